@@ -1,4 +1,4 @@
-//! How a command fails: one clear sentence and an exit code.
+//! Failure of a command: one clear sentence and an exit code.
 
 use std::process::ExitCode;
 
@@ -6,19 +6,19 @@ use linerate_bench::machine::MachineError;
 use linerate_bench::measure::MeasureError;
 use linerate_bench::run::RunError;
 
-/// A failed command.
+/// Failure of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// A limit or an expectation was not met (exit code 1).
     Limit(Vec<String>),
-    /// Wrong usage or input (exit code 2).
+    /// Invalid usage or input (exit code 2).
     Input(anyhow::Error),
     /// The target failed (exit code 3).
     Target(anyhow::Error),
 }
 
 impl Failure {
-    /// Says it on stderr and gives the exit code.
+    /// Prints the failure on stderr and returns the exit code.
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Limit(sentences) => {
@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// Everything that is not known to be the target's doing is the input's.
+/// Errors not known to be caused by the target count as input errors.
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Input(error)

@@ -1,5 +1,4 @@
-//! The `linerate` command line: flags in, files and sentences out. What the commands do is in
-//! `linerate-bench` and `linerate-explain`.
+//! The `linerate` command line. The commands are implemented in `linerate-bench` and `linerate-explain`.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,4 +1,4 @@
-//! Results on stdout and in files.
+//! Output on stdout and to files.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::failure::Failure;
 
-/// Writes `text` to stdout. A reader that has seen enough (`| head`) is no error.
+/// Writes `text` to stdout. A closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout
@@ -26,11 +26,11 @@ pub fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Writes a file and the folders above it.
+/// Writes a file and creates its parent folders.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make {}", parent.display()))?;
+            .with_context(|| format!("cannot create {}", parent.display()))?;
     }
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }

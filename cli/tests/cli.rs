@@ -1,4 +1,4 @@
-//! What a person sees: help, errors, exit codes, reports. Runs the built binary.
+//! User-visible output: help, errors, exit codes, reports. Runs the built binary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -20,7 +20,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// A results file of another crate's tests, copied to a folder of its own.
+/// A results fixture of another crate, copied to a temporary folder.
 fn results() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("run.json");
@@ -37,7 +37,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn figures_that_no_chip_has_are_told_and_a_file_without_any_is_refused() {
+fn impossible_timing_entries_are_reported_and_a_file_without_entries_is_rejected() {
     let dir = tempfile::tempdir().expect("a folder");
     let log = dir.path().join("chip.log");
     let entry = |name: &str, value: i64| {
@@ -46,11 +46,11 @@ fn figures_that_no_chip_has_are_told_and_a_file_without_any_is_refused() {
     let table = ["[cpu]\n", &entry("mul", 2), &entry("mret", -1)].concat();
     std::fs::write(&log, table).expect("written");
     let output = linerate(&["timing", text(&log)]);
-    let told = stdout(&output);
+    let printed = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(
-        told.starts_with("timing entry cpu.mret cannot be -1: "),
-        "{told}"
+        printed.starts_with("timing entry cpu.mret cannot be -1: "),
+        "{printed}"
     );
     std::fs::write(&log, "").expect("written");
     let (code, error) = fails(&["timing", text(&log)]);
@@ -61,7 +61,7 @@ fn figures_that_no_chip_has_are_told_and_a_file_without_any_is_refused() {
     );
 }
 
-/// Exit code and the one line on stderr, which must be all there is.
+/// Exit code and stderr, which must be a single line; stdout must be empty.
 fn fails(args: &[&str]) -> (i32, String) {
     let output = linerate(args);
     let text = stderr(&output);
@@ -112,7 +112,7 @@ fn schema_is_json() {
 }
 
 #[test]
-fn completions_are_made_for_every_shell() {
+fn completions_are_generated_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = linerate(&["completions", shell]);
         assert!(
@@ -123,7 +123,7 @@ fn completions_are_made_for_every_shell() {
 }
 
 #[test]
-fn a_report_is_made_beside_its_results() {
+fn a_report_is_written_next_to_its_results() {
     let (dir, path) = results();
     let output = linerate(&["report", text(&path)]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -154,7 +154,7 @@ fn summary_and_fidelity_go_to_stdout() {
 }
 
 #[test]
-fn results_that_are_none_are_named() {
+fn invalid_results_are_named() {
     let (dir, path) = results();
     let (code, message) = fails(&["report", text(&dir.path().join("none.json"))]);
     assert_eq!(code, 2);
@@ -167,13 +167,13 @@ fn results_that_are_none_are_named() {
     let (code, message) = fails(&["report", text(&path)]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("run.json holds no results of linerate: line 2, column 15: "),
+        message.contains("run.json contains no linerate results: line 2, column 15: "),
         "{message}"
     );
 }
 
 #[test]
-fn wrong_scenarios_are_named_by_file_line_and_field() {
+fn invalid_scenarios_are_named_by_file_line_and_field() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("wrong.toml");
     std::fs::write(
@@ -202,7 +202,7 @@ fn wrong_scenarios_are_named_by_file_line_and_field() {
 }
 
 #[test]
-fn missing_firmware_comes_with_the_command_that_builds_it() {
+fn a_missing_firmware_error_names_the_command_that_builds_it() {
     let dir = tempfile::tempdir().expect("a folder");
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/niccle.toml");
     let out = dir.path().join("out");
@@ -223,7 +223,7 @@ fn missing_firmware_comes_with_the_command_that_builds_it() {
 }
 
 #[test]
-fn names_that_do_not_exist_come_with_those_that_do() {
+fn unknown_names_are_reported_with_the_known_ones() {
     let (code, message) = fails(&["sim", "esp32c6-bitbng"]);
     assert_eq!(code, 2);
     assert!(
@@ -245,7 +245,7 @@ fn names_that_do_not_exist_come_with_those_that_do() {
 }
 
 #[test]
-fn what_is_no_firmware_is_named() {
+fn an_invalid_firmware_is_named() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("text.elf");
     std::fs::write(&path, "this is no ELF").expect("written");
@@ -270,7 +270,7 @@ fn what_is_no_firmware_is_named() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn missing_tap_interface_comes_with_the_commands_that_make_it() {
+fn a_missing_tap_interface_error_names_the_commands_that_create_it() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("text.elf");
     std::fs::write(&path, "this is no ELF").expect("written");
@@ -284,47 +284,47 @@ fn missing_tap_interface_comes_with_the_commands_that_make_it() {
     ]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("there is no interface nosuchif0; make it with: sudo ip tuntap add"),
+        message.contains("there is no interface nosuchif0; create it with: sudo ip tuntap add"),
         "{message}"
     );
 }
 
 #[test]
-fn a_protocol_that_is_not_served_is_named_with_the_nearest() {
+fn an_unknown_protocol_is_named_with_the_most_similar() {
     let output = linerate(&["serve", "iperf4"]);
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     assert!(
-        text.contains("no protocol is called `iperf4` (is it `iperf"),
+        text.contains("unknown protocol `iperf4` (did you mean `iperf"),
         "{text}"
     );
 }
 
 #[test]
-fn a_port_that_is_taken_is_said_and_is_the_machines_fault() {
+fn a_port_in_use_is_an_input_error() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port();
     let output = linerate(&["serve", &format!("http:{port}"), "--seconds", "5"]);
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     assert!(
-        text.contains(&format!("TCP 127.0.0.1:{port} can't be listened on")),
+        text.contains(&format!("cannot listen on TCP 127.0.0.1:{port}: ")),
         "{text}"
     );
 }
 
 #[test]
-fn who_can_be_served_is_said_first() {
+fn reachable_clients_are_printed_first() {
     let output = linerate(&["serve", "stamp:0", "--seconds", "0"]);
-    assert_eq!(output.status.code(), Some(2), "port 0 is none");
+    assert_eq!(output.status.code(), Some(2), "port 0 is invalid");
     let output = linerate(&["serve", "echo", "--seconds", "0"]);
     let text = stderr(&output);
-    assert!(text.starts_with("serving this machine only"), "{text}");
+    assert!(text.starts_with("serving this host only"), "{text}");
     assert!(!text.contains("no UDP on request"), "{text}");
 }
 
 #[test]
-fn beyond_this_machine_udp_on_request_has_to_be_allowed() {
+fn udp_on_request_to_other_hosts_must_be_enabled() {
     let open = ["serve", "echo", "--seconds", "0", "--bind", "0.0.0.0"];
     let text = stderr(&linerate(&open));
     assert!(text.contains("; no UDP on request"), "{text}");
@@ -333,7 +333,7 @@ fn beyond_this_machine_udp_on_request_has_to_be_allowed() {
 }
 
 #[test]
-fn results_that_got_worse_end_with_1_and_are_named() {
+fn degraded_results_exit_with_1_and_are_named() {
     let (dir, before) = results();
     let same = linerate(&["compare", text(&before), text(&before)]);
     assert!(same.status.success(), "{}", stderr(&same));
@@ -367,7 +367,7 @@ fn results_that_got_worse_end_with_1_and_are_named() {
 }
 
 #[test]
-fn a_target_that_is_none_is_explained() {
+fn an_invalid_target_is_explained() {
     let (code, error) = fails(&["test", "192.0.2.7"]);
     assert!(code == 2 && error.contains("iperf2://192.0.2.7"), "{error}");
     let (code, error) = fails(&["test", "ipref3://192.0.2.7"]);
@@ -378,21 +378,21 @@ fn a_target_that_is_none_is_explained() {
 }
 
 #[test]
-fn frames_go_out_of_no_interface_that_was_not_named() {
-    // What clap refuses comes with the usage, in several lines.
-    let refused = |args: &[&str], part: &str| {
+fn blast_requires_a_named_interface() {
+    // Errors of clap include the usage, in several lines.
+    let rejected = |args: &[&str], part: &str| {
         let output = linerate(args);
         let error = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(error.contains(part), "{error}");
     };
-    refused(&["blast"], "<IFACE>");
-    refused(&["blast", "lo", "--mac", "2:0"], "02:00:00:00:00:07");
-    refused(&["blast", "lo", "--rate", "0"], "or max");
+    rejected(&["blast"], "<IFACE>");
+    rejected(&["blast", "lo", "--mac", "2:0"], "02:00:00:00:00:07");
+    rejected(&["blast", "lo", "--rate", "0"], "or max");
     let output = linerate(&["blast", "lr-none0", "--seconds", "1"]);
     let error = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    // Without the right to raw frames that comes first; elsewhere than on Linux there are none.
+    // A missing privilege is reported first; on other systems than Linux raw frames are unsupported.
     let named = error.contains("lr-none0") || error.contains("Linux only");
     assert!(named, "{error}");
 }

@@ -1,4 +1,4 @@
-//! `linerate explain`, as a person uses it.
+//! `linerate explain` as a user runs it.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ fn explain(args: &[&str], input: &[u8]) -> Output {
         .spawn()
         .expect("the binary runs");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // What refuses its arguments does not read.
+    // The command does not read if it rejects its arguments.
     let _ = stdin.write_all(input);
     drop(stdin);
     child.wait_with_output().expect("it ends")
@@ -23,7 +23,7 @@ fn text(octets: &[u8]) -> &str {
     std::str::from_utf8(octets).expect("text")
 }
 
-/// A capture on a link of raw IP: a segment of three octets, then the same again after a second.
+/// A raw IP capture: a segment of three octets, and the same again after a second.
 fn capture() -> Vec<u8> {
     let mut datagram = vec![
         0x45, 0, 0, 43, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,
@@ -46,15 +46,18 @@ fn capture() -> Vec<u8> {
 }
 
 #[test]
-fn pictures_are_written_where_they_are_asked_for() {
+fn charts_are_written_to_the_given_paths() {
     let folder = std::env::temp_dir().join(format!("linerate-explain-{}", std::process::id()));
     let (page, svg) = (folder.join("sub/page.html"), folder.join("svg"));
     let [page, svg] = [&page, &svg].map(|path| path.to_str().expect("UTF-8"));
     let output = explain(&["-", "--report", page, "--svg", svg], &capture());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     let file = format!("{svg}/1-packet-1.svg");
-    assert!(told.ends_with(&format!("\n{page}\n{file}\n")), "{told}");
+    assert!(
+        printed.ends_with(&format!("\n{page}\n{file}\n")),
+        "{printed}"
+    );
     for (path, start) in [(page, "<!doctype html>"), (&file, "<svg xmlns=")] {
         let written = std::fs::read_to_string(path).expect("written");
         assert!(written.starts_with(start), "{path}");
@@ -63,12 +66,15 @@ fn pictures_are_written_where_they_are_asked_for() {
 }
 
 #[test]
-fn connections_are_told_as_text_as_json_and_by_flags() {
+fn connections_are_printed_as_text_as_json_and_by_flags() {
     let output = explain(&["-"], &capture());
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(told.contains("2 packets in 1 s: 2 TCP"), "{told}");
-    assert!(told.contains("192.0.2.1:80  192.0.2.2:4096"), "{told}");
+    assert!(printed.contains("2 packets in 1 s: 2 TCP"), "{printed}");
+    assert!(
+        printed.contains("192.0.2.1:80  192.0.2.2:4096"),
+        "{printed}"
+    );
 
     let output = explain(&["-", "--json"], &capture());
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -83,7 +89,7 @@ fn connections_are_told_as_text_as_json_and_by_flags() {
 }
 
 #[test]
-fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
+fn a_truncated_capture_is_reported_and_other_files_are_rejected() {
     let whole = capture();
     let output = explain(&["-"], &whole[..whole.len() - 1]);
     assert!(output.status.success());
@@ -144,17 +150,17 @@ fn results_are_explained_without_a_capture() {
     let falls = [(10.0, 10.0), (20.0, 18.0), (40.0, 6.0)];
     std::fs::write(&file, results(&falls)).expect("room");
     let output = explain(&["--with", with], b"");
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(
-        told.starts_with(
+        printed.starts_with(
             "One thing stands out: receive livelock.\n\n1. receive livelock (70% sure)"
         ),
-        "{told}"
+        "{printed}"
     );
     assert!(
-        told.ends_with("Without this the overload would bring 3.0 times as much.\n"),
-        "{told}"
+        printed.ends_with("Without this the overload would bring 3.0 times as much.\n"),
+        "{printed}"
     );
     let output = explain(&["--with", with, "--json"], b"");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

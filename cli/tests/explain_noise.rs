@@ -1,22 +1,22 @@
-//! `linerate explain` on noise: it ends with a sentence and takes little memory, however much there is.
+//! `linerate explain` on random input: it ends with one sentence and little memory, for any size.
 //!
-//! With `LINERATE_LONG` set (`cargo xtask test --long`) a gigabyte of each kind, else some megabytes.
+//! With `LINERATE_LONG` set (`cargo xtask test --long`) a gigabyte of each kind, otherwise some megabytes.
 #![cfg(unix)]
 
 use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
 
-/// Memory that the system gives the command, kibibytes: who asks for more is refused, and ends.
-const MOST_KIB: u32 = 64 * 1024;
-/// The magic numbers of gzip and Zstandard, with what follows in any file.
+/// Memory limit of the command, KiB.
+const MAX_KIB: u32 = 64 * 1024;
+/// Magic numbers of gzip and Zstandard, with the start of a valid header.
 const GZIP: [u8; 10] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const ETHERNET: u32 = 1;
 const RAW_IP: u32 = 101;
-/// Octets of a packet.
+/// Packet size, octets.
 const PACKET: u16 = 96;
 
-/// How much noise there is.
+/// Amount of noise, octets.
 fn octets() -> u64 {
     if std::env::var_os("LINERATE_LONG").is_some() {
         1_000_000_000
@@ -25,7 +25,7 @@ fn octets() -> u64 {
     }
 }
 
-/// Octets that look like chance and are the same each time (Marsaglia's xorshift).
+/// Reproducible pseudo-random octets (Marsaglia's xorshift).
 struct Noise(u64);
 
 impl Noise {
@@ -38,8 +38,8 @@ impl Noise {
         }
     }
 
-    /// Writes `start` and noise behind it.
-    fn behind(mut self, start: &[u8], to: &mut dyn Write) -> io::Result<()> {
+    /// Writes `start` followed by noise.
+    fn after(mut self, start: &[u8], to: &mut dyn Write) -> io::Result<()> {
         to.write_all(start)?;
         let mut piece = vec![0; 64 * 1024];
         let mut left = octets();
@@ -52,7 +52,7 @@ impl Noise {
         Ok(())
     }
 
-    /// Writes a capture on `link`: what `make` makes of noise in each of its packets.
+    /// Writes a capture of `link` with packets of noise, each modified by `make`.
     fn within(mut self, link: u32, make: fn(&mut [u8]), to: &mut dyn Write) -> io::Result<()> {
         let mut to = io::BufWriter::new(to);
         to.write_all(&words(&pcap(link)))?;
@@ -72,17 +72,17 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The header of a file.
+/// Header of a pcap file.
 fn pcap(link: u32) -> [u32; 6] {
     [0xA1B2_C3D4, 0x0004_0002, 0, 0, 65_535, link]
 }
 
-/// A section of pcapng begins.
+/// Section header block of pcapng.
 fn section() -> Vec<u8> {
     words(&[0x0A0D_0D0A, 28, 0x1A2B_3C4D, 1, u32::MAX, u32::MAX, 28])
 }
 
-/// Runs it on what `write` writes, in so much memory.
+/// Runs `linerate explain` on the output of `write`, with a memory limit of `kib`.
 fn explain(kib: u32, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Output {
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -d $1 && shift && exec \"$@\"", "sh"])
@@ -94,7 +94,7 @@ fn explain(kib: u32, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Ou
         .spawn()
         .expect("the binary runs");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // It may have seen enough before the end.
+    // It may stop reading before the end.
     let _ = write(&mut stdin);
     drop(stdin);
     child.wait_with_output().expect("it ends")
@@ -105,7 +105,7 @@ fn text(octets: &[u8]) -> &str {
 }
 
 #[test]
-fn noise_is_refused_with_a_sentence_whatever_it_begins_with() {
+fn noise_is_rejected_with_one_sentence_for_every_file_header() {
     let block_of_4_gb = [section(), words(&[0x0BAD, 0xFFFF_FFFC])].concat();
     let starts: [(&[u8], &str); 6] = [
         (&[], "not a pcap or pcapng capture: it begins with "),
@@ -116,7 +116,7 @@ fn noise_is_refused_with_a_sentence_whatever_it_begins_with() {
         (&block_of_4_gb, "the capture ends within a block "),
     ];
     for (start, sentence) in starts {
-        let output = explain(MOST_KIB, |to| Noise(1).behind(start, to));
+        let output = explain(MAX_KIB, |to| Noise(1).after(start, to));
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{start:02x?}: {error}");
         assert!(output.stdout.is_empty(), "{start:02x?}");
@@ -128,28 +128,28 @@ fn noise_is_refused_with_a_sentence_whatever_it_begins_with() {
 }
 
 #[test]
-fn noise_in_packets_is_counted_and_no_more() {
+fn packets_of_noise_are_only_counted() {
     let segment: fn(&mut [u8]) = |octets| {
         let [high, low] = PACKET.to_be_bytes();
         octets[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0, 0, 64, 6]);
     };
     for (link, is_tcp) in [(ETHERNET, false), (RAW_IP, true)] {
         let make = if is_tcp { segment } else { |_: &mut [u8]| {} };
-        let output = explain(MOST_KIB, |to| Noise(1).within(link, make, to));
+        let output = explain(MAX_KIB, |to| Noise(1).within(link, make, to));
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let told = text(&output.stdout);
+        let printed = text(&output.stdout);
         let packets = octets() / u64::from(PACKET);
-        let seen = told
+        let seen = printed
             .lines()
             .find_map(|line| line.split_once(" packets in "));
         let seen = seen.map(|(count, _)| count.replace(',', ""));
-        assert_eq!(seen, Some(packets.to_string()), "{told}");
+        assert_eq!(seen, Some(packets.to_string()), "{printed}");
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn who_takes_more_memory_is_refused() {
+fn a_lower_memory_limit_makes_the_command_fail() {
     let output = explain(100, |to| Noise(1).within(ETHERNET, |_| {}, to));
     assert!(!output.status.success(), "{}", text(&output.stdout));
 }

@@ -1,4 +1,4 @@
-//! A sweep that is killed in the middle: what it had measured is in the report.
+//! A killed sweep: its results so far are in the report.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ fn linerate() -> Command {
     command
 }
 
-/// Whole lines in the file, its head left out.
+/// Complete lines in the file, without its header.
 fn results_in(trials: &Path) -> usize {
     let text = std::fs::read_to_string(trials).unwrap_or_default();
     text.matches('\n').count().saturating_sub(1)
@@ -39,8 +39,8 @@ fn the_finished_points_of_a_killed_sweep_are_in_the_report() {
         .args(["serve", &format!("iperf3:{port}"), "--seconds", "120"])
         .stderr(Stdio::piped());
     let mut server = Owned(command.spawn().expect("it starts"));
-    let said = BufReader::new(server.0.stderr.take().expect("a pipe"));
-    let listens = said
+    let messages = BufReader::new(server.0.stderr.take().expect("a pipe"));
+    let listens = messages
         .lines()
         .map_while(Result::ok)
         .any(|line| line.starts_with("iperf3 on "));
@@ -72,7 +72,7 @@ fn the_finished_points_of_a_killed_sweep_are_in_the_report() {
         .expect("it runs");
     let text = String::from_utf8_lossy(&report.stdout);
     assert!(report.status.success(), "{report:?}");
-    // A row for each point, beside the table's head.
+    // A row for each point, besides the table header.
     let rows = text
         .lines()
         .filter(|line| line.contains("Mbit/s") && line.starts_with('|'));

@@ -1,4 +1,4 @@
-//! `linerate regs`, as a person uses it.
+//! `linerate regs` as a user runs it.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -19,7 +19,7 @@ fn regs(args: &[&str], input: &str) -> Output {
         .spawn()
         .expect("the binary runs");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // What refuses its arguments does not read.
+    // The command does not read if it rejects its arguments.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     child.wait_with_output().expect("it ends")
@@ -38,7 +38,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// What it says when it fails, which it does with exit code 2 and without results.
+/// Error message of a run that must fail with exit code 2 and without results.
 fn fails(args: &[&str], input: &str) -> String {
     let output = regs(args, input);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -47,7 +47,7 @@ fn fails(args: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn help_says_what_can_be_done() {
+fn help_describes_every_subcommand() {
     for (name, args) in [
         ("help_regs", &["--help"][..]),
         ("help_regs_decode", &["decode", "--help"]),
@@ -74,7 +74,7 @@ fn a_value_on_stdin_is_decoded() {
 }
 
 #[test]
-fn what_turned_flow_control_on_is_named() {
+fn the_bit_that_enabled_flow_control_is_named() {
     let (before, after) = (fixture("imx6-before.txt"), fixture("imx6-after.txt"));
     let text = stdout(&regs(&["diff", &before, &after], ""));
     assert!(
@@ -94,7 +94,7 @@ fn what_turned_flow_control_on_is_named() {
 }
 
 #[test]
-fn programs_get_json() {
+fn json_output_is_complete() {
     let json = |args: &[&str], input| -> serde_json::Value {
         serde_json::from_str(&stdout(&regs(args, input))).expect("JSON")
     };
@@ -119,7 +119,7 @@ fn programs_get_json() {
 }
 
 #[test]
-fn faults_are_told_with_file_line_and_what_to_do() {
+fn errors_name_file_line_and_remedy() {
     assert_eq!(
         fails(&["decode", "-"], "\nRCR 1\n"),
         "error: stdin:2: imx6 and lan91c111 have a register RCR: select one with --chip"
@@ -143,13 +143,13 @@ fn faults_are_told_with_file_line_and_what_to_do() {
     assert_eq!(twice, "error: only one of the dumps can come from stdin");
     let base = fails(&["decode", "-", "--base", "here"], "");
     assert!(
-        base.contains("an address is hexadecimal, as 0x02188000"),
+        base.contains("expected a hexadecimal address such as 0x02188000"),
         "{base}"
     );
 }
 
 #[test]
-fn what_is_not_known_is_noted_beside_what_is() {
+fn unknown_registers_are_noted_and_known_ones_decoded() {
     let output = regs(&["decode", "-"], "ENET_RDAR 01000000\nENET_RXR 1\n");
     assert!(stdout(&output).starts_with("ENET.RDAR = 0x01000000"));
     assert_eq!(stderr(&output), "stdin:2: imx6 has no register ENET_RXR\n");
@@ -164,7 +164,7 @@ fn other_chips_come_from_files() {
         text.contains("    2:1  MODE             1 RMII  Kind of interface"),
         "{text}"
     );
-    assert!(stderr(&output).ends_with("2 registers wider than 32 bits are left out\n"));
+    assert!(stderr(&output).ends_with(": skipped 2 registers wider than 32 bits\n"));
     let listed = stdout(&regs(&["list", "--svd", &svd, "ctrl"], ""));
     assert!(listed.contains("EMAC0 at 0x40020000"), "{listed}");
 
@@ -194,5 +194,5 @@ fn other_chips_come_from_files() {
         "{fault}"
     );
     let no_svd = fails(&["list", "--svd", path], "");
-    assert!(no_svd.contains("own.regs is no SVD file: "), "{no_svd}");
+    assert!(no_svd.contains("own.regs is not an SVD file: "), "{no_svd}");
 }

@@ -1,4 +1,4 @@
-//! `linerate regs show`, against every board that QEMU has, and servers as others have them.
+//! `linerate regs show` with every board emulated by QEMU, and with other gdb servers.
 #![cfg(target_os = "linux")]
 
 use std::net::TcpListener;
@@ -49,7 +49,7 @@ fn has(program: &str) -> bool {
     is_there
 }
 
-/// The boards that can be started here, and the folder of their firmware.
+/// Boards that can be started here, and the folder of their firmware.
 fn boards() -> Option<(Vec<String>, PathBuf)> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -61,7 +61,7 @@ fn boards() -> Option<(Vec<String>, PathBuf)> {
     Some((names, Path::new(&folder).parent()?.to_owned()))
 }
 
-/// What a board shows once its driver has set it up: register, field (none: the whole), value.
+/// Expected values of a board after driver initialization: register, field (empty: all), value.
 fn known(board: &str) -> &'static [(&'static str, &'static str, u64)] {
     match board {
         "qemu-sabrelite" => &[
@@ -88,12 +88,12 @@ fn known(board: &str) -> &'static [(&'static str, &'static str, u64)] {
             ("BANK0.RCR", "RXEN", 1),
             ("BANK0.TCR", "TXENA", 1),
         ],
-        other => panic!("what does {other} show?"),
+        other => panic!("no expected values for {other}"),
     }
 }
 
 #[test]
-fn every_board_shows_what_its_driver_has_set_and_runs_on() {
+fn every_board_shows_its_driver_s_settings_and_continues_to_run() {
     let Some((boards, elfs)) = boards() else {
         return;
     };
@@ -116,10 +116,10 @@ fn every_board_shows_what_its_driver_has_set_and_runs_on() {
             let value = value.unwrap_or_else(|| panic!("{board} shows no {register}"));
             let fields = value["fields"].as_array().expect("fields");
             let found = fields.iter().find(|it| it["name"] == *field);
-            let told = found.unwrap_or(value)["value"].as_u64();
-            assert_eq!(told, Some(*expected), "{board}: {register}.{field}");
+            let actual = found.unwrap_or(value)["value"].as_u64();
+            assert_eq!(actual, Some(*expected), "{board}: {register}.{field}");
         }
-        // Two machines at the same moment: what both forms have, and all of it is known.
+        // Two machines in the same state: both output formats agree, and all registers are known.
         let (json, devregs) = (
             file("json", &json),
             file("devregs", &stdout(&show(&["--devregs"]))),
@@ -142,7 +142,7 @@ fn every_board_shows_what_its_driver_has_set_and_runs_on() {
 }
 
 #[test]
-fn flow_control_is_told_with_what_was_negotiated() {
+fn flow_control_is_printed_with_the_negotiated_result() {
     let Some((boards, elfs)) = boards() else {
         return;
     };
@@ -162,7 +162,7 @@ fn flow_control_is_told_with_what_was_negotiated() {
     assert!(text.ends_with(last), "{text}");
 }
 
-/// QEMU's Sabre Lite before its first instruction, as a person may have started it.
+/// QEMU's Sabre Lite halted before its first instruction, started manually.
 const ARGUMENTS: [&str; 10] = [
     "-M",
     "sabrelite",
@@ -177,7 +177,7 @@ const ARGUMENTS: [&str; 10] = [
 ];
 
 #[test]
-fn any_gdb_server_will_do() {
+fn any_gdb_server_can_be_used() {
     if !has("qemu-system-arm") {
         return;
     }
@@ -223,11 +223,11 @@ fn any_gdb_server_will_do() {
 }
 
 #[test]
-fn what_probe_rs_serves_is_read_at_two_moments() {
+fn a_device_behind_probe_rs_is_read_twice() {
     if !has("qemu-system-arm") {
         return;
     }
-    // In its place, a machine behind the address that it is told.
+    // A stand-in for probe-rs that starts QEMU at the given address.
     let dir = tempfile::tempdir().expect("a folder");
     let asked = dir.path().join("asked");
     let script = format!(
@@ -263,7 +263,7 @@ fn what_probe_rs_serves_is_read_at_two_moments() {
 }
 
 #[test]
-fn without_probe_rs_it_is_said_how_to_get_it() {
+fn a_missing_probe_rs_is_reported() {
     let mut show = regs();
     show.args([
         "show",
@@ -283,7 +283,7 @@ fn without_probe_rs_it_is_said_how_to_get_it() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_explained() {
+fn invalid_arguments_are_explained() {
     let fails = |args: &[&str]| {
         let output = run(regs().arg("show").args(args));
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -291,7 +291,7 @@ fn what_cannot_be_shown_is_explained() {
     };
     assert_eq!(
         fails(&["gdb://localhost:1"]),
-        "error: which registers? Say --chip (linerate regs list), or --board (linerate boards)"
+        "error: unknown chip: give --chip (see `linerate regs list`) or --board (see `linerate boards`)"
     );
     assert!(fails(&["gdb://localhost:1", "--chip", "imx5"]).ends_with("(did you mean `imx6`?)"));
     assert!(fails(&["gdb://localhost:1", "--board", "z80"]).contains("there is no board `z80`"));

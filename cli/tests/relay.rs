@@ -1,4 +1,4 @@
-//! `linerate relay`: what a person sees. Runs the built binary.
+//! User-visible output of `linerate relay`. Runs the built binary.
 #![cfg(target_os = "linux")]
 
 use linerate_host::relay::rig;
@@ -20,11 +20,11 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_a_sentence() {
+fn invalid_arguments_are_reported_in_one_sentence() {
     for (args, expected) in [
         (
             &["tap0", "tap1", "--both", "los=1%"][..],
-            "error: --both: there is no setting `los` (is it `loss`?); there are ",
+            "error: --both: unknown setting `los` (did you mean `loss`?); settings are ",
         ),
         (
             &[
@@ -35,23 +35,23 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
                 "--backward",
                 "jitter=2ms",
             ],
-            "error: --backward: `jitter` cannot be 2ms: it is at most the delay",
+            "error: --backward: `jitter` cannot be 2ms: the maximum is the delay",
         ),
         (
             &["tap0", "tap0"],
-            "error: both ends are tap0: a relay lies between two",
+            "error: both ends are tap0: use two different interfaces",
         ),
         (
             &["tap0@linerate-none", "tap1"],
-            "error: there is no network namespace linerate-none; `ip netns` lists them, and this makes",
+            "error: there is no network namespace linerate-none (`ip netns` lists them); create it with",
         ),
         (
             &["--namespaces", "one"],
-            "error: --namespaces takes two different names: --namespaces left,right",
+            "error: --namespaces requires two different names: --namespaces left,right",
         ),
         (
             &["--namespaces", "a/b,c"],
-            "error: `a/b` cannot name a network namespace: ",
+            "error: `a/b` is not a valid name for a network namespace: ",
         ),
     ] {
         let output = relay(args);
@@ -62,26 +62,26 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
     }
 }
 
-/// Names that no other test has, for `--namespaces`; `None`, told of, where none can be made.
+/// Unique names for `--namespaces`; `None`, with a message, if none can be created.
 fn names(test: &str) -> Option<[String; 2]> {
     if let Some(why) = rig::unavailable() {
         assert!(
             std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
             "no relay: {why}"
         );
-        eprintln!("skipped: tests of the relay take root: {why}");
+        eprintln!("skipped: tests of the relay require root: {why}");
         return None;
     }
     let id = std::process::id();
     Some(["l", "r"].map(|end| format!("linerate-{test}-{id}-{end}")))
 }
 
-fn is_there(name: &str) -> bool {
+fn namespace_exists(name: &str) -> bool {
     Path::new("/run/netns").join(name).exists()
 }
 
 #[test]
-fn a_command_runs_in_the_first_namespace_and_the_truth_comes_at_its_end() {
+fn a_command_runs_in_the_first_namespace_and_the_report_follows() {
     let Some([left, right]) = names("command") else {
         return;
     };
@@ -105,18 +105,18 @@ fn a_command_runs_in_the_first_namespace_and_the_truth_comes_at_its_end() {
     assert!(output.status.success(), "{printed}{}", text(&output.stderr));
     let (ping, json) = printed.split_at(printed.find('{').expect("JSON"));
     assert!(ping.contains(" 2 received"), "{ping}");
-    let truth: serde_json::Value = serde_json::from_str(json).expect("JSON");
-    assert_eq!(truth["schema"], 1);
-    assert_eq!(truth["forward"]["impairment"]["spare"], 1000);
-    assert_eq!(truth["forward"]["lost_random_frames"], 0);
-    // ARP and the two pings, and what the system says by itself.
-    let frames = truth["backward"]["frames_out"].as_u64();
-    assert!(frames >= Some(3), "{truth}");
-    assert!(!is_there(&left) && !is_there(&right));
+    let report: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["forward"]["impairment"]["spare"], 1000);
+    assert_eq!(report["forward"]["lost_random_frames"], 0);
+    // ARP and the two pings, and frames of the operating system.
+    let frames = report["backward"]["frames_out"].as_u64();
+    assert!(frames >= Some(3), "{report}");
+    assert!(!namespace_exists(&left) && !namespace_exists(&right));
 }
 
 #[test]
-fn a_command_that_fails_fails_the_relay_and_names_that_are_taken_are_left_alone() {
+fn a_failed_command_fails_the_relay_and_existing_namespaces_are_kept() {
     let Some([left, right]) = names("failure") else {
         return;
     };
@@ -125,27 +125,27 @@ fn a_command_that_fails_fails_the_relay_and_names_that_are_taken_are_left_alone(
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{error}");
     assert!(
-        error.contains("error: false ended with exit status: 1"),
+        error.contains("error: false exited with exit status: 1"),
         "{error}"
     );
-    assert!(text(&output.stdout).starts_with("forward (as they are): "));
+    assert!(text(&output.stdout).starts_with("forward (no impairment): "));
 
     let made = Command::new("ip").args(["netns", "add", &right]).status();
     assert!(made.expect("ip runs").success());
     let output = relay(&["--namespaces", &names, "--seconds", "0"]);
     let error = text(&output.stderr);
-    let was_left_alone = is_there(&right);
+    let was_left_alone = namespace_exists(&right);
     let removed = Command::new("ip")
         .args(["netns", "delete", &right])
         .status();
     assert!(removed.expect("ip runs").success());
-    assert!(was_left_alone && !is_there(&left));
+    assert!(was_left_alone && !namespace_exists(&left));
     assert_eq!(output.status.code(), Some(2), "{error}");
-    let expected = format!("error: there is a network namespace {right} already: ");
+    let expected = format!("error: network namespace {right} already exists: ");
     assert!(error.starts_with(&expected), "{error}");
 }
 
 #[test]
-fn help_shows_two_namespaces_and_every_setting() {
+fn help_shows_namespaces_and_every_setting() {
     insta::assert_snapshot!("help_relay", text(&relay(&["--help"]).stdout));
 }

@@ -1,5 +1,4 @@
-//! Emulated boards are measured by a user without any right, and nothing of them remains, not even when
-//! linerate is killed.
+//! Emulated boards are measured without privileges and leave nothing behind, even if linerate is killed.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};
@@ -10,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Who has no rights: `nobody`, everywhere.
+/// Unprivileged user `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// A place that anybody may use, with linerate, firmware and all that they write.
+/// World-accessible folder with linerate, firmware and all output.
 struct Place {
     folder: TempDir,
     user: u32,
 }
 
 impl Place {
-    /// With the firmware of `board`.
+    /// Creates the folder with the firmware of `board`.
     fn with(board: &str, elfs: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
@@ -29,7 +28,7 @@ impl Place {
             fs::create_dir_all(&folder).expect("a folder");
             fs::set_permissions(&folder, Permissions::from_mode(0o777)).expect("rights");
         }
-        // Where they were built nobody else may look.
+        // Other users may not read the build folder.
         fs::copy(env!("CARGO_BIN_EXE_linerate"), root.join("linerate")).expect("a copy");
         let to = root.join("elf").join(board);
         fs::create_dir(&to).expect("a folder");
@@ -51,7 +50,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// linerate as that user; as whoever this is, unless it is root.
+    /// linerate as `user`.
     fn linerate(&self) -> Command {
         let linerate = self.path("linerate");
         let is_other = self.user == NOBODY;
@@ -90,7 +89,7 @@ impl Place {
         test
     }
 
-    /// Processes that have something of this place on their command line, by it.
+    /// Command lines of processes that mention this folder.
     fn processes(&self) -> Vec<String> {
         let place = self.folder.path().to_string_lossy().into_owned();
         let all = fs::read_dir("/proc").expect("proc").flatten();
@@ -102,7 +101,7 @@ impl Place {
     }
 }
 
-/// The boards that can be started here, and the folder of their firmware.
+/// Boards that can be started here, and the folder of their firmware.
 fn boards() -> Option<(Vec<String>, PathBuf)> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -129,7 +128,7 @@ fn boards() -> Option<(Vec<String>, PathBuf)> {
 }
 
 #[test]
-fn every_board_is_measured_without_rights_and_nothing_remains() {
+fn every_board_is_measured_without_privileges_and_nothing_remains() {
     let Some((boards, elfs)) = boards() else {
         return;
     };
@@ -139,11 +138,11 @@ fn every_board_is_measured_without_rights_and_nothing_remains() {
             .test(&board, ["-n", "100k"])
             .output()
             .expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{board}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{board}: {errors}");
         let results = place.path("out/results/run.json");
         let owner = fs::metadata(&results).expect("results").uid();
-        assert_eq!(owner, place.user, "{board}: who measured it");
+        assert_eq!(owner, place.user, "{board}: owner of the results");
         let text = fs::read_to_string(results).expect("text");
         assert!(text.contains("100000"), "{board}: {text}");
         assert_eq!(place.processes(), [""; 0], "{board}");
@@ -153,7 +152,7 @@ fn every_board_is_measured_without_rights_and_nothing_remains() {
 }
 
 #[test]
-fn an_emulator_goes_with_a_linerate_that_is_killed() {
+fn an_emulator_ends_when_linerate_is_killed() {
     let Some((boards, elfs)) = boards() else {
         return;
     };
@@ -168,12 +167,12 @@ fn an_emulator_goes_with_a_linerate_that_is_killed() {
             assert!(Instant::now() < deadline, "{board} is not started");
             std::thread::yield_now();
         }
-        // SIGKILL: nothing can be tidied up.
+        // SIGKILL: linerate cannot clean up.
         linerate.kill().expect("killed");
         linerate.wait().expect("it has ended");
         while !place.processes().is_empty() {
             let left = place.processes();
-            assert!(Instant::now() < deadline, "{board}: {left:?} goes on");
+            assert!(Instant::now() < deadline, "{board}: {left:?} still running");
             std::thread::yield_now();
         }
     }

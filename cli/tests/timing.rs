@@ -1,5 +1,5 @@
-//! The way from a chip's console to the simulator: what `cycle_counting` prints is loaded, and says of
-//! the simulated chip what its timing table says.
+//! From a chip's console to the simulator: the output of `cycle_counting` is loaded as a timing table and, for
+//! a simulated chip, equals that chip's timing table.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
 
@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every entry that the program measures, and a figure that is not the built-in one. A pin's delay is
-/// seen to the cycle, 6.25 ns.
+/// Every entry that the program measures, with a value other than the built-in one. The resolution of a
+/// pin's delay is one cycle, 6.25 ns.
 const CHANGED: [(&str, &[(&str, u64)]); 2] = [
     (
         "cpu",
@@ -61,7 +61,7 @@ fn linerate(args: &[&Path]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The ELFs, one a variant of the firmware.
+/// ELF files, one per variant of the firmware.
 fn elfs() -> Option<Vec<PathBuf>> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -79,7 +79,7 @@ fn elfs() -> Option<Vec<PathBuf>> {
     Some(elfs)
 }
 
-/// What the program prints on a chip with this table, or the built-in one; in a file, too.
+/// Output of the program on a chip with this table, or the built-in one; also written to a file.
 fn log(elf: &Path, timing: Option<&Path>, to: &Path) -> String {
     let words = ["sim", "esp32c6-bitbang", "--elf"].map(Path::new);
     let mut args = Vec::from(words);
@@ -109,20 +109,20 @@ fn a_run_confirms_every_guess_of_the_table_that_it_ran_with() {
             loops.all(|line| line.ends_with(": as claimed")),
             "{printed}"
         );
-        let told = compared(&console);
-        let last = told.lines().last().unwrap_or_default();
+        let output = compared(&console);
+        let last = output.lines().last().unwrap_or_default();
         assert_eq!(
             last,
-            "23 guesses confirmed, 0 refuted, 0 still guesses; of what was known, 0 contradicted",
-            "{}\n{told}",
+            "23 guesses confirmed, 0 refuted, 0 still guesses; 0 known entries contradicted",
+            "{}\n{output}",
             elf.display()
         );
     }
 }
 
-/// Whoever printed the built-in figures instead of measuring would fail here.
+/// A program that printed the built-in values instead of measuring would fail here.
 #[test]
-fn a_run_finds_every_figure_that_was_changed() {
+fn a_run_finds_every_changed_value() {
     let dir = tempfile::tempdir().expect("a folder");
     let [changed, first, second] =
         ["changed.toml", "first.log", "second.log"].map(|name| dir.path().join(name));
@@ -140,19 +140,19 @@ fn a_run_finds_every_figure_that_was_changed() {
     for elf in elfs().unwrap_or_default() {
         let printed = log(&elf, Some(&changed), &first);
         assert!(printed.contains(": NOT as claimed"), "{printed}");
-        let told = compared(&first);
+        let output = compared(&first);
         for (section, entries) in CHANGED {
             for (name, value) in entries {
                 let entry = format!("{section}.{name}");
-                let row = told
+                let row = output
                     .lines()
                     .find(|line| line.split(' ').next() == Some(&entry));
                 let figures: Vec<&str> = row.expect("a row").split_whitespace().collect();
                 assert_eq!(figures[2], value.to_string(), "{entry}, {}", elf.display());
             }
         }
-        // And a chip of that table has that table.
+        // A chip with the loaded table yields the same table.
         log(&elf, Some(&first), &second);
-        assert_eq!(compared(&second), told, "{}", elf.display());
+        assert_eq!(compared(&second), output, "{}", elf.display());
     }
 }

@@ -1,15 +1,15 @@
-//! The load generator and the receivers by themselves, each as a process that can be put into a network
-//! namespace: what `cargo xtask bench --load` runs. One line of JSON on stdout; receivers say
-//! `listening` on stderr when they do.
+//! Load generator and receivers as separate processes that can run in a network namespace, for
+//! `cargo xtask bench --load`. Prints one line of JSON on stdout; receivers print `listening` on stderr once
+//! they are ready.
 //!
 //! `cargo run --release -p linerate-host --example load -- receive 0.0.0.0:9000`
 
 use clap::{Parser, Subcommand, ValueEnum};
 use linerate_agent::Progress;
 use linerate_agent::iperf3::{Amount, Client, Plan, Test};
-use linerate_host::load::udp::{Options, Receiver, Sender, Until, Wait};
+use linerate_host::load::udp::{Receiver, ReceiverConfig, Sender, StopCondition, WaitMode};
 use linerate_host::load::{Rate, noise_floor, raw, round_trip, udp};
-use linerate_host::sockets::{Driver, Settings};
+use linerate_host::sockets::{Driver, DriverConfig};
 use serde_json::json;
 use std::error::Error;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 #[derive(Parser)]
 struct Cli {
-    /// The core to run on.
+    /// CPU core to run on.
     #[arg(long, global = true)]
     core: Option<usize>,
-    /// How long at most.
+    /// Maximum duration.
     #[arg(long, global = true, default_value_t = 1.0)]
     seconds: f64,
     #[command(subcommand)]
@@ -36,38 +36,38 @@ enum Command {
         payload: usize,
         #[arg(long, default_value = "max")]
         rate: Rate,
-        /// Without super-packets.
+        /// Disable segmentation.
         #[arg(long)]
         plain: bool,
     },
-    /// Receive them.
+    /// Receive datagrams.
     Receive {
         address: SocketAddr,
-        #[arg(long, value_enum, default_value_t = Waits::Block)]
-        wait: Waits,
-        /// Without coalescing.
+        #[arg(long, value_enum, default_value_t = WaitArg::Block)]
+        wait: WaitArg,
+        /// Disable coalescing.
         #[arg(long)]
         plain: bool,
-        /// Gaps by the kernel's times, held against so many packets a second.
+        /// Measure gaps by kernel timestamps, against this rate in packets per second.
         #[arg(long)]
         gaps: Option<u64>,
     },
-    /// Note the gaps of UDP datagrams to a port that arrive at an interface.
+    /// Measure the gaps of UDP datagrams to a port on an interface.
     Gaps {
         interface: String,
         #[arg(long)]
         port: u16,
-        /// Shorter payloads are left out.
+        /// Minimum payload.
         #[arg(long, default_value_t = 1000)]
         payload: usize,
         #[arg(long)]
         per_s: u64,
     },
-    /// Take round trips.
+    /// Measure round trips.
     Ping {
         target: SocketAddr,
-        #[arg(long, value_enum, default_value_t = Waits::Spin)]
-        wait: Waits,
+        #[arg(long, value_enum, default_value_t = WaitArg::Spin)]
+        wait: WaitArg,
         #[arg(long, default_value_t = 64)]
         payload: usize,
         #[arg(long, default_value_t = 20_000)]
@@ -76,26 +76,26 @@ enum Command {
     /// Send datagrams back.
     Reflect {
         address: SocketAddr,
-        #[arg(long, value_enum, default_value_t = Waits::Spin)]
-        wait: Waits,
+        #[arg(long, value_enum, default_value_t = WaitArg::Spin)]
+        wait: WaitArg,
     },
-    /// Send a TCP stream by iperf 3's protocol: whole seconds.
+    /// Send a TCP stream by the iperf 3 protocol, in whole seconds.
     Tcp { target: SocketAddr },
-    /// What this machine adds.
+    /// Measure the noise floor of this machine.
     Noise,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Waits {
+enum WaitArg {
     Spin,
     Block,
 }
 
-impl From<Waits> for Wait {
-    fn from(waits: Waits) -> Self {
+impl From<WaitArg> for WaitMode {
+    fn from(waits: WaitArg) -> Self {
         match waits {
-            Waits::Spin => Self::Spin,
-            Waits::Block => Self::Block,
+            WaitArg::Spin => Self::Spin,
+            WaitArg::Block => Self::Block,
         }
     }
 }
@@ -110,12 +110,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             payload,
             rate,
             plain,
-        } => serde_json::to_string(&Sender::run(&udp::Plan {
+        } => serde_json::to_string(&Sender::run(&udp::SenderConfig {
             rate,
             duration: span,
             core,
             segment: !plain,
-            ..udp::Plan::new(target, payload)
+            ..udp::SenderConfig::new(target, payload)
         })?)?,
         Command::Receive {
             address,
@@ -123,16 +123,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             plain,
             gaps,
         } => {
-            let options = Options {
+            let options = ReceiverConfig {
                 wait: wait.into(),
                 coalesce: !plain,
                 gaps,
                 core,
-                ..Options::default()
+                ..ReceiverConfig::default()
             };
             let receiver = Receiver::bind(address, options)?;
             eprintln!("listening at {}", receiver.local_addr());
-            let until = Until {
+            let until = StopCondition {
                 at_most: span,
                 quiet: Duration::from_millis(300),
             };
@@ -144,10 +144,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             payload,
             per_s,
         } => {
-            let is_wanted = |frame: &[u8]| is_datagram(frame, port, payload);
+            let matches = |frame: &[u8]| is_datagram(frame, port, payload);
             let ready = || eprintln!("listening on {interface}");
-            let captured =
-                raw::capture(&interface, Some(per_s), span, is_wanted, ready, &|| false)?;
+            let captured = raw::capture(&interface, Some(per_s), span, matches, ready, &|| false)?;
             json!({
                 "frames": captured.frames,
                 "host_drops": captured.host_drops,
@@ -160,7 +159,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             wait,
             payload,
             count,
-        } => serde_json::to_string(&round_trip::ping(&round_trip::Plan {
+        } => serde_json::to_string(&round_trip::ping(&round_trip::PingConfig {
             target,
             payload_octets: payload,
             count,
@@ -189,7 +188,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the server says to have received.
+/// Result of a TCP stream as received by the server.
 fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
     let plan = Plan {
         to: target,
@@ -200,7 +199,7 @@ fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
         seed: u64::from(std::process::id()),
         patience: Duration::from_secs(5),
     };
-    let mut driver = Driver::new(Client::<2>::new(plan), Settings::default())?;
+    let mut driver = Driver::new(Client::<2>::new(plan), DriverConfig::default())?;
     loop {
         driver.turn(Duration::from_millis(50))?;
         let now = driver.now();
@@ -209,7 +208,7 @@ fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
             Progress::Failed(failure) => return Err(format!("{target}: {failure:?}").into()),
             Progress::Done => {
                 let outcome = driver.service().outcome(now);
-                let count = outcome.reported.ok_or("the server reports nothing")?;
+                let count = outcome.reported.ok_or("the server sent no results")?;
                 let bits_per_s = count.octets as f64 * 8.0 / count.span.as_secs_f64();
                 return Ok(json!({ "octets": count.octets, "bits_per_s": bits_per_s }).to_string());
             }
@@ -217,7 +216,7 @@ fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
     }
 }
 
-/// Whether an Ethernet frame is a UDP datagram over IPv4, without options, to this port.
+/// True if an Ethernet frame is a UDP datagram over IPv4, without options, to this port.
 fn is_datagram(frame: &[u8], port: u16, payload: usize) -> bool {
     frame.len() >= 42 + payload
         && frame[12..15] == [0x08, 0x00, 0x45]

@@ -1,11 +1,11 @@
-//! How exact the relay is on this machine: sets delays and rates, measures them with datagrams and the
-//! system's own timestamps of their arrival, and prints Markdown tables. Takes root and half a minute:
+//! Accuracy of the relay on this machine: sets delays and rates, measures them with datagrams and kernel
+//! receive timestamps, and prints Markdown tables. Requires root and half a minute:
 //! `cargo run --release -p linerate-host --example relay_accuracy`.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("the relay runs on Linux");
+    println!("the relay is supported on Linux only");
 }
 
 #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(target_os = "linux")]
 mod linux {
     use linerate_host::relay::rig::{LEFT, RIGHT};
-    use linerate_host::relay::{Plan, Report, Rig, occupancy_ns};
+    use linerate_host::relay::{RelayConfig, RelayReport, Rig, occupancy_ns};
     use nix::cmsg_space;
     use nix::sys::socket::{
         ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt::ReceiveTimestampns,
@@ -29,16 +29,16 @@ mod linux {
     use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
     const PORT: u16 = 9000;
-    /// What Ethernet, IP and UDP put around a payload, without FCS.
+    /// Headers of Ethernet, IP and UDP, without FCS.
     const HEADERS: usize = 14 + 20 + 8;
-    /// Waits that are longer are slept.
+    /// Longer waits sleep.
     const SPIN: Duration = Duration::from_micros(200);
-    /// How long it is waited for what is still on its way.
+    /// Time to wait for datagrams in flight.
     const PATIENCE: Duration = Duration::from_millis(200);
 
     pub fn main() -> Result<(), Box<dyn Error>> {
         println!(
-            "| settings | frames/s | way | less the delay, p50 | p99 | max | late | discarded |"
+            "| settings | frames/s | mode | excess over the delay, p50 | p99 | max | late | discarded |"
         );
         println!("|---|---:|---|---:|---:|---:|---:|---:|");
         for (settings, gap_us) in [
@@ -65,10 +65,10 @@ mod linux {
             for octets in [60, 1514] {
                 let occupancy_ns = occupancy_ns(octets, rate);
                 if occupancy_ns < 5_000 {
-                    // More frames than one thread sends and receives.
+                    // More frames than one thread can send and receive.
                     continue;
                 }
-                // A fifth more than the link carries.
+                // A fifth above the link rate.
                 let gap = Duration::from_nanos(occupancy_ns * 5 / 6);
                 let trial = Trial::run(settings, false, octets - HEADERS, gap)?;
                 trial.print_rate(octets, rate);
@@ -79,10 +79,10 @@ mod linux {
 
     /// A second of datagrams through a relay.
     struct Trial {
-        /// When each datagram was sent and came, in nanoseconds.
+        /// Send and receive time of each datagram, nanoseconds.
         times: Vec<(u64, u64)>,
         delay_ns: u64,
-        report: Report,
+        report: RelayReport,
     }
 
     impl Trial {
@@ -92,13 +92,13 @@ mod linux {
             octets: usize,
             gap: Duration,
         ) -> Result<Self, Box<dyn Error>> {
-            let plan = Plan {
+            let config = RelayConfig {
                 forward: settings.parse()?,
                 busy,
-                ..Plan::default()
+                ..RelayConfig::default()
             };
-            let delay_ns = plan.forward.delay_ns;
-            let rig = Rig::start(plan, ())?;
+            let delay_ns = config.forward.delay_ns;
+            let rig = Rig::start(config, ())?;
             let receiver = rig.right().enter(|| UdpSocket::bind((RIGHT, PORT)))??;
             let sender = rig.left().enter(|| UdpSocket::bind((LEFT, 0)))??;
             setsockopt(&receiver, ReceiveTimestampns, &true)?;
@@ -123,13 +123,13 @@ mod linux {
         }
 
         fn print_delay(&self, settings: &str, busy: bool, gap: Duration) {
-            let less_delay = |(sent, came): &(u64, u64)| came.saturating_sub(*sent + self.delay_ns);
-            let mut errors: Vec<u64> = self.times.iter().map(less_delay).collect();
+            let excess = |(sent, came): &(u64, u64)| came.saturating_sub(*sent + self.delay_ns);
+            let mut errors: Vec<u64> = self.times.iter().map(excess).collect();
             errors.sort_unstable();
             let at = |share: f64| {
-                let place = (errors.len().saturating_sub(1)) as f64 * share;
+                let index = (errors.len().saturating_sub(1)) as f64 * share;
                 errors
-                    .get(place as usize)
+                    .get(index as usize)
                     .map_or(f64::NAN, |ns| *ns as f64 / 1e3)
             };
             println!(
@@ -160,7 +160,7 @@ mod linux {
         }
     }
 
-    /// Does `work` again and again until then.
+    /// Repeats `work` until the given time.
     fn wait(
         until: Instant,
         mut work: impl FnMut() -> Result<(), Box<dyn Error>>,
@@ -182,7 +182,7 @@ mod linux {
         now.map_or(0, |now| now.as_nanos() as u64)
     }
 
-    /// Takes all datagrams that are there, with the time at which the system got each.
+    /// Receives all available datagrams with their kernel timestamps.
     fn receive(socket: &UdpSocket, times: &mut Vec<(u64, u64)>) -> Result<(), Box<dyn Error>> {
         let mut payload = [0; 2000];
         let mut control = cmsg_space!(TimeSpec);
@@ -203,7 +203,7 @@ mod linux {
             });
             let mut sent = [0; 8];
             sent.copy_from_slice(&payload[..8]);
-            let came = came.ok_or("the system gives no timestamps")?;
+            let came = came.ok_or("the system has no timestamps")?;
             times.push((u64::from_be_bytes(sent), came));
         }
     }

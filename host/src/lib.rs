@@ -1,14 +1,14 @@
-//! The network tools of this machine: load, relay, servers, sockets, TAP interfaces.
+//! Network tools on the host: load generator, relay, servers, sockets, TAP interfaces.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`load`] | load generator and receiver: UDP, raw frames, round trips, and their limits |
 //! | [`relay`] | an impaired link between two TAP interfaces |
-//! | [`serve`] | servers of the protocols that devices speak |
-//! | [`sockets`] | a protocol of `linerate-agent` over this machine's sockets |
-//! | [`tap`] | errors of TAP interfaces and how to create one |
-//! | [`quantity`] | numbers, times, rates and shares as people write them |
-//! | [`nearest`](mod@nearest) | suggestions for misspelt names |
+//! | [`serve`] | servers for the protocols of devices |
+//! | [`sockets`] | runs a service of `linerate-agent` on the host's sockets |
+//! | [`tap`] | errors of TAP interfaces, with the commands to create one |
+//! | [`quantity`] | parsing and formatting of numbers, times, rates and fractions with units |
+//! | [`nearest`](mod@nearest) | suggestions for misspelled names |
 #![forbid(unsafe_code)]
 
 pub mod load;

@@ -1,6 +1,6 @@
-//! Suggestions for misspelt names.
+//! Suggestions for misspelled names.
 
-/// The known name nearest to what was written, if one is near enough to be meant.
+/// Returns the known name most similar to `written`, if it is similar enough to be a suggestion.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance =
         |name: &str| strsim::damerau_levenshtein(&written.to_lowercase(), &name.to_lowercase());

@@ -1,8 +1,8 @@
-//! Quantities as people write them: `1%`, `5ms`, `10M`, `64kB`.
+//! Parsing and formatting of quantities with units: `1%`, `5ms`, `10M`, `64kB`.
 
-/// What is counted in whole units of the smallest kind.
+/// Quantity in whole multiples of its smallest unit.
 pub struct Quantity {
-    /// Suffixes with what they are worth, largest first; of equal ones the first is written.
+    /// Suffixes with their factors, largest first; of equal ones the first is used for output.
     units: &'static [(&'static str, u64)],
 }
 
@@ -16,7 +16,7 @@ pub const TIME: Quantity = Quantity {
     ],
 };
 
-/// A number, decimal multiples.
+/// A number with decimal multiples.
 const NUMBER: Quantity = Quantity {
     units: &[
         ("G", 1_000_000_000),
@@ -29,8 +29,8 @@ const NUMBER: Quantity = Quantity {
     ],
 };
 
-/// A number in one word: `1500000`, `1.5M`, `50k`.
-pub fn number(text: &str) -> Option<u64> {
+/// Parses a number without spaces: `1500000`, `1.5M`, `50k`.
+pub fn parse_number(text: &str) -> Option<u64> {
     let is_word = !text.contains(char::is_whitespace);
     is_word.then(|| NUMBER.parse(text)).flatten()
 }
@@ -55,50 +55,50 @@ pub const OCTETS: Quantity = Quantity {
 };
 
 impl Quantity {
-    /// A decimal number and a unit, rounded to whole units.
+    /// Parses a decimal number with a unit, rounded to whole units.
     pub fn parse(&self, text: &str) -> Option<u64> {
         let end = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
         let (number, unit) = (text[..end].trim(), text[end..].trim());
-        let (_, worth) = self.units.iter().find(|(name, _)| *name == unit)?;
+        let (_, factor) = self.units.iter().find(|(name, _)| *name == unit)?;
         if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(*worth);
+            return whole.checked_mul(*factor);
         }
-        let value = decimal(number)? * *worth as f64;
-        // Beyond 2^53 a float no longer holds every whole number.
+        let value = decimal(number)? * *factor as f64;
+        // Beyond 2^53 a float cannot represent every integer.
         (value <= 9e15).then(|| value.round() as u64)
     }
 
-    /// What [`parse`](Self::parse) reads as `value`.
-    pub fn text(&self, value: u64) -> String {
+    /// Formats `value` so that [`parse`](Self::parse) returns it again.
+    pub fn format(&self, value: u64) -> String {
         let fits =
-            |(_, worth): &&(&str, u64)| *worth == 1 || value > 0 && value.is_multiple_of(*worth);
+            |(_, factor): &&(&str, u64)| *factor == 1 || value > 0 && value.is_multiple_of(*factor);
         let unit = self.units.iter().find(fits);
-        unit.map_or_else(String::new, |(name, worth)| {
-            format!("{}{name}", value / worth)
+        unit.map_or_else(String::new, |(name, factor)| {
+            format!("{}{name}", value / factor)
         })
     }
 }
 
-/// A share: `1%`, `0.01` or `1e-2`.
-pub fn share(text: &str) -> Option<f64> {
+/// Parses a fraction: `1%`, `0.01` or `1e-2`.
+pub fn parse_fraction(text: &str) -> Option<f64> {
     match text.trim().strip_suffix('%') {
         Some(percent) => Some(decimal(percent.trim())? / 100.0),
         None => decimal(text.trim()),
     }
 }
 
-/// What [`share`] reads as `value`.
-pub fn share_text(value: f64) -> String {
+/// Formats `value` so that [`parse_fraction`] returns it again.
+pub fn format_fraction(value: f64) -> String {
     let percent = format!("{}%", value * 100.0);
-    // Exactly the same or not at all: settings are compared.
-    if value >= 1e-4 && percent.len() <= 8 && share(&percent) == Some(value) {
+    // Only if it parses to exactly the same value: settings are compared.
+    if value >= 1e-4 && percent.len() <= 8 && parse_fraction(&percent) == Some(value) {
         percent
     } else {
         format!("{value:e}")
     }
 }
 
-/// A finite number that is not negative, in digits.
+/// Parses a finite, non-negative number that starts with a digit or a point.
 fn decimal(text: &str) -> Option<f64> {
     let digits = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let value: f64 = text.parse().ok().filter(|_| digits)?;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_rates_and_octets_are_read_and_written() {
+    fn times_rates_and_octets_are_parsed_and_formatted() {
         for (quantity, text, value, again) in [
             (TIME, "5ms", 5_000_000, "5ms"),
             (TIME, "1.5 us", 1_500, "1500ns"),
@@ -123,28 +123,28 @@ mod tests {
             (OCTETS, "64kB", 64_000, "64kB"),
         ] {
             assert_eq!(quantity.parse(text), Some(value), "{text}");
-            assert_eq!(quantity.text(value), again, "{text}");
+            assert_eq!(quantity.format(value), again, "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_quantity_is_none() {
+    fn invalid_quantities_give_none() {
         for text in [
             "", "ms", "5", "-5ms", "5 m s", "1e300s", "infs", "NaNms", "5mss",
         ] {
             assert_eq!(TIME.parse(text), None, "{text}");
         }
         for text in ["", "%", "-1%", "inf", "nan", "1%%", "a"] {
-            assert_eq!(share(text), None, "{text}");
+            assert_eq!(parse_fraction(text), None, "{text}");
         }
     }
 
     #[test]
-    fn shares_are_percents_or_fractions() {
-        assert_eq!(share("1%"), Some(0.01));
-        assert_eq!(share("0.01"), Some(0.01));
-        assert_eq!(share("1e-6"), Some(1e-6));
-        assert_eq!(share_text(0.01), "1%");
-        assert_eq!(share_text(1e-6), "1e-6");
+    fn fractions_are_percentages_or_decimals() {
+        assert_eq!(parse_fraction("1%"), Some(0.01));
+        assert_eq!(parse_fraction("0.01"), Some(0.01));
+        assert_eq!(parse_fraction("1e-6"), Some(1e-6));
+        assert_eq!(format_fraction(0.01), "1%");
+        assert_eq!(format_fraction(1e-6), "1e-6");
     }
 }

@@ -1,15 +1,15 @@
-//! What tests with sockets and stock tools share.
+//! Helpers for tests with sockets and standard tools.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A port that is free for TCP and UDP, each once, and below those that clients get: STAMP and echo
-/// answer no others.
+/// Returns a port that is free for TCP and UDP, each call a different one, below the ephemeral ports of
+/// clients: STAMP and echo answer only clients with a higher port.
 pub fn free_port() -> u16 {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
-        let next = std::process::id() % 1000 * 64 + TAKEN.fetch_add(1, Ordering::Relaxed);
+        let next = std::process::id() % 1000 * 64 + NEXT.fetch_add(1, Ordering::Relaxed);
         let port = 10_000 + (next % 20_000) as u16;
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
         if tcp.is_ok() && UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
@@ -18,8 +18,8 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Whether the tool is there; where tests must not be skipped, it is an error if it isn't.
-pub fn has(tool: &str) -> bool {
+/// True if the tool is installed; panics if it is missing where tests must not be skipped.
+pub fn has_tool(tool: &str) -> bool {
     let there = Command::new(tool).arg("--version").output().is_ok();
     assert!(
         there || std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
@@ -31,16 +31,17 @@ pub fn has(tool: &str) -> bool {
     there
 }
 
-/// Two joined veth interfaces, removed when this value is dropped.
+/// Veth pair, removed on drop.
 pub struct VethPair {
-    /// Their names.
+    /// Names of the two interfaces.
     pub names: [String; 2],
 }
 
 impl VethPair {
-    /// Creates the pair; `tag` becomes part of the names. `None`: this user may not, which is an error where tests must not be skipped.
+    /// Creates the pair; `tag` becomes part of the names. `None` if the user lacks the privilege, which panics
+    /// where tests must not be skipped.
     pub fn new(tag: &str) -> Option<Self> {
-        // Names of interfaces have 15 octets at most.
+        // Interface names have at most 15 octets.
         let id = std::process::id() % 100_000;
         let names = ["a", "b"].map(|end| format!("lr{tag}{id}{end}"));
         let ip = |args: &[&str]| {
@@ -49,18 +50,18 @@ impl VethPair {
         };
         let [a, b] = [names[0].as_str(), names[1].as_str()];
         let made = ip(&["link", "add", a, "type", "veth", "peer", "name", b]);
-        // From here on, dropping it removes it.
+        // From here on the pair is removed on drop.
         let pair = made.then_some(Self {
             names: names.clone(),
         });
         let up = made && [a, b].iter().all(|name| ip(&["link", "set", name, "up"]));
         assert!(
             up || std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
-            "a veth pair takes root and iproute2 (cargo xtask setup)"
+            "a veth pair requires root and iproute2 (cargo xtask setup)"
         );
         if !up {
             eprintln!(
-                "skipped: raw frames over a veth pair take root and iproute2 (cargo xtask setup)"
+                "skipped: raw frames over a veth pair require root and iproute2 (cargo xtask setup)"
             );
         }
         pair.filter(|_| up)

@@ -1,7 +1,7 @@
 //! Why a target can't be used, or a trial came to nothing.
 
 use linerate_host::load::LoadError;
-use linerate_host::sockets::HostError;
+use linerate_host::sockets::SocketError;
 
 /// Why a target can't be used, or a trial came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum TargetError {
     },
     /// This machine can't do its part.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(#[from] SocketError),
     /// This machine can't send or receive raw frames.
     #[error(transparent)]
     Load(#[from] LoadError),

@@ -8,7 +8,7 @@ use linerate_results::record::{Distribution, Interval};
 
 use super::arrivals::{Data, Gaps};
 use super::{TargetError, Watch};
-use linerate_host::sockets::{Driver, Settings};
+use linerate_host::sockets::{Driver, DriverConfig};
 
 /// How often it is looked how far a client is.
 const LOOK: Duration = Duration::from_millis(20);
@@ -70,7 +70,7 @@ pub(super) fn run<S: Service, F>(
     mut step: impl FnMut(&mut S, Instant) -> Step<F>,
     failed: impl FnOnce(F) -> TargetError,
 ) -> Result<Ran<S>, TargetError> {
-    let settings = Settings {
+    let settings = DriverConfig {
         address: own_address(to),
         connections: CONNECTIONS,
         buffer_octets: sizes.buffer_octets,

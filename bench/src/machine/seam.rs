@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::Busy;
+use linerate_capture::wire::BusyPeriod;
 use linerate_results::record::{Duplex, Edges, Profile, TimingEntry};
 
 use super::event::{Event, StationTraffic};
@@ -67,7 +67,7 @@ pub trait Machine {
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError>;
 
     /// What the processor was busy with since the last call, where that is recorded.
-    fn busy(&mut self) -> Vec<Busy> {
+    fn busy(&mut self) -> Vec<BusyPeriod> {
         Vec::new()
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::Busy;
+use linerate_capture::wire::BusyPeriod;
 use linerate_results::record::{Edges, Measurement};
 
 use crate::machine::{Event, MachineError, StationTraffic};
@@ -16,7 +16,7 @@ pub trait Observer {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError>;
 
     /// What the processor was busy with, told now and then where it is recorded.
-    fn busy(&mut self, _busy: Vec<Busy>) {}
+    fn busy(&mut self, _busy: Vec<BusyPeriod>) {}
 
     /// The line's level around some frames, told now and then where it is recorded.
     fn edges(&mut self, _edges: Vec<Edges>) {}

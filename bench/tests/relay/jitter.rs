@@ -11,9 +11,9 @@ use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, DatagramHeader};
 use linerate_agent::{DatagramTap, Instant, Limits, Service, TappedService, iperf3};
 use linerate_bench::endpoint::{Amount, Datagrams, Options, Trial, Unwatched, open};
-use linerate_host::relay::Way;
+use linerate_host::relay::Direction as RelayDirection;
 use linerate_host::relay::rig::RIGHT;
-use linerate_host::sockets::{Driver, Settings};
+use linerate_host::sockets::{Driver, DriverConfig};
 use linerate_results::record::Direction;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -98,7 +98,7 @@ fn iperf3_sent_ns(it: &Datagram) -> i64 {
 
 /// The datagrams that went toward port `to`.
 fn went(record: &Record, to: u16) -> Vec<Datagram> {
-    let streams = record.went(Way::Forward, 100).into_iter();
+    let streams = record.went(RelayDirection::Forward, 100).into_iter();
     let mut streams = streams.filter(|((_, port), _)| *port == to);
     let (_, datagrams) = streams.next().expect("a stream");
     assert!(streams.next().is_none());
@@ -228,9 +228,9 @@ fn attempt_from_stock<S: Service + Send>(
     let is_over = &AtomicBool::new(false);
     let (listening, is_listening) = channel();
     let server = move || {
-        let settings = Settings {
+        let settings = DriverConfig {
             address: RIGHT.into(),
-            ..Settings::default()
+            ..DriverConfig::default()
         };
         let tap = Noted {
             least: 100,

@@ -14,14 +14,14 @@ mod sockets;
 mod stock;
 mod targets;
 
-use linerate_host::relay::{Plan, Rig, rig};
+use linerate_host::relay::{RelayConfig, Rig, rig};
 use record::Record;
 
 /// Two namespaces and a relay that does the same in both directions; `None`, told of, where that cannot
 /// be had.
 fn rig(settings: &str) -> Option<Rig<Record>> {
     let both = settings.parse().unwrap_or_else(|error| panic!("{error}"));
-    let plan = |both: linerate_host::relay::Impairment| Plan {
+    let config = |both: linerate_host::relay::Impairment| RelayConfig {
         forward: both.clone(),
         backward: both,
         seed: 1,
@@ -35,7 +35,7 @@ fn rig(settings: &str) -> Option<Rig<Record>> {
         eprintln!("skipped: tests of the relay take root: {why}");
         return None;
     }
-    let rig = Rig::start(plan(both), Record::default());
+    let rig = Rig::start(config(both), Record::default());
     Some(rig.unwrap_or_else(|error| panic!("{error}")))
 }
 

@@ -1,6 +1,6 @@
 //! What passed the relay, frame by frame.
 
-use linerate_host::relay::{Delivered, Exit, Fate, Verdict, Way, Witness};
+use linerate_host::relay::{Delivered, Direction, Fate, FrameFates, FrameObserver, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Octets of a frame that are kept: down to the first of a UDP payload.
@@ -73,44 +73,47 @@ pub struct Lane {
 /// All datagrams in the order in which they came and went, and the connections as they were opened.
 #[derive(Debug, Default)]
 pub struct Record {
-    came: Vec<(Way, Datagram)>,
-    went: Vec<(Way, Datagram)>,
-    connections: Vec<(Way, Lane)>,
+    came: Vec<(Direction, Datagram)>,
+    went: Vec<(Direction, Datagram)>,
+    connections: Vec<(Direction, Lane)>,
     corrupted: BTreeSet<(bool, u64)>,
     pub corrupted_went: u64,
 }
 
-impl Witness for Record {
-    fn came(&mut self, way: Way, frame: &[u8], verdict: Verdict) {
+impl FrameObserver for Record {
+    fn on_arrival(&mut self, way: Direction, frame: &[u8], fates: FrameFates) {
         self.came
             .extend(Datagram::of(frame).map(|datagram| (way, datagram)));
-        for fate in [Some(verdict.frame), verdict.copy].into_iter().flatten() {
+        for fate in [Some(fates.original), fates.duplicate]
+            .into_iter()
+            .flatten()
+        {
             if let Fate::Passed {
                 number,
                 corrupted_bits: 1..,
             } = fate
             {
-                self.corrupted.insert((way == Way::Forward, number));
+                self.corrupted.insert((way == Direction::Forward, number));
             }
         }
     }
 
-    fn went(&mut self, way: Way, delivered: &Delivered, exit: Exit) {
+    fn on_departure(&mut self, way: Direction, delivered: &Delivered, transmission: Transmission) {
         if self
             .corrupted
-            .contains(&(way == Way::Forward, delivered.number))
+            .contains(&(way == Direction::Forward, delivered.number))
         {
             self.corrupted_went += 1;
             return;
         }
-        if !exit.is_taken {
+        if !transmission.is_accepted {
             return;
         }
         let _ = self.segment(way, &delivered.frame);
         if let Some(datagram) = Datagram::of(&delivered.frame) {
             let datagram = Datagram {
-                went_ns: (exit.began_ns, exit.ended_ns),
-                delay_ns: delivered.due_ns - delivered.came_ns,
+                went_ns: (transmission.start_ns, transmission.end_ns),
+                delay_ns: delivered.due_ns - delivered.arrival_ns,
                 ..datagram
             };
             self.went.push((way, datagram));
@@ -122,28 +125,28 @@ pub type Streams = BTreeMap<(u16, u16), Vec<Datagram>>;
 
 impl Record {
     /// Datagrams with payloads of at least `octets` that went unharmed, by their ports.
-    pub fn went(&self, way: Way, octets: u64) -> Streams {
+    pub fn went(&self, way: Direction, octets: u64) -> Streams {
         streams(&self.went, way, octets)
     }
 
     /// The same of those that came, whatever became of them.
-    pub fn came(&self, way: Way, octets: u64) -> Streams {
+    pub fn came(&self, way: Direction, octets: u64) -> Streams {
         streams(&self.came, way, octets)
     }
 
     /// TCP connections one way, in the order of their beginning.
-    pub fn tcp(&self, way: Way) -> Vec<Lane> {
+    pub fn tcp(&self, way: Direction) -> Vec<Lane> {
         let those = self.connections.iter().filter(|(it, _)| *it == way);
         those.map(|(_, lane)| *lane).collect()
     }
 
-    fn segment(&mut self, way: Way, frame: &[u8]) -> Option<()> {
+    fn segment(&mut self, way: Direction, frame: &[u8]) -> Option<()> {
         let tcp = payload(frame, TCP)?;
         let (from, to, number) = (word16(tcp, 0)?, word16(tcp, 2)?, word32(tcp, 4)?);
         let (header, flags) = (usize::from(*tcp.get(12)? >> 4) * 4, *tcp.get(13)?);
         // Short frames may be padded.
         let length = usize::from(word16(frame, ETHERNET + 2)?) - 20 - header;
-        let is_it = |it: &&mut (Way, Lane)| it.0 == way && (it.1.from, it.1.to) == (from, to);
+        let is_it = |it: &&mut (Direction, Lane)| it.0 == way && (it.1.from, it.1.to) == (from, to);
         if let Some((_, known)) = self.connections.iter_mut().find(is_it) {
             let end = number.wrapping_sub(known.first).wrapping_add(length as u32);
             // FIN and what follows it have the number behind the last octet's; before the first is SYN.
@@ -163,7 +166,7 @@ impl Record {
     }
 }
 
-fn streams(all: &[(Way, Datagram)], way: Way, octets: u64) -> Streams {
+fn streams(all: &[(Direction, Datagram)], way: Direction, octets: u64) -> Streams {
     let mut streams = Streams::new();
     let those = all
         .iter()

@@ -10,9 +10,11 @@ use super::said::{
 use super::stock::output;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
-use linerate_host::relay::Way;
+use linerate_host::relay::Direction;
 use linerate_host::relay::rig::RIGHT;
-use linerate_host::serve::{Direction, Event, Order, Protocol, Served, serve};
+use linerate_host::serve::{
+    Protocol, ServeConfig, ServeEvent, ServedTransfer, TransferDirection, serve,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -30,15 +32,15 @@ impl Drop for Stop<'_> {
 /// What a stock client printed, what was served to it, and what passed between them.
 pub struct Outcome {
     pub text: String,
-    served: Vec<Served>,
+    served: Vec<ServedTransfer>,
     pub record: Record,
 }
 
 impl Outcome {
     /// What was served one way, in the order of the clients' ports.
-    pub fn served(&self, direction: Direction) -> Vec<Served> {
+    pub fn served(&self, direction: TransferDirection) -> Vec<ServedTransfer> {
         let those = self.served.iter().filter(|it| it.direction == direction);
-        let mut those: Vec<Served> = those.cloned().collect();
+        let mut those: Vec<ServedTransfer> = those.cloned().collect();
         those.sort_by_key(|it| it.peer.port());
         those
     }
@@ -70,7 +72,7 @@ fn attempt(
     let tool = line.split_whitespace().next().expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
     narrow(&rig, mtu);
-    let order = Order {
+    let order = ServeConfig {
         address: RIGHT.into(),
         protocols: vec![(protocol, protocol.ports().0)],
         clients: 16,
@@ -84,14 +86,14 @@ fn attempt(
             let mut served = Vec::new();
             let stop = || is_over.load(Ordering::Relaxed) || Instant::now() >= until;
             serve(&order, &stop, |event| match event {
-                Event::Listening(..) => listening.send(()).expect("the test waits"),
-                Event::Served(one) => {
+                ServeEvent::Listening(..) => listening.send(()).expect("the test waits"),
+                ServeEvent::Served(one) => {
                     served.push(one);
                     if served.len() == tests {
                         is_over.store(true, Ordering::Relaxed);
                     }
                 }
-                Event::Failed(protocol, error) => panic!("{protocol}: {error}"),
+                ServeEvent::Failed(protocol, error) => panic!("{protocol}: {error}"),
             });
             served
         };
@@ -120,7 +122,7 @@ fn attempt(
 /// left end's ports.
 pub fn expected(
     record: &Record,
-    (way, octets): (Way, u64),
+    (way, octets): (Direction, u64),
     numbers: fn(&[Datagram]) -> Vec<u64>,
     count: fn(Vec<u64>) -> Expected,
 ) -> Vec<Counts> {
@@ -133,13 +135,13 @@ pub fn expected(
     came.iter().map(one).collect()
 }
 
-fn jitter_ns(served: &[Served]) -> Vec<u64> {
-    let of = |it: &Served| it.datagrams?.received.map(|received| received.jitter_ns);
+fn jitter_ns(served: &[ServedTransfer]) -> Vec<u64> {
+    let of = |it: &ServedTransfer| it.datagrams?.received.map(|received| received.jitter_ns);
     served.iter().filter_map(of).collect()
 }
 
-fn told(served: &[Served]) -> Vec<Counts> {
-    let of = |it: &Served| {
+fn told(served: &[ServedTransfer]) -> Vec<Counts> {
+    let of = |it: &ServedTransfer| {
         let datagrams = it.datagrams.expect("datagrams");
         let received = datagrams.received.expect("a receiver's counts");
         let out_of_order = received.out_of_order_datagrams;
@@ -174,8 +176,13 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let counts = told(&it.served(Direction::Received));
-        let expected = expected(&it.record, (Way::Forward, 1), iperf2_numbers, Expected::of);
+        let counts = told(&it.served(TransferDirection::Received));
+        let expected = expected(
+            &it.record,
+            (Direction::Forward, 1),
+            iperf2_numbers,
+            Expected::of,
+        );
         assert_eq!(counts, expected, "{faults} {flags}");
         assert_eq!(
             printed(&it.text),
@@ -199,8 +206,16 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         };
         // Stock iperf is the receiver, and counts as it does.
         let count = |numbers: Vec<u64>| as_iperf2_counts(numbers);
-        let expected = expected(&it.record, (Way::Backward, 100), iperf2_numbers, count);
-        let (sent, received) = (it.served(Direction::Sent), it.served(Direction::Received));
+        let expected = expected(
+            &it.record,
+            (Direction::Backward, 100),
+            iperf2_numbers,
+            count,
+        );
+        let (sent, received) = (
+            it.served(TransferDirection::Sent),
+            it.served(TransferDirection::Received),
+        );
         if flags == "-R" {
             // It does not say what it received.
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
@@ -224,7 +239,12 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
         let Some(it) = run(&faults, Protocol::Iperf3, 1, &line) else {
             return;
         };
-        let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
+        let counts = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         assert_eq!(told(&it.served), [expected], "{faults} {flags}");
@@ -252,7 +272,7 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
         let [stream] = &streams_of(&it.text)[..] else {
             panic!("one stream: {}", it.text);
         };
-        let backward = it.record.went(Way::Backward, 16);
+        let backward = it.record.went(Direction::Backward, 16);
         let numbers = backward.into_values().map(|stream| iperf3_numbers(&stream));
         let numbers: Vec<u64> = numbers.flatten().collect();
         let read = it.served[0].octets / 1400;
@@ -301,19 +321,24 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
         };
         let [forward, backward] = both_ways(&it.text);
         // What the client sent, as we have counted it, and as we have told it.
-        let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
+        let counts = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
-        let received = it.served(Direction::Received);
+        let received = it.served(TransferDirection::Received);
         assert_eq!(told(&received), [expected], "{faults} {flags}");
         let mut printed: Vec<(u64, u64)> = forward.iter().map(lost_and_all).collect();
         printed.sort_unstable();
         let counts = sorted(counts).into_iter().map(|(lost, all, _)| (lost, all));
         assert_eq!(printed, counts.collect::<Vec<_>>(), "{faults}: {}", it.text);
         // What we sent, as the client has counted it.
-        let went = it.record.went(Way::Backward, 16);
+        let went = it.record.went(Direction::Backward, 16);
         assert_eq!(went.len(), backward.len(), "{faults} {flags}");
-        let sent = it.served(Direction::Sent);
+        let sent = it.served(TransferDirection::Sent);
         for stream in &backward {
             let (port, read) = port_and_read(&it.text, stream);
             let (numbers, read) = (iperf3_numbers(&went[&(5201, port)]), read / octets);

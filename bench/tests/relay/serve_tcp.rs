@@ -4,8 +4,8 @@ use super::each;
 use super::record::Lane;
 use super::said::{end_of, number};
 use super::serve::run_at;
-use linerate_host::relay::Way;
-use linerate_host::serve::{Direction, Protocol, Served};
+use linerate_host::relay::Direction;
+use linerate_host::serve::{Protocol, ServedTransfer, TransferDirection};
 
 pub const TCP_FAULTS: &str =
     "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
@@ -29,12 +29,13 @@ fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
         let Some(it) = run_at(mtu, TCP_FAULTS, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let both = [Direction::Received, Direction::Sent].map(|way| length(&it.served(way)));
+        let both = [TransferDirection::Received, TransferDirection::Sent]
+            .map(|way| length(&it.served(way)));
         assert_eq!(both, [received, sent], "{flags}: {}", it.text);
         // On a connection back the client has the port that it names in -L, 5001.
-        let forward = it.record.tcp(Way::Forward).into_iter();
+        let forward = it.record.tcp(Direction::Forward).into_iter();
         let forward = forward.filter(|it| it.to == 5001 && received > 0);
-        let backward = it.record.tcp(Way::Backward).into_iter();
+        let backward = it.record.tcp(Direction::Backward).into_iter();
         let on_theirs = flags.contains("-R");
         let backward = backward.filter(|it| (it.from == 5001) == on_theirs && sent > 0);
         let sum = |of: &mut dyn Iterator<Item = Lane>| of.map(|it| it.octets).sum::<u64>();
@@ -44,7 +45,7 @@ fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
 }
 
 /// Octets of all of them.
-fn length(served: &[Served]) -> u64 {
+fn length(served: &[ServedTransfer]) -> u64 {
     served.iter().map(|it| it.octets).sum()
 }
 
@@ -66,9 +67,9 @@ fn tcp_of_iperf_3_arrives_whole_through_all_of_it() {
         };
         let (end, back) = (end_of(&it.text), flags.contains("-R"));
         let (first, second) = if back {
-            (Direction::Sent, Direction::Received)
+            (TransferDirection::Sent, TransferDirection::Received)
         } else {
-            (Direction::Received, Direction::Sent)
+            (TransferDirection::Received, TransferDirection::Sent)
         };
         let (first, second) = (length(&it.served(first)), length(&it.served(second)));
         assert_eq!(number(&end["sum_received"], "bytes"), first, "{flags}");
@@ -76,7 +77,7 @@ fn tcp_of_iperf_3_arrives_whole_through_all_of_it() {
         assert_eq!(reverse.unwrap_or(0), second, "{flags}");
         if !back {
             // The first connection is for control; each of the others begins with a cookie of 37 octets.
-            let data = it.record.tcp(Way::Forward).into_iter().skip(1);
+            let data = it.record.tcp(Direction::Forward).into_iter().skip(1);
             let passed: u64 = data.map(|it| it.octets - 37).sum();
             assert_eq!(passed, first, "{flags}");
         }

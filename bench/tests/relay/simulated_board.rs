@@ -15,7 +15,7 @@ use super::{has, overflows, rig, undisturbed};
 use linerate_bench::machine::{Order, open_on_tap};
 use linerate_bench::scenario::{self, Surroundings};
 use linerate_bench::{board, firmware, tap};
-use linerate_host::relay::{Rig, Way};
+use linerate_host::relay::{Direction, Rig};
 use rustix::process::setpriority_process;
 use serde_json::Value;
 use std::path::Path;
@@ -159,7 +159,7 @@ fn is_one_per_cent((lost, all): (u64, u64)) -> bool {
 }
 
 /// What the receiver of the stream of iperf 2 that went this way should count.
-fn counted(record: &Record, way: Way, count: fn(Vec<u64>) -> Expected) -> Counts {
+fn counted(record: &Record, way: Direction, count: fn(Vec<u64>) -> Expected) -> Counts {
     let numbers = |streams: Streams| {
         // What goes the other way is the receiver's report.
         let mut those = streams.into_iter().filter(|((_, to), _)| *to == 5001);
@@ -177,8 +177,8 @@ fn iperf_2_the_board_and_the_relay_count_alike() {
         let Some(it) = run(faults, 2, &line) else {
             return;
         };
-        let forward = counted(&it.record, Way::Forward, Expected::of);
-        let backward = counted(&it.record, Way::Backward, |numbers| {
+        let forward = counted(&it.record, Direction::Forward, Expected::of);
+        let backward = counted(&it.record, Direction::Backward, |numbers| {
             as_iperf2_counts(numbers)
         });
         let both = sorted(vec![forward, backward]);
@@ -203,13 +203,18 @@ fn iperf_3_the_board_and_the_relay_count_alike() {
         let ([forward], [backward]) = (&forward[..], &backward[..]) else {
             panic!("a stream each way: {}", it.text);
         };
-        let expected = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
+        let expected = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sent = lost_and_all(forward);
         assert_eq!([sent], [(expected[0].0, expected[0].1)], "{faults}");
         assert_eq!(sent, told(&it, "received"), "{faults}: {:?}", it.served);
         // What the board sent, as the client has counted it.
         let (port, read) = port_and_read(&it.text, backward);
-        let numbers = iperf3_numbers(&it.record.went(Way::Backward, 16)[&(5201, port)]);
+        let numbers = iperf3_numbers(&it.record.went(Direction::Backward, 16)[&(5201, port)]);
         let (received, out_of_order) = (lost_and_all(backward), number(backward, "out_of_order"));
         let is_so = iperf3_may_count(&numbers, read / 1470, received.0, Some(out_of_order));
         assert!(is_so, "{faults}: {read} of {numbers:?}: {backward}");

@@ -2,7 +2,7 @@
 
 use super::{Record, rig};
 use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
-use linerate_host::relay::{Report, Rig, Way};
+use linerate_host::relay::{Direction, RelayReport, Rig};
 use std::net::UdpSocket;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 
 /// Sends `count` datagrams of `octets`, each with its number in front, from left to right, 20 at a time
 /// so that no socket overflows; what arrived, in its order, and the relay's account.
-fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, Report, Record) {
+fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, RelayReport, Record) {
     let receiver = rig.right().enter(|| UdpSocket::bind((RIGHT, PORT)));
     let receiver = receiver.expect("entered").expect("a socket");
     let sender = rig.left().enter(|| UdpSocket::bind((LEFT, 0)));
@@ -52,7 +52,7 @@ fn numbers(payloads: &[Vec<u8>]) -> Vec<u32> {
 
 /// The numbers of the datagrams that the relay let go forward.
 fn went(record: &Record) -> Vec<u32> {
-    let streams = record.went(Way::Forward, 4);
+    let streams = record.went(Direction::Forward, 4);
     let datagrams = streams.into_values().flatten();
     datagrams.map(|it| it.word(0)).collect()
 }

@@ -5,7 +5,7 @@ use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_nu
 use super::record::Record;
 use super::said::printed;
 use super::{each, has, overflows, rig, undisturbed};
-use linerate_host::relay::Way;
+use linerate_host::relay::Direction;
 use std::process::Command;
 
 /// Runs `line` in a namespace, at most a minute; what it printed.
@@ -72,7 +72,7 @@ fn stock_iperf_2_loses_what_the_relay_lost() {
         let Some((text, record)) = through(faults, "iperf -s -u -w 2M -p 5001", client) else {
             return;
         };
-        let streams = record.went(Way::Forward, 100);
+        let streams = record.went(Direction::Forward, 100);
         let numbers: Vec<u64> = streams.values().flat_map(|it| iperf2_numbers(it)).collect();
         let expected = as_iperf2_counts(numbers);
         let counts = (expected.lost, expected.sent, expected.out_of_order);
@@ -93,7 +93,7 @@ fn stock_iperf_3_loses_what_the_relay_lost() {
             return;
         };
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let streams = record.went(Way::Forward, 16);
+        let streams = record.went(Direction::Forward, 16);
         let numbers: Vec<u64> = streams.values().flat_map(|it| iperf3_numbers(it)).collect();
         let end = &json["end"];
         let number = |name: &str, what: &str| end[name][what].as_u64().expect("a number");

@@ -16,7 +16,7 @@ use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::endpoint::{
     Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open,
 };
-use linerate_host::relay::Way;
+use linerate_host::relay::Direction as RelayDirection;
 use linerate_results::record::{self, Direction, End, Flow};
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ fn datagrams((_, direction, octets, rate): &Case) -> Trial {
 /// The only stream whose ports (from, to) are those meant: what came of it, and what went.
 fn stream(
     record: &Record,
-    way: Way,
+    way: RelayDirection,
     is_it: impl Fn(u16, u16) -> bool,
 ) -> (Vec<Datagram>, Vec<Datagram>) {
     let mut all = record.came(way, 16);
@@ -167,7 +167,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
         let counts = flow.datagrams.expect("datagrams");
-        let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5001);
+        let (_, went) = stream(&it.record, RelayDirection::Forward, |_, to| to == 5001);
         let expected = as_iperf2_counts(iperf2_numbers(&went));
         let ours = (counts.lost, counts.sent, counts.out_of_order.expect("told"));
         assert_eq!(ours, expected.counts(), "{what}");
@@ -179,7 +179,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
     if *direction != ToDevice {
         let flow = it.outcome.from_device.expect("a flow");
         let on_ours = *direction == FromDevice;
-        let (_, went) = stream(&it.record, Way::Backward, |from, _| {
+        let (_, went) = stream(&it.record, RelayDirection::Backward, |from, _| {
             (from == 5001) == on_ours
         });
         let expected = Expected::of(iperf2_numbers(&went));
@@ -212,7 +212,7 @@ fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
         let (counts, said) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
-        let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5201);
+        let (_, went) = stream(&it.record, RelayDirection::Forward, |_, to| to == 5201);
         let read = flow.octets / u64::from(*size);
         let late = Some(number(said, "out_of_order"));
         let is_so = iperf3_may_count(&iperf3_wide_numbers(&went), read, counts.lost, late);
@@ -225,7 +225,7 @@ fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
     }
     if *direction != ToDevice {
         let flow = it.outcome.from_device.expect("a flow");
-        let (came, went) = stream(&it.record, Way::Backward, |from, _| from == 5201);
+        let (came, went) = stream(&it.record, RelayDirection::Backward, |from, _| from == 5201);
         let sent = iperf3_wide_numbers(&came).into_iter().max().expect("some");
         let expected = Expected::of(iperf3_wide_numbers(&went)).of_sent(sent);
         is_what_went(&flow, &went, expected, &what);
@@ -315,9 +315,9 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
         printed.sort_unstable();
         assert_eq!(printed, parts, "{case:?}");
         // Connections that carry data: on those of the other way the server only greets.
-        let forward = it.record.tcp(Way::Forward).into_iter();
+        let forward = it.record.tcp(RelayDirection::Forward).into_iter();
         let forward = forward.filter(|it| it.to == 5001 && direction != FromDevice);
-        let backward = it.record.tcp(Way::Backward).into_iter();
+        let backward = it.record.tcp(RelayDirection::Backward).into_iter();
         let backward = backward.filter(|it| match direction {
             ToDevice => false,
             FromDevice => it.from == 5001,
@@ -348,7 +348,7 @@ fn our_octets_and_those_of_stock_iperf_3_all_arrive() {
             return;
         };
         let end = end_of(&it.said);
-        let [forward, backward] = [Way::Forward, Way::Backward].map(|way| {
+        let [forward, backward] = [RelayDirection::Forward, RelayDirection::Backward].map(|way| {
             // The first one is for control.
             let data = it.record.tcp(way).into_iter().skip(1);
             data.map(|it| it.octets).sum::<u64>()

@@ -1,4 +1,4 @@
-//! What can be written behind `linerate explain`.
+//! Arguments of `linerate explain`.
 
 use std::path::PathBuf;
 
@@ -12,23 +12,22 @@ use std::path::PathBuf;
         linerate explain get.pcapng --with run.json\n  \
         linerate explain --with linerate-out/sweep/run.json\n  \
         linerate explain monday.pcap.gz tuesday.pcap.zst --json\n\n\
-        Captures are taken for one, in the order in which they stand there. docs/explain.md tells what each\n\
-        figure means."
+        Several captures are read as one, in the given order. docs/explain.md describes each figure."
 )]
 pub struct Explain {
-    /// pcap or pcapng, compressed by gzip or zstd or not; - for stdin
+    /// Capture files, pcap or pcapng, optionally compressed by gzip or zstd; - for stdin
     #[arg(value_name = "CAPTURE", required_unless_present = "with")]
     pub captures: Vec<PathBuf>,
-    /// Results of the run that was captured (run.json): what was counted, too; alone, without a capture
+    /// Results of the captured run (run.json) to include its counters; also works without a capture
     #[arg(long, value_name = "FILE")]
     pub with: Option<PathBuf>,
-    /// Everything as JSON instead of the causes and a table
+    /// Print JSON instead of the causes and a table
     #[arg(long)]
     pub json: bool,
-    /// Each packet that is remarkable with its flags, as tshark calls them, instead of the causes
+    /// Print the flags of each notable packet, named as in tshark, instead of the causes
     #[arg(long, conflicts_with = "json", requires = "captures")]
     pub flags: bool,
-    /// Write a page with the causes, pictures of the connections that cost most, and the table
+    /// Write an HTML page with the causes, charts of the most affected connections, and the table
     #[arg(
         long,
         value_name = "FILE",
@@ -36,7 +35,7 @@ pub struct Explain {
         requires = "captures"
     )]
     pub report: Option<PathBuf>,
-    /// Write these pictures into a folder, a file for each connection
+    /// Write these charts as SVG files to a folder, one per connection
     #[arg(
         long,
         value_name = "DIR",
@@ -44,7 +43,7 @@ pub struct Explain {
         requires = "captures"
     )]
     pub svg: Option<PathBuf>,
-    /// Of so many connections
+    /// Number of connections with charts
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub pictures: usize,
 }

@@ -1,4 +1,4 @@
-//! What can be written behind `linerate`: a file here has the commands of one kind.
+//! Command line arguments of `linerate`, one file per group of commands.
 
 mod conformance;
 mod explain;
@@ -38,14 +38,14 @@ use clap::{Parser, Subcommand};
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
-        linerate test iperf2://192.0.2.7                   measure a board on this network\n  \
-        linerate sweep iperf2://192.0.2.7                  where it saturates, and what comes beyond\n  \
+        linerate test iperf2://192.0.2.7                   measure a device on the network\n  \
+        linerate sweep iperf2://192.0.2.7                  find its saturation point, and collapse beyond\n  \
         linerate run scenarios/niccle.toml --out results   measure, explain, report\n  \
-        linerate explain slow.pcapng                       name the cause from a capture\n  \
-        linerate report results/run.json                   make the report again\n  \
-        linerate sim esp32c6-bitbang --program hello       watch a firmware's console\n\n\
-        Exit codes: 0 measured and within limits, 1 an expectation was not met,\n\
-        2 wrong usage or input, 3 the target failed."
+        linerate explain slow.pcapng                       find the cause in a capture\n  \
+        linerate report results/run.json                   create the report again\n  \
+        linerate sim esp32c6-bitbang --program hello       show the console of a firmware\n\n\
+        Exit codes: 0 success and all limits met, 1 a limit or expectation not met,\n\
+        2 invalid usage or input, 3 target failed."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -54,65 +54,65 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario: measure, find the causes, write results and report
+    /// Run a scenario: measure, find the causes, write results and a report
     Run(Run),
-    /// Measure a link to a target: throughput by TCP or UDP, each way and both at once
+    /// Measure TCP or UDP throughput to and from a target, in each direction and both at once
     Test(Test),
-    /// Benchmark an end station by RFC 2544: throughput, latency, loss, bursts
+    /// Benchmark an end station by RFC 2544: throughput, latency, frame loss, back-to-back frames
     Rfc2544(Rfc2544),
-    /// Measure round trips: idle, and under TCP each way where the target can
+    /// Measure round-trip times, idle and under TCP load in each direction
     Latency(Latency),
-    /// Measure a target at one value after another: UDP load, send size, window, gaps, latency
+    /// Measure a target over a range of values: UDP load, send size, window, gaps or latency
     Sweep(Sweep),
-    /// Measure TCP as RFC 6349 has it: windows around the bandwidth-delay product
+    /// Measure TCP by RFC 6349, with windows around the bandwidth-delay product
     Rfc6349(Rfc6349),
-    /// Put a board's network driver through what every driver has to do
+    /// Run the driver conformance tests on a board
     Conformance(Conformance),
-    /// Run a scenario again with each guess of the timing table changed alone
+    /// Repeat a scenario with each guessed entry of the timing table changed individually
     Sensitivity(Sensitivity),
-    /// Be the other end for a device that measures: iperf 2, iperf 3, HTTP, STAMP, UDP echo
+    /// Run servers for devices that measure: iperf 2, iperf 3, HTTP, STAMP, UDP echo
     Serve(Serve),
-    /// Be a cable with faults between two TAP interfaces: loss, delay, rate, and the truth about them
+    /// Emulate an impaired link between two TAP interfaces and report each frame's fate
     Relay(Relay),
-    /// Send raw Ethernet frames out of an interface, at a constant rate or as fast as it goes
+    /// Send raw Ethernet frames on an interface, at a constant rate or as fast as possible
     Blast(Blast),
-    /// Offer boards that QEMU emulates more than they can take, and account for each frame
+    /// Overload boards emulated by QEMU and account for every frame
     Flood(Flood),
-    /// Run a firmware on a simulated board, alone or on a network interface of this machine
+    /// Run firmware on a simulated board, standalone or on a network interface of this host
     Sim(Sim),
-    /// Count where a frame's instructions go on a board that QEMU emulates, by layer and function
+    /// Count the instructions per frame on a board emulated by QEMU, by layer and function
     Profile(Profile),
-    /// Hold what `cycle_counting` counted on a chip against the built-in timing table
+    /// Compare the measurements of `cycle_counting` on a chip with the built-in timing table
     Timing(Timing),
-    /// Say why it is slow: read captures, name the causes with what they cost and what to change
+    /// Find the causes of low throughput in captures, with their cost and remedy
     Explain(Explain),
-    /// Make the report again from results, without measuring
+    /// Create the report from results, without measuring again
     Report(Report),
-    /// Hold results against earlier ones: exit code 1 when something got worse
+    /// Compare results with earlier ones; exit code 1 if any got worse
     Compare(Compare),
     /// Compare results with the published figures (docs/fidelity.md)
     Fidelity(Fidelity),
-    /// Name the bits of registers: of a dump, of a device that runs; what changed; the maps
+    /// Decode registers of a dump or a running device, compare dumps, list register maps
     Regs(Regs),
-    /// List the boards with their programs and variants
+    /// List boards with their programs and variants
     Boards,
     /// Print the JSON schema of results
     Schema,
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions {
-        /// The shell
+        /// Shell
         shell: clap_complete::Shell,
     },
 }
 
-/// `5M` or `1500000`.
+/// Parses `5M` or `1500000`.
 fn quantity(written: &str) -> Result<u64, String> {
-    let number = linerate_host::quantity::number(written).filter(|number| *number <= MOST);
-    number.ok_or_else(|| "a number is needed, with k, M or G behind it if it is large".to_owned())
+    let number = linerate_host::quantity::parse_number(written).filter(|number| *number <= MAX);
+    number.ok_or_else(|| "expected a number, optionally with suffix k, M or G".to_owned())
 }
 
-/// More than any quantity here makes sense.
-const MOST: u64 = 1_000_000_000_000_000;
+/// Upper bound of all quantities.
+const MAX: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -120,7 +120,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn what_stands_below_help_fits_a_hundred_columns() {
+    fn text_after_help_fits_a_hundred_columns() {
         for command in Args::command().get_subcommands() {
             let below = command.get_after_help().map(ToString::to_string);
             let below = below.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What can be written behind `linerate profile`.
+//! Arguments of `linerate profile`.
 
 use std::path::PathBuf;
 
@@ -10,48 +10,49 @@ use super::quantity;
 #[command(after_help = "Examples:\n  \
     linerate profile qemu://qemu-sabrelite                    TCP to the device\n  \
     linerate profile qemu://qemu-sabrelite -R                 TCP from the device\n  \
-    linerate profile qemu://qemu-riscv32-virt -R --program frames    driver and MAC alone\n  \
-    linerate profile qemu://qemu-sabrelite --program udp --null      stack and services alone\n  \
+    linerate profile qemu://qemu-riscv32-virt -R --program frames    driver and MAC only\n  \
+    linerate profile qemu://qemu-sabrelite --program udp --null      stack and services only\n  \
     linerate profile qemu://qemu-sabrelite --variant legacy -n 20M --json profile.json\n\n\
-    QEMU counts every instruction by its address. The debug data of the firmware say which function\n\
-    it is of, inlined ones included; the function's file says which layer. `library` is what the\n\
-    language's library was executed for it (divisions, comparisons), `copies` what moved or cleared\n\
-    octets for it; reads and writes are those of devices' registers. docs/drivers.md has more.")]
+    QEMU counts every instruction by its address. The debug information of the firmware gives its\n\
+    function, including inlined ones, and the function's file gives the layer. `library` counts\n\
+    language library code called by the layer (divisions, comparisons), `copies` code that moves or\n\
+    clears memory for it; reads and writes are device register accesses. See docs/drivers.md.")]
 pub struct Profile {
-    #[arg(help = "A board that QEMU emulates: qemu://BOARD (linerate boards)")]
+    #[arg(help = "Board emulated by QEMU: qemu://BOARD (see `linerate boards`)")]
     pub target: String,
-    /// What the device sends, instead of what it receives
+    /// Profile sending by the device instead of receiving
     #[arg(long, short = 'R')]
     pub reverse: bool,
-    /// What goes on: a TCP stream, UDP datagrams that fill frames, raw frames past the stack
+    /// Traffic: a TCP stream (tcp), full-size UDP datagrams (udp), or raw frames that bypass the stack
+    /// (frames)
     #[arg(long, value_name = "NAME", default_value = "tcp", value_parser = program)]
     pub program: Program,
-    /// Without the network: datagrams come from nowhere and go there, so that what is left is what the stack
-    /// and the services take; with `--program udp`, on boards that have a program `null`
+    /// Replace the network interface by a null device, so that only stack and services are counted; with
+    /// `--program udp`, on boards with a program `null`
     #[arg(long)]
     pub null: bool,
-    /// Octets of payload (suffixes k, M, G: decimal)
+    /// Payload octets (decimal suffixes k, M, G)
     #[arg(long, short = 'n', value_name = "OCTETS", value_parser = quantity, default_value = "8M")]
     pub bytes: u64,
-    /// The firmware's variant [default: the board's]
+    /// Firmware variant [default: the board's]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// How many functions are listed, the dearest ones
+    /// Number of functions to list, most expensive first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
-    /// Write all of it to this file too, every function; `-` for stdout
+    /// Also write the full profile as JSON to this file; `-` for stdout
     #[arg(long, short = 'J', value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
-    /// Folder with the firmware, BOARD/bench_agent-VARIANT.elf, and the plugin for QEMU
+    /// Folder with the firmware images, BOARD/bench_agent-VARIANT.elf, and the QEMU plugin
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
 }
 
-/// `tcp`, `udp` or `frames`.
+/// Parses `tcp`, `udp` or `frames`.
 fn program(written: &str) -> Result<Program, String> {
     let found = Program::ALL.into_iter().find(|it| it.name() == written);
     found.ok_or_else(|| {
         let names = Program::ALL.map(Program::name);
-        format!("there are {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }

@@ -1,4 +1,4 @@
-//! What can be written behind the commands that read results: `report`, `compare`, `fidelity`.
+//! Arguments of the commands that read results: `report`, `compare`, `fidelity`.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use linerate_host::quantity;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate report results/run.json\n  \
-    linerate report results/trials.ndjson --out partial.html   what a killed run measured\n  \
-    linerate report results/run.json --markdown                the summary on stdout")]
+    linerate report results/trials.ndjson --out partial.html   report of a killed run\n  \
+    linerate report results/run.json --markdown                summary on stdout")]
 pub struct Report {
-    /// run.json, or trials.ndjson of a run that did not end
+    /// run.json, or trials.ndjson of an incomplete run
     pub results: PathBuf,
-    /// The page [default: report.html beside the results]
+    /// Output file [default: report.html next to the results]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Print the summary as Markdown instead of writing a page
+    /// Print the summary as Markdown instead of writing the page
     #[arg(long, conflicts_with = "out")]
     pub markdown: bool,
 }
@@ -24,48 +24,48 @@ pub struct Report {
 #[command(after_help = "Examples:\n  \
     linerate compare last/run.json run.json\n  \
     linerate compare last/run.json run.json --threshold 2% --metric rtt_ns.p99=20%\n\n\
-    Results belong together when they measure the same under the same conditions. A goodput is worse\n\
-    when it falls, a loss or a latency when it grows; what only describes is not judged. A result\n\
-    that is missing counts as worse.")]
+    Results are matched by measurement and conditions. A goodput is worse if it decreases, a loss or\n\
+    latency if it increases; descriptive figures are not judged. A missing result counts as worse.")]
 pub struct Compare {
-    /// The earlier results: run.json, or trials.ndjson
+    /// Earlier results: run.json or trials.ndjson
     pub before: PathBuf,
-    /// The later ones
+    /// Later results
     pub after: PathBuf,
     #[command(flatten)]
     pub limits: Thresholds,
-    /// Every figure as JSON instead of a table of those that differ
+    /// Print all figures as JSON instead of a table of the differences
     #[arg(long)]
     pub json: bool,
 }
 
-/// How much worse a figure may get.
+/// Allowed degradation of figures.
 #[derive(Debug, clap::Args)]
 pub struct Thresholds {
-    /// How much worse a figure may get: `5%` or `0.05`
+    /// Allowed degradation of a figure: `5%` or `0.05`
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
     pub threshold: f64,
-    /// The same of one metric, by its name or the end of it: `rtt_ns.p99=20%`; several times
+    /// Allowed degradation of one metric, by its name or suffix: `rtt_ns.p99=20%`; may be repeated
     #[arg(long = "metric", value_name = "NAME=SHARE", value_parser = metric_share)]
     pub metrics: Vec<(String, f64)>,
 }
 
-/// `5%` or `0.05`.
+/// Parses `5%` or `0.05`.
 fn share(written: &str) -> Result<f64, String> {
-    quantity::share(written).ok_or_else(|| "a share is needed, as 5% or 0.05".to_owned())
+    quantity::parse_fraction(written)
+        .ok_or_else(|| "expected a fraction such as 5% or 0.05".to_owned())
 }
 
-/// `NAME=5%`.
+/// Parses `NAME=5%`.
 fn metric_share(written: &str) -> Result<(String, f64), String> {
     let (name, limit) = written
         .split_once('=')
-        .ok_or("a name, `=` and a share are needed, as rtt_ns.p99=20%")?;
+        .ok_or("expected NAME=SHARE such as rtt_ns.p99=20%")?;
     Ok((name.to_owned(), share(limit)?))
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  linerate fidelity results/run.json > docs/fidelity.md")]
 pub struct Fidelity {
-    /// run.json
+    /// Results: run.json
     pub results: PathBuf,
 }

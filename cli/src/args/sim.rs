@@ -1,4 +1,4 @@
-//! What can be written behind `linerate sim` and `linerate timing`.
+//! Arguments of `linerate sim` and `linerate timing`.
 
 use std::path::PathBuf;
 
@@ -12,55 +12,55 @@ use linerate_bench::scenario::{Ability, Partner, Pulses};
     linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
     linerate sim esp32c6-bitbang --program http_server --tap tap0\n  \
     linerate sim esp32c6-bitbang --program ping --partner 100base-tx-half,100base-tx-full\n\n\
-    With --tap, programs on this machine talk to the firmware (ping, curl). Make the interface\n\
+    With --tap, programs on this host (ping, curl) can reach the firmware. Create the interface\n\
     once: sudo ip tuntap add dev tap0 mode tap user $USER &&\n\
     sudo ip address add 169.254.10.1/16 dev tap0 && sudo ip link set tap0 up")]
 pub struct Sim {
-    /// The board (linerate boards)
+    /// Board (see `linerate boards`)
     pub board: String,
-    /// The firmware, an ELF file
+    /// Firmware, an ELF file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "variant", "elf_dir"])]
     pub elf: Option<PathBuf>,
-    /// The board's program to run
+    /// Program of the board to run
     #[arg(long, value_name = "NAME", default_value = "hello")]
     pub program: String,
-    /// Its variant [default: the board's]
+    /// Variant of the program [default: the board's]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// Folder with the firmware, BOARD/PROGRAM-VARIANT.elf
+    /// Folder with the firmware images, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
-    /// Connect the board to this TAP interface, at the pace of the clock
+    /// Connect the board to this TAP interface, in real time
     #[arg(long, value_name = "IF")]
     pub tap: Option<String>,
-    /// Write a capture of the wire (pcapng)
+    /// Write a capture of the wire to this file (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Write a waveform of the pins (VCD)
+    /// Write a waveform of the pins to this file (VCD)
     #[arg(long, value_name = "FILE")]
     pub vcd: Option<PathBuf>,
-    /// Length of the waveform from the first frame on, milliseconds
+    /// Length of the waveform from the first frame, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 50, requires = "vcd")]
     pub vcd_ms: u64,
-    /// Count cycles by function: write a table to FILE, and beside it folded stacks (.folded) and a
-    /// flame graph (.svg); the simulation is several times slower
+    /// Count cycles by function: write a table to FILE, and folded stacks (.folded) and a flame graph
+    /// (.svg) next to it; slows the simulation down several times
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Stop after so many seconds of the board's time [default: when the program ends]
+    /// Stop after N seconds of simulated time [default: when the program ends]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// How the link partner comes to a link, several words joined by commas [default: it does not
-    /// negotiate and takes the link to be up]
+    /// Abilities of the link partner, separated by commas [default: no auto-negotiation, link forced
+    /// up]
     #[arg(long, value_enum, value_name = "WORDS", value_delimiter = ',')]
     pub partner: Vec<PartnerWord>,
     /// Duplex of the link partner [default: half; with --partner auto]
     #[arg(long, value_enum)]
     pub duplex: Option<Duplex>,
-    /// What things cost on the chip: a timing table in place of the built-in one, or the console's
-    /// log of `cycle_counting`
+    /// Timing of the chip: a timing table replacing the built-in one, or a console log of
+    /// `cycle_counting`
     #[arg(long, value_name = "FILE")]
     pub timing: Option<PathBuf>,
-    /// Seed of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -71,34 +71,34 @@ pub struct Sim {
     linerate timing chip.log\n  \
     linerate run scenarios/beat-niccle.toml --timing chip.log")]
 pub struct Timing {
-    /// The log of its console, or a timing table
+    /// Console log of `cycle_counting`, or a timing table
     pub log: PathBuf,
 }
 
-/// What can be said of a link partner, in the words of `partner` in a scenario.
+/// Abilities of a link partner, named as in `partner` of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PartnerWord {
-    /// It offers 10BASE-T in half duplex
+    /// Advertise 10BASE-T half duplex
     #[value(name = "10base-t-half")]
     TenHalf,
-    /// It offers 10BASE-T in full duplex
+    /// Advertise 10BASE-T full duplex
     #[value(name = "10base-t-full")]
     TenFull,
-    /// It offers 100BASE-TX in half duplex, which comes to no link on this cable
+    /// Advertise 100BASE-TX half duplex, which gives no link with this board
     #[value(name = "100base-tx-half")]
     HundredHalf,
-    /// It offers 100BASE-TX in full duplex
+    /// Advertise 100BASE-TX full duplex
     #[value(name = "100base-tx-full")]
     HundredFull,
-    /// With what it offers: it reports a fault at its end
+    /// Indicate a remote fault, in addition to the advertised abilities
     RemoteFault,
-    /// Alone: it offers nothing and sends link pulses only
+    /// Send normal link pulses only, without auto-negotiation; not with others
     Nlp,
-    /// Alone: it sends no pulse at all, as without a cable
+    /// Send no pulses at all, as without a cable; not with others
     None,
 }
 
-/// The link partner that `words` describe; `None` where they contradict each other.
+/// Returns the link partner that `words` describe; `None` if they contradict each other.
 pub fn partner(words: &[PartnerWord]) -> Option<Partner> {
     let ability = |word: &PartnerWord| match word {
         PartnerWord::TenHalf => Some(Ability::TenHalf),
@@ -133,7 +133,7 @@ pub enum Duplex {
     Half,
     /// Both at once
     Full,
-    /// What negotiation comes to
+    /// Result of auto-negotiation
     Auto,
 }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use linerate_bench::scenario::Scenario;
 
-    /// What a scenario makes of a `[partner]` with these fields.
+    /// Partner of a scenario with these fields in `[partner]`.
     fn in_a_scenario(fields: &str) -> Partner {
         let text = format!(
             "schema = 1\nname = \"x\"\nboard = \"esp32c6-bitbang\"\n[partner]\n{fields}\n\
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partner_s_words_mean_what_they_mean_in_a_scenario() {
+    fn partner_words_mean_the_same_as_in_a_scenario() {
         let half = PartnerWord::TenHalf;
         let mut offers = Vec::new();
         for &word in PartnerWord::value_variants() {
@@ -182,10 +182,10 @@ mod tests {
                     (vec![word], format!("advertise = [\"{name}\"]"))
                 }
             };
-            let told = in_a_scenario(&format!("{fields}\nlink_test = true"));
-            assert_eq!(partner(&words), Some(told), "{name}");
+            let expected = in_a_scenario(&format!("{fields}\nlink_test = true"));
+            assert_eq!(partner(&words), Some(expected), "{name}");
         }
-        // And nothing that a scenario's partner can offer has no word.
+        // Every ability of a scenario's partner has a word.
         let all = partner(&offers).expect("they go together").advertise;
         assert_eq!(Vec::from(all), Ability::ALL);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use linerate_host::load::{LoadError, Sent, noise_floor, raw};
+use linerate_host::load::{LoadError, SendReport, noise_floor, raw};
 use linerate_results::format;
 use linerate_results::record::Distribution;
 
@@ -11,11 +11,11 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
-/// How long the machine's own noise is looked at.
+/// Duration of the noise floor measurement.
 const NOISE: Duration = Duration::from_millis(100);
 
 pub fn run(args: &args::Blast) -> Result<(), Failure> {
-    let plan = raw::Plan {
+    let config = raw::BlastConfig {
         to: args.mac.unwrap_or(raw::BROADCAST),
         frame_octets: usize::from(args.size),
         rate: args.rate,
@@ -23,19 +23,19 @@ pub fn run(args: &args::Blast) -> Result<(), Failure> {
         stream: args.stream,
         reflect: args.reflect,
         core: args.core,
-        ..raw::Plan::new(&args.interface)
+        ..raw::BlastConfig::new(&args.interface)
     };
     if args.reflect && args.mac.is_none() {
-        let why = "--reflect needs --mac: nobody sends back what goes to everybody";
+        let why = "--reflect requires --mac: broadcast frames are not reflected";
         return Err(anyhow!(why).into());
     }
     let noise = noise_floor(NOISE, [args.core, None]).map_err(failed)?;
     eprintln!("{noise}");
     eprintln!(
-        "{} for {} s out of {}, {} octets each; Ctrl-C ends it",
+        "{} for {} s on {}, {} octets each; press Ctrl-C to stop",
         args.rate, args.seconds, args.interface, args.size
     );
-    let sent = raw::blast(&plan).map_err(failed)?;
+    let sent = raw::blast(&config).map_err(failed)?;
     for note in &sent.notes {
         eprintln!("note: {note}");
     }
@@ -46,14 +46,14 @@ pub fn run(args: &args::Blast) -> Result<(), Failure> {
     output::print(&text(&sent))
 }
 
-/// What the machine can't do is not the target's doing, and neither is what was asked for.
+/// Limits of this host and invalid arguments are input errors, not failures of the target.
 fn failed(error: LoadError) -> Failure {
     anyhow::Error::new(error).into()
 }
 
-fn text(sent: &Sent) -> String {
+fn text(sent: &SendReport) -> String {
     let offered = sent.offered_packets_per_s.map_or(String::new(), |offered| {
-        format!(" of {} asked for", format::count(offered))
+        format!(" of {} requested", format::count(offered))
     });
     let mut lines = vec![format!(
         "{} frames in {}: {} frames/s{offered}; {}",
@@ -64,7 +64,7 @@ fn text(sent: &Sent) -> String {
     )];
     if let Some(it) = &sent.interface {
         lines.push(format!(
-            "{} has counted {} packets out, {} dropped on their way out, {} in",
+            "{} counted {} packets sent, {} dropped before sending, {} received",
             it.name,
             format::count(it.counters.tx_packets),
             format::count(it.counters.tx_dropped),
@@ -82,7 +82,7 @@ fn text(sent: &Sent) -> String {
 
 fn row(name: &str, spread: &Distribution) -> String {
     format!(
-        "{name}: {} (p50), {} (p99), {} (p99.9), {} (longest)",
+        "{name}: {} (p50), {} (p99), {} (p99.9), {} (max)",
         format::time(spread.p50_ns),
         format::time(spread.p99_ns),
         format::time(spread.p999_ns),

@@ -25,14 +25,14 @@ pub fn run(args: &args::Compare) -> Result<(), Failure> {
     judge(&comparison)
 }
 
-/// Earlier results, in a file that the user has named.
+/// Earlier results with their file.
 pub struct Baseline {
     file: PathBuf,
     run: Run,
 }
 
 impl Baseline {
-    /// Reads it: before anything is measured, which may take the file's place.
+    /// Reads the results, before a measurement that may overwrite the file.
     pub fn read(file: Option<&Path>) -> anyhow::Result<Option<Self>> {
         let read = |file: &Path| {
             anyhow::Ok(Self {
@@ -43,10 +43,14 @@ impl Baseline {
         file.map(read).transpose()
     }
 
-    /// Holds `run` against it.
+    /// Compares `run` with the baseline.
     pub fn judge(&self, limits: &args::Thresholds, run: &Run) -> Result<(), Failure> {
         let comparison = compare(&self.run, run, summary::figures, &thresholds(limits));
-        eprintln!("beside {}:\n{}", self.file.display(), comparison.markdown());
+        eprintln!(
+            "compared with {}:\n{}",
+            self.file.display(),
+            comparison.markdown()
+        );
         judge(&comparison)
     }
 }

@@ -16,7 +16,7 @@ pub fn run(args: &args::Conformance) -> Result<(), Failure> {
     };
     if procedure.cases().next().is_none() {
         let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        return Err(anyhow!("no case is called so; there are {}", known.join(", ")).into());
+        return Err(anyhow!("no matching case; cases are {}", known.join(", ")).into());
     }
     let mut target = test::open(&args.link)?;
     let asked = [Asked {

@@ -17,8 +17,8 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
-/// Text is written in pieces of this size.
-const PIECE: usize = 64 * 1024;
+/// Flags are printed in chunks of this size, bytes.
+const CHUNK: usize = 64 * 1024;
 
 pub fn run(args: &args::Explain) -> Result<(), Failure> {
     let mut traffic = if args.report.is_some() || args.svg.is_some() {
@@ -55,7 +55,7 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
     output::print(&(report.text() + &written))
 }
 
-/// Writes the page and the pictures that are asked for; names them.
+/// Writes the requested page and charts; returns their paths.
 fn draw(args: &args::Explain, report: &Report) -> Result<String, Failure> {
     let mut written = String::new();
     if let Some(page) = &args.report {
@@ -72,7 +72,7 @@ fn draw(args: &args::Explain, report: &Report) -> Result<String, Failure> {
     Ok(written)
 }
 
-/// Reads one capture; prints the flags of its packets if it `flags` them.
+/// Reads one capture; prints the flags of its packets if `flags` is set.
 fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failure> {
     let (file, inner): (String, Box<dyn Read>) = if path == Path::new("-") {
         ("stdin".to_owned(), Box::new(io::stdin().lock()))
@@ -82,7 +82,7 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
         (file, Box::new(opened))
     };
     let mut reader = Reader::new(inner).map_err(|error| anyhow!("{file}: {error}"))?;
-    let mut told = String::new();
+    let mut lines = String::new();
     while let Some(packet) = reader.next() {
         let number = packet.number;
         let found = traffic.record_packet(&packet);
@@ -91,15 +91,15 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
                 .iter()
                 .filter(|(flag, _)| found.contains(*flag))
             {
-                let _ = writeln!(told, "{number} {name}");
+                let _ = writeln!(lines, "{number} {name}");
             }
-            if told.len() > PIECE {
-                output::print(&told)?;
-                told.clear();
+            if lines.len() > CHUNK {
+                output::print(&lines)?;
+                lines.clear();
             }
         }
     }
-    output::print(&told)?;
+    output::print(&lines)?;
     if let Some(fault) = reader.error().filter(|_| reader.packets() == 0) {
         return Err(anyhow!("{file}: {fault}").into());
     }

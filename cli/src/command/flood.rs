@@ -3,10 +3,10 @@
 use crate::args;
 use crate::failure::Failure;
 
-/// What the system lacks.
+/// Unsupported on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &args::Flood) -> Result<(), Failure> {
-    Err(anyhow::anyhow!("boards in QEMU have a cable on Linux only").into())
+    Err(anyhow::anyhow!("boards in QEMU have a network on Linux only").into())
 }
 
 #[cfg(target_os = "linux")]
@@ -28,8 +28,8 @@ mod linux {
     use crate::failure::Failure;
     use crate::output;
 
-    const HEAD: &str = "| board | variant | frames sent | not taken by the cable | lost in QEMU's model | \
-        lost by the ledger | delivered | rounds/s, idle | flooded | between two rounds, at most | answers after |\n\
+    const HEAD: &str = "| board | variant | frames sent | rejected by the link | lost in QEMU's model | \
+        lost by the ledger | delivered | rounds/s, idle | flooded | longest time between rounds | answers after |\n\
         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
     pub fn run(args: &args::Flood) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ mod linux {
         Ok(())
     }
 
-    /// The boards of these names.
+    /// Boards with these names.
     fn chosen(names: &[String]) -> Result<Vec<Board>, Failure> {
         if names.is_empty() {
             let boards = board::all().into_iter();
@@ -91,7 +91,7 @@ mod linux {
             board.name,
             count(it.sent),
             count(it.refused),
-            // More received than sent is told when it is checked.
+            // More received than sent is reported by the check.
             count(it.lost_in_model().max(0).unsigned_abs()),
             count(it.delivered),
             count(it.idle.per_s()),

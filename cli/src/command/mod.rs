@@ -1,4 +1,4 @@
-//! One file a command.
+//! Commands, one file each.
 
 pub mod blast;
 pub mod boards;
@@ -8,8 +8,8 @@ pub mod conformance;
 pub mod explain;
 pub mod fidelity;
 pub mod flood;
-mod on_terminal;
 pub mod profile;
+mod progress;
 pub mod regs;
 pub mod relay;
 pub mod report;
@@ -32,7 +32,7 @@ use linerate_results::record;
 
 use crate::output;
 
-/// Reads a timing table that is to replace the built-in one, and says what of it is left out.
+/// Reads a timing table that replaces the built-in one, and prints its rejected entries.
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
     let read = read_timing(path)?;
@@ -42,35 +42,35 @@ fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     Ok(Some(read.table))
 }
 
-/// Reads a timing table, or the log that has one.
+/// Reads a timing table, or a log that contains one.
 fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::Read> {
-    // Bytes of a boot loader that are no text are not the table's.
+    // Binary output of a boot loader is not part of the table.
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))
-        .with_context(|| format!("{} is no timing table of the ESP32-C6", path.display()))
+        .with_context(|| format!("{} is not a timing table of the ESP32-C6", path.display()))
 }
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads results of a run, finished or not.
+/// Reads results of a complete or incomplete run.
 fn results(path: &Path) -> anyhow::Result<record::Run> {
     let text = output::read(path)?;
     linerate_bench::store::read(&text)
-        .with_context(|| format!("{} holds no results of linerate", path.display()))
+        .with_context(|| format!("{} contains no linerate results", path.display()))
 }
 
-/// Set when the user has had enough: what there is by then is still written.
+/// Flag set by Ctrl-C; results so far are still written.
 fn stop_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
     let stopped = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stopped);
     ctrlc::set_handler(move || {
-        // The second time it is meant.
+        // The second Ctrl-C exits immediately.
         if set.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
     })
-    .context("cannot listen for Ctrl-C")?;
+    .context("cannot handle Ctrl-C")?;
     Ok(stopped)
 }

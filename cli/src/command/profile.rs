@@ -29,7 +29,7 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };
-    eprintln!("{}: every instruction is counted", asked.target);
+    eprintln!("{}: counting every instruction", asked.target);
     let profile = endpoint::profile(&asked, &options)?;
     let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
     match args.json.as_deref() {
@@ -40,9 +40,9 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
     output::print(&profile.tables(args.top).to_string())
 }
 
-/// What the system lacks.
+/// Unsupported on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
-    let what = format!("{} is emulated on Linux only", args.target);
+    let what = format!("{}: emulation is supported on Linux only", args.target);
     Err(Failure::Input(anyhow::anyhow!(what)))
 }

@@ -3,10 +3,13 @@
 use crate::args;
 use crate::failure::Failure;
 
-/// What the system lacks.
+/// Unsupported on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &args::Relay) -> Result<(), Failure> {
-    Err(anyhow::anyhow!("the relay needs TAP interfaces, which are supported on Linux only").into())
+    Err(
+        anyhow::anyhow!("the relay requires TAP interfaces, which are supported on Linux only")
+            .into(),
+    )
 }
 
 #[cfg(target_os = "linux")]
@@ -26,8 +29,8 @@ mod linux {
     use anyhow::{Context, anyhow};
     use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
     use linerate_host::relay::{
-        Impairment, LATE_NS, Namespace, Pair, Plan, Port, RelayError, Report, WayReport,
-        run as relay,
+        DirectionReport, Impairment, LATE_THRESHOLD_NS, Namespace, NamespacePair, Port,
+        RelayConfig, RelayError, RelayReport, run as relay,
     };
     use linerate_results::format;
 
@@ -37,45 +40,45 @@ mod linux {
     use crate::output;
 
     pub fn run(args: &args::Relay) -> Result<(), Failure> {
-        let plan = plan(args)?;
+        let config = config(args)?;
         let ends = ends(args)?;
         let stopped = stop_on_ctrl_c()?;
         let until = args
             .seconds
             .map(|seconds| Instant::now() + Duration::from_secs(seconds));
-        let program = Running::start(&args.command, ends.first())?;
+        let program = ChildCommand::start(&args.command, ends.first())?;
         let stop = || {
             let over = until.is_some_and(|until| Instant::now() >= until);
             over || program.has_ended() || stopped.load(Ordering::Relaxed)
         };
-        eprintln!("{}; Ctrl-C ends it", ends.sentence());
-        let report = relay(ends.ports(), &plan, &stop, &mut ()).map_err(failed)?;
-        let status = program.end();
+        eprintln!("{}; press Ctrl-C to stop", ends.sentence());
+        let report = relay(ends.ports(), &config, &stop, &mut ()).map_err(failed)?;
+        let status = program.status();
         drop(ends);
-        tell(args.json.as_deref(), &report)?;
+        print_report(args.json.as_deref(), &report)?;
         match status {
             Some(status) if !status.success() => Err(Failure::Target(anyhow!(
-                "{} ended with {status}",
+                "{} exited with {status}",
                 args.command[0]
             ))),
             _ => Ok(()),
         }
     }
 
-    /// What an interface does is not the input's fault.
+    /// Failures of an interface are not input errors.
     fn failed(error: RelayError) -> Failure {
         match error {
-            RelayError::Gone { .. } | RelayError::Wait(_) => Failure::Target(error.into()),
+            RelayError::InterfaceLost { .. } | RelayError::Poll(_) => Failure::Target(error.into()),
             _ => Failure::Input(error.into()),
         }
     }
 
-    fn plan(args: &args::Relay) -> anyhow::Result<Plan> {
+    fn config(args: &args::Relay) -> anyhow::Result<RelayConfig> {
         let both: Impairment = args.both.parse().context("--both")?;
         let (mut forward, mut backward) = (both.clone(), both);
         forward.apply(&args.forward).context("--forward")?;
         backward.apply(&args.backward).context("--backward")?;
-        Ok(Plan {
+        Ok(RelayConfig {
             forward,
             backward,
             seed: args.seed,
@@ -83,30 +86,34 @@ mod linux {
         })
     }
 
-    /// Where the relay's frames come from and go to.
+    /// Ends of the relay.
     enum Ends {
-        Pair(Pair),
+        Pair(NamespacePair),
         Ports([Port; 2], Arc<Namespace>),
     }
 
     fn ends(args: &args::Relay) -> anyhow::Result<Ends> {
         if let [left, right] = &args.interfaces[..] {
             if left == right {
-                return Err(anyhow!("both ends are {left}: a relay lies between two"));
+                return Err(anyhow!(
+                    "both ends are {left}: use two different interfaces"
+                ));
             }
             let own = Arc::new(Namespace::current()?);
             let ports = [port(left, &own)?, port(right, &own)?];
             return Ok(Ends::Ports(ports, own));
         }
         match &args.namespaces[..] {
-            [left, right] if left != right => Ok(Ends::Pair(Pair::make(left, right, false)?)),
+            [left, right] if left != right => {
+                Ok(Ends::Pair(NamespacePair::create(left, right, false)?))
+            }
             _ => Err(anyhow!(
-                "--namespaces takes two different names: --namespaces left,right"
+                "--namespaces requires two different names: --namespaces left,right"
             )),
         }
     }
 
-    /// The interface that `tap0` or `tap0@left` names.
+    /// Opens the interface named as `tap0` or `tap0@left`.
     fn port(written: &str, own: &Arc<Namespace>) -> Result<Port, RelayError> {
         match written.split_once('@') {
             Some((name, namespace)) => Port::open(name, &Arc::new(Namespace::open(namespace)?)),
@@ -122,7 +129,7 @@ mod linux {
             }
         }
 
-        /// Where a command runs.
+        /// Namespace in which the command runs.
         fn first(&self) -> &Namespace {
             match self {
                 Self::Pair(pair) => &pair.left,
@@ -142,16 +149,16 @@ mod linux {
                     )
                 }
                 Self::Ports([left, right], _) => {
-                    format!("from {} to {} and back", left.name(), right.name())
+                    format!("relaying between {} and {}", left.name(), right.name())
                 }
             }
         }
     }
 
-    /// What the relay runs for, if anything.
-    struct Running(Option<RefCell<Child>>);
+    /// Command to run during the relay, if any.
+    struct ChildCommand(Option<RefCell<Child>>);
 
-    impl Running {
+    impl ChildCommand {
         fn start(command: &[String], inside: &Namespace) -> anyhow::Result<Self> {
             let Some((program, arguments)) = command.split_first() else {
                 return Ok(Self(None));
@@ -167,19 +174,19 @@ mod linux {
             self.0.as_ref().is_some_and(ended)
         }
 
-        /// How it ended by itself.
-        fn end(&self) -> Option<ExitStatus> {
+        /// Exit status, if the command has exited.
+        fn status(&self) -> Option<ExitStatus> {
             let mut child = self.0.as_ref()?.borrow_mut();
             child.try_wait().ok().flatten()
         }
     }
 
-    impl Drop for Running {
-        /// Nothing goes on without the relay.
+    impl Drop for ChildCommand {
+        /// Terminates the command with the relay.
         fn drop(&mut self) {
             if let Some(child) = &self.0 {
                 let mut child = child.borrow_mut();
-                // A shell ends what it has started, if it is asked to.
+                // On SIGTERM a shell can terminate its children.
                 let id = child.id().to_string();
                 let _ = std::process::Command::new("kill")
                     .args(["-TERM", &id])
@@ -197,9 +204,9 @@ mod linux {
         }
     }
 
-    fn tell(json: Option<&Path>, report: &Report) -> Result<(), Failure> {
+    fn print_report(json: Option<&Path>, report: &RelayReport) -> Result<(), Failure> {
         if !report.is_exact() {
-            eprintln!("note: {}", inexact(report));
+            eprintln!("note: {}", deviations(report));
         }
         if let Some(path) = json {
             let mut value = serde_json::to_value(report).context("JSON")?;
@@ -211,37 +218,37 @@ mod linux {
             output::write(path, text.as_bytes())?;
         }
         let [forward, backward] = [("forward", &report.forward), ("backward", &report.backward)]
-            .map(|(name, way)| direction(name, way));
+            .map(|(name, report)| direction_text(name, report));
         output::print(&format!("{forward}{backward}"))
     }
 
-    /// How far the relay did not do what it was asked for.
-    fn inexact(report: &Report) -> String {
+    /// Deviations of the relay from its settings.
+    fn deviations(report: &RelayReport) -> String {
         let ways = [&report.forward, &report.backward];
         let late: u64 = ways.iter().map(|way| way.late_frames).sum();
         let latest = ways.iter().map(|way| way.max_lateness_ns).max();
         let unseen: u64 = ways.iter().filter_map(|way| way.discarded_frames).sum();
         format!(
-            "this machine did not keep up: {} frames went more than {} late (at most {}), {} were \
-             discarded by the system before the relay saw them",
+            "this host was too slow: {} frames were sent more than {} late (maximum {}), {} were discarded \
+             by the system before the relay received them",
             format::count(late),
-            format::time(LATE_NS),
+            format::time(LATE_THRESHOLD_NS),
             format::time(latest.unwrap_or_default()),
             format::count(unseen),
         )
     }
 
-    /// The truth of one direction, for people.
-    fn direction(name: &str, way: &WayReport) -> String {
+    /// Report of one direction as text.
+    fn direction_text(name: &str, way: &DirectionReport) -> String {
         let counts = &way.counts;
         let settings = way.impairment.to_string();
         let settings = if settings.is_empty() {
-            "as they are"
+            "no impairment"
         } else {
             &settings
         };
         let mut text = format!(
-            "{name} ({settings}): {} frames came ({}), {} went ({})\n",
+            "{name} ({settings}): {} frames received ({}), {} sent ({})\n",
             format::count(counts.frames_in),
             format::bytes(counts.octets_in),
             format::count(counts.frames_out),
@@ -251,47 +258,44 @@ mod linux {
             (counts.lost_random_frames, "by loss"),
             (counts.lost_burst_frames, "by burst_loss"),
             (counts.lost_bit_error_frames, "by bit_errors"),
-            (counts.lost_queue_frames, "by a full queue"),
-            (counts.lost_room_frames, "for want of memory"),
+            (counts.lost_queue_frames, "queue full"),
+            (counts.lost_room_frames, "buffer limit reached"),
         ];
         let lost = format!("lost {}", format::count(counts.lost_frames()));
         text.push_str(&line(&lost, &causes));
         let others = [
-            (counts.duplicated_frames, "sent twice"),
-            (counts.reordered_frames, "out of order"),
+            (counts.duplicated_frames, "duplicated"),
+            (counts.reordered_frames, "reordered"),
             (counts.held_back_frames, "held back by reorder"),
             (counts.corrupted_frames, "corrupted"),
-            (counts.corrupted_bits, "bits in them"),
-            (counts.held_frames, "on their way at the end"),
+            (counts.corrupted_bits, "bits flipped"),
+            (counts.held_frames, "in flight at the end"),
             (
                 way.refused_frames,
-                "not taken by the interface, which was down",
+                "rejected because the interface was down",
             ),
-            (
-                way.discarded_frames.unwrap_or(0),
-                "discarded by the system unseen",
-            ),
+            (way.discarded_frames.unwrap_or(0), "discarded by the system"),
         ];
         text.push_str(&line("others", &others));
         if way.discarded_frames.is_none() {
             text.push_str(
-                "  not known: what the system discarded unseen, for the interface is not where it \
-                 was opened\n",
+                "  frames discarded by the system are unknown, because the interface was moved to another \
+                 namespace\n",
             );
         }
         text
     }
 
     fn line(what: &str, counts: &[(u64, &str)]) -> String {
-        let told = counts.iter().filter(|(count, _)| *count > 0);
-        let told: Vec<String> = told
+        let nonzero = counts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = nonzero
             .map(|(count, what)| format!("{} {what}", format::count(*count)))
             .collect();
-        match (told.is_empty(), what) {
+        match (parts.is_empty(), what) {
             (true, "others") => String::new(),
             (true, _) => format!("  {what}\n"),
-            (false, "others") => format!("  {}\n", told.join(", ")),
-            (false, _) => format!("  {what}: {}\n", told.join(", ")),
+            (false, "others") => format!("  {}\n", parts.join(", ")),
+            (false, _) => format!("  {what}: {}\n", parts.join(", ")),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use linerate_bench::endpoint::Target;
 use linerate_bench::procedure::Asked;
-use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, line_of_interface};
+use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, interface_line_rate};
 use linerate_results::record::{Counting, Rfc2544Test};
 
 use super::test::{measure, open};
@@ -19,7 +19,7 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
     let plan = plan(args, line_bits_per_s, target.is_simulated());
     let variant = if args.full { "full" } else { "short" };
     eprintln!(
-        "RFC 2544, {variant} variant: {} at most",
+        "RFC 2544, {variant} variant: at most {}",
         words(plan.at_most())
     );
     let asked = [Asked {
@@ -32,13 +32,13 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
 fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> {
     match &args.line_rate {
         Some(LineRate::Bits(bits)) => Ok(*bits),
-        Some(LineRate::Of(interface)) => {
-            line_of_interface(interface).map_err(|why| anyhow!("--line-rate: {why}").into())
+        Some(LineRate::Interface(interface)) => {
+            interface_line_rate(interface).map_err(|why| anyhow!("--line-rate: {why}").into())
         }
         None => target.line_bits_per_s().ok_or_else(|| {
             anyhow!(
-                "{} does not say what its line carries; give --line-rate, for instance 100M, or the \
-                 interface that it is at",
+                "{} does not report its line rate; give --line-rate, for example 100M or the interface \
+                 that is connected to the line",
                 target.name()
             )
             .into()
@@ -46,8 +46,7 @@ fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> 
     }
 }
 
-/// Trials on a simulated board, unless said otherwise: its times are exact, and no other load than that
-/// of the trial disturbs it.
+/// Default trial duration on a simulated board: its times are exact, and no other load interferes.
 const SIMULATED_TRIAL: Duration = Duration::from_millis(500);
 
 fn plan(args: &args::Rfc2544, line_bits_per_s: u64, is_simulated: bool) -> Plan {
@@ -97,7 +96,7 @@ const fn counting_of(by: CountedBy) -> Counting {
     }
 }
 
-/// To the minute, or to the second where it is one.
+/// Duration in minutes, or in seconds below a minute.
 fn words(span: Duration) -> String {
     let seconds = span.as_secs();
     match (seconds / 3_600, seconds / 60 % 60) {

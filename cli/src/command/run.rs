@@ -24,7 +24,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         let all: Vec<String> = scenario.runs.iter().map(|run| run.name.clone()).collect();
         if let Some(unknown) = scenario.keep(&args.runs).first() {
             return Err(anyhow!(
-                "{} has no [[run]] called `{unknown}`; it has {}",
+                "{} has no [[run]] named `{unknown}`; runs are {}",
                 args.scenario.display(),
                 all.join(", ")
             )
@@ -33,7 +33,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     }
     if let Some(factor) = args.scale {
         for metric in scenario.scale(factor) {
-            eprintln!("too short for {metric}: its limits are those of the whole version");
+            eprintln!("limits on {metric} are skipped: they apply to the full version only");
         }
     }
     let options = Options {

@@ -16,7 +16,7 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
     let mut scenario =
         Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
     if let Some(factor) = args.scale {
-        // It compares; nothing is expected.
+        // Expectations are not evaluated.
         let _ = scenario.scale(factor);
     }
     let options = Options {

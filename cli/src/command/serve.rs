@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use linerate_host::serve::{self, Direction, Event, Limits, Order, Protocol, Served};
+use linerate_host::serve::{
+    self, Limits, Protocol, ServeConfig, ServeEvent, ServedTransfer, TransferDirection,
+};
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
@@ -13,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &args::Serve) -> Result<(), Failure> {
-    let order = order(args)?;
+    let config = config(args)?;
     let stopped = stop_on_ctrl_c()?;
     let until = args
         .seconds
@@ -22,17 +24,17 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
         let over = until.is_some_and(|until| Instant::now() >= until);
         over || stopped.load(Ordering::Relaxed)
     };
-    eprintln!("{}", reach(&order));
+    eprintln!("{}", reach(&config));
     let mut serving = 0;
     let mut failed = None;
-    serve::serve(&order, &stop, |event| match event {
-        Event::Listening(protocol, port) => {
+    serve::serve(&config, &stop, |event| match event {
+        ServeEvent::Listening(protocol, port) => {
             serving += 1;
-            eprintln!("{protocol} on {}:{port}", order.address);
+            eprintln!("{protocol} on {}:{port}", config.address);
         }
-        Event::Served(served) => tell(&served, args.json),
-        Event::Failed(protocol, error) => {
-            eprintln!("{protocol} is not served: {error}");
+        ServeEvent::Served(served) => print_transfer(&served, args.json),
+        ServeEvent::Failed(protocol, error) => {
+            eprintln!("{protocol} failed: {error}");
             failed = Some(error);
         }
     });
@@ -42,7 +44,7 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
     }
 }
 
-fn order(args: &args::Serve) -> Result<Order, Failure> {
+fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
     let asked = if args.protocols.is_empty() {
         let all = Protocol::ALL.into_iter();
         all.map(|protocol| (protocol, None)).collect()
@@ -52,7 +54,7 @@ fn order(args: &args::Serve) -> Result<Order, Failure> {
     let mut protocols = Vec::new();
     for (protocol, port) in asked {
         if protocols.iter().any(|(other, _)| *other == protocol) {
-            return Err(anyhow!("{protocol} is named twice: once is enough").into());
+            return Err(anyhow!("{protocol} is given more than once").into());
         }
         let (standard, unprivileged) = protocol.ports();
         let port = port.unwrap_or(if args.standard_ports {
@@ -62,51 +64,51 @@ fn order(args: &args::Serve) -> Result<Order, Failure> {
         });
         protocols.push((protocol, port));
     }
-    Ok(Order {
+    Ok(ServeConfig {
         address: args.bind,
         protocols,
         clients: usize::from(args.clients),
         limits: Limits {
-            // On loopback no request can come from elsewhere.
+            // Requests on loopback cannot come from other hosts.
             sends_datagrams: args.udp_on_request || args.bind.is_loopback(),
             ..Limits::default()
         },
     })
 }
 
-/// Who can be served, as a sentence.
-fn reach(order: &Order) -> String {
-    let (address, clients) = (order.address, order.clients);
+/// Sentence that describes which clients can connect.
+fn reach(config: &ServeConfig) -> String {
+    let (address, clients) = (config.address, config.clients);
     let whom = if address.is_loopback() {
-        "this machine only (--bind 0.0.0.0 serves whoever reaches it)".to_owned()
+        "this host only (--bind 0.0.0.0 serves other hosts)".to_owned()
     } else if address.is_unspecified() {
-        "whoever reaches this machine".to_owned()
+        "on all addresses".to_owned()
     } else {
-        format!("whoever reaches {address}")
+        format!("on {address}")
     };
-    let udp = if order.limits.sends_datagrams {
+    let udp = if config.limits.sends_datagrams {
         ""
     } else {
-        "; no UDP on request (--udp-on-request sends it)"
+        "; no UDP on request (enable with --udp-on-request)"
     };
-    format!("serving {whom}; {clients} connections of each protocol at a time{udp}; Ctrl-C ends it")
+    format!("serving {whom}; up to {clients} connections per protocol{udp}; press Ctrl-C to stop")
 }
 
-fn tell(served: &Served, json: bool) {
+fn print_transfer(served: &ServedTransfer, json: bool) {
     let line = if json {
         let text = serde_json::to_string(served);
         text.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     } else {
         sentence(served)
     };
-    // Nobody reads any more: clients are served all the same.
+    // If stdout is closed, clients are still served.
     let _ = output::print(&format!("{line}\n"));
 }
 
-fn sentence(served: &Served) -> String {
+fn sentence(served: &ServedTransfer) -> String {
     let (what, way) = match served.direction {
-        Direction::Received => ("received", "from"),
-        Direction::Sent => ("sent", "to"),
+        TransferDirection::Received => ("received", "from"),
+        TransferDirection::Sent => ("sent", "to"),
     };
     let rate = served
         .goodput_bytes_per_s

@@ -22,18 +22,18 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
     let stopped = stop_on_ctrl_c()?;
     let stop = || stopped.load(Ordering::Relaxed);
     let mut console = |line: &str| {
-        // Nobody reads any more: the board runs on for whoever talks to it.
+        // If stdout is closed, the board continues to run for its peers.
         let _ = output::print(&format!("{line}\n"));
     };
     let named = |error: MachineError| named(error, args.elf.as_deref());
     let remains = if let Some(interface) = &args.tap {
         let machine = machine::open_on_tap(&order, interface).map_err(named)?;
-        eprintln!("{} on {interface}; Ctrl-C ends it", order.name);
+        eprintln!("{} on {interface}; press Ctrl-C to stop", order.name);
         let limit = args.seconds.map(Duration::from_secs);
         let served = tap::serve(machine, limit, &stop, &mut console)?;
         if !served.slipped.is_zero() {
             eprintln!(
-                "the simulation could not keep up: {} of {} were lost",
+                "the simulation was too slow for real time: it fell behind by {} of {}",
                 format::time(served.slipped.as_nanos() as u64),
                 format::time(served.virtual_ns + served.slipped.as_nanos() as u64),
             );
@@ -47,7 +47,7 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         eprintln!("note: {warning}");
     }
     if let (false, Some(end)) = (args.partner.is_empty(), &remains.link) {
-        tell(end);
+        print_link(end);
     }
     write(&remains, args)
 }
@@ -89,7 +89,7 @@ fn surroundings(args: &args::Sim) -> anyhow::Result<Surroundings> {
     let negotiates = !args.partner.is_empty();
     let partner = if negotiates {
         args::partner(&args.partner).context(
-            "--partner: `nlp` and `none` stand alone, and `remote-fault` goes with what is offered",
+            "--partner: `nlp` and `none` cannot be combined, and `remote-fault` requires an advertised ability",
         )?
     } else {
         Partner::default()
@@ -106,15 +106,15 @@ fn surroundings(args: &args::Sim) -> anyhow::Result<Surroundings> {
     })
 }
 
-/// What the link partner's end of the cable came to.
-fn tell(end: &LinkEnd) {
+/// Prints state and counters of the link partner.
+fn print_link(end: &LinkEnd) {
     let link = if end.up {
         format!("up, {} duplex ({})", end.duplex, end.by)
     } else {
         "down".to_owned()
     };
     eprintln!(
-        "link partner: {link}; {} frames sent, {} heard, {} collisions, {} frames held back while \
+        "link partner: {link}; {} frames sent, {} received, {} collisions, {} frames held back while \
          the link was down",
         format::count(end.frames_sent),
         format::count(end.frames_heard),
@@ -123,7 +123,7 @@ fn tell(end: &LinkEnd) {
     );
 }
 
-/// A firmware that cannot be used, by the name of its file.
+/// Adds the file name to a firmware error.
 fn named(error: MachineError, file: Option<&Path>) -> Failure {
     match (file, &error) {
         (Some(file), MachineError::Firmware(_)) => anyhow::Error::new(error)
@@ -150,7 +150,7 @@ fn known<'a>(
     ))
 }
 
-/// The recordings that were asked for.
+/// Writes the requested recordings.
 fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
     for (extension, content) in &remains.files {
         let beside = |extension| {
@@ -160,7 +160,7 @@ fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
         let path: Option<PathBuf> = match *extension {
             "pcapng" => args.pcap.clone(),
             "vcd" => args.vcd.clone(),
-            // The table keeps its name unless that is another file's.
+            // The table keeps its name unless another recording uses it.
             "profile.txt" => args.profile.clone().map(|table| {
                 let taken = table
                     .extension()

@@ -17,20 +17,20 @@ use super::test;
 use crate::args::{self, Swept};
 use crate::failure::Failure;
 
-/// Payload of a datagram that fits an Ethernet frame, as iperf has it.
+/// Default datagram payload of iperf, which fits in an Ethernet frame.
 const PAYLOAD_OCTETS: u16 = 1_470;
-/// Where a search for the range of loads begins, bits a second.
+/// First load when searching the range of loads, bit/s.
 const SEARCH_FROM: u64 = 500_000;
-/// What datagrams offer without a word, bits a second: iperf's.
-const OFFER: u64 = 1_000_000;
-/// Writes of TCP: from what a header has to the largest that a window without scaling holds.
-const WRITES: [u64; 2] = [64, 65_536];
-/// Datagrams: up to what fits an Ethernet frame.
-const DATAGRAMS: [u64; 2] = [64, PAYLOAD_OCTETS as u64];
-/// Windows: from a small device's to where links of this kind are full.
-const WINDOWS: [u64; 2] = [4_096, 1_048_576];
-/// The longest list.
-const MOST: u64 = 1_000;
+/// Default offered UDP rate, bit/s, as in iperf.
+const DEFAULT_OFFERED_RATE: u64 = 1_000_000;
+/// Range of TCP write sizes: from the size of headers to the largest window without scaling.
+const WRITE_RANGE: [u64; 2] = [64, 65_536];
+/// Range of datagram sizes: up to what fits in an Ethernet frame.
+const DATAGRAM_RANGE: [u64; 2] = [64, PAYLOAD_OCTETS as u64];
+/// Range of windows: from a small device's to one that saturates links of this kind.
+const WINDOW_RANGE: [u64; 2] = [4_096, 1_048_576];
+/// Maximum number of values.
+const MAX_VALUES: u64 = 1_000;
 
 pub fn run(args: &args::Sweep) -> Result<(), Failure> {
     let asked = match args.what {
@@ -64,7 +64,7 @@ pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
 }
 
 pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
-    let (ways, is_required) = ways(args.forward, args.reverse);
+    let (directions, is_required) = directions(args.forward, args.reverse);
     let procedure = |directions| Rfc6349 {
         directions,
         span: Duration::from_secs(if args.full { 30 } else { args.time }),
@@ -72,10 +72,12 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
         settle: Duration::from_millis(500),
     };
     let mut target = test::open(&args.link)?;
-    let can = |way: &Direction| is_required || procedure(vec![*way]).can(target.as_ref()).is_ok();
-    let mut possible: Vec<Direction> = ways.iter().copied().filter(can).collect();
+    let can = |direction: &Direction| {
+        is_required || procedure(vec![*direction]).can(target.as_ref()).is_ok()
+    };
+    let mut possible: Vec<Direction> = directions.iter().copied().filter(can).collect();
     if possible.is_empty() {
-        possible = ways;
+        possible = directions;
     }
     let asked = [Asked {
         procedure: Box::new(procedure(possible)),
@@ -84,9 +86,9 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
     test::measure("rfc6349", &args.link, &asked, target.as_mut(), None)
 }
 
-/// The ways that were asked for, and whether by name. One that was not may be left out by a target that
-/// can't do it.
-fn ways(forward: bool, reverse: bool) -> (Vec<Direction>, bool) {
+/// Requested directions, and whether the user named them. A target may skip an unsupported direction that
+/// was not named.
+fn directions(forward: bool, reverse: bool) -> (Vec<Direction>, bool) {
     match (forward, reverse) {
         (true, _) => (vec![Direction::ToDevice], true),
         (_, true) => (vec![Direction::FromDevice], true),
@@ -94,30 +96,28 @@ fn ways(forward: bool, reverse: bool) -> (Vec<Direction>, bool) {
     }
 }
 
-fn wrong(what: String) -> Failure {
-    Failure::Input(anyhow!(what))
+fn input_error(message: String) -> Failure {
+    Failure::Input(anyhow!(message))
 }
 
-/// The values from --from to --to; `None` when there is neither.
+/// Values from --from to --to; `None` if neither is given.
 fn values(args: &args::Sweep) -> Result<Option<Vec<u64>>, Failure> {
     let (Some(from), Some(to)) = (args.from, args.to) else {
         return Ok(None);
     };
     if from > to {
-        return Err(wrong(format!(
-            "--from {from} is above --to {to}: a sweep goes up"
+        return Err(input_error(format!(
+            "--from {from} exceeds --to {to}: values must increase"
         )));
     }
     if from == 0 {
-        return Err(wrong(
-            "--from 0 is nothing to measure: begin above".to_owned(),
-        ));
+        return Err(input_error("--from must be greater than 0".to_owned()));
     }
     Ok(Some(match args.step {
-        Some(0) => return Err(wrong("a --step of 0 leads nowhere".to_owned())),
-        Some(step) if (to - from) / step >= MOST => {
-            return Err(wrong(format!(
-                "--step {step} makes more than {MOST} trials"
+        Some(0) => return Err(input_error("--step must be greater than 0".to_owned())),
+        Some(step) if (to - from) / step >= MAX_VALUES => {
+            return Err(input_error(format!(
+                "--step {step} results in more than {MAX_VALUES} trials"
             )));
         }
         Some(step) => steps::by_step(from, to, step),
@@ -126,8 +126,8 @@ fn values(args: &args::Sweep) -> Result<Option<Vec<u64>>, Failure> {
     }))
 }
 
-/// The values of --from and --to, else powers of two from `low` to `high`; none above `most`.
-fn sizes(args: &args::Sweep, [low, high]: [u64; 2], most: u64) -> Result<Vec<u64>, Failure> {
+/// Values of --from and --to, else powers of two from `low` to `high`; an error above `max`.
+fn sizes(args: &args::Sweep, [low, high]: [u64; 2], max: u64) -> Result<Vec<u64>, Failure> {
     let doubled = || {
         let mut sizes: Vec<u64> = std::iter::successors(Some(low), |size| Some(size * 2))
             .take_while(|size| *size < high)
@@ -136,25 +136,25 @@ fn sizes(args: &args::Sweep, [low, high]: [u64; 2], most: u64) -> Result<Vec<u64
         sizes
     };
     let sizes = values(args)?.unwrap_or_else(doubled);
-    match sizes.iter().find(|size| **size > most) {
-        Some(size) => Err(wrong(format!(
-            "{size} octets are more than {most}, which is the most"
+    match sizes.iter().find(|size| **size > max) {
+        Some(size) => Err(input_error(format!(
+            "{size} octets exceed the maximum of {max}"
         ))),
         None => Ok(sizes),
     }
 }
 
-/// One procedure for each way, so that one that can't be done leaves the other.
+/// One procedure for each direction, so that an unsupported one does not affect the other.
 fn each_way<P: Procedure + 'static>(
     args: &args::Sweep,
     procedure: impl Fn(Direction) -> P,
 ) -> Vec<Asked> {
-    let (ways, is_required) = ways(args.forward, args.reverse);
-    let asked = |way| Asked {
-        procedure: Box::new(procedure(way)),
+    let (directions, is_required) = directions(args.forward, args.reverse);
+    let asked = |direction| Asked {
+        procedure: Box::new(procedure(direction)),
         is_required,
     };
-    ways.into_iter().map(asked).collect()
+    directions.into_iter().map(asked).collect()
 }
 
 fn span(args: &args::Sweep) -> Duration {
@@ -168,8 +168,8 @@ fn settle(args: &args::Sweep) -> Duration {
 fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     let searched = || Offers::Searched { from: SEARCH_FROM };
     let offers = values(args)?.map_or_else(searched, Offers::Listed);
-    Ok(each_way(args, |way| UdpSweep {
-        directions: vec![way],
+    Ok(each_way(args, |direction| UdpSweep {
+        directions: vec![direction],
         offers: offers.clone(),
         span: span(args),
         payload_octets: args.length.unwrap_or(PAYLOAD_OCTETS),
@@ -178,12 +178,12 @@ fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
 }
 
 fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
-    let (transport, range, most) = if args.udp {
-        (Transport::Udp, DATAGRAMS, 65_507)
+    let (transport, range, max) = if args.udp {
+        (Transport::Udp, DATAGRAM_RANGE, 65_507)
     } else {
-        (Transport::Tcp, WRITES, 1 << 30)
+        (Transport::Tcp, WRITE_RANGE, 1 << 30)
     };
-    let sizes: Vec<u32> = sizes(args, range, most)?
+    let sizes: Vec<u32> = sizes(args, range, max)?
         .iter()
         .map(|it| *it as u32)
         .collect();
@@ -192,13 +192,13 @@ fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
         direction,
         sizes: sizes.clone(),
         span: span(args),
-        payload_bits_per_s: args.bandwidth.unwrap_or(OFFER),
+        payload_bits_per_s: args.bandwidth.unwrap_or(DEFAULT_OFFERED_RATE),
         settle: settle(args),
     }))
 }
 
 fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
-    let sizes = sizes(args, WINDOWS, 1_000_000_000)?;
+    let sizes = sizes(args, WINDOW_RANGE, 1_000_000_000)?;
     let windows: Vec<u32> = sizes.iter().map(|it| *it as u32).collect();
     Ok(each_way(args, |direction| WindowSweep {
         direction,
@@ -208,9 +208,10 @@ fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }))
 }
 
-/// What the device sends, unless the other way is named: there, it would have to tell.
+/// Gaps of datagrams sent by the device, unless the other direction is named, where the device must report
+/// them.
 fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
-    let sizes = sizes(args, DATAGRAMS, 65_507)?;
+    let sizes = sizes(args, DATAGRAM_RANGE, 65_507)?;
     let direction = if args.forward {
         Direction::ToDevice
     } else {
@@ -221,7 +222,7 @@ fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
             direction,
             sizes: sizes.iter().map(|it| *it as u16).collect(),
             span: span(args),
-            payload_bits_per_s: args.bandwidth.unwrap_or(OFFER),
+            payload_bits_per_s: args.bandwidth.unwrap_or(DEFAULT_OFFERED_RATE),
             settle: settle(args),
         }),
         is_required: true,
@@ -230,16 +231,17 @@ fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
 
 fn latency(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     let Some(offers) = values(args)? else {
-        return Err(wrong(
-            "latency is swept over loads: --from 1M --to 10M; `linerate test` has idle and loaded alone"
+        return Err(input_error(
+            "latency requires a range of loads such as --from 1M --to 10M; `linerate latency` measures idle and \
+             loaded only"
                 .to_owned(),
         ));
     };
-    let (ways, _) = ways(args.forward, args.reverse);
+    let (directions, _) = directions(args.forward, args.reverse);
     Ok(vec![Asked {
         procedure: Box::new(Latency::over_loads(
             test::round_trips(span(args)),
-            &ways,
+            &directions,
             &offers,
         )),
         is_required: true,

@@ -14,7 +14,7 @@ use linerate_explain::report;
 use linerate_results::record::{Direction, Run};
 
 use super::compare::Baseline;
-use super::on_terminal::Terminal;
+use super::progress::Terminal;
 use crate::args;
 use crate::failure::Failure;
 use crate::output;
@@ -27,7 +27,7 @@ pub fn run(args: &args::Test) -> Result<(), Failure> {
     measure("test", link, &asked, target.as_mut(), args.interval)
 }
 
-/// Opens what the user named; with two URLs the first one loads the link and the second is probed.
+/// Opens the target; with a probe, the target loads the link and the probe measures round trips.
 pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     let options = Options {
         patience: Duration::from_secs(link.patience),
@@ -44,7 +44,7 @@ pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     }))
 }
 
-/// Does what is asked, tells what came out, and holds it against the baseline, if there is one.
+/// Runs the procedures, prints the results, and compares them with the baseline, if any.
 pub fn measure(
     name: &str,
     link: &args::Link,
@@ -54,7 +54,7 @@ pub fn measure(
 ) -> Result<(), Failure> {
     let baseline = Baseline::read(link.baseline.as_deref())?;
     let run = session(name, link, asked, target, interval)?;
-    tell(link, &run)?;
+    print_results(link, &run)?;
     let failures: Vec<String> = run
         .results
         .iter()
@@ -66,7 +66,7 @@ pub fn measure(
     baseline.map_or(Ok(()), |baseline| baseline.judge(&link.limits, &run))
 }
 
-/// With progress on stderr, every `interval` in figures.
+/// Runs the procedures with progress on stderr, and with figures every `interval`.
 fn session(
     name: &str,
     link: &args::Link,
@@ -81,13 +81,13 @@ fn session(
         seed: link.seed,
     };
     let at_least: Duration = asked.iter().map(|it| it.procedure.at_least()).sum();
-    let whose = if target.is_simulated() {
-        " of the board's time"
+    let unit_note = if target.is_simulated() {
+        " of simulated time"
     } else {
         ""
     };
     eprintln!(
-        "{}: {} s{whose} at least; Ctrl-C ends it, what was measured stays",
+        "{}: at least {} s{unit_note}; Ctrl-C stops and keeps the results so far",
         target.name(),
         at_least.as_secs().max(1)
     );
@@ -103,14 +103,14 @@ fn session(
             lines.result(result);
             if link.ndjson {
                 let line = serde_json::to_string(result).unwrap_or_default();
-                // Nobody reads any more: the results are in the folder all the same.
+                // If stdout is closed, the results are still in the folder.
                 let _ = output::print(&format!("{line}\n"));
             }
         },
     );
     terminal.end();
     if run.is_err() {
-        eprintln!("what was measured is in {}", session.out.display());
+        eprintln!("results so far are in {}", session.out.display());
     }
     Ok(run?)
 }
@@ -120,8 +120,8 @@ fn out(name: &str, link: &args::Link) -> PathBuf {
     link.out.clone().unwrap_or_else(default)
 }
 
-/// Results to stdout and where else the user wants them.
-fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
+/// Prints the results on stdout and writes them where requested.
+fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
     let json = run.to_json();
     let to_stdout = link.json.as_deref() == Some(Path::new("-"));
     match &link.json {
@@ -137,28 +137,28 @@ fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
     if run.results.is_empty() {
         let why = run.not_measured.first();
         let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
-        return Err(anyhow!("nothing could be measured{why}").into());
+        return Err(anyhow!("no results{why}").into());
     }
     Ok(())
 }
 
-/// From one request of a round trip to the next.
-const REQUESTS: Duration = Duration::from_millis(10);
-/// Round trips last no longer than this, whatever transfers do.
-const ROUND_TRIPS: Duration = Duration::from_secs(10);
+/// Interval between requests.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(10);
+/// Maximum duration of round-trip measurements.
+const MAX_ROUND_TRIP_SPAN: Duration = Duration::from_secs(10);
 
-/// Round trips for about so long.
+/// Round trips for about `span`.
 pub fn round_trips(span: Duration) -> RoundTrips {
-    let span = span.min(ROUND_TRIPS);
+    let span = span.min(MAX_ROUND_TRIP_SPAN);
     RoundTrips {
-        count: (span.as_millis() / REQUESTS.as_millis()) as u32,
-        interval: REQUESTS,
+        count: (span.as_millis() / REQUEST_INTERVAL.as_millis()) as u32,
+        interval: REQUEST_INTERVAL,
         payload_octets: 44,
         under: None,
     }
 }
 
-/// Round trips idle and under load, for a target that has them, unless one way alone was asked for.
+/// Round trips idle and under load, if the target supports them and no direction was named.
 fn latency(args: &args::Test, target: &dyn Target) -> Option<Asked> {
     let round_trips = round_trips(Duration::from_secs(args.time));
     let is_named = args.reverse || args.bidir || args.forward;
@@ -169,7 +169,7 @@ fn latency(args: &args::Test, target: &dyn Target) -> Option<Asked> {
     })
 }
 
-/// The transfers that `args` ask for: without any word on the direction each way alone, then both.
+/// Transfers requested by `args`: by default each direction separately, then both.
 fn transfers(args: &args::Test) -> Vec<Asked> {
     let is_named = args.reverse || args.bidir || args.forward;
     let ways = [

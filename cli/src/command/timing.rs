@@ -33,7 +33,7 @@ pub fn run(args: &args::Timing) -> Result<(), Failure> {
     };
     let _ = writeln!(
         text,
-        "{} guesses confirmed, {} refuted, {} still guesses; of what was known, {} contradicted",
+        "{} guesses confirmed, {} refuted, {} still guesses; {} known entries contradicted",
         count(Verdict::Confirmed),
         count(Verdict::Refuted),
         count(Verdict::Open),

@@ -1,40 +1,40 @@
 use std::io;
 
-/// Why an interface gives no ring.
+/// Error of a packet ring.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
-    /// It does not exist.
-    #[error("there is no interface {interface} (`ip link` names those there are)")]
+    /// The interface does not exist.
+    #[error("there is no interface {interface} (`ip link` lists the interfaces)")]
     Missing {
-        /// Its name.
+        /// Interface name.
         interface: String,
     },
-    /// This user may not.
+    /// The user lacks the privilege.
     #[error(
-        "raw frames on {interface} take CAP_NET_RAW: run it as root, or give it the right once with \
-         `sudo setcap cap_net_raw+ep PROGRAM`"
+        "raw frames on {interface} require CAP_NET_RAW: run as root, or grant it once with `sudo setcap \
+         cap_net_raw+ep PROGRAM`"
     )]
-    Rights {
-        /// The interface.
+    PermissionDenied {
+        /// Interface name.
         interface: String,
     },
     /// The interface is down.
     #[error("interface {interface} is down: `ip link set {interface} up`")]
     Down {
-        /// Its name.
+        /// Interface name.
         interface: String,
     },
-    /// Something else.
+    /// Other error.
     #[error("raw frames on {interface}: {step} failed: {source}")]
     Io {
-        /// The interface.
+        /// Interface name.
         interface: String,
-        /// What was tried.
+        /// Operation that failed.
         step: &'static str,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// This system has no such rings.
-    #[error("raw frames are sent and received on Linux only")]
+    /// This system has no packet rings.
+    #[error("raw frames are supported on Linux only")]
     Unsupported,
 }

@@ -1,15 +1,15 @@
 //! Ethernet frames to and from an interface through memory shared with the Linux kernel (`AF_PACKET`
-//! with `PACKET_TX_RING` and `PACKET_RX_RING`): one system call for many frames, none to look for one.
+//! with `PACKET_TX_RING` and `PACKET_RX_RING`): one system call for many frames, none to poll for one.
 //!
-//! | module | what a person finds there |
+//! | type | contents |
 //! |---|---|
-//! | [`Transmit`] | frames out of an interface, past its queueing discipline |
-//! | [`Receive`] | frames from an interface, with the kernel's timestamps and count of drops |
+//! | [`TransmitRing`] | sends frames, bypassing the interface's queueing discipline |
+//! | [`ReceiveRing`] | receives frames with kernel timestamps and drop counts |
 //!
-//! Both need `CAP_NET_RAW`. Only Linux has them; elsewhere they can't be opened, and say so.
+//! Both require `CAP_NET_RAW` and are available on Linux only.
 //!
-//! This is the one place of the bench where code is `unsafe`: the memory is shared with the kernel, and
-//! no safe wrapper of `mmap` for it is in the libraries that are used anyhow.
+//! This is the only crate on the host with `unsafe` code: the memory is shared with the kernel, and the
+//! existing dependencies contain no safe wrapper of `mmap` for it.
 
 mod error;
 #[cfg(target_os = "linux")]
@@ -23,6 +23,6 @@ mod transmit;
 
 pub use error::RingError;
 #[cfg(target_os = "linux")]
-pub use receive::{Frame, Receive, Statistics};
+pub use receive::{Frame, ReceiveRing, RingStatistics};
 #[cfg(target_os = "linux")]
-pub use transmit::Transmit;
+pub use transmit::TransmitRing;

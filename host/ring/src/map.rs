@@ -5,18 +5,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// The ring of a socket, mapped as long as this lives.
-pub struct Map {
+/// Memory-mapped ring of a socket, unmapped on drop.
+pub struct RingMemory {
     start: NonNull<u8>,
     octets: usize,
 }
 
-// SAFETY: the mapping belongs to the process, not to the thread that made it, and nothing but this value
-// has its address.
-unsafe impl Send for Map {}
+// SAFETY: the mapping belongs to the process, not to the thread that created it, and only this value has its
+// address.
+unsafe impl Send for RingMemory {}
 
-impl Map {
-    /// Maps the first `octets` of the socket's rings.
+impl RingMemory {
+    /// Maps the first `octets` of the socket's ring.
     pub fn new(socket: &OwnedFd, octets: usize) -> io::Result<Self> {
         // SAFETY: a new mapping at an address that the kernel chooses touches no memory of ours.
         let start = unsafe {
@@ -37,9 +37,9 @@ impl Map {
         Ok(Self { start, octets })
     }
 
-    /// The address of `octets` from `at` on.
+    /// Address of `octets` starting at `at`.
     ///
-    /// Panics where they are not all in the mapping: no offset that the kernel says is trusted beyond it.
+    /// Panics if they exceed the mapping: offsets from the kernel are checked.
     fn at(&self, at: usize, octets: usize) -> *mut u8 {
         let end = at.checked_add(octets);
         assert!(
@@ -51,57 +51,57 @@ impl Map {
         unsafe { self.start.as_ptr().add(at) }
     }
 
-    /// A word that says whose turn it is with what follows it: the kernel's or ours.
+    /// Status word that assigns the following data to the kernel or to this program.
     pub fn status(&self, at: usize) -> &AtomicU32 {
         let word = self.at(at, size_of::<u32>());
         assert!(
             word.addr().is_multiple_of(align_of::<AtomicU32>()),
-            "an odd place for a status"
+            "unaligned status word"
         );
         // SAFETY: in the mapping, aligned, and both sides change it only as a whole.
         unsafe { AtomicU32::from_ptr(word.cast()) }
     }
 
-    /// Reads a structure of the kernel's, whose turn it is not.
+    /// Reads a kernel structure that is currently assigned to this program.
     pub fn read<T: Plain>(&self, at: usize) -> T {
         let from = self.at(at, size_of::<T>()).cast::<T>();
         // SAFETY: in the mapping, of any alignment, and any octets are a `T`.
         unsafe { from.read_unaligned() }
     }
 
-    /// Writes a structure for the kernel, whose turn it is not.
+    /// Writes a kernel structure that is currently assigned to this program.
     pub fn write<T: Plain>(&mut self, at: usize, value: T) {
         let to = self.at(at, size_of::<T>()).cast::<T>();
         // SAFETY: in the mapping, and of any alignment.
         unsafe { to.write_unaligned(value) }
     }
 
-    /// Octets that are ours for now, by their status.
+    /// Octets that are currently assigned to this program by their status.
     pub fn octets(&self, at: usize, octets: usize) -> &[u8] {
         let start = self.at(at, octets);
-        // SAFETY: in the mapping; by the status, which the caller has read, the kernel leaves them alone
-        // until the caller, who can't do so while it borrows this, gives them back.
+        // SAFETY: in the mapping; by the status, which the caller has read, the kernel does not access them
+        // until the caller returns them, which the borrow of `self` prevents.
         unsafe { std::slice::from_raw_parts(start, octets) }
     }
 
-    /// The same, to be written.
+    /// Mutable variant of [`octets`](Self::octets).
     pub fn octets_mut(&mut self, at: usize, octets: usize) -> &mut [u8] {
         let start = self.at(at, octets);
-        // SAFETY: as in `octets`, and nobody else has a borrow of this.
+        // SAFETY: as in `octets`, and the borrow of `self` is exclusive.
         unsafe { std::slice::from_raw_parts_mut(start, octets) }
     }
 }
 
-impl Drop for Map {
+impl Drop for RingMemory {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this length, and no borrow of it is left.
+        // SAFETY: mapped by `new` with this length, and no borrow remains.
         unsafe {
             libc::munmap(self.start.as_ptr().cast(), self.octets);
         }
     }
 }
 
-/// Any octets are one of these.
+/// Types for which any octets are a valid value.
 ///
 /// # Safety
 ///

@@ -1,7 +1,7 @@
-//! Frames from an interface.
+//! Receive ring.
 
 use crate::RingError;
-use crate::map::Map;
+use crate::map::RingMemory;
 use crate::socket::{EVERY_TYPE, Socket};
 use std::io::ErrorKind;
 use std::mem::offset_of;
@@ -9,74 +9,74 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Octets of a block: the kernel hands over whole blocks.
-const BLOCK: usize = 1 << 20;
-/// After so long a block is handed over that is not full, milliseconds.
+/// Block size, octets: the kernel hands over whole blocks.
+const BLOCK_OCTETS: usize = 1 << 20;
+/// Time after which a partly filled block is handed over, milliseconds.
 const HAND_OVER_MS: u32 = 2;
-/// Where a block has its header, and what in it is read.
+// Offsets of the header and its status word in a block.
 const HEADER_AT: usize = offset_of!(libc::tpacket_block_desc, hdr);
 const STATUS_AT: usize = HEADER_AT + offset_of!(libc::tpacket_hdr_v1, block_status);
 
-/// A received frame.
+/// Received frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// From destination address to the last octet before the FCS, as far as was captured.
+    /// Captured octets, from the destination address to the last octet before the FCS.
     pub octets: &'a [u8],
-    /// How long it was.
+    /// Frame length on the wire.
     pub len: usize,
-    /// When the kernel got it, on the clock of the day, nanoseconds since 1970.
+    /// Kernel timestamp of the real-time clock, nanoseconds since 1970.
     pub at_ns: u64,
 }
 
-/// What the kernel has counted since it was last asked.
+/// Kernel counters since the last query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Statistics {
-    /// Frames for this ring, those dropped included.
+pub struct RingStatistics {
+    /// Frames for this ring, including dropped ones.
     pub frames: u64,
-    /// Of these, found no room in the ring: lost in this host, not on the link.
+    /// Frames dropped because the ring was full: lost in this host, not on the link.
     pub dropped: u64,
 }
 
-/// Frames from an interface: all that arrive, whomever they are for; not those that are sent.
-pub struct Receive {
+/// Receives all frames that arrive on an interface, for any destination; not those that are sent.
+pub struct ReceiveRing {
     // Unmapped before the socket is closed.
-    map: Map,
+    map: RingMemory,
     socket: Socket,
     blocks: usize,
     next: usize,
 }
 
-impl Receive {
-    /// Opens `interface` with a ring of so many mebioctets, for frames of one `EtherType`, or of all.
+impl ReceiveRing {
+    /// Opens `interface` with a ring of `size_mib`, for frames of one `EtherType` or of all.
     ///
     /// # Errors
-    /// The interface is missing or down, or this user may not.
+    /// The interface is missing or down, or the user lacks the privilege.
     pub fn open(
         interface: &str,
         ethertype: Option<u16>,
-        mebioctets: usize,
+        size_mib: usize,
     ) -> Result<Self, RingError> {
         let socket = Socket::open(interface)?;
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
-        socket.set(libc::PACKET_VERSION, version, "the ring's version")?;
-        let blocks = mebioctets.max(2);
+        socket.set(libc::PACKET_VERSION, version, "setting the ring version")?;
+        let blocks = size_mib.max(2);
         let request = libc::tpacket_req3 {
-            tp_block_size: BLOCK as u32,
+            tp_block_size: BLOCK_OCTETS as u32,
             tp_block_nr: blocks as u32,
             tp_frame_size: 2048,
-            tp_frame_nr: (BLOCK / 2048 * blocks) as u32,
+            tp_frame_nr: (BLOCK_OCTETS / 2048 * blocks) as u32,
             tp_retire_blk_tov: HAND_OVER_MS,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
         socket.set(libc::PACKET_RX_RING, request, "PACKET_RX_RING")?;
-        // Older kernels have no such option, and show frames that are sent from here, too.
+        // Older kernels lack this option and also capture frames that this host sends.
         let _ = socket.set(
             libc::PACKET_IGNORE_OUTGOING,
             1_i32,
             "PACKET_IGNORE_OUTGOING",
         );
-        let map = Map::new(&socket.fd, BLOCK * blocks)
+        let map = RingMemory::new(&socket.fd, BLOCK_OCTETS * blocks)
             .map_err(|source| socket.error("mapping the ring", source))?;
         socket.bind(ethertype.unwrap_or(EVERY_TYPE))?;
         Ok(Self {
@@ -87,9 +87,9 @@ impl Receive {
         })
     }
 
-    /// Gives each frame of the next block to `take`; `None`: no block has been handed over yet.
+    /// Passes each frame of the next block to `take`; `None` if no block has been handed over yet.
     pub fn take(&mut self, mut take: impl FnMut(Frame<'_>)) -> Option<usize> {
-        let block = self.next * BLOCK;
+        let block = self.next * BLOCK_OCTETS;
         let status = self.map.status(block + STATUS_AT);
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
@@ -113,10 +113,10 @@ impl Receive {
         Some(header.num_pkts as usize)
     }
 
-    /// Sleeps until a block is handed over, `at_most` so long: whether one was.
+    /// Sleeps until a block is handed over, up to `at_most`; returns whether one was.
     ///
     /// # Errors
-    /// The interface has gone.
+    /// The interface was removed.
     pub fn wait(&self, at_most: Duration) -> Result<bool, RingError> {
         let mut poll = libc::pollfd {
             fd: self.socket.fd.as_raw_fd(),
@@ -138,7 +138,7 @@ impl Receive {
                     &raw mut len,
                 )
             };
-            self.socket.check(failed, "asking for the error of")?;
+            self.socket.check(failed, "reading the error")?;
             if error != 0 {
                 let source = std::io::Error::from_raw_os_error(error);
                 return Err(self.socket.error("waiting", source));
@@ -152,18 +152,18 @@ impl Receive {
         }
     }
 
-    /// What the kernel has counted since this was last called.
+    /// Returns the kernel counters since the last call.
     ///
     /// # Errors
-    /// The system does not say.
-    pub fn statistics(&self) -> Result<Statistics, RingError> {
+    /// The system call failed.
+    pub fn statistics(&self) -> Result<RingStatistics, RingError> {
         let mut counts = libc::tpacket_stats_v3 {
             tp_packets: 0,
             tp_drops: 0,
             tp_freeze_q_cnt: 0,
         };
         let mut octets = size_of::<libc::tpacket_stats_v3>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most as many octets as are said to a value that lives until then.
+        // SAFETY: the kernel writes at most the given number of octets to a value that lives until it returns.
         let failed = unsafe {
             libc::getsockopt(
                 self.socket.fd.as_raw_fd(),
@@ -174,7 +174,7 @@ impl Receive {
             )
         };
         self.socket.check(failed, "PACKET_STATISTICS")?;
-        Ok(Statistics {
+        Ok(RingStatistics {
             frames: counts.tp_packets.into(),
             dropped: counts.tp_drops.into(),
         })

@@ -1,30 +1,30 @@
-//! A packet socket.
+//! Packet socket.
 
 use crate::RingError;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Frames of every type.
+/// All `EtherType`s.
 pub const EVERY_TYPE: u16 = libc::ETH_P_ALL as u16;
 
-/// A raw packet socket of one interface.
+/// Raw packet socket of one interface.
 pub struct Socket {
     pub fd: OwnedFd,
     interface: String,
 }
 
 impl Socket {
-    /// Opens one that is bound to nothing yet, and so receives nothing.
+    /// Opens an unbound socket, which receives nothing.
     pub fn open(interface: &str) -> Result<Self, RingError> {
         // SAFETY: a system call without pointers.
         let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         if fd < 0 {
             let source = io::Error::last_os_error();
-            return Err(error(interface, "a packet socket", source));
+            return Err(error(interface, "opening a packet socket", source));
         }
         Ok(Self {
-            // SAFETY: a new descriptor that nobody else has.
+            // SAFETY: a new descriptor with no other owner.
             fd: unsafe { OwnedFd::from_raw_fd(fd) },
             interface: interface.to_owned(),
         })
@@ -37,18 +37,18 @@ impl Socket {
         value: T,
         step: &'static str,
     ) -> Result<(), RingError> {
-        self.set_of(libc::SOL_PACKET, option, value, step)
+        self.set_at_level(libc::SOL_PACKET, option, value, step)
     }
 
     /// Sets an option.
-    pub fn set_of<T: Copy>(
+    pub fn set_at_level<T: Copy>(
         &self,
         level: libc::c_int,
         option: libc::c_int,
         value: T,
         step: &'static str,
     ) -> Result<(), RingError> {
-        // SAFETY: the kernel reads as many octets as are said of a value that lives until it returns.
+        // SAFETY: the kernel reads the given number of octets of a value that lives until it returns.
         let failed = unsafe {
             libc::setsockopt(
                 self.fd.as_raw_fd(),
@@ -61,7 +61,7 @@ impl Socket {
         self.check(failed, step)
     }
 
-    /// Binds it to the interface, to receive frames of this type; 0: none.
+    /// Binds to the interface, to receive frames of this `EtherType`; 0: none.
     pub fn bind(&self, ethertype: u16) -> Result<(), RingError> {
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
@@ -72,7 +72,7 @@ impl Socket {
             sll_halen: 0,
             sll_addr: [0; 8],
         };
-        // SAFETY: the kernel reads as many octets as are said of an address that lives until it returns.
+        // SAFETY: the kernel reads the given number of octets of an address that lives until it returns.
         let failed = unsafe {
             libc::bind(
                 self.fd.as_raw_fd(),
@@ -88,7 +88,7 @@ impl Socket {
             interface: self.interface.clone(),
         };
         let name = CString::new(self.interface.as_str()).map_err(|_| missing())?;
-        // SAFETY: a string that ends with 0 and lives until it returns.
+        // SAFETY: a NUL-terminated string that lives until the call returns.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
         if index == 0 {
             return Err(missing());
@@ -96,7 +96,7 @@ impl Socket {
         Ok(index as libc::c_int)
     }
 
-    /// The error of a system call that has just returned this, if it is one.
+    /// Converts the return value of the last system call to a result.
     pub fn check(&self, returned: libc::c_int, step: &'static str) -> Result<(), RingError> {
         if returned >= 0 {
             return Ok(());
@@ -104,7 +104,7 @@ impl Socket {
         Err(self.error(step, io::Error::last_os_error()))
     }
 
-    /// What went wrong, in words.
+    /// Returns the error of an operation on this interface.
     pub fn error(&self, step: &'static str, source: io::Error) -> RingError {
         error(&self.interface, step, source)
     }
@@ -113,7 +113,7 @@ impl Socket {
 fn error(interface: &str, step: &'static str, source: io::Error) -> RingError {
     let interface = interface.to_owned();
     match source.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => RingError::Rights { interface },
+        Some(libc::EPERM | libc::EACCES) => RingError::PermissionDenied { interface },
         Some(libc::ENETDOWN) => RingError::Down { interface },
         Some(libc::ENODEV | libc::ENXIO) => RingError::Missing { interface },
         _ => RingError::Io {

@@ -1,32 +1,32 @@
-//! What an interface has counted: packets, which datagrams need not be.
+//! Interface counters: packets, of which one may carry several datagrams.
 
 use super::LoadError;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Counters of an interface since it exists, or of a span as the difference of two.
+/// Counters of an interface since its creation, or the difference of two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// Packets received, an unsegmented super-packet as one.
+    /// Packets received; an unsegmented super-packet counts as one.
     pub rx_packets: u64,
     /// Octets received.
     pub rx_octets: u64,
-    /// Packets that the host dropped on their way in.
+    /// Received packets dropped by the host.
     pub rx_dropped: u64,
-    /// Packets sent, an unsegmented super-packet as one.
+    /// Packets sent; an unsegmented super-packet counts as one.
     pub tx_packets: u64,
     /// Octets sent.
     pub tx_octets: u64,
-    /// Packets that the host dropped on their way out.
+    /// Packets to be sent that the host dropped.
     pub tx_dropped: u64,
 }
 
 impl Counters {
-    /// Reads those of `interface`, from `/sys/class/net`.
+    /// Reads the counters of `interface` from `/sys/class/net`.
     ///
     /// # Errors
-    /// There is no such interface, or no such folder on this system.
+    /// There is no such interface, or no such directory on this system.
     pub fn read(interface: &str) -> Result<Self, LoadError> {
         let one = |name| number(interface, name);
         Ok(Self {
@@ -39,7 +39,7 @@ impl Counters {
         })
     }
 
-    /// What was counted since `earlier`.
+    /// Difference to an earlier reading.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -53,25 +53,25 @@ impl Counters {
     }
 }
 
-/// What an interface has counted while something ran.
+/// Counters of an interface over a time span.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Interface {
-    /// Its name.
+pub struct InterfaceCounters {
+    /// Interface name.
     pub name: String,
-    /// What was counted, by whomever it was sent or received.
+    /// Counters, including traffic of other programs.
     #[serde(flatten)]
     pub counters: Counters,
 }
 
-/// Counts on an interface from now on.
+/// Interface counters at the start of a time span.
 #[derive(Debug, Clone)]
-pub struct Counting {
+pub struct CounterSnapshot {
     name: String,
     before: Counters,
 }
 
-impl Counting {
-    /// On `interface`; `None`: it has no counters that can be read.
+impl CounterSnapshot {
+    /// Reads the counters of `interface`; `None` if they are unavailable.
     pub fn start(interface: &str) -> Option<Self> {
         Some(Self {
             name: interface.to_owned(),
@@ -79,34 +79,34 @@ impl Counting {
         })
     }
 
-    /// On the interface with this address.
+    /// Reads the counters of the interface with this address.
     pub fn start_at(address: IpAddr) -> Option<Self> {
         Self::start(&interface_of(address)?)
     }
 
-    /// Until now.
-    pub fn end(self) -> Option<Interface> {
+    /// Returns the counters since the start.
+    pub fn end(self) -> Option<InterfaceCounters> {
         let after = Counters::read(&self.name).ok()?;
-        Some(Interface {
+        Some(InterfaceCounters {
             counters: after.since(&self.before),
             name: self.name,
         })
     }
 }
 
-/// The interface that has `address`.
+/// Name of the interface with `address`.
 pub fn interface_of(address: IpAddr) -> Option<String> {
     #[cfg(target_os = "linux")]
     {
-        let has = |it: &nix::ifaddrs::InterfaceAddress| {
-            let own = it.address?;
-            let v4 = own.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
-            let v6 = own.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip()));
+        let address_of = |it: &nix::ifaddrs::InterfaceAddress| {
+            let storage = it.address?;
+            let v4 = storage.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
+            let v6 = storage.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip()));
             v4.or(v6)
         };
         nix::ifaddrs::getifaddrs()
             .ok()?
-            .find(|it| has(it) == Some(address))
+            .find(|it| address_of(it) == Some(address))
             .map(|it| it.interface_name)
     }
     #[cfg(not(target_os = "linux"))]
@@ -116,20 +116,20 @@ pub fn interface_of(address: IpAddr) -> Option<String> {
     }
 }
 
-/// The hardware address of `interface`.
+/// MAC address of `interface`.
 ///
 /// # Errors
-/// There is no such interface, or it has none.
+/// There is no such interface, or it has no MAC address.
 pub fn mac_of(interface: &str) -> Result<[u8; 6], LoadError> {
-    let text = read(interface, "address", "hardware address")?;
+    let text = read(interface, "address", "MAC address")?;
     parse_mac(text.trim()).ok_or_else(|| LoadError::Interface {
         interface: interface.to_owned(),
-        what: "hardware address",
-        source: std::io::Error::other(format!("`{}` is none of Ethernet", text.trim())),
+        what: "MAC address",
+        source: std::io::Error::other(format!("`{}` is not a MAC address", text.trim())),
     })
 }
 
-/// `02:00:00:00:00:01`.
+/// Parses a MAC address such as `02:00:00:00:00:01`.
 pub fn parse_mac(text: &str) -> Option<[u8; 6]> {
     let mut mac = [0; 6];
     let mut parts = text.split([':', '-']);
@@ -146,7 +146,7 @@ fn number(interface: &str, counter: &'static str) -> Result<u64, LoadError> {
     text.trim().parse().map_err(|_| LoadError::Interface {
         interface: interface.to_owned(),
         what: counter,
-        source: std::io::Error::other(format!("`{}` is no number", text.trim())),
+        source: std::io::Error::other(format!("`{}` is not a number", text.trim())),
     })
 }
 
@@ -156,7 +156,7 @@ fn read(interface: &str, file: &str, what: &'static str) -> Result<String, LoadE
     let text = if is_name {
         std::fs::read_to_string(path)
     } else {
-        Err(std::io::Error::other("that is no interface's name"))
+        Err(std::io::Error::other("invalid interface name"))
     };
     text.map_err(|source| LoadError::Interface {
         interface: interface.to_owned(),

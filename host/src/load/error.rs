@@ -2,60 +2,60 @@ use linerate_ring::RingError;
 use std::io;
 use std::net::SocketAddr;
 
-/// Why there is no load.
+/// Error of the load generator or a receiver.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A payload that can't be numbered, or sent.
+    /// Payload size out of range.
     #[error(
-        "a payload of {octets} octets: it takes {least} to number it, and a datagram holds {most}"
+        "invalid payload of {octets} octets: the packet header needs {least}, the maximum is {most}"
     )]
     Payload {
-        /// What was asked for.
+        /// Requested size.
         octets: usize,
-        /// The least.
+        /// Minimum.
         least: usize,
-        /// The most.
+        /// Maximum.
         most: usize,
     },
-    /// A frame that is none.
-    #[error("a frame of {octets} octets without FCS: {least} to {most} make one")]
+    /// Frame size out of range.
+    #[error("invalid frame size of {octets} octets without FCS: the range is {least} to {most}")]
     Frame {
-        /// What was asked for.
+        /// Requested size.
         octets: usize,
-        /// The least.
+        /// Minimum.
         least: usize,
-        /// The most.
+        /// Maximum.
         most: usize,
     },
-    /// A rate that is none.
-    #[error("a rate of 0 packets/s sends nothing: at least 1, or as fast as it goes")]
-    NoRate,
-    /// An interface that does not say what it has.
+    /// Rate of 0.
+    #[error("invalid rate of 0 packets/s: use at least 1, or max")]
+    ZeroRate,
+    /// An attribute of an interface cannot be read.
     #[error(
-        "interface {interface} does not say its {what}: {source} (`ip link` names those there are)"
+        "cannot read {what} of interface {interface}: {source} (`ip link` lists the interfaces)"
     )]
     Interface {
-        /// Its name.
+        /// Interface name.
         interface: String,
-        /// What was to be read.
+        /// Attribute.
         what: &'static str,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// An address that can't be bound or sent to.
+    /// A socket operation failed.
     #[error("{step} {address} failed: {source}")]
     Socket {
-        /// What was tried.
+        /// Operation that failed.
         step: &'static str,
-        /// With which address.
+        /// Address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Raw frames.
+    /// Error of raw frames.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// The operating system gives no thread.
-    #[error("no thread can be had: {0}")]
+    /// A thread could not be created.
+    #[error("cannot create a thread: {0}")]
     Thread(#[source] io::Error),
 }

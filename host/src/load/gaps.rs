@@ -1,14 +1,14 @@
-//! Gaps between packets: what was achieved of a constant rate.
+//! Gaps between packets: accuracy of a constant rate.
 
 use hdrhistogram::Histogram;
 use linerate_results::distribution;
 use linerate_results::record::Distribution;
 use serde::Serialize;
 
-/// The longest gap that is told from a longer one, nanoseconds.
-const LONGEST_NS: u64 = 60_000_000_000;
+/// Upper bound of the histograms, nanoseconds: longer gaps count as this one.
+const MAX_GAP_NS: u64 = 60_000_000_000;
 
-/// Gaps from packet to packet, and how far each is from the ideal one.
+/// Gaps between packets and their deviations from the ideal gap.
 #[derive(Debug, Clone)]
 pub struct Gaps {
     last_ns: Option<u64>,
@@ -19,25 +19,25 @@ pub struct Gaps {
 
 /// A histogram of times up to a minute, nanoseconds, with three significant digits.
 pub fn histogram() -> Histogram<u64> {
-    // The arguments are in range, which is all that can be wrong.
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("bounds of a histogram")
+    // The only error is an argument out of range.
+    Histogram::new_with_bounds(1, MAX_GAP_NS, 3).expect("bounds of a histogram")
 }
 
-/// What [`Gaps`] come to.
+/// Summary of [`Gaps`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
-    /// The gap that the rate asks for.
+pub struct GapSummary {
+    /// Ideal gap at the requested rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal_ns: Option<f64>,
     /// The gaps.
     pub gap: Distribution,
-    /// How far they are from the ideal one, longer or shorter.
+    /// Absolute deviation from the ideal gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<Distribution>,
 }
 
 impl Gaps {
-    /// None yet; a rate of `per_s` packets/s is aimed at, if any is.
+    /// Creates an empty record; `per_s` is the requested rate, packets/s, if any.
     pub fn new(per_s: Option<u64>) -> Self {
         Self {
             last_ns: None,
@@ -47,12 +47,12 @@ impl Gaps {
         }
     }
 
-    /// A packet was there at `at_ns`, on any clock.
-    pub fn at(&mut self, at_ns: u64) {
+    /// Records a packet at `at_ns`, on any clock.
+    pub fn record(&mut self, at_ns: u64) {
         let Some(last) = self.last_ns.replace(at_ns) else {
             return;
         };
-        // A clock that was set back shows as no gap at all.
+        // A clock set back counts as a gap of 0.
         let gap = at_ns.saturating_sub(last);
         self.all.saturating_record(gap);
         if let Some(ideal) = self.ideal_ns {
@@ -61,21 +61,21 @@ impl Gaps {
         }
     }
 
-    /// What they come to; `None`: there were less than two packets.
-    pub fn summary(&self) -> Option<Summary> {
-        Some(Summary {
+    /// Returns the summary; `None` with fewer than two packets.
+    pub fn summary(&self) -> Option<GapSummary> {
+        Some(GapSummary {
             ideal_ns: self.ideal_ns,
             gap: distribution::figures(&self.all)?,
             deviation: distribution::figures(&self.deviations),
         })
     }
 
-    /// All of the gaps, nanoseconds.
+    /// Histogram of the gaps, nanoseconds.
     pub const fn histogram(&self) -> &Histogram<u64> {
         &self.all
     }
 
-    /// All of the deviations, nanoseconds; empty without a rate.
+    /// Histogram of the deviations, nanoseconds; empty without a rate.
     pub const fn deviations(&self) -> &Histogram<u64> {
         &self.deviations
     }

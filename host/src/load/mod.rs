@@ -1,34 +1,34 @@
-//! Load of this machine's own: what it sends, at which pace, and what arrives, each with what it is worth.
+//! Load generator and receivers of the host, with the limits of their accuracy.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | [`udp`] | datagrams: as many as go, or one at each deadline; a receiver that tells loss here from loss there |
-//! | [`raw`] | Ethernet frames out of an interface, and counted from one |
-//! | [`round_trip`] | round trips, spinning or sleeping, and a reflector |
-//! | [`noise`] | what this machine itself adds: preemption, its own round trip |
-//! | [`pace`], [`gaps`] | deadlines, and the gaps that were achieved |
-//! | [`counters`], [`mod@line`], [`cpu`] | an interface's packets, and its bit rate; cores and pinning |
+//! | [`udp`] | datagrams at the maximum or a constant rate; a receiver that separates host drops from link loss |
+//! | [`raw`] | sending and counting raw Ethernet frames |
+//! | [`round_trip`] | round-trip measurement, polling or sleeping, and a reflector |
+//! | [`noise`] | noise floor of the host: preemption, loopback round trip |
+//! | [`pace`], [`gaps`] | deadlines, and the achieved gaps |
+//! | [`counters`], [`line_rate`], [`cpu`] | interface counters and line rate; CPU cores and pinning |
 //!
-//! What a machine or a user can't do (segmentation, timestamps, large buffers, pinning, raw frames) is
-//! left out and told of in `notes`; only raw frames are an error without the right to send them.
+//! Features that a machine or a user lacks (segmentation, timestamps, large buffers, pinning) are skipped and
+//! reported in `notes`; only raw frames without the privilege are an error.
 
 pub mod counters;
 pub mod cpu;
 mod error;
 pub mod gaps;
-pub mod line;
+pub mod line_rate;
 pub mod noise;
 pub mod pace;
 pub mod packet;
 pub mod raw;
 pub mod round_trip;
-mod sent;
+mod send_report;
 pub mod udp;
 
 pub use error::LoadError;
 pub use noise::noise_floor;
 pub use pace::Rate;
-pub use sent::Sent;
+pub use send_report::SendReport;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! What this machine adds to everything that is measured with it.
+//! Noise floor: the host's contribution to every measurement.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,35 +11,35 @@ use serde::Serialize;
 
 use super::gaps::Gaps;
 use super::pace::Clock;
-use super::round_trip::{self, RoundTrips, ping};
-use super::udp::Wait;
+use super::round_trip::{self, PingReport, ping};
+use super::udp::WaitMode;
 use super::{LoadError, cpu};
 use linerate_results::distribution;
 
-/// A spinning thread that sees no time for longer than this was not running.
-const AWAY_NS: u64 = 10_000;
-/// Round trips over loopback at most.
-const ROUND_TRIPS: u64 = 2_000;
+/// A polling thread with a longer gap between clock reads was preempted.
+const PREEMPTED_NS: u64 = 10_000;
+/// Maximum number of round trips over loopback.
+const MAX_ROUND_TRIPS: u64 = 2_000;
 
-/// What this machine adds.
+/// Noise floor of the host.
 #[derive(Debug, Clone, Serialize)]
 pub struct Noise {
     /// Cores that this process may use.
     pub cores: usize,
-    /// How long a thread was watched that did nothing but look at the clock.
+    /// Duration for which a thread polled the clock.
     pub watched_ns: u64,
-    /// From one look at the clock to the next.
+    /// Times between clock reads.
     pub looks: Distribution,
-    /// How often more than 10 us passed between them: the system, or the host below it, ran something else.
+    /// Number of times between clock reads above 10 us: the system, or its hypervisor, ran something else.
     pub times_away: u64,
-    /// All of that together.
+    /// Sum of these times.
     pub away_ns: u64,
-    /// Round trips over loopback; absent where there are none.
+    /// Round trips over loopback; absent if unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loopback: Option<RoundTrips>,
-    /// How they were waited for.
+    pub loopback: Option<PingReport>,
+    /// True if they were measured by polling.
     pub loopback_spins: bool,
-    /// What could not be had.
+    /// Features that were unavailable.
     pub notes: Vec<String>,
 }
 
@@ -48,20 +48,20 @@ impl std::fmt::Display for Noise {
         let us = |ns: u64| ns as f64 / 1e3;
         write!(
             f,
-            "noise of this machine: a spinning thread was away {} times in {:.0} ms, {:.1} us at the longest",
+            "host noise: a polling thread was preempted {} times in {:.0} ms, for at most {:.1} us",
             self.times_away,
             self.watched_ns as f64 / 1e6,
             us(self.looks.max_ns)
         )?;
         if let Some(times) = self.loopback.as_ref().and_then(|it| it.times.as_ref()) {
             let how = if self.loopback_spins {
-                "spinning"
+                "polling"
             } else {
                 "sleeping"
             };
             write!(
                 f,
-                "; loopback's round trip, {how}: {:.1} us (p50), {:.1} us (p99)",
+                "; loopback round trip, {how}: {:.1} us (p50), {:.1} us (p99)",
                 us(times.p50_ns),
                 us(times.p99_ns)
             )?;
@@ -70,11 +70,11 @@ impl std::fmt::Display for Noise {
     }
 }
 
-/// Watches a spinning thread for `span`, and takes round trips over loopback for as long at most: what no
-/// measurement with this machine can be better than. `cores`: for who sends and who sends back.
+/// Polls the clock for `span` and measures round trips over loopback for at most as long: no measurement with
+/// this machine can be better. `cores`: of the sender and the reflector.
 ///
 /// # Errors
-/// No thread can be had.
+/// A thread cannot be created.
 pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, LoadError> {
     let mut notes = Vec::new();
     let clock = Clock::start();
@@ -88,16 +88,24 @@ pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, L
     let spins = cpu::cores() > 1;
     if !spins {
         notes.push(
-            "one core: both ends of a round trip sleep, or each would keep the other from it"
+            "one core: both ends of a round trip sleep, because polling would block the other end"
                 .to_owned(),
         );
     }
-    let loopback = over_loopback(span, if spins { Wait::Spin } else { Wait::Block }, cores);
+    let loopback = over_loopback(
+        span,
+        if spins {
+            WaitMode::Spin
+        } else {
+            WaitMode::Block
+        },
+        cores,
+    );
     let loopback = match loopback {
         Ok(round_trips) => Some(round_trips),
         Err(LoadError::Thread(source)) => return Err(LoadError::Thread(source)),
         Err(error) => {
-            notes.push(format!("no round trips over loopback: {error}"));
+            notes.push(format!("loopback round trips unavailable: {error}"));
             None
         }
     };
@@ -113,16 +121,17 @@ pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, L
     })
 }
 
-/// Looks at the clock for `span`: the times between looks, and those that are too long.
+/// Polls the clock for `span`; returns the times between reads, and number and sum of those that are too
+/// long.
 pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distribution, u64, u64) {
     let mut gaps = Gaps::new(None);
     let (started, mut away, mut away_ns) = (now_ns(), 0, 0);
     let mut last = started;
-    gaps.at(started);
+    gaps.record(started);
     loop {
         let now = now_ns();
-        gaps.at(now);
-        if now - last > AWAY_NS {
+        gaps.record(now);
+        if now - last > PREEMPTED_NS {
             away += 1;
             away_ns += now - last;
         }
@@ -137,42 +146,42 @@ pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distrib
 
 fn over_loopback(
     at_most: Duration,
-    wait: Wait,
+    wait: WaitMode,
     cores: [Option<usize>; 2],
-) -> Result<RoundTrips, LoadError> {
+) -> Result<PingReport, LoadError> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (address_tx, address_rx) = channel();
         let stop = || over.load(Ordering::Relaxed);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let run = move || {
             let bound = |at| {
-                let _ = tell.send(at);
+                let _ = address_tx.send(at);
             };
             round_trip::reflect(address, wait, cores[1], bound, &stop)
         };
         let reflector = thread::Builder::new()
             .spawn_scoped(scope, run)
             .map_err(LoadError::Thread)?;
-        let outcome = match told.recv() {
-            Ok(target) => ping(&round_trip::Plan {
+        let outcome = match address_rx.recv() {
+            Ok(target) => ping(&round_trip::PingConfig {
                 target,
                 payload_octets: 64,
-                count: ROUND_TRIPS,
+                count: MAX_ROUND_TRIPS,
                 at_most,
                 wait,
                 core: cores[0],
             }),
-            // It has ended before it listened, and says why.
-            Err(_) => return ended(reflector).and_then(|_| ended_early(address)),
+            // It ended before it was bound; its error gives the reason.
+            Err(_) => return joined(reflector).and_then(|_| ended_early(address)),
         };
         over.store(true, Ordering::Relaxed);
-        ended(reflector)?;
+        joined(reflector)?;
         outcome
     })
 }
 
-fn ended(
+fn joined(
     reflector: thread::ScopedJoinHandle<'_, Result<u64, LoadError>>,
 ) -> Result<u64, LoadError> {
     match reflector.join() {
@@ -181,10 +190,10 @@ fn ended(
     }
 }
 
-fn ended_early(address: SocketAddr) -> Result<RoundTrips, LoadError> {
+fn ended_early(address: SocketAddr) -> Result<PingReport, LoadError> {
     Err(LoadError::Socket {
         step: "reflecting at",
         address,
-        source: std::io::Error::other("it has ended before it began"),
+        source: std::io::Error::other("the reflector ended before it was bound"),
     })
 }

@@ -1,4 +1,4 @@
-//! When packets are due, and waiting for that.
+//! Packet deadlines, and waiting for them.
 
 use super::LoadError;
 use super::cpu;
@@ -7,17 +7,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// How fast.
+/// Packet rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
-    /// As fast as it goes.
+    /// As fast as possible.
     Max,
-    /// So many packets a second, one at each deadline.
+    /// Packets per second, one at each deadline.
     PerSecond(u64),
 }
 
 impl Rate {
-    /// What it asks for, packets/s; `None`: as many as go.
+    /// Requested rate, packets/s; `None`: maximum.
     pub const fn per_s(self) -> Option<u64> {
         match self {
             Self::Max => None,
@@ -27,7 +27,7 @@ impl Rate {
 
     pub(super) const fn check(self) -> Result<(), LoadError> {
         match self {
-            Self::PerSecond(0) => Err(LoadError::NoRate),
+            Self::PerSecond(0) => Err(LoadError::ZeroRate),
             _ => Ok(()),
         }
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// `max`, or packets a second: `50000`, `50k`, `1.5M`.
+/// `max`, or packets per second: `50000`, `50k`, `1.5M`.
 impl FromStr for Rate {
     type Err = String;
 
@@ -50,29 +50,29 @@ impl FromStr for Rate {
         if text == "max" {
             return Ok(Self::Max);
         }
-        match quantity::number(text) {
+        match quantity::parse_number(text) {
             Some(per_s @ 1..=1_000_000_000) => Ok(Self::PerSecond(per_s)),
             _ => Err(format!(
-                "`{text}` is no rate: packets a second from 1 to 1000M (50000, 50k), or max"
+                "invalid rate `{text}`: use packets per second from 1 to 1000M (50000, 50k), or max"
             )),
         }
     }
 }
 
-/// The deadlines of a constant rate: the n-th packet is due n intervals after the start, to the nanosecond
-/// below. What is sent late moves none of those that follow, and no rounding adds up.
+/// Deadlines of a constant rate: packet n is due n intervals after the start, rounded down to nanoseconds. A
+/// late packet does not shift later deadlines, and rounding errors do not accumulate.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
     due_ns: u64,
-    /// What of `due_ns` lies behind whole nanoseconds, in 1 / rate of one.
+    /// Fraction of a nanosecond of `due_ns`, in units of 1 / rate.
     rest: u64,
     per_s: u64,
-    /// When the last packet went.
+    /// Send time of the last packet.
     last_ns: Option<u64>,
 }
 
 impl Deadlines {
-    /// So many a second, the first at `start_ns`. A rate of 0 counts as 1.
+    /// Deadlines at `per_s`, the first at `start_ns`. A rate of 0 counts as 1.
     pub fn new(start_ns: u64, per_s: u64) -> Self {
         Self {
             due_ns: start_ns,
@@ -82,30 +82,30 @@ impl Deadlines {
         }
     }
 
-    /// When the next packet is due.
+    /// Deadline of the next packet.
     pub const fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// When the next packet is to go, where all of them are to have gone by `end_ns`: when it is due; or,
-    /// where the sender was kept from sending, after a gap that is shorter than it should be only by as much
-    /// as making up for the delay takes. A burst of all that is overdue would make each of its gaps wrong by
-    /// the whole interval.
+    /// Time at which to send the next packet so that all are sent by `end_ns`: its deadline or, if the sender
+    /// was delayed, a time after a slightly shortened gap. A burst of all overdue packets would make each of
+    /// its gaps wrong by the whole interval.
     pub fn send_at(&self, end_ns: u64) -> u64 {
         let Some(last) = self.last_ns else {
             return self.due_ns;
         };
         let interval = 1_000_000_000 / self.per_s;
-        // The last one was late by this.
+        // Lateness of the last packet.
         let late = (last + interval).saturating_sub(self.due_ns);
-        let spread = SPREAD_NS.min(end_ns.saturating_sub(last) / 2);
-        let part = u128::from(interval) * u128::from(late) / u128::from((late + spread).max(1));
-        // A little is made up for at once, or the least delays would add up.
+        let catch_up = CATCH_UP_NS.min(end_ns.saturating_sub(last) / 2);
+        let part = u128::from(interval) * u128::from(late) / u128::from((late + catch_up).max(1));
+        // A minimum, or very small delays would accumulate.
         let shorter = (part as u64).max(interval / 16);
         (last + interval).saturating_sub(shorter).max(self.due_ns)
     }
 
-    /// It went at `now_ns`: the one after it. Says whether it was later than that one is due.
+    /// Advances to the next packet after one was sent at `now_ns`. Returns true if it was sent after the
+    /// deadline of the next one.
     pub const fn advance(&mut self, now_ns: u64) -> bool {
         let is_late = now_ns.saturating_sub(self.due_ns) > 1_000_000_000 / self.per_s;
         self.last_ns = Some(now_ns);
@@ -119,37 +119,37 @@ impl Deadlines {
     }
 }
 
-/// What was late is made up for within about so long.
-const SPREAD_NS: u64 = 100_000_000;
+/// Approximate time in which a delay is caught up.
+const CATCH_UP_NS: u64 = 100_000_000;
 
-/// Nearer to a deadline than this, nothing is left to a timer of the system.
-const ALWAYS_SPIN: Duration = Duration::from_millis(2);
-/// Further from one than this, the time is slept away.
+/// Time before a deadline in which system timers are not used.
+const MIN_SPIN: Duration = Duration::from_millis(2);
+/// Time before a deadline beyond which the thread sleeps.
 const SLEEP_BEYOND: Duration = Duration::from_millis(5);
 
-/// A clock that is waited on without giving the core away.
+/// Clock that is waited on by polling.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     started: Instant,
-    /// Spinning would keep from the core who is to receive.
-    alone: bool,
+    /// There is one core only: polling would starve the receiver.
+    single_core: bool,
 }
 
 impl Clock {
-    /// Begins at 0.
+    /// Starts at 0.
     pub fn start() -> Self {
         Self {
             started: Instant::now(),
-            alone: cpu::cores() == 1,
+            single_core: cpu::cores() == 1,
         }
     }
 
-    /// Nanoseconds since it began, on the monotonic clock.
+    /// Nanoseconds since the start, on the monotonic clock.
     pub fn now_ns(&self) -> u64 {
         self.started.elapsed().as_nanos() as u64
     }
 
-    /// Waits until `due_ns` and says how late it is then.
+    /// Waits until `due_ns` and returns the time then.
     pub fn wait_until(&self, due_ns: u64) -> u64 {
         loop {
             let now = self.now_ns();
@@ -157,13 +157,13 @@ impl Clock {
                 return now;
             }
             let left = Duration::from_nanos(due_ns - now);
-            let beyond = if self.alone {
+            let beyond = if self.single_core {
                 Duration::from_micros(100)
             } else {
                 SLEEP_BEYOND
             };
             if left > beyond {
-                std::thread::sleep(left.saturating_sub(ALWAYS_SPIN.min(beyond / 2)));
+                std::thread::sleep(left.saturating_sub(MIN_SPIN.min(beyond / 2)));
             } else {
                 std::hint::spin_loop();
             }

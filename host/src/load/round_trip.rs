@@ -1,4 +1,4 @@
-//! Round trips of datagrams, and who sends them back.
+//! Round trips of datagrams, and a reflector.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -10,98 +10,98 @@ use serde::Serialize;
 
 use super::gaps::histogram;
 use super::pace::Clock;
-use super::packet::{HEAD, Head, LONGEST};
-use super::udp::Wait;
+use super::packet::{HEADER_OCTETS, MAX_PAYLOAD_OCTETS, PacketHeader};
+use super::udp::WaitMode;
 use super::{LoadError, cpu};
 use linerate_results::distribution;
 
-/// A datagram that has not come back by then is lost.
-const PATIENCE: Duration = Duration::from_millis(200);
-/// How long a sleeping reflector sleeps before it looks whether it is over.
-const LOOK: Duration = Duration::from_millis(20);
-/// So many lost in a row, and nobody sends back.
-const GIVE_UP: u64 = 10;
+/// Time after which an unanswered datagram counts as lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
+/// Interval at which a blocking reflector checks its stop condition.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Number of losses in a row after which the measurement ends if none was answered.
+const MAX_LOST_IN_A_ROW: u64 = 10;
 
-/// What to measure.
+/// Configuration of a round-trip measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// Who sends back: a [`reflect`]or, or any UDP echo.
+pub struct PingConfig {
+    /// Reflector: [`reflect`], or any UDP echo server.
     pub target: SocketAddr,
-    /// Payload, 24 octets at least.
+    /// Payload, at least 24 octets.
     pub payload_octets: usize,
-    /// How many, one after the other.
+    /// Number of round trips, in sequence.
     pub count: u64,
-    /// No longer than this in all.
+    /// Maximum total duration.
     pub at_most: Duration,
-    /// How what comes back is waited for.
-    pub wait: Wait,
-    /// The core to measure from.
+    /// Wait mode for answers.
+    pub wait: WaitMode,
+    /// CPU core to measure from.
     pub core: Option<usize>,
 }
 
-/// Round trips.
+/// Result of a round-trip measurement.
 #[derive(Debug, Clone, Serialize)]
-pub struct RoundTrips {
+pub struct PingReport {
     /// Datagrams sent.
     pub sent: u64,
-    /// Of these, did not come back within 200 ms.
+    /// Datagrams not answered within 200 ms.
     pub lost: u64,
-    /// The times of the others.
+    /// Round-trip times of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Distribution>,
-    /// What could not be had.
+    /// Features that were unavailable.
     pub notes: Vec<String>,
-    /// All of the times, nanoseconds.
+    /// Histogram of the round-trip times, nanoseconds.
     #[serde(skip)]
     pub all: Histogram<u64>,
 }
 
-/// Sends datagrams, each when the one before has come back, and takes the time.
+/// Sends datagrams, each after the previous one was answered, and measures the round-trip times.
 ///
 /// # Errors
-/// The target has no route, or the payload no room for a number.
-pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
-    if !(HEAD..=LONGEST).contains(&plan.payload_octets) {
+/// There is no route to the target, or the payload is too small for the packet header.
+pub fn ping(config: &PingConfig) -> Result<PingReport, LoadError> {
+    if !(HEADER_OCTETS..=MAX_PAYLOAD_OCTETS).contains(&config.payload_octets) {
         return Err(LoadError::Payload {
-            octets: plan.payload_octets,
-            least: HEAD,
-            most: LONGEST,
+            octets: config.payload_octets,
+            least: HEADER_OCTETS,
+            most: MAX_PAYLOAD_OCTETS,
         });
     }
     let failed = |source| LoadError::Socket {
         step: "round trips to",
-        address: plan.target,
+        address: config.target,
         source,
     };
-    let any: SocketAddr = if plan.target.is_ipv4() {
+    let any: SocketAddr = if config.target.is_ipv4() {
         ([0, 0, 0, 0], 0).into()
     } else {
         ([0; 16], 0).into()
     };
     let socket = UdpSocket::bind(any).map_err(failed)?;
-    socket.connect(plan.target).map_err(failed)?;
-    set_waiting(&socket, plan.wait, PATIENCE).map_err(failed)?;
+    socket.connect(config.target).map_err(failed)?;
+    set_wait_mode(&socket, config.wait, ANSWER_TIMEOUT).map_err(failed)?;
     let mut notes = Vec::new();
-    let pin = cpu::pin(plan.core);
+    let pin = cpu::pin(config.core);
     if let Err(why) = &pin {
         notes.push(why.clone());
     }
     let clock = Clock::start();
-    let mut payload = vec![0; plan.payload_octets];
-    let mut answer = vec![0; plan.payload_octets + 1];
+    let mut payload = vec![0; config.payload_octets];
+    let mut answer = vec![0; config.payload_octets + 1];
     let (mut all, mut lost, mut in_a_row, mut sent) = (histogram(), 0, 0, 0);
-    while sent < plan.count && (clock.now_ns() as u128) < plan.at_most.as_nanos() {
+    while sent < config.count && (clock.now_ns() as u128) < config.at_most.as_nanos() {
         let began = clock.now_ns();
-        let head = Head {
+        let head = PacketHeader {
             stream: 0,
             number: sent,
             sent_ns: began,
         };
         head.write(&mut payload);
         sent += 1;
-        // What an earlier datagram brought on is no fault of this one.
+        // Ignores an error caused by an earlier datagram.
         let _ = socket.send(&payload);
-        let answered = answered(&socket, &mut answer, head, began, &clock);
+        let answered = receive_answer(&socket, &mut answer, head, began, &clock);
         if let Some(ns) = answered.map_err(failed)? {
             all.saturating_record(ns);
             in_a_row = 0;
@@ -109,12 +109,12 @@ pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
             lost += 1;
             in_a_row += 1;
         }
-        if in_a_row == GIVE_UP && all.is_empty() {
-            notes.push(format!("{} sends nothing back", plan.target));
+        if in_a_row == MAX_LOST_IN_A_ROW && all.is_empty() {
+            notes.push(format!("{} does not answer", config.target));
             break;
         }
     }
-    Ok(RoundTrips {
+    Ok(PingReport {
         sent,
         lost,
         times: distribution::figures(&all),
@@ -123,11 +123,11 @@ pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
     })
 }
 
-/// How long it was until `head` came back; `None`: it did not.
-fn answered(
+/// Waits for the answer with `head` and returns its round-trip time; `None` if lost.
+fn receive_answer(
     socket: &UdpSocket,
     answer: &mut [u8],
-    head: Head,
+    head: PacketHeader,
     began: u64,
     clock: &Clock,
 ) -> io::Result<Option<u64>> {
@@ -135,26 +135,26 @@ fn answered(
         let came = socket.recv(answer);
         let ns = clock.now_ns() - began;
         match came {
-            Ok(len) if Head::read(&answer[..len]) == Some(head) => return Ok(Some(ns)),
-            // An earlier one, which was taken for lost.
+            Ok(len) if PacketHeader::read(&answer[..len]) == Some(head) => return Ok(Some(ns)),
+            // An earlier datagram that was counted as lost.
             Ok(_) => {}
-            Err(error) if is_nothing(&error) => {}
+            Err(error) if is_no_datagram(&error) => {}
             Err(error) => return Err(error),
         }
-        if u128::from(ns) > PATIENCE.as_nanos() {
+        if u128::from(ns) > ANSWER_TIMEOUT.as_nanos() {
             return Ok(None);
         }
     }
 }
 
-/// Sends back whatever arrives at `address`, until `stop` says so: how many. `bound` is told where, as soon
-/// as it listens.
+/// Sends back every datagram received at `address` until `stop` returns true; returns their number. `bound` is
+/// called with the local address once the socket is bound.
 ///
 /// # Errors
-/// The address is taken, or not this machine's.
+/// The address is in use, or not local.
 pub fn reflect(
     address: SocketAddr,
-    wait: Wait,
+    wait: WaitMode,
     core: Option<usize>,
     bound: impl FnOnce(SocketAddr),
     stop: &dyn Fn() -> bool,
@@ -165,11 +165,11 @@ pub fn reflect(
         source,
     };
     let socket = UdpSocket::bind(address).map_err(failed)?;
-    set_waiting(&socket, wait, LOOK).map_err(failed)?;
-    // Without, round trips take longer, which who measures them sees.
+    set_wait_mode(&socket, wait, STOP_CHECK_INTERVAL).map_err(failed)?;
+    // Without pinning, round trips take longer, which the measuring side sees.
     let _pin = cpu::pin(core);
     bound(socket.local_addr().map_err(failed)?);
-    let mut octets = vec![0; LONGEST + 1];
+    let mut octets = vec![0; MAX_PAYLOAD_OCTETS + 1];
     let (mut reflected, mut looks) = (0, 0_u32);
     loop {
         match socket.recv_from(&mut octets) {
@@ -178,25 +178,25 @@ pub fn reflect(
                     reflected += 1;
                 }
             }
-            Err(error) if is_nothing(&error) => {}
+            Err(error) if is_no_datagram(&error) => {}
             Err(error) => return Err(failed(error)),
         }
         looks = looks.wrapping_add(1);
-        if (wait == Wait::Block || looks.is_multiple_of(256)) && stop() {
+        if (wait == WaitMode::Block || looks.is_multiple_of(256)) && stop() {
             return Ok(reflected);
         }
     }
 }
 
-fn set_waiting(socket: &UdpSocket, wait: Wait, at_most: Duration) -> io::Result<()> {
+fn set_wait_mode(socket: &UdpSocket, wait: WaitMode, at_most: Duration) -> io::Result<()> {
     match wait {
-        Wait::Block => socket.set_read_timeout(Some(at_most)),
-        Wait::Spin => socket.set_nonblocking(true),
+        WaitMode::Block => socket.set_read_timeout(Some(at_most)),
+        WaitMode::Spin => socket.set_nonblocking(true),
     }
 }
 
-/// Whether only nothing came, or an answer that a port is closed.
-fn is_nothing(error: &io::Error) -> bool {
+/// True if nothing was received or an ICMP port unreachable message arrived.
+fn is_no_datagram(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock

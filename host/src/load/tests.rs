@@ -1,4 +1,4 @@
-//! What is pure, and round trips over loopback by counts.
+//! Pure functions, and counts over loopback and veth pairs.
 
 mod catching_up;
 mod loopback;

@@ -1,34 +1,36 @@
-//! What became of the frames: the truth that a measurement through the relay is held against.
+//! Frame counters of the relay: the reference for a measurement through it.
 
 use serde::Serialize;
 
-/// Why a frame was lost.
+/// Reason why a frame was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
-    /// `loss`.
+pub enum LossReason {
+    /// Setting `loss`.
     Random,
-    /// `burst_loss`.
+    /// Setting `burst_loss`.
     Burst,
-    /// `bit_errors`: the FCS would not have fitted.
+    /// Setting `bit_errors`: the FCS would not have matched.
     BitErrors,
     /// The queue was full.
     Queue,
-    /// The relay held [`ROOM`](super::ROOM) octets of this direction, by delay or by a long queue.
-    Room,
+    /// The relay already buffered [`MAX_BUFFERED_OCTETS`](super::MAX_BUFFERED_OCTETS) of this direction,
+    /// because of a delay or a long queue.
+    #[serde(rename = "room")]
+    BufferLimit,
 }
 
-/// What became of the frames of one direction. Whatever the settings are,
+/// Frame counters of one direction. With all settings,
 /// `frames_in + duplicated_frames == frames_out + lost_frames() + held_frames`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Frames that came.
+pub struct FrameCounts {
+    /// Frames received.
     pub frames_in: u64,
     /// Their octets, without FCS.
     pub octets_in: u64,
-    /// Second copies that were made of them.
+    /// Duplicates made of them.
     pub duplicated_frames: u64,
-    /// Frames and copies that went.
+    /// Frames and duplicates sent.
     pub frames_out: u64,
     /// Their octets, without FCS.
     pub octets_out: u64,
@@ -40,22 +42,22 @@ pub struct Counts {
     pub lost_bit_error_frames: u64,
     /// Lost because the queue was full.
     pub lost_queue_frames: u64,
-    /// Lost because the relay had no more room.
+    /// Lost because the relay's buffer limit was reached.
     pub lost_room_frames: u64,
-    /// Frames with bits turned over by `corrupt`, which go on.
+    /// Frames with bits flipped by `corrupt`, which are forwarded.
     pub corrupted_frames: u64,
-    /// Bits turned over in them.
+    /// Bits flipped in them.
     pub corrupted_bits: u64,
-    /// Frames that `reorder` chose to hold back.
+    /// Frames held back by `reorder`.
     pub held_back_frames: u64,
-    /// Frames that went behind one that came after them, whatever made them (RFC 4737's reordered).
+    /// Frames sent after one that arrived later, for any reason (reordered as in RFC 4737).
     pub reordered_frames: u64,
-    /// On their way or held back now.
+    /// In flight or held back now.
     pub held_frames: u64,
 }
 
-impl Counts {
-    /// Lost by whatever cause.
+impl FrameCounts {
+    /// Frames lost for any reason.
     #[must_use]
     pub const fn lost_frames(&self) -> u64 {
         self.lost_random_frames
@@ -65,13 +67,13 @@ impl Counts {
             + self.lost_room_frames
     }
 
-    pub(super) fn lose(&mut self, cause: Loss) {
+    pub(super) fn lose(&mut self, cause: LossReason) {
         let count = match cause {
-            Loss::Random => &mut self.lost_random_frames,
-            Loss::Burst => &mut self.lost_burst_frames,
-            Loss::BitErrors => &mut self.lost_bit_error_frames,
-            Loss::Queue => &mut self.lost_queue_frames,
-            Loss::Room => &mut self.lost_room_frames,
+            LossReason::Random => &mut self.lost_random_frames,
+            LossReason::Burst => &mut self.lost_burst_frames,
+            LossReason::BitErrors => &mut self.lost_bit_error_frames,
+            LossReason::Queue => &mut self.lost_queue_frames,
+            LossReason::BufferLimit => &mut self.lost_room_frames,
         };
         *count += 1;
     }

@@ -2,61 +2,63 @@ use super::impairment::ImpairmentError;
 use crate::tap::TapError;
 use std::io;
 
-/// Why there is no relay.
+/// Error of the relay.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
-    /// Settings that cannot be.
+    /// Invalid settings.
     #[error(transparent)]
     Impairment(#[from] ImpairmentError),
     /// An interface cannot be used.
     #[error(transparent)]
     Tap(#[from] TapError),
-    /// The program that makes namespaces is missing.
-    #[error("cannot run `ip`, which makes network namespaces (in Debian's iproute2): {0}")]
-    NoIp(io::Error),
-    /// It did not do what it was asked for.
-    #[error("`{command}` failed: {said}{}", if .said.contains("ermission") || .said.contains("not permitted") { NEEDS_ROOT } else { "" })]
-    Ip {
+    /// `ip`, which creates namespaces, cannot be run.
+    #[error("cannot run `ip`, which creates network namespaces (Debian package iproute2): {0}")]
+    IpUnavailable(io::Error),
+    /// `ip` failed.
+    #[error("`{command}` failed: {message}{}", if .message.contains("ermission") || .message.contains("not permitted") { NEEDS_ROOT } else { "" })]
+    IpFailed {
         /// The command.
         command: String,
-        /// What it printed.
-        said: String,
+        /// Its output on stderr.
+        message: String,
     },
-    /// There is one of this name already.
+    /// The namespace exists already.
     #[error(
-        "there is a network namespace {0} already: choose another name, or remove it with: sudo ip \
-         netns delete {0}"
+        "network namespace {0} already exists: choose another name, or remove it with: sudo ip netns \
+         delete {0}"
     )]
-    Exists(String),
-    /// There is none of this name.
+    NamespaceExists(String),
+    /// The namespace does not exist.
     #[error(
-        "there is no network namespace {0}; `ip netns` lists them, and this makes one: sudo ip \
-         netns add {0}"
+        "there is no network namespace {0} (`ip netns` lists them); create it with: sudo ip netns \
+         add {0}"
     )]
-    Missing(String),
-    /// A name that no namespace can have.
-    #[error("`{0}` cannot name a network namespace: letters, digits, `-`, `_` and `.` can")]
-    Name(String),
-    /// A thread could not go into a namespace.
-    #[error("cannot enter network namespace {name}: {error}; that takes root (CAP_SYS_ADMIN)")]
+    NamespaceNotFound(String),
+    /// Invalid namespace name.
+    #[error(
+        "`{0}` is not a valid name for a network namespace: use letters, digits, `-`, `_` and `.`"
+    )]
+    InvalidName(String),
+    /// A thread could not enter a namespace.
+    #[error("cannot enter network namespace {name}: {error}; this requires root (CAP_SYS_ADMIN)")]
     Enter {
         /// The namespace.
         name: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// An interface failed while it was in use.
-    #[error("interface {name} is gone: {error}")]
-    Gone {
+    /// An interface failed while in use.
+    #[error("interface {name} failed or was removed: {error}")]
+    InterfaceLost {
         /// The interface.
         name: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// Waiting failed.
+    /// Waiting for frames failed.
     #[error("cannot wait for frames: {0}")]
-    Wait(io::Error),
+    Poll(io::Error),
 }
 
-const NEEDS_ROOT: &str = "; it takes root (sudo), or namespaces of this user: unshare \
+const NEEDS_ROOT: &str = "; run it as root (sudo) or in a user namespace: unshare \
     --map-root-user --net --mount sh -c 'mount -t tmpfs none /run && linerate relay ...'";

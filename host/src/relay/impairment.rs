@@ -1,157 +1,157 @@
-//! What a relay does to the frames of one direction: settings, their limits and their text form.
+//! Impairment of one direction of the relay: settings, limits and text form.
 
 use crate::quantity;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest delay.
-pub const MOST_DELAY_NS: u64 = 60_000_000_000;
-/// The highest rate.
-pub const MOST_BITS_PER_S: u64 = 100_000_000_000;
-/// Frames that wait for the link where nothing is said of a queue.
-pub const USUAL_QUEUE_FRAMES: u64 = 1000;
+/// Maximum delay.
+pub const MAX_DELAY_NS: u64 = 60_000_000_000;
+/// Maximum rate.
+pub const MAX_RATE_BITS_PER_S: u64 = 100_000_000_000;
+/// Queue limit in frames if `queue` is not set.
+pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
 
-/// What is done to the frames of one direction. `Impairment::default()` passes them on as they are.
+/// Impairment of the frames of one direction. `Impairment::default()` forwards them unchanged.
 ///
-/// A frame meets the settings in this order: `duplicate`, `queue`, `rate`, `burst_loss`, `loss`,
-/// `bit_errors`, `corrupt`, `delay` and `jitter`, `reorder`. So what is lost on the line has taken its time
-/// on the link, as on a real one.
+/// The settings apply in this order: `duplicate`, `queue`, `rate`, `burst_loss`, `loss`,
+/// `bit_errors`, `corrupt`, `delay` and `jitter`, `reorder`. A frame lost on the line has therefore
+/// occupied the link, as on a real one.
 ///
 /// The text form is `loss=1%,delay=5ms,rate=10M`: [`FromStr`] and [`Display`](fmt::Display).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Impairment {
-    /// So many frames at first meet none of what makes loss, copies, wrong bits and another order, so that
-    /// a connection comes about.
+    /// Number of frames at the start that are exempt from loss, duplication, bit errors and reordering, so
+    /// that a connection can be established.
     pub spare: u64,
-    /// Share of the frames that is lost, each independently of the others.
+    /// Probability that a frame is lost, independently of the others.
     pub loss: f64,
-    /// Loss in bursts, beside `loss`.
+    /// Burst loss, in addition to `loss`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// Share of the bits that arrive wrong, of a frame with its FCS: such a frame is lost, for a
-    /// receiver discards what its FCS does not fit.
+    /// Bit error rate, over the frame and its FCS: a frame with an error is lost, because a receiver
+    /// discards it by its FCS.
     pub bit_errors: f64,
-    /// Share of the bits that are turned over in frames that are passed on all the same, as if the
-    /// FCS had been right: what a bad memory or a bad switch does. At most [`MOST_BIT_ERRORS`].
+    /// Rate of bits flipped in frames that are forwarded nevertheless, as if the FCS had been correct: the
+    /// effect of faulty memory or a faulty switch. At most [`MAX_BIT_ERROR_RATE`].
     pub corrupt: f64,
-    /// Share of the frames that are sent twice. The second has its own fate.
+    /// Probability that a frame is sent twice. The duplicate has its own fate.
     pub duplicate: f64,
-    /// Frames that are held back until others have passed.
+    /// Frames held back until later ones have passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
-    /// From the end of a frame at the entrance to its end at the exit, at most [`MOST_DELAY_NS`].
+    /// Delay from the end of a frame at the input to its end at the output, at most [`MAX_DELAY_NS`].
     pub delay_ns: u64,
-    /// The delay of each frame lies, evenly, up to so far from `delay_ns`: at most `delay_ns`.
+    /// Deviation of each frame's delay from `delay_ns`, uniformly distributed: at most `delay_ns`.
     pub jitter_ns: u64,
-    /// Whether a frame with a shorter delay passes one that came before it. If not, it waits for it.
+    /// If true, a frame with a shorter delay overtakes earlier ones. If false, it waits for them.
     pub overtake: bool,
-    /// What the link carries: each frame takes up the link for its octets (60 at least), its FCS (4),
-    /// preamble (8) and gap (12). At most [`MOST_BITS_PER_S`].
+    /// Link rate: each frame occupies the link for its octets (at least 60), its FCS (4), preamble (8)
+    /// and gap (12). At most [`MAX_RATE_BITS_PER_S`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bits_per_s: Option<u64>,
-    /// What may wait for a link with a rate; more is lost (drop tail). [`USUAL_QUEUE_FRAMES`] where
-    /// nothing is said.
+    /// Limit of the queue before a link with a rate; excess frames are lost (drop tail). Default:
+    /// [`DEFAULT_QUEUE_FRAMES`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
 }
 
-/// The largest share of wrong bits: beyond it nothing is left of a frame.
-pub const MOST_BIT_ERRORS: f64 = 0.1;
+/// Maximum bit error rate: beyond it no frame survives.
+pub const MAX_BIT_ERROR_RATE: f64 = 0.1;
 
-/// Loss in bursts by the model of Gilbert and Elliott: the line is well or ill. With each frame it may
-/// change, then the frame may be lost.
+/// Burst loss by the Gilbert-Elliott model: the line is in a good or a bad state. Before each frame the state
+/// may change, then the frame may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
-    /// Probability that a well line falls ill.
+    /// Probability of the transition from good to bad.
     pub enter: f64,
-    /// Probability that an ill line gets well: bursts have `1 / leave` frames in the mean.
+    /// Probability of the transition from bad to good: the mean burst has `1 / leave` frames.
     pub leave: f64,
-    /// Probability that an ill line loses a frame.
+    /// Loss probability in the bad state.
     pub loss: f64,
 }
 
 impl BurstLoss {
-    /// The share of the frames that is lost in the long run.
+    /// Long-run share of lost frames.
     #[must_use]
-    pub fn share(&self) -> f64 {
-        let ill = self.enter + self.leave;
-        if ill > 0.0 {
-            self.loss * self.enter / ill
+    pub fn mean_loss(&self) -> f64 {
+        let sum = self.enter + self.leave;
+        if sum > 0.0 {
+            self.loss * self.enter / sum
         } else {
             0.0
         }
     }
 }
 
-/// Frames that are held back until others have passed.
+/// Frames held back until later ones have passed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
-    /// Share of the frames, at most a half.
+    /// Share of the frames, at most 50%.
     pub share: f64,
-    /// How many later frames pass one of them, 1 to 1000; TCP takes 3 for a loss. If they do not come
-    /// within [`HOLD_NS`](super::HOLD_NS), it goes on without.
+    /// Number of later frames that pass it, 1 to 1000; TCP treats 3 as a loss. If they do not arrive
+    /// within [`REORDER_TIMEOUT_NS`](super::REORDER_TIMEOUT_NS), the frame is sent.
     pub by: u32,
 }
 
-/// What may wait for the link, without the frame that is on it.
+/// Queue limit, not counting the frame being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// So many frames.
+    /// Limit in frames.
     Frames(u64),
-    /// Frames of so many octets together, without FCS.
+    /// Limit in octets, without FCS.
     Octets(u64),
 }
 
-/// Settings that cannot be.
+/// Invalid settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImpairmentError {
-    /// There is no such setting.
-    #[error("there is no setting `{written}`{}; there are {}", .nearest.map(|it| format!(" (is it `{it}`?)")).unwrap_or_default(), KEYS.join(", "))]
+    /// Unknown setting.
+    #[error("unknown setting `{written}`{}; settings are {}", .nearest.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default(), KEYS.join(", "))]
     Unknown {
-        /// What was written.
+        /// The text of the user.
         written: String,
-        /// What was perhaps meant.
+        /// Most similar setting.
         nearest: Option<&'static str>,
     },
-    /// It has no value.
-    #[error("`{written}` says nothing: write it like `{example}`")]
+    /// Missing value.
+    #[error("`{written}` has no value; example: `{example}`")]
     NoValue {
-        /// What was written.
+        /// The text of the user.
         written: String,
-        /// How it could look.
+        /// Valid example.
         example: &'static str,
     },
-    /// Its value is none.
-    #[error("`{value}` is no value of `{key}`: write it like `{example}`")]
-    Value {
-        /// The setting.
+    /// Value that cannot be parsed.
+    #[error("invalid value `{value}` for `{key}`; example: `{example}`")]
+    InvalidValue {
+        /// Name of the setting.
         key: &'static str,
-        /// What was written.
+        /// The text of the user.
         value: String,
-        /// How it could look.
+        /// Valid example.
         example: &'static str,
     },
-    /// It is said twice.
-    #[error("`{0}` is said twice: once is enough")]
-    Twice(&'static str),
-    /// Its value lies outside of what can be done.
+    /// Setting given more than once.
+    #[error("`{0}` is given more than once")]
+    Repeated(&'static str),
+    /// Value out of range.
     #[error("`{key}` cannot be {value}: {limit}")]
-    Range {
-        /// The setting.
+    OutOfRange {
+        /// Name of the setting.
         key: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
-        /// What it can be.
+        /// The valid range.
         limit: &'static str,
     },
 }
 
-/// The settings of the text form with an example of each.
+/// Settings of the text form, each with an example.
 const EXAMPLES: [(&str, &str); 12] = [
     ("spare", "spare=20"),
     ("loss", "loss=1%"),
@@ -177,13 +177,13 @@ const KEYS: [&str; 12] = {
 };
 
 impl Impairment {
-    /// Changes what `text` names, leaves the rest.
+    /// Applies the settings in `text`; the others stay unchanged.
     ///
     /// # Errors
-    /// [`ImpairmentError`] names the setting and how it can be written.
+    /// [`ImpairmentError`] names the setting and gives an example.
     pub fn apply(&mut self, text: &str) -> Result<(), ImpairmentError> {
         let mut changed = self.clone();
-        let mut said = Vec::new();
+        let mut seen = Vec::new();
         for written in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
             let (name, value) = match written.split_once('=') {
                 Some((name, value)) => (name.trim(), Some(value.trim())),
@@ -194,22 +194,22 @@ impl Impairment {
                 written: name.to_owned(),
                 nearest: crate::nearest(name, KEYS),
             })?;
-            if said.contains(&key) {
-                return Err(ImpairmentError::Twice(key));
+            if seen.contains(&key) {
+                return Err(ImpairmentError::Repeated(key));
             }
-            said.push(key);
+            seen.push(key);
             let Some(value) = value.filter(|value| !value.is_empty()) else {
                 let written = written.to_owned();
                 return Err(ImpairmentError::NoValue { written, example });
             };
             let set = changed.set(key, value);
-            set.ok_or_else(|| ImpairmentError::Value {
+            set.ok_or_else(|| ImpairmentError::InvalidValue {
                 key,
                 value: value.to_owned(),
                 example,
             })?;
         }
-        changed.check()?;
+        changed.validate()?;
         *self = changed;
         Ok(())
     }
@@ -217,11 +217,11 @@ impl Impairment {
     fn set(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "spare" => self.spare = value.parse().ok()?,
-            "loss" => self.loss = quantity::share(value)?,
+            "loss" => self.loss = quantity::parse_fraction(value)?,
             "burst_loss" => self.burst_loss = Some(burst(value)?),
-            "bit_errors" => self.bit_errors = quantity::share(value)?,
-            "corrupt" => self.corrupt = quantity::share(value)?,
-            "duplicate" => self.duplicate = quantity::share(value)?,
+            "bit_errors" => self.bit_errors = quantity::parse_fraction(value)?,
+            "corrupt" => self.corrupt = quantity::parse_fraction(value)?,
+            "duplicate" => self.duplicate = quantity::parse_fraction(value)?,
             "reorder" => self.reorder = Some(reorder(value)?),
             "delay" => self.delay_ns = quantity::TIME.parse(value)?,
             "jitter" => self.jitter_ns = quantity::TIME.parse(value)?,
@@ -244,72 +244,74 @@ impl Impairment {
         Some(())
     }
 
-    /// Whether all of it can be done.
+    /// Checks the range of each setting.
     ///
     /// # Errors
-    /// [`ImpairmentError::Range`] names the first setting that cannot.
-    pub fn check(&self) -> Result<(), ImpairmentError> {
-        let share = |key, value: f64, most: f64, limit| {
-            let good = (0.0..=most).contains(&value);
-            good.then_some(()).ok_or_else(|| ImpairmentError::Range {
-                key,
-                value: quantity::share_text(value),
-                limit,
-            })
+    /// [`ImpairmentError::OutOfRange`] names the first setting that is out of range.
+    pub fn validate(&self) -> Result<(), ImpairmentError> {
+        let share = |key, value: f64, max: f64, limit| {
+            let is_valid = (0.0..=max).contains(&value);
+            is_valid
+                .then_some(())
+                .ok_or_else(|| ImpairmentError::OutOfRange {
+                    key,
+                    value: quantity::format_fraction(value),
+                    limit,
+                })
         };
-        let whole = "it is a share from 0 to 100%";
+        let whole = "the range is 0 to 100%";
         share("loss", self.loss, 1.0, whole)?;
         share("duplicate", self.duplicate, 1.0, whole)?;
-        let bits = "it is a share of the bits, up to 10%";
-        share("bit_errors", self.bit_errors, MOST_BIT_ERRORS, bits)?;
-        share("corrupt", self.corrupt, MOST_BIT_ERRORS, bits)?;
+        let bits = "the maximum is 10% of the bits";
+        share("bit_errors", self.bit_errors, MAX_BIT_ERROR_RATE, bits)?;
+        share("corrupt", self.corrupt, MAX_BIT_ERROR_RATE, bits)?;
         if let Some(burst) = self.burst_loss {
             for value in [burst.enter, burst.leave, burst.loss] {
                 share(
                     "burst_loss",
                     value,
                     1.0,
-                    "its parts are shares from 0 to 100%",
+                    "the range of each part is 0 to 100%",
                 )?;
             }
         }
         if let Some(reorder) = self.reorder {
-            share("reorder", reorder.share, 0.5, "it is a share from 0 to 50%")?;
+            share("reorder", reorder.share, 0.5, "the range is 0 to 50%")?;
         }
-        self.check_numbers()
+        self.validate_numbers()
     }
 
-    fn check_numbers(&self) -> Result<(), ImpairmentError> {
+    fn validate_numbers(&self) -> Result<(), ImpairmentError> {
         let within = |key, is_within: bool, value: String, limit| {
-            let error = ImpairmentError::Range { key, value, limit };
+            let error = ImpairmentError::OutOfRange { key, value, limit };
             is_within.then_some(()).ok_or(error)
         };
         if let Some(Reorder { by, .. }) = self.reorder {
-            let good = (1..=1000).contains(&by);
+            let is_valid = (1..=1000).contains(&by);
             within(
                 "reorder",
-                good,
+                is_valid,
                 format!("by {by} frames"),
-                "1 to 1000 frames can pass",
+                "the range is 1 to 1000 frames",
             )?;
         }
-        let time = |ns| quantity::TIME.text(ns);
+        let time = |ns| quantity::TIME.format(ns);
         let (delay, jitter) = (self.delay_ns, self.jitter_ns);
         within(
             "delay",
-            delay <= MOST_DELAY_NS,
+            delay <= MAX_DELAY_NS,
             time(delay),
-            "60s is the longest",
+            "the maximum is 60s",
         )?;
-        let less = "it is at most the delay, for no frame arrives before it was sent";
-        within("jitter", jitter <= delay, time(jitter), less)?;
+        let limit = "the maximum is the delay";
+        within("jitter", jitter <= delay, time(jitter), limit)?;
         if let Some(rate) = self.rate_bits_per_s {
-            let good = (1..=MOST_BITS_PER_S).contains(&rate);
+            let is_valid = (1..=MAX_RATE_BITS_PER_S).contains(&rate);
             within(
                 "rate",
-                good,
-                quantity::RATE.text(rate),
-                "it is 1 to 100G bit/s",
+                is_valid,
+                quantity::RATE.format(rate),
+                "the range is 1 bit/s to 100G bit/s",
             )?;
         }
         Ok(())
@@ -318,7 +320,7 @@ impl Impairment {
 
 /// `ENTER/LEAVE` or `ENTER/LEAVE/LOSS`.
 fn burst(value: &str) -> Option<BurstLoss> {
-    let parts: Option<Vec<f64>> = value.split('/').map(quantity::share).collect();
+    let parts: Option<Vec<f64>> = value.split('/').map(quantity::parse_fraction).collect();
     let (enter, leave, loss) = match parts?[..] {
         [enter, leave] => (enter, leave, 1.0),
         [enter, leave, loss] => (enter, leave, loss),
@@ -331,7 +333,7 @@ fn burst(value: &str) -> Option<BurstLoss> {
 fn reorder(value: &str) -> Option<Reorder> {
     let (share, by) = value.split_once('/').unwrap_or((value, "1"));
     Some(Reorder {
-        share: quantity::share(share)?,
+        share: quantity::parse_fraction(share)?,
         by: by.trim().parse().ok()?,
     })
 }
@@ -347,11 +349,11 @@ impl FromStr for Impairment {
 }
 
 impl fmt::Display for Impairment {
-    /// The text form; empty where frames are passed on as they are.
+    /// Text form; empty if frames are forwarded unchanged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = quantity::share_text;
-        let mut said = Vec::new();
-        said.extend((self.spare > 0).then(|| format!("spare={}", self.spare)));
+        let share = quantity::format_fraction;
+        let mut settings = Vec::new();
+        settings.extend((self.spare > 0).then(|| format!("spare={}", self.spare)));
         let shares = [
             ("loss", self.loss),
             ("bit_errors", self.bit_errors),
@@ -359,26 +361,26 @@ impl fmt::Display for Impairment {
             ("duplicate", self.duplicate),
         ];
         for (key, value) in shares.into_iter().filter(|(_, value)| *value > 0.0) {
-            said.push(format!("{key}={}", share(value)));
+            settings.push(format!("{key}={}", share(value)));
         }
         if let Some(BurstLoss { enter, leave, loss }) = self.burst_loss {
             let parts = [enter, leave, loss].map(share).join("/");
-            said.push(format!("burst_loss={parts}"));
+            settings.push(format!("burst_loss={parts}"));
         }
         if let Some(reorder) = self.reorder {
-            said.push(format!("reorder={}/{}", share(reorder.share), reorder.by));
+            settings.push(format!("reorder={}/{}", share(reorder.share), reorder.by));
         }
-        let time = |key, ns| format!("{key}={}", quantity::TIME.text(ns));
-        said.extend((self.delay_ns > 0).then(|| time("delay", self.delay_ns)));
-        said.extend((self.jitter_ns > 0).then(|| time("jitter", self.jitter_ns)));
-        said.extend(self.overtake.then(|| "overtake=yes".to_owned()));
-        let rate = |it| format!("rate={}", quantity::RATE.text(it));
-        said.extend(self.rate_bits_per_s.map(rate));
-        said.extend(self.queue.map(|queue| match queue {
+        let time = |key, ns| format!("{key}={}", quantity::TIME.format(ns));
+        settings.extend((self.delay_ns > 0).then(|| time("delay", self.delay_ns)));
+        settings.extend((self.jitter_ns > 0).then(|| time("jitter", self.jitter_ns)));
+        settings.extend(self.overtake.then(|| "overtake=yes".to_owned()));
+        let rate = |it| format!("rate={}", quantity::RATE.format(it));
+        settings.extend(self.rate_bits_per_s.map(rate));
+        settings.extend(self.queue.map(|queue| match queue {
             Queue::Frames(frames) => format!("queue={frames}"),
-            Queue::Octets(octets) => format!("queue={}", quantity::OCTETS.text(octets)),
+            Queue::Octets(octets) => format!("queue={}", quantity::OCTETS.format(octets)),
         }));
-        f.write_str(&said.join(","))
+        f.write_str(&settings.join(","))
     }
 }
 

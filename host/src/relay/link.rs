@@ -1,25 +1,25 @@
-//! One direction of the relay: frames in, frames out, time passed in. No clock, no I/O.
+//! One direction of the relay: frames in, frames out, time as an argument. No clock, no I/O.
 
-use super::chance::{BitErrors, Bursts, Dice};
-use super::counts::{Counts, Loss};
-use super::impairment::{Impairment, ImpairmentError, Queue, USUAL_QUEUE_FRAMES};
+use super::counts::{FrameCounts, LossReason};
+use super::impairment::{DEFAULT_QUEUE_FRAMES, Impairment, ImpairmentError, Queue};
+use super::random::{BitErrors, GilbertElliott, RandomSequence};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// How long a frame that is held back waits for others to pass it, from when it was due.
-pub const HOLD_NS: u64 = 50_000_000;
-/// Octets that a direction holds at most: a long delay at a high rate would fill the memory.
-pub const ROOM: usize = 256 << 20;
+/// Longest time that a held-back frame waits for others to pass it, from its due time.
+pub const REORDER_TIMEOUT_NS: u64 = 50_000_000;
+/// Limit of the octets buffered by a direction: a long delay at a high rate would fill the memory.
+pub const MAX_BUFFERED_OCTETS: usize = 256 << 20;
 
-/// Octets of the shortest frame without FCS (IEEE 802.3 clause 4A.4.2): shorter ones are padded.
-const LEAST_OCTETS: u64 = 60;
-/// What else takes up the link. The preamble is with its delimiter.
+/// Minimum frame size without FCS (IEEE 802.3 clause 4A.4.2): shorter frames are padded.
+const MIN_FRAME_OCTETS: u64 = 60;
+// Overhead per frame on the link. The preamble includes the start frame delimiter.
 const FCS_OCTETS: u64 = 4;
 const PREAMBLE_OCTETS: u64 = 8;
 const GAP_OCTETS: u64 = 12;
 
-/// How long a frame takes up a link, from its preamble to the end of the gap, in nanoseconds rounded
-/// up. `octets`: of the frame without FCS.
+/// Time for which a frame occupies a link, from its preamble to the end of the gap, in nanoseconds rounded
+/// up. `octets`: frame size without FCS.
 #[must_use]
 pub const fn occupancy_ns(octets: usize, rate_bits_per_s: u64) -> u64 {
     let octets = PREAMBLE_OCTETS + wire_octets(octets) + GAP_OCTETS;
@@ -27,67 +27,67 @@ pub const fn occupancy_ns(octets: usize, rate_bits_per_s: u64) -> u64 {
     bits.div_ceil(rate_bits_per_s as u128) as u64
 }
 
-/// Octets of a frame on the wire: padded, with its FCS.
+/// Size of a frame on the wire, octets: padded, with FCS.
 const fn wire_octets(octets: usize) -> u64 {
     let octets = octets as u64;
-    (if octets < LEAST_OCTETS {
-        LEAST_OCTETS
+    (if octets < MIN_FRAME_OCTETS {
+        MIN_FRAME_OCTETS
     } else {
         octets
     }) + FCS_OCTETS
 }
 
-/// What becomes of a frame or of its copy.
+/// Fate of a frame or of its duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It does not arrive.
-    Lost(Loss),
+    Lost(LossReason),
     /// It arrives.
     Passed {
-        /// By this number [`Delivered`] tells of it: numbers go up in the order of entrance.
+        /// Number that identifies it in [`Delivered`]: numbers increase in the order of arrival.
         number: u64,
-        /// Bits turned over in it.
+        /// Bits flipped in it.
         corrupted_bits: u64,
     },
 }
 
-/// What becomes of a frame.
+/// Fates of a frame and its duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Of the frame itself.
-    pub frame: Fate,
-    /// Of its second copy, if there is one.
-    pub copy: Option<Fate>,
+pub struct FrameFates {
+    /// Fate of the frame itself.
+    pub original: Fate,
+    /// Fate of its duplicate, if there is one.
+    pub duplicate: Option<Fate>,
 }
 
-/// A frame at the exit.
+/// Frame at the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Its octets, without FCS.
     pub frame: Vec<u8>,
     /// Its number: see [`Fate::Passed`].
     pub number: u64,
-    /// When it came.
-    pub came_ns: u64,
-    /// When it goes by the settings. It is later than that by as much as whoever asks is late.
+    /// Arrival time.
+    pub arrival_ns: u64,
+    /// Departure time by the settings. The caller may send it later.
     pub due_ns: u64,
 }
 
-/// One direction.
+/// One direction of an impaired link.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct ImpairedLink {
     impairment: Impairment,
-    duplicates: Dice,
-    losses: Dice,
-    bursts: Bursts,
+    duplicates: RandomSequence,
+    losses: RandomSequence,
+    bursts: GilbertElliott,
     bit_errors: BitErrors,
     corruption: BitErrors,
-    jitter: Dice,
-    reorder: Dice,
+    jitter: RandomSequence,
+    reorder: RandomSequence,
     now_ns: u64,
-    /// When the link has sent all that it has.
+    /// Time at which the link becomes idle.
     free_at_ns: u64,
-    /// Of frames that the link has not begun: when it will, and their octets.
+    /// Queued frames: start of transmission and octets.
     waiting: VecDeque<(u64, u64)>,
     waiting_octets: u64,
     in_flight: BinaryHeap<Reverse<Flight>>,
@@ -96,15 +96,15 @@ pub struct Link {
     last_due_ns: u64,
     next_number: u64,
     newest_out: Option<u64>,
-    counts: Counts,
+    counts: FrameCounts,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flight {
     due_ns: u64,
     number: u64,
-    came_ns: u64,
-    /// How many later frames are to pass.
+    arrival_ns: u64,
+    /// Number of later frames that are to pass it.
     let_pass: u32,
     frame: Vec<u8>,
 }
@@ -124,29 +124,29 @@ impl PartialOrd for Flight {
 #[derive(Clone, Debug)]
 struct HeldBack {
     flight: Flight,
-    /// How many are still to pass.
+    /// Number of frames still to pass it.
     left: u32,
-    /// When it goes.
-    goes_ns: u64,
+    /// Latest release time.
+    release_ns: u64,
 }
 
-impl Link {
-    /// A link on which nothing is yet. The same settings, seed and frames give the same, on one
-    /// machine: logarithms may differ in their last digit on another.
+impl ImpairedLink {
+    /// Creates an idle link. The same settings, seed and frames give the same result on one machine:
+    /// logarithms may differ in their last digit on another.
     ///
     /// # Errors
-    /// Settings that cannot be.
+    /// Invalid settings.
     pub fn new(impairment: Impairment, seed: u64) -> Result<Self, ImpairmentError> {
-        impairment.check()?;
-        let dice = |which| Dice::new(seed, which);
+        impairment.validate()?;
+        let sequence = |setting| RandomSequence::new(seed, setting);
         Ok(Self {
-            duplicates: dice(0),
-            losses: dice(1),
-            bursts: Bursts::new(dice(2)),
-            bit_errors: BitErrors::new(dice(3), impairment.bit_errors),
-            corruption: BitErrors::new(dice(4), impairment.corrupt),
-            jitter: dice(5),
-            reorder: dice(6),
+            duplicates: sequence(0),
+            losses: sequence(1),
+            bursts: GilbertElliott::new(sequence(2)),
+            bit_errors: BitErrors::new(sequence(3), impairment.bit_errors),
+            corruption: BitErrors::new(sequence(4), impairment.corrupt),
+            jitter: sequence(5),
+            reorder: sequence(6),
             now_ns: 0,
             free_at_ns: 0,
             waiting: VecDeque::new(),
@@ -157,58 +157,62 @@ impl Link {
             last_due_ns: 0,
             next_number: 0,
             newest_out: None,
-            counts: Counts::default(),
+            counts: FrameCounts::default(),
             impairment,
         })
     }
 
-    /// The settings.
+    /// Settings.
     #[must_use]
     pub const fn impairment(&self) -> &Impairment {
         &self.impairment
     }
 
-    /// What became of the frames until now.
+    /// Current frame counters.
     #[must_use]
-    pub fn counts(&self) -> Counts {
-        Counts {
+    pub fn counts(&self) -> FrameCounts {
+        FrameCounts {
             held_frames: (self.in_flight.len() + self.held_back.len()) as u64,
             ..self.counts
         }
     }
 
-    /// A frame, without FCS, comes at `now_ns`; time that goes back is taken to stand still.
-    pub fn push(&mut self, frame: Vec<u8>, now_ns: u64) -> Verdict {
+    /// Passes in a frame, without FCS, that arrives at `now_ns`. A time earlier than the last one counts as
+    /// the last one.
+    pub fn push(&mut self, frame: Vec<u8>, now_ns: u64) -> FrameFates {
         self.now_ns = self.now_ns.max(now_ns);
         self.counts.frames_in += 1;
         self.counts.octets_in += frame.len() as u64;
-        if self.is_spared() || !self.duplicates.chance(self.impairment.duplicate) {
-            let (frame, copy) = (self.enter(frame), None);
-            return Verdict { frame, copy };
+        if self.is_exempt() || !self.duplicates.is_chosen(self.impairment.duplicate) {
+            let (original, duplicate) = (self.enter(frame), None);
+            return FrameFates {
+                original,
+                duplicate,
+            };
         }
         self.counts.duplicated_frames += 1;
         let copy = frame.clone();
-        Verdict {
-            frame: self.enter(frame),
-            copy: Some(self.enter(copy)),
+        FrameFates {
+            original: self.enter(frame),
+            duplicate: Some(self.enter(copy)),
         }
     }
 
-    /// A frame or its copy at the entrance.
+    /// Processes a frame or its duplicate at the input.
     fn enter(&mut self, mut frame: Vec<u8>) -> Fate {
         let octets = frame.len();
-        let Some(sent_ns) = self.serialise(octets) else {
-            return self.lose(Loss::Queue);
+        let Some(sent_ns) = self.serialize(octets) else {
+            return self.lose(LossReason::Queue);
         };
-        let is_spared = self.is_spared();
-        if !is_spared && let Some(cause) = self.line_loses(octets) {
+        let is_exempt = self.is_exempt();
+        if !is_exempt && let Some(cause) = self.line_loss(octets) {
             return self.lose(cause);
         }
-        if self.held_octets + octets > ROOM {
-            return self.lose(Loss::Room);
+        if self.held_octets + octets > MAX_BUFFERED_OCTETS {
+            return self.lose(LossReason::BufferLimit);
         }
-        let bits = if is_spared { 0 } else { octets as u64 * 8 };
-        let corrupted_bits = self.corruption.of(bits, |bit| {
+        let bits = if is_exempt { 0 } else { octets as u64 * 8 };
+        let corrupted_bits = self.corruption.advance(bits, |bit| {
             frame[(bit / 8) as usize] ^= 1 << (bit % 8);
         });
         self.counts.corrupted_frames += u64::from(corrupted_bits > 0);
@@ -221,32 +225,32 @@ impl Link {
         }
     }
 
-    /// Whether the newest frame is one of those that meet no faults.
-    fn is_spared(&self) -> bool {
+    /// True if the newest frame is exempt by `spare`.
+    fn is_exempt(&self) -> bool {
         self.counts.frames_in <= self.impairment.spare
     }
 
-    /// Whether a frame is lost on the line, and by what.
-    fn line_loses(&mut self, octets: usize) -> Option<Loss> {
+    /// Returns the reason if a frame is lost on the line.
+    fn line_loss(&mut self, octets: usize) -> Option<LossReason> {
         if let Some(burst) = self.impairment.burst_loss
-            && self.bursts.loses(&burst)
+            && self.bursts.next_is_lost(&burst)
         {
-            return Some(Loss::Burst);
+            return Some(LossReason::Burst);
         }
-        if self.losses.chance(self.impairment.loss) {
-            return Some(Loss::Random);
+        if self.losses.is_chosen(self.impairment.loss) {
+            return Some(LossReason::Random);
         }
-        let wrong_bits = self.bit_errors.of(wire_octets(octets) * 8, |_| {});
-        (wrong_bits > 0).then_some(Loss::BitErrors)
+        let wrong_bits = self.bit_errors.advance(wire_octets(octets) * 8, |_| {});
+        (wrong_bits > 0).then_some(LossReason::BitErrors)
     }
 
-    fn lose(&mut self, cause: Loss) -> Fate {
+    fn lose(&mut self, cause: LossReason) -> Fate {
         self.counts.lose(cause);
         Fate::Lost(cause)
     }
 
-    /// When the link has sent the last bit of a frame that comes now; `None` if it cannot wait.
-    fn serialise(&mut self, octets: usize) -> Option<u64> {
+    /// Time at which the link has sent the last bit of a frame that arrives now; `None` if the queue is full.
+    fn serialize(&mut self, octets: usize) -> Option<u64> {
         let Some(rate) = self.impairment.rate_bits_per_s else {
             return Some(self.now_ns);
         };
@@ -255,10 +259,10 @@ impl Link {
         }
         let begins_ns = self.free_at_ns.max(self.now_ns);
         if begins_ns > self.now_ns {
-            let usual = Queue::Frames(USUAL_QUEUE_FRAMES);
-            let is_full = match self.impairment.queue.unwrap_or(usual) {
-                Queue::Frames(most) => self.waiting.len() as u64 >= most,
-                Queue::Octets(most) => self.waiting_octets + octets as u64 > most,
+            let default = Queue::Frames(DEFAULT_QUEUE_FRAMES);
+            let is_full = match self.impairment.queue.unwrap_or(default) {
+                Queue::Frames(limit) => self.waiting.len() as u64 >= limit,
+                Queue::Octets(limit) => self.waiting_octets + octets as u64 > limit,
             };
             if is_full {
                 return None;
@@ -271,9 +275,9 @@ impl Link {
         Some(self.free_at_ns - gap_ns)
     }
 
-    /// A frame is on its way, whose last bit was sent at `sent_ns`.
+    /// Puts a frame in flight whose last bit was sent at `sent_ns`.
     fn send(&mut self, frame: Vec<u8>, sent_ns: u64) {
-        let jitter = self.jitter.around(self.impairment.jitter_ns);
+        let jitter = self.jitter.symmetric(self.impairment.jitter_ns);
         let own_due_ns = (sent_ns + self.impairment.delay_ns).saturating_add_signed(jitter);
         let due_ns = if self.impairment.overtake {
             own_due_ns
@@ -282,8 +286,8 @@ impl Link {
         };
         self.last_due_ns = due_ns;
         let let_pass = match self.impairment.reorder {
-            Some(_) if self.is_spared() => 0,
-            Some(reorder) if self.reorder.chance(reorder.share) => reorder.by,
+            Some(_) if self.is_exempt() => 0,
+            Some(reorder) if self.reorder.is_chosen(reorder.share) => reorder.by,
             _ => 0,
         };
         self.counts.held_back_frames += u64::from(let_pass > 0);
@@ -291,25 +295,26 @@ impl Link {
         self.in_flight.push(Reverse(Flight {
             due_ns,
             number: self.next_number,
-            came_ns: self.now_ns,
+            arrival_ns: self.now_ns,
             let_pass,
             frame,
         }));
         self.next_number += 1;
     }
 
-    /// The next frame that goes until `now_ns`.
+    /// Returns the next frame due by `now_ns`.
     pub fn pop(&mut self, now_ns: u64) -> Option<Delivered> {
         self.now_ns = self.now_ns.max(now_ns);
         loop {
             let held_back = self.next_held_back();
-            let flies_ns = self.in_flight.peek().map(|Reverse(flight)| flight.due_ns);
-            match (held_back, flies_ns) {
-                (Some((at, goes_ns)), flies_ns)
-                    if goes_ns <= now_ns && flies_ns.is_none_or(|due| goes_ns <= due) =>
+            let in_flight_due_ns = self.in_flight.peek().map(|Reverse(flight)| flight.due_ns);
+            match (held_back, in_flight_due_ns) {
+                (Some((at, release_ns)), in_flight_due_ns)
+                    if release_ns <= now_ns
+                        && in_flight_due_ns.is_none_or(|due| release_ns <= due) =>
                 {
                     let flight = self.held_back.remove(at).flight;
-                    return Some(self.deliver(flight, goes_ns));
+                    return Some(self.deliver(flight, release_ns));
                 }
                 (_, Some(due_ns)) if due_ns <= now_ns => {
                     let Reverse(flight) = self.in_flight.pop()?;
@@ -318,7 +323,7 @@ impl Link {
                     }
                     self.held_back.push(HeldBack {
                         left: flight.let_pass,
-                        goes_ns: due_ns + HOLD_NS,
+                        release_ns: due_ns + REORDER_TIMEOUT_NS,
                         flight,
                     });
                 }
@@ -327,18 +332,18 @@ impl Link {
         }
     }
 
-    /// When [`pop`](Self::pop) next has something to do.
+    /// Next time at which [`pop`](Self::pop) has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<u64> {
-        let held_back = self.next_held_back().map(|(_, goes_ns)| goes_ns);
-        let flies_ns = self.in_flight.peek().map(|Reverse(flight)| flight.due_ns);
-        held_back.into_iter().chain(flies_ns).min()
+        let held_back = self.next_held_back().map(|(_, release_ns)| release_ns);
+        let in_flight_due_ns = self.in_flight.peek().map(|Reverse(flight)| flight.due_ns);
+        held_back.into_iter().chain(in_flight_due_ns).min()
     }
 
-    /// Which of the frames that are held back goes first, and when.
+    /// Index and release time of the held-back frame that is released first.
     fn next_held_back(&self) -> Option<(usize, u64)> {
-        let times = self.held_back.iter().map(|held| held.goes_ns);
-        times.enumerate().min_by_key(|(_, goes_ns)| *goes_ns)
+        let times = self.held_back.iter().map(|held| held.release_ns);
+        times.enumerate().min_by_key(|(_, release_ns)| *release_ns)
     }
 
     fn deliver(&mut self, flight: Flight, due_ns: u64) -> Delivered {
@@ -346,7 +351,7 @@ impl Link {
             if held.left > 0 && held.flight.number < flight.number {
                 held.left -= 1;
                 if held.left == 0 {
-                    held.goes_ns = due_ns;
+                    held.release_ns = due_ns;
                 }
             }
         }
@@ -359,7 +364,7 @@ impl Link {
         Delivered {
             frame: flight.frame,
             number: flight.number,
-            came_ns: flight.came_ns,
+            arrival_ns: flight.arrival_ns,
             due_ns,
         }
     }

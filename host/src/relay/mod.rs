@@ -1,22 +1,25 @@
-//! A cable with faults between two TAP interfaces of this machine: loss, delay, rate and the like in
-//! each direction, and the truth about what became of every frame.
+//! Emulation of an impaired link between two TAP interfaces of this machine: loss, delay, rate and more
+//! in each direction, with the fate of every frame.
 //!
-//! [`Link`] is one direction: pure, time passed in, the same for the same seed. [`Impairment`] is what
-//! it does. On Linux, `run` carries frames between two `Port`s by the clock, `Namespace`s
-//! hold the two ends, and a `Rig` has all of it, for tests. `docs/relay.md` says what each setting
-//! means and how exact it is.
+//! [`ImpairedLink`] is one direction: pure, with time passed in, reproducible by its seed. [`Impairment`]
+//! holds its settings. On Linux, `run` forwards frames between two `Port`s in real time, `Namespace`s
+//! contain the two ends, and a `Rig` combines all of it for tests. `docs/relay.md` describes each
+//! setting and its accuracy.
 
-mod chance;
 mod counts;
 mod impairment;
 mod link;
+mod random;
 
-pub use counts::{Counts, Loss};
+pub use counts::{FrameCounts, LossReason};
 pub use impairment::{
-    BurstLoss, Impairment, ImpairmentError, MOST_BIT_ERRORS, MOST_BITS_PER_S, MOST_DELAY_NS, Queue,
-    Reorder, USUAL_QUEUE_FRAMES,
+    BurstLoss, DEFAULT_QUEUE_FRAMES, Impairment, ImpairmentError, MAX_BIT_ERROR_RATE, MAX_DELAY_NS,
+    MAX_RATE_BITS_PER_S, Queue, Reorder,
 };
-pub use link::{Delivered, Fate, HOLD_NS, Link, ROOM, Verdict, occupancy_ns};
+pub use link::{
+    Delivered, Fate, FrameFates, ImpairedLink, MAX_BUFFERED_OCTETS, REORDER_TIMEOUT_NS,
+    occupancy_ns,
+};
 
 #[cfg(target_os = "linux")]
 mod error;
@@ -36,6 +39,9 @@ pub use namespace::Namespace;
 #[cfg(target_os = "linux")]
 pub use port::Port;
 #[cfg(target_os = "linux")]
-pub use rig::{Pair, Rig};
+pub use rig::{NamespacePair, Rig};
 #[cfg(target_os = "linux")]
-pub use run::{Exit, LATE_NS, Plan, Report, Way, WayReport, Witness, run};
+pub use run::{
+    Direction, DirectionReport, FrameObserver, LATE_THRESHOLD_NS, RelayConfig, RelayReport,
+    Transmission, run,
+};

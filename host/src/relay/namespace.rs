@@ -1,4 +1,4 @@
-//! Network namespaces by name, as `ip netns` has them.
+//! Named network namespaces, as `ip netns` manages them.
 
 use super::error::RelayError;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -9,93 +9,94 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-/// Where `ip netns` keeps them.
+/// Directory of `ip netns`.
 const FOLDER: &str = "/run/netns";
-/// The namespace of the thread that asks.
+/// Namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// A network namespace. One that was made here is removed when this is dropped, also by a panic.
+/// Network namespace. If created here, it is removed on drop, also after a panic.
 #[derive(Debug)]
 pub struct Namespace {
     name: Option<String>,
     handle: File,
-    is_made: bool,
+    is_owned: bool,
 }
 
 impl Namespace {
-    /// The one that the calling thread is in.
+    /// Returns the namespace of the calling thread.
     ///
     /// # Errors
     /// There is no `/proc`.
     pub fn current() -> Result<Self, RelayError> {
         let handle = File::open(OWN).map_err(|error| RelayError::Enter {
-            name: "of this program".to_owned(),
+            name: "of this process".to_owned(),
             error,
         })?;
         Ok(Self {
             name: None,
             handle,
-            is_made: false,
+            is_owned: false,
         })
     }
 
-    /// The one that is called `name`.
+    /// Opens the namespace `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// It does not exist.
     pub fn open(name: &str) -> Result<Self, RelayError> {
-        let handle = File::open(path(name)?).map_err(|_| RelayError::Missing(name.to_owned()))?;
+        let handle =
+            File::open(path(name)?).map_err(|_| RelayError::NamespaceNotFound(name.to_owned()))?;
         Ok(Self {
             name: Some(name.to_owned()),
             handle,
-            is_made: false,
+            is_owned: false,
         })
     }
 
-    /// Makes one that is called `name`, with its loopback interface up.
+    /// Creates the namespace `name` with its loopback interface up.
     ///
     /// # Errors
-    /// There is one of that name, or the user may not make one.
-    pub fn make(name: &str) -> Result<Self, RelayError> {
+    /// It exists already, or the user lacks the privilege.
+    pub fn create(name: &str) -> Result<Self, RelayError> {
         if path(name)?.exists() {
-            return Err(RelayError::Exists(name.to_owned()));
+            return Err(RelayError::NamespaceExists(name.to_owned()));
         }
         ip(&["netns", "add", name])?;
         let mut namespace = Self::open(name)?;
-        namespace.is_made = true;
+        namespace.is_owned = true;
         namespace.ip(&["link", "set", "lo", "up"])?;
         Ok(namespace)
     }
 
-    /// Its name; none for the one that this program began in.
+    /// Name; `None` for the namespace in which this program started.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Does `work` on a thread that is in the namespace: sockets and threads that it makes are in it,
-    /// too.
+    /// Runs `work` on a thread in the namespace: sockets and threads created by it belong to the
+    /// namespace, too.
     ///
     /// # Errors
-    /// The user may not enter it.
+    /// The user may not enter the namespace.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, RelayError> {
         let inside = || {
-            // Nothing to change to: that works without being root.
+            // Without a namespace to enter this works without root.
             if self.name.is_some() {
                 let network = Some(LinkNameSpaceType::Network);
                 move_into_link_name_space(self.handle.as_fd(), network)?;
             }
             Ok(work())
         };
-        let done = thread::scope(|scope| scope.spawn(inside).join());
-        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
-        done.map_err(|error: rustix::io::Errno| RelayError::Enter {
+        let result = thread::scope(|scope| scope.spawn(inside).join());
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        result.map_err(|error: rustix::io::Errno| RelayError::Enter {
             name: self.name.clone().unwrap_or_default(),
             error: error.into(),
         })
     }
 
-    /// A command that runs in the namespace.
+    /// Returns a command that runs in the namespace.
     pub fn command(&self, program: &str) -> Command {
         let Some(name) = &self.name else {
             return Command::new(program);
@@ -105,47 +106,47 @@ impl Namespace {
         command
     }
 
-    /// Runs `ip` with these words for this namespace.
+    /// Runs `ip` with these arguments in this namespace.
     ///
     /// # Errors
-    /// It fails, and says why.
-    pub fn ip(&self, words: &[&str]) -> Result<(), RelayError> {
+    /// `ip` fails.
+    pub fn ip(&self, arguments: &[&str]) -> Result<(), RelayError> {
         match &self.name {
-            Some(name) => ip(&[&["-n", name], words].concat()),
-            None => ip(words),
+            Some(name) => ip(&[&["-n", name], arguments].concat()),
+            None => ip(arguments),
         }
     }
 }
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        if let Some(name) = self.name.as_ref().filter(|_| self.is_made) {
-            // Whoever wants to know sees it in `ip netns`.
+        if let Some(name) = self.name.as_ref().filter(|_| self.is_owned) {
+            // A failure is visible in `ip netns`.
             let _ = ip(&["netns", "delete", name]);
         }
     }
 }
 
-/// The file of the namespace that is called `name`.
+/// File of the namespace `name`.
 fn path(name: &str) -> Result<PathBuf, RelayError> {
-    let is_good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if starts && name.len() <= 64 && name.chars().all(is_good) {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_start_valid = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if is_start_valid && name.len() <= 64 && name.chars().all(is_valid) {
         Ok(Path::new(FOLDER).join(name))
     } else {
-        Err(RelayError::Name(name.to_owned()))
+        Err(RelayError::InvalidName(name.to_owned()))
     }
 }
 
-fn ip(words: &[&str]) -> Result<(), RelayError> {
-    let output = Command::new("ip").args(words).output();
-    let output = output.map_err(RelayError::NoIp)?;
+fn ip(arguments: &[&str]) -> Result<(), RelayError> {
+    let output = Command::new("ip").args(arguments).output();
+    let output = output.map_err(RelayError::IpUnavailable)?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(RelayError::Ip {
-        command: format!("ip {}", words.join(" ")),
-        said: said.trim().replace('\n', "; "),
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(RelayError::IpFailed {
+        command: format!("ip {}", arguments.join(" ")),
+        message: message.trim().replace('\n', "; "),
     })
 }

@@ -1,4 +1,4 @@
-//! An end of the relay: a TAP interface, wherever it is.
+//! One end of the relay: a TAP interface in any network namespace.
 
 use super::error::RelayError;
 use super::namespace::Namespace;
@@ -9,24 +9,24 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-/// Longer than any frame: the largest MTU of an interface and an Ethernet header with tags.
+/// Longer than any frame: the largest interface MTU plus an Ethernet header with tags.
 pub(super) const BUFFER: usize = 65_536 + 64;
 
-/// An opened TAP interface without offloads: every frame is whole, with its checksums.
+/// Open TAP interface without offloads: every frame is complete, with its checksums.
 pub struct Port {
     name: String,
     device: SyncDevice,
     namespace: Arc<Namespace>,
-    /// What the system had discarded before.
+    /// Frames that the system had discarded before the port was opened.
     discarded_before: u64,
 }
 
 impl Port {
-    /// Opens interface `name` of a namespace. If there is none, it is made, and goes with the port; it
-    /// is up, without an address. It stays with the port if it is moved to another namespace.
+    /// Opens interface `name` of a namespace. If it does not exist, it is created, up and without an
+    /// address, and removed with the port. It remains usable if moved to another namespace.
     ///
     /// # Errors
-    /// [`TapError`] says what is missing and how to get it.
+    /// [`TapError`] names what is missing and how to create it.
     pub fn open(name: &str, namespace: &Arc<Namespace>) -> Result<Self, RelayError> {
         let device = namespace.enter(|| open(name))??;
         let mut port = Self {
@@ -35,48 +35,47 @@ impl Port {
             namespace: Arc::clone(namespace),
             discarded_before: 0,
         };
-        port.discarded_before = port.discarded_in_all().unwrap_or(0);
+        port.discarded_before = port.total_discarded().unwrap_or(0);
         Ok(port)
     }
 
-    /// The interface's name.
+    /// Interface name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Frames for the relay that the system has discarded since the port was opened, because the
-    /// relay did not fetch them in time: it does not know of them. `None` if the interface is not
-    /// where it was opened.
+    /// Frames that the system has discarded since the port was opened because the relay did not read
+    /// them in time; the relay never saw them. `None` if the interface was moved to another namespace.
     #[must_use]
     pub fn discarded_frames(&self) -> Option<u64> {
-        let in_all = self.discarded_in_all()?;
-        Some(in_all.saturating_sub(self.discarded_before))
+        let total = self.total_discarded()?;
+        Some(total.saturating_sub(self.discarded_before))
     }
 
-    fn discarded_in_all(&self) -> Option<u64> {
+    fn total_discarded(&self) -> Option<u64> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
         let interfaces = self.namespace.enter(read).ok()?.ok()?;
         discarded(&interfaces, &self.name)
     }
 
-    /// The next frame; `None` if there is none now.
+    /// Returns the next frame; `None` if none is available.
     pub(super) fn receive<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, RelayError> {
         match self.device.recv(buffer) {
             Ok(len) => Ok(Some(&buffer[..len])),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
-            Err(error) => Err(self.gone(error)),
+            Err(error) => Err(self.lost(error)),
         }
     }
 
-    /// Whether the interface took the frame: it does not if it is down.
+    /// Sends a frame; `false` if the interface did not accept it because it is down.
     pub(super) fn send(&self, frame: &[u8]) -> bool {
         self.device.send(frame).is_ok()
     }
 
-    pub(super) fn gone(&self, error: io::Error) -> RelayError {
-        RelayError::Gone {
+    pub(super) fn lost(&self, error: io::Error) -> RelayError {
+        RelayError::InterfaceLost {
             name: self.name.clone(),
             error,
         }
@@ -96,13 +95,13 @@ impl fmt::Debug for Port {
     }
 }
 
-/// Opens or makes interface `name` where the calling thread is.
+/// Opens or creates interface `name` in the namespace of the calling thread.
 fn open(name: &str) -> Result<SyncDevice, TapError> {
-    let failed = |error: io::Error| TapError::of(name, error);
+    let failed = |error: io::Error| TapError::from_open_error(name, error);
     let interfaces = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let mut builder = DeviceBuilder::new().name(name).layer(Layer::L2);
     if discarded(&interfaces, name).is_some() {
-        // Its user may not change it, and need not.
+        // An unprivileged user may not change its state and need not.
         builder = builder.inherit_enable_state();
     }
     let device = builder.build_sync().map_err(failed)?;
@@ -110,15 +109,15 @@ fn open(name: &str) -> Result<SyncDevice, TapError> {
     Ok(device)
 }
 
-/// Frames that the transmit side of interface `name` discarded: the fourth of its counters in
-/// `/proc/net/dev`, behind eight for receiving.
+/// Frames that the transmit side of interface `name` discarded: its fourth counter in
+/// `/proc/net/dev`, after eight for receiving.
 fn discarded(interfaces: &str, name: &str) -> Option<u64> {
-    let of = |line: &str| {
+    let parse = |line: &str| {
         let (found, counters) = line.split_once(':')?;
         let counter = counters.split_whitespace().nth(8 + 3)?;
         (found.trim() == name).then(|| counter.parse().ok())?
     };
-    interfaces.lines().find_map(of)
+    interfaces.lines().find_map(parse)
 }
 
 #[cfg(test)]
@@ -126,7 +125,7 @@ mod tests {
     use super::discarded;
 
     #[test]
-    fn what_an_interface_discarded_is_found_behind_its_name() {
+    fn discarded_frames_are_read_from_the_interface_s_line() {
         let text = "\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed

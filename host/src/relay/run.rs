@@ -1,9 +1,9 @@
-//! Carries frames between two ports by the clock.
+//! Forwards frames between two ports in real time.
 
-use super::counts::Counts;
+use super::counts::FrameCounts;
 use super::error::RelayError;
 use super::impairment::Impairment;
-use super::link::{Delivered, Link, Verdict};
+use super::link::{Delivered, FrameFates, ImpairedLink};
 use super::port::{BUFFER, Port};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::setpriority_process;
@@ -12,215 +12,222 @@ use serde::Serialize;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-/// Later than this is told of.
-pub const LATE_NS: u64 = 100_000;
-/// The system wakes late: the last part of a wait is spent looking at the clock.
+/// Frames sent later than this after their due time count as late.
+pub const LATE_THRESHOLD_NS: u64 = 100_000;
+/// The system wakes threads late: the last part of a wait is spent polling the clock.
 const SPIN_NS: u64 = 150_000;
-/// After a frame the next is looked for without sleeping for so long.
-const LINGER_NS: u64 = 200_000;
-/// How often it is asked whether to stop.
-const LOOK_NS: u64 = 50_000_000;
-/// At the end at most so often, for frames may go on to come.
-const LAST_TURNS: usize = 1000;
-/// Of the relay's thread, where the user may have it: the "niceness" of setpriority(2).
+/// Time to poll for the next frame without sleeping after a frame.
+const BUSY_POLL_NS: u64 = 200_000;
+/// Interval between checks of the stop condition.
+const STOP_CHECK_INTERVAL_NS: u64 = 50_000_000;
+/// Limit on the turns after the stop, because frames may continue to arrive.
+const MAX_DRAIN_TURNS: usize = 1000;
+/// Niceness (setpriority(2)) of the relay's thread, if the user may set it.
 const HIGHEST_PRIORITY: i32 = -20;
-/// Frames that are taken from a port in a row, then the other has its turn.
+/// Frames read from one port before the other port is served.
 const BATCH: usize = 32;
 
-/// A direction.
+/// Direction of a frame through the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Direction {
     /// From the first port to the second.
     Forward,
     /// From the second to the first.
     Backward,
 }
 
-impl Way {
-    /// Both.
+impl Direction {
+    /// Both directions.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Backward];
 }
 
-/// What is to be done.
+/// Configuration of a relay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
-    /// Of frames from the first port to the second.
+pub struct RelayConfig {
+    /// Impairment from the first port to the second.
     pub forward: Impairment,
-    /// Of frames from the second to the first.
+    /// Impairment from the second port to the first.
     pub backward: Impairment,
-    /// Of everything random.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Never sleep: a frame after a pause is seen tens of microseconds sooner, a processor is taken up.
+    /// Never sleep: a frame after a pause is received tens of microseconds sooner, at the cost of one
+    /// processor.
     pub busy: bool,
 }
 
-/// Is told of each frame as it passes.
-pub trait Witness {
-    /// A frame came, and this is to become of it.
-    fn came(&mut self, way: Way, frame: &[u8], verdict: Verdict);
-    /// A frame went.
-    fn went(&mut self, way: Way, delivered: &Delivered, exit: Exit);
+/// Callbacks for each frame that passes the relay.
+pub trait FrameObserver {
+    /// A frame arrived; `fates` is the decision about it and its duplicate.
+    fn on_arrival(&mut self, direction: Direction, frame: &[u8], fates: FrameFates);
+    /// A frame was sent.
+    fn on_departure(
+        &mut self,
+        direction: Direction,
+        delivered: &Delivered,
+        transmission: Transmission,
+    );
 }
 
-/// How a frame went. The system notes that it arrived between the two times, which are of the clock of
-/// [`Delivered::due_ns`].
+/// Transmission of a frame on the output port. The receiving system timestamps its arrival between the
+/// two times, which are on the clock of [`Delivered::due_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
-    /// The relay was about to hand it over.
-    pub began_ns: u64,
-    /// The interface had it.
-    pub ended_ns: u64,
-    /// Whether the interface took it.
-    pub is_taken: bool,
+pub struct Transmission {
+    /// Start of the write to the interface.
+    pub start_ns: u64,
+    /// End of the write.
+    pub end_ns: u64,
+    /// True if the interface accepted the frame.
+    pub is_accepted: bool,
 }
 
-/// Nobody looks.
-impl Witness for () {
-    fn came(&mut self, _: Way, _: &[u8], _: Verdict) {}
-    fn went(&mut self, _: Way, _: &Delivered, _: Exit) {}
+/// No observer.
+impl FrameObserver for () {
+    fn on_arrival(&mut self, _: Direction, _: &[u8], _: FrameFates) {}
+    fn on_departure(&mut self, _: Direction, _: &Delivered, _: Transmission) {}
 }
 
-/// What became of the frames, and how exact the relay was.
+/// Frame counters and timing accuracy of a relay run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// How long it ran.
+pub struct RelayReport {
+    /// Duration of the run.
     pub span_ns: u64,
-    /// What it was started with.
+    /// Seed of the run.
     pub seed: u64,
-    /// From the first port to the second.
-    pub forward: WayReport,
-    /// From the second to the first.
-    pub backward: WayReport,
-    /// The longest time for which the relay did not look for frames because it was busy or was not
-    /// given a processor: what came meanwhile was taken to come at its end.
+    /// First port to second.
+    pub forward: DirectionReport,
+    /// Second port to first.
+    pub backward: DirectionReport,
+    /// Longest time without polling for frames, because the relay was busy or not scheduled: frames
+    /// that arrived meanwhile count as arrived at its end.
     pub longest_away_ns: u64,
 }
 
-/// One direction's part of a [`Report`].
+/// Report of one direction in a [`RelayReport`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WayReport {
-    /// The settings.
+pub struct DirectionReport {
+    /// Settings.
     pub impairment: Impairment,
-    /// What the link did.
+    /// Frame counters of the link.
     #[serde(flatten)]
-    pub counts: Counts,
-    /// Of those that went: the interface did not take them, because it was down.
+    pub counts: FrameCounts,
+    /// Of the sent frames: not accepted by the interface, because it was down.
     pub refused_frames: u64,
-    /// Of those that went: more than [`LATE_NS`] after they were due.
+    /// Of the sent frames: sent more than [`LATE_THRESHOLD_NS`] after their due time.
     pub late_frames: u64,
-    /// How late the latest was.
+    /// Largest lateness.
     pub max_lateness_ns: u64,
-    /// Frames that the system discarded before the relay saw them, for it was too slow; absent if that
-    /// is not known.
+    /// Frames that the system discarded before the relay, being too slow, received them; absent if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded_frames: Option<u64>,
 }
 
-impl Report {
-    /// Whether the relay did what its settings say: nothing late, nothing discarded unseen.
+impl RelayReport {
+    /// True if the relay applied its settings exactly: no frame late, none discarded by the system.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        let good = |way: &WayReport| way.late_frames == 0 && way.discarded_frames.unwrap_or(0) == 0;
-        good(&self.forward) && good(&self.backward)
+        let is_exact =
+            |it: &DirectionReport| it.late_frames == 0 && it.discarded_frames.unwrap_or(0) == 0;
+        is_exact(&self.forward) && is_exact(&self.backward)
     }
 }
 
-/// One direction at work.
-struct Lane<'a> {
-    way: Way,
+/// Forwarding state of one direction.
+struct Forwarder<'a> {
+    direction: Direction,
     from: &'a Port,
     to: &'a Port,
-    link: Link,
+    link: ImpairedLink,
     refused_frames: u64,
     late_frames: u64,
     max_lateness_ns: u64,
 }
 
-/// Carries frames until `stop` says so; it is asked 20 times a second.
+/// Forwards frames until `stop` returns true; it is polled 20 times a second.
 ///
 /// # Errors
-/// Settings that cannot be, or an interface that is gone.
+/// Invalid settings, or an interface that failed.
 pub fn run(
     ports: [&Port; 2],
-    plan: &Plan,
+    config: &RelayConfig,
     stop: &dyn Fn() -> bool,
-    witness: &mut dyn Witness,
-) -> Result<Report, RelayError> {
-    // What a user may have of it: the more, the less often is a frame late.
+    observer: &mut dyn FrameObserver,
+) -> Result<RelayReport, RelayError> {
+    // Best effort: the more the user may set, the fewer frames are late.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let _ = setpriority_process(None, HIGHEST_PRIORITY);
     let [first, second] = ports;
-    let lane = |way, from, to, impairment: &Impairment, seed| {
-        Ok::<_, RelayError>(Lane {
-            way,
+    let forwarder = |direction, from, to, impairment: &Impairment, seed| {
+        Ok::<_, RelayError>(Forwarder {
+            direction,
             from,
             to,
-            link: Link::new(impairment.clone(), seed)?,
+            link: ImpairedLink::new(impairment.clone(), seed)?,
             refused_frames: 0,
             late_frames: 0,
             max_lateness_ns: 0,
         })
     };
-    let seed = plan.seed;
-    let lanes = [
-        lane(Way::Forward, first, second, &plan.forward, seed)?,
-        lane(Way::Backward, second, first, &plan.backward, !seed)?,
+    let seed = config.seed;
+    let forwarders = [
+        forwarder(Direction::Forward, first, second, &config.forward, seed)?,
+        forwarder(Direction::Backward, second, first, &config.backward, !seed)?,
     ];
     let mut relay = Relay {
-        lanes,
+        forwarders,
         clock: Instant::now(),
-        busy: plan.busy,
+        busy: config.busy,
         buffer: vec![0; BUFFER],
-        active_ns: 0,
-        asked_ns: 0,
+        last_frame_ns: 0,
+        stop_checked_ns: 0,
         longest_away_ns: 0,
     };
-    relay.carry(stop, witness)?;
+    relay.forward(stop, observer)?;
     Ok(relay.report(seed))
 }
 
 struct Relay<'a> {
-    lanes: [Lane<'a>; 2],
+    forwarders: [Forwarder<'a>; 2],
     clock: Instant,
     busy: bool,
     buffer: Vec<u8>,
-    /// When a frame was last seen.
-    active_ns: u64,
-    /// When it was last asked whether to stop.
-    asked_ns: u64,
+    /// Time of the last received frame.
+    last_frame_ns: u64,
+    /// Time of the last check of the stop condition.
+    stop_checked_ns: u64,
     longest_away_ns: u64,
 }
 
 impl Relay<'_> {
-    fn carry(
+    fn forward(
         &mut self,
         stop: &dyn Fn() -> bool,
-        witness: &mut dyn Witness,
+        observer: &mut dyn FrameObserver,
     ) -> Result<(), RelayError> {
-        let mut looked_ns = self.now_ns();
+        let mut polled_ns = self.now_ns();
         loop {
             let now_ns = self.now_ns();
-            self.longest_away_ns = self.longest_away_ns.max(now_ns - looked_ns);
-            self.turn(witness)?;
-            looked_ns = self.now_ns();
-            if looked_ns - self.asked_ns >= LOOK_NS {
-                self.asked_ns = looked_ns;
+            self.longest_away_ns = self.longest_away_ns.max(now_ns - polled_ns);
+            self.turn(observer)?;
+            polled_ns = self.now_ns();
+            if polled_ns - self.stop_checked_ns >= STOP_CHECK_INTERVAL_NS {
+                self.stop_checked_ns = polled_ns;
                 if stop() {
-                    return self.last_turns(witness);
+                    return self.drain(observer);
                 }
             }
-            if let Some(pause_ns) = self.pause_ns(looked_ns) {
+            if let Some(pause_ns) = self.pause_ns(polled_ns) {
                 self.sleep(pause_ns)?;
-                looked_ns = self.now_ns();
+                polled_ns = self.now_ns();
             }
         }
     }
 
-    /// What came until now is still told of.
-    fn last_turns(&mut self, witness: &mut dyn Witness) -> Result<(), RelayError> {
-        for _ in 0..LAST_TURNS {
-            if !self.turn(witness)? {
+    /// Processes the frames that have arrived until now.
+    fn drain(&mut self, observer: &mut dyn FrameObserver) -> Result<(), RelayError> {
+        for _ in 0..MAX_DRAIN_TURNS {
+            if !self.turn(observer)? {
                 break;
             }
         }
@@ -231,37 +238,37 @@ impl Relay<'_> {
         self.clock.elapsed().as_nanos() as u64
     }
 
-    /// Takes what came, sends what is due; whether anything came.
-    fn turn(&mut self, witness: &mut dyn Witness) -> Result<bool, RelayError> {
-        let mut came = false;
+    /// Receives frames and sends those that are due; returns whether any arrived.
+    fn turn(&mut self, observer: &mut dyn FrameObserver) -> Result<bool, RelayError> {
+        let mut has_received = false;
         let clock = self.clock;
         let now_ns = || clock.elapsed().as_nanos() as u64;
-        for lane in &mut self.lanes {
+        for forwarder in &mut self.forwarders {
             for _ in 0..BATCH {
-                let Some(frame) = lane.from.receive(&mut self.buffer)? else {
+                let Some(frame) = forwarder.from.receive(&mut self.buffer)? else {
                     break;
                 };
-                came = true;
-                self.active_ns = now_ns();
-                let verdict = lane.link.push(frame.to_vec(), self.active_ns);
-                witness.came(lane.way, frame, verdict);
-                // What is due does not wait for the rest of the batch.
-                lane.send_due(now_ns, witness);
+                has_received = true;
+                self.last_frame_ns = now_ns();
+                let fates = forwarder.link.push(frame.to_vec(), self.last_frame_ns);
+                observer.on_arrival(forwarder.direction, frame, fates);
+                // Due frames do not wait for the rest of the batch.
+                forwarder.send_due(now_ns, observer);
             }
-            lane.send_due(now_ns, witness);
+            forwarder.send_due(now_ns, observer);
         }
-        Ok(came)
+        Ok(has_received)
     }
 
-    /// How long nothing is to be done; `None` if it is not worth to sleep.
+    /// Time until the next event; `None` if too short to sleep.
     fn pause_ns(&self, now_ns: u64) -> Option<u64> {
-        if self.busy || now_ns - self.active_ns < LINGER_NS {
+        if self.busy || now_ns - self.last_frame_ns < BUSY_POLL_NS {
             return None;
         }
         let wake_ns = self
-            .lanes
+            .forwarders
             .iter()
-            .filter_map(|lane| lane.link.wake_at())
+            .filter_map(|forwarder| forwarder.link.wake_at())
             .min();
         let pause_ns = wake_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         pause_ns
@@ -269,32 +276,32 @@ impl Relay<'_> {
             .filter(|pause_ns| *pause_ns > 0)
     }
 
-    /// Sleeps until a frame comes, at most so long.
+    /// Sleeps until a frame arrives, at most `pause_ns`.
     fn sleep(&self, pause_ns: u64) -> Result<(), RelayError> {
-        let pause = Duration::from_nanos(pause_ns.min(LOOK_NS));
+        let pause = Duration::from_nanos(pause_ns.min(STOP_CHECK_INTERVAL_NS));
         let timeout = Timespec {
             tv_sec: pause.as_secs() as i64,
             tv_nsec: i64::from(pause.subsec_nanos()),
         };
-        let [forward, backward] = &self.lanes;
+        let [forward, backward] = &self.forwarders;
         let mut ports = [forward.from, backward.from].map(|port| PollFd::new(port, PollFlags::IN));
         match poll(&mut ports, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(RelayError::Wait(error.into())),
+            Err(error) => Err(RelayError::Poll(error.into())),
         }
     }
 
-    fn report(self, seed: u64) -> Report {
+    fn report(self, seed: u64) -> RelayReport {
         let span_ns = self.now_ns();
-        let [forward, backward] = self.lanes.map(|lane| WayReport {
-            impairment: lane.link.impairment().clone(),
-            counts: lane.link.counts(),
-            refused_frames: lane.refused_frames,
-            late_frames: lane.late_frames,
-            max_lateness_ns: lane.max_lateness_ns,
-            discarded_frames: lane.from.discarded_frames(),
+        let [forward, backward] = self.forwarders.map(|forwarder| DirectionReport {
+            impairment: forwarder.link.impairment().clone(),
+            counts: forwarder.link.counts(),
+            refused_frames: forwarder.refused_frames,
+            late_frames: forwarder.late_frames,
+            max_lateness_ns: forwarder.max_lateness_ns,
+            discarded_frames: forwarder.from.discarded_frames(),
         });
-        Report {
+        RelayReport {
             span_ns,
             seed,
             forward,
@@ -304,26 +311,26 @@ impl Relay<'_> {
     }
 }
 
-impl Lane<'_> {
-    fn send_due(&mut self, now_ns: impl Fn() -> u64, witness: &mut dyn Witness) {
+impl Forwarder<'_> {
+    fn send_due(&mut self, now_ns: impl Fn() -> u64, observer: &mut dyn FrameObserver) {
         loop {
-            let began_ns = now_ns();
-            let Some(delivered) = self.link.pop(began_ns) else {
+            let start_ns = now_ns();
+            let Some(delivered) = self.link.pop(start_ns) else {
                 return;
             };
-            let is_taken = self.to.send(&delivered.frame);
-            let ended_ns = now_ns();
-            // With what the system needed to take it: then it is there.
-            let lateness_ns = ended_ns.saturating_sub(delivered.due_ns);
-            self.refused_frames += u64::from(!is_taken);
-            self.late_frames += u64::from(lateness_ns > LATE_NS);
+            let is_accepted = self.to.send(&delivered.frame);
+            let end_ns = now_ns();
+            // Includes the time of the write, after which the frame is delivered.
+            let lateness_ns = end_ns.saturating_sub(delivered.due_ns);
+            self.refused_frames += u64::from(!is_accepted);
+            self.late_frames += u64::from(lateness_ns > LATE_THRESHOLD_NS);
             self.max_lateness_ns = self.max_lateness_ns.max(lateness_ns);
-            let exit = Exit {
-                began_ns,
-                ended_ns,
-                is_taken,
+            let transmission = Transmission {
+                start_ns,
+                end_ns,
+                is_accepted,
             };
-            witness.went(self.way, &delivered, exit);
+            observer.on_departure(self.direction, &delivered, transmission);
         }
     }
 }

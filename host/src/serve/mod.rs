@@ -1,15 +1,14 @@
-//! The other end for a device that measures: servers of the protocols that devices speak, on this
-//! machine's sockets.
+//! Peer for a measuring device: servers for the protocols of devices, on the host's sockets.
 //!
-//! Each protocol has a thread of its own, so that a busy one does not hold up the others.
+//! Each protocol runs on a separate thread, so that a busy one does not delay the others.
 
 mod protocol;
-mod served;
+mod transfer;
 
 pub use protocol::Protocol;
-pub use served::{Direction, Served};
+pub use transfer::{ServedTransfer, TransferDirection};
 
-use crate::sockets::{Driver, HostError, Settings};
+use crate::sockets::{Driver, DriverConfig, SocketError};
 pub use linerate_agent::Limits;
 use linerate_agent::{Service, echo, http, iperf2, iperf3, stamp};
 use std::net::IpAddr;
@@ -17,64 +16,68 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Streams of iperf 2 over TCP, and as many over UDP; sessions of STAMP.
-const MOST: usize = 64;
-/// Connections of HTTP: as many as a driver has.
-const CONNECTIONS: usize = 256;
-/// Streams of a test of iperf 3, both ways together: as many as a client opens one way.
-const STREAMS: usize = 128;
-/// Datagrams that wait for an answer: as many as the driver takes in a turn.
-const WAITING: usize = 256;
-/// Octets of an echo, and of a STAMP packet: what an Ethernet frame holds.
-const OCTETS: usize = 1472;
-/// Of a protocol's thread: services have all their memory in themselves, and are moved to where they
-/// stay.
-const STACK: usize = 16 << 20;
-/// How long a client may be silent in the middle of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a server looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(100);
+/// Maximum streams of iperf 2 over TCP, and over UDP; maximum sessions of STAMP.
+const MAX_SESSIONS: usize = 64;
+/// Maximum HTTP connections: the limit of a driver.
+const MAX_CONNECTIONS: usize = 256;
+/// Maximum streams of an iperf 3 test, both directions together: as many as a client opens in one direction.
+const MAX_STREAMS: usize = 128;
+/// Maximum datagrams awaiting an answer: as many as the driver receives in a turn.
+const MAX_PENDING_ANSWERS: usize = 256;
+/// Maximum payload of an echo or STAMP packet: what fits in an Ethernet frame.
+const MAX_DATAGRAM_OCTETS: usize = 1472;
+/// Stack size of a protocol's thread: services contain all their memory and are moved on the stack.
+const STACK_BYTES: usize = 16 << 20;
+/// Timeout for a client that is silent in the middle of a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval at which a server checks its stop condition.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What to serve and to whom.
+/// Configuration of the servers.
 #[derive(Debug, Clone)]
-pub struct Order {
-    /// Where to listen: loopback, for this machine only, or an address that others reach.
+pub struct ServeConfig {
+    /// Address to listen on: loopback for this machine only, or an address that others can reach.
     pub address: IpAddr,
-    /// Which protocols, at which ports.
+    /// Protocols and their ports.
     pub protocols: Vec<(Protocol, u16)>,
-    /// TCP connections of each protocol.
+    /// Maximum TCP connections of each protocol.
     pub clients: usize,
-    /// What iperf servers do for whoever asks.
+    /// Limits of the iperf servers for any client.
     pub limits: Limits,
 }
 
-/// What goes on.
+/// Event of the servers.
 #[derive(Debug)]
-pub enum Event {
-    /// A protocol is served from now on.
+pub enum ServeEvent {
+    /// A protocol is being served.
     Listening(Protocol, u16),
-    /// A test or request is over.
-    Served(Served),
-    /// A protocol is not served any more, or never was.
-    Failed(Protocol, HostError),
+    /// A test or request has ended.
+    Served(ServedTransfer),
+    /// A protocol is not served, or no longer.
+    Failed(Protocol, SocketError),
 }
 
-/// Serves until `stop` says so, or until nothing is left to be served. Whoever listens to the events
-/// decides whether a protocol that failed is reason to stop.
-pub fn serve(order: &Order, stop: &(dyn Fn() -> bool + Sync), mut on_event: impl FnMut(Event)) {
+/// Serves until `stop` returns true, or until all protocols have failed. The receiver of the events decides
+/// whether a failed protocol is a reason to stop.
+pub fn serve(
+    config: &ServeConfig,
+    stop: &(dyn Fn() -> bool + Sync),
+    mut on_event: impl FnMut(ServeEvent),
+) {
     let (events, received) = channel();
     thread::scope(|scope| {
-        for (protocol, port) in &order.protocols {
+        for (protocol, port) in &config.protocols {
             let events = events.clone();
-            let told = events.clone();
+            let spawn_events = events.clone();
             let run = move || {
-                if let Err(error) = one(*protocol, *port, order, stop, &events) {
-                    let _ = events.send(Event::Failed(*protocol, error));
+                if let Err(error) = serve_protocol(*protocol, *port, config, stop, &events) {
+                    let _ = events.send(ServeEvent::Failed(*protocol, error));
                 }
             };
-            let thread = thread::Builder::new().stack_size(STACK);
+            let thread = thread::Builder::new().stack_size(STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, run) {
-                let _ = told.send(Event::Failed(*protocol, HostError::Thread(error)));
+                let _ =
+                    spawn_events.send(ServeEvent::Failed(*protocol, SocketError::Thread(error)));
             }
         }
         drop(events);
@@ -84,73 +87,87 @@ pub fn serve(order: &Order, stop: &(dyn Fn() -> bool + Sync), mut on_event: impl
     });
 }
 
-fn one(
+fn serve_protocol(
     protocol: Protocol,
     port: u16,
-    order: &Order,
+    config: &ServeConfig,
     stop: &dyn Fn() -> bool,
-    events: &Sender<Event>,
-) -> Result<(), HostError> {
-    let turns = Turns {
+    events: &Sender<ServeEvent>,
+) -> Result<(), SocketError> {
+    let thread = ServerThread {
         protocol,
         port,
-        order,
+        config,
         stop,
         events,
     };
     match protocol {
         Protocol::Iperf2 => {
-            let server = iperf2::Server::<MOST>::new(port, order.limits);
-            turns.run(server, |server| Served::of_iperf2(server.take_finished()))
+            let server = iperf2::Server::<MAX_SESSIONS>::new(port, config.limits);
+            thread.run(server, |server| {
+                ServedTransfer::of_iperf2(server.take_finished())
+            })
         }
         Protocol::Iperf3 => {
-            let server = iperf3::Server::<STREAMS>::new(port, order.limits);
-            turns.run(server, |server| Served::of_iperf3(server.take_finished()))
+            let server = iperf3::Server::<MAX_STREAMS>::new(port, config.limits);
+            thread.run(server, |server| {
+                ServedTransfer::of_iperf3(server.take_finished())
+            })
         }
         Protocol::Http => {
-            let server = http::Server::<CONNECTIONS>::new(port, PATIENCE);
-            turns.run(server, |server| Served::of_http(server.take_finished()))
+            let server = http::Server::<MAX_CONNECTIONS>::new(port, REQUEST_TIMEOUT);
+            thread.run(server, |server| {
+                ServedTransfer::of_http(server.take_finished())
+            })
         }
         Protocol::Stamp => {
-            // Timestamps are for round trips: what this machine's clock is worth, nobody knows here.
+            // Timestamps serve round trips only: the accuracy of this machine's clock is unknown.
             let clock = stamp::Clock::free(Duration::from_micros(1));
-            let reflector = stamp::Reflector::<MOST, WAITING, OCTETS>::new(port, clock);
-            turns.run(reflector, |_| Vec::new())
+            let reflector =
+                stamp::Reflector::<MAX_SESSIONS, MAX_PENDING_ANSWERS, MAX_DATAGRAM_OCTETS>::new(
+                    port, clock,
+                );
+            thread.run(reflector, |_| Vec::new())
         }
-        Protocol::Echo => turns.run(echo::Echo::<WAITING, OCTETS>::new(port), |_| Vec::new()),
+        Protocol::Echo => thread.run(
+            echo::Echo::<MAX_PENDING_ANSWERS, MAX_DATAGRAM_OCTETS>::new(port),
+            |_| Vec::new(),
+        ),
     }
 }
 
-struct Turns<'a> {
+struct ServerThread<'a> {
     protocol: Protocol,
     port: u16,
-    order: &'a Order,
+    config: &'a ServeConfig,
     stop: &'a dyn Fn() -> bool,
-    events: &'a Sender<Event>,
+    events: &'a Sender<ServeEvent>,
 }
 
-impl Turns<'_> {
+impl ServerThread<'_> {
     fn run<S: Service>(
         &self,
         service: S,
-        mut take: impl FnMut(&mut S) -> Vec<Served>,
-    ) -> Result<(), HostError> {
-        let settings = Settings {
-            address: self.order.address,
-            connections: self.order.clients,
-            ..Settings::default()
+        mut take: impl FnMut(&mut S) -> Vec<ServedTransfer>,
+    ) -> Result<(), SocketError> {
+        let config = DriverConfig {
+            address: self.config.address,
+            connections: self.config.clients,
+            ..DriverConfig::default()
         };
-        let mut driver = Driver::new(service, settings)?;
-        let _ = self.events.send(Event::Listening(self.protocol, self.port));
+        let mut driver = Driver::new(service, config)?;
+        let _ = self
+            .events
+            .send(ServeEvent::Listening(self.protocol, self.port));
         while !(self.stop)() {
-            driver.turn(LOOK)?;
+            driver.turn(STOP_CHECK_INTERVAL)?;
             loop {
                 let served = take(driver.service());
                 if served.is_empty() {
                     break;
                 }
                 for one in served {
-                    let _ = self.events.send(Event::Served(one));
+                    let _ = self.events.send(ServeEvent::Served(one));
                 }
             }
         }

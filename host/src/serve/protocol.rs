@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a device may speak.
+/// Protocol of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// iperf 2, TCP and UDP.
@@ -17,7 +17,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All there are.
+    /// All protocols.
     pub const ALL: [Self; 5] = [
         Self::Iperf2,
         Self::Iperf3,
@@ -26,7 +26,7 @@ impl Protocol {
         Self::Echo,
     ];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Protocol {
         }
     }
 
-    /// Where its clients look for it, and where it can be had without being root.
+    /// Standard port, and a port that does not require root.
     #[must_use]
     pub const fn ports(self) -> (u16, u16) {
         use linerate_agent::{echo, http, iperf2, iperf3, stamp};
@@ -58,9 +58,9 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// There is no protocol of that name.
+/// Unknown protocol name.
 #[derive(Debug, thiserror::Error)]
-#[error("no protocol is called `{written}`{}; there are {known}", .nearest.map(|it| format!(" (is it `{it}`?)")).unwrap_or_default())]
+#[error("unknown protocol `{written}`{}; protocols are {known}", .nearest.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default())]
 pub struct UnknownProtocol {
     written: String,
     nearest: Option<&'static str>,

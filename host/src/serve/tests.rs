@@ -1,11 +1,11 @@
-//! Stock clients against what is served, over loopback.
+//! Standard clients against our servers, over loopback.
 
 mod iperf2;
 mod iperf3;
 
-use super::{Direction, Event, Order, Protocol, Served, serve};
-use crate::sockets::{Driver, Settings};
-use crate::testing::{free_port, has};
+use super::{Protocol, ServeConfig, ServeEvent, ServedTransfer, TransferDirection, serve};
+use crate::sockets::{Driver, DriverConfig};
+use crate::testing::{free_port, has_tool};
 use linerate_agent::{Limits, stamp};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
@@ -15,10 +15,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Longer than any client may run: what was not served by then never will be.
+/// Longer than any client may run.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Ends the server, also when the client fails.
+/// Stops the server, also when the client fails.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -27,15 +27,15 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Serves `protocol` while `client` runs, and says what was served. `tests`: how many to wait for.
+/// Serves `protocol` while `client` runs; returns the transfers. `tests`: number of transfers to wait for.
 fn with<T>(
     protocol: Protocol,
     limits: Limits,
     tests: usize,
     client: impl FnOnce(u16) -> T,
-) -> (T, Vec<Served>) {
+) -> (T, Vec<ServedTransfer>) {
     let port = free_port();
-    let order = Order {
+    let config = ServeConfig {
         address: LOOPBACK,
         protocols: vec![(protocol, port)],
         clients: 16,
@@ -48,20 +48,20 @@ fn with<T>(
         let server = scope.spawn(move || {
             let mut served = Vec::new();
             let stop = || is_over.load(Ordering::Relaxed) || Instant::now() >= until;
-            serve(&order, &stop, |event| match event {
-                Event::Listening(..) => listening.send(()).expect("the test waits"),
-                Event::Served(one) => {
+            serve(&config, &stop, |event| match event {
+                ServeEvent::Listening(..) => listening.send(()).expect("a receiver"),
+                ServeEvent::Served(one) => {
                     served.push(one);
                     if served.len() == tests {
                         is_over.store(true, Ordering::Relaxed);
                     }
                 }
-                Event::Failed(protocol, error) => panic!("{protocol}: {error}"),
+                ServeEvent::Failed(protocol, error) => panic!("{protocol}: {error}"),
             });
             served
         });
         let stop = Stop(is_over);
-        is_listening.recv().expect("a server that listens");
+        is_listening.recv().expect("a listening server");
         let output = client(port);
         if tests == 0 {
             drop(stop);
@@ -72,14 +72,14 @@ fn with<T>(
     })
 }
 
-fn octets(served: &[Served], direction: Direction) -> u64 {
+fn octets(served: &[ServedTransfer], direction: TransferDirection) -> u64 {
     let those = served.iter().filter(|it| it.direction == direction);
     those.map(|it| it.octets).sum()
 }
 
 #[test]
-fn curl_gets_and_puts() {
-    if !has("curl") {
+fn curl_can_get_and_put() {
+    if !has_tool("curl") {
         return;
     }
     let (text, served) = with(Protocol::Http, Limits::own_network(), 2, |port| {
@@ -95,12 +95,12 @@ fn curl_gets_and_puts() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     });
     assert!(text.starts_with("1000000 "), "{text}");
-    assert_eq!(octets(&served, Direction::Sent), 1_000_000);
-    assert_eq!(octets(&served, Direction::Received), 54_321);
+    assert_eq!(octets(&served, TransferDirection::Sent), 1_000_000);
+    assert_eq!(octets(&served, TransferDirection::Received), 54_321);
 }
 
 #[test]
-fn stamp_answers_our_own_sender() {
+fn the_stamp_reflector_answers_our_sender() {
     let (outcome, _) = with(Protocol::Stamp, Limits::own_network(), 0, |port| {
         let plan = stamp::Plan {
             to: SocketAddr::new(LOOPBACK, port),
@@ -113,7 +113,7 @@ fn stamp_answers_our_own_sender() {
             session: 7,
         };
         let sender = stamp::Sender::<20>::new(plan);
-        let mut driver = Driver::new(sender, Settings::default()).expect("a driver");
+        let mut driver = Driver::new(sender, DriverConfig::default()).expect("a driver");
         loop {
             let now = driver.now();
             if driver.service().is_done(now) {
@@ -136,7 +136,7 @@ fn stamp_answers_our_own_sender() {
 }
 
 #[test]
-fn echo_sends_back_what_came() {
+fn echo_returns_each_datagram() {
     let (back, _) = with(Protocol::Echo, Limits::own_network(), 0, |port| {
         let socket = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
         let patience = Some(Duration::from_secs(10));
@@ -155,10 +155,10 @@ fn echo_sends_back_what_came() {
     assert_eq!(back, ["one", "", "three"]);
 }
 
-/// 20,000 datagrams from more senders than there is room for: as many as there is room for are answered,
-/// with no more than they sent, and who was there before is served throughout.
+/// 20,000 datagrams from more senders than there are sessions: only as many senders as sessions are answered,
+/// with no more octets than they sent, and an earlier client is served throughout.
 #[test]
-fn a_flood_of_stamp_gets_no_more_than_it_sends_and_holds_nobody_up() {
+fn a_stamp_flood_is_not_amplified_and_delays_no_other_client() {
     const SENDERS: usize = 100;
     const EACH: usize = 200;
     let new = || {
@@ -166,13 +166,13 @@ fn a_flood_of_stamp_gets_no_more_than_it_sends_and_holds_nobody_up() {
         socket.set_nonblocking(true).expect("it can");
         socket
     };
-    let (told, _) = with(Protocol::Stamp, Limits::own_network(), 0, |port| {
+    let (counts, _) = with(Protocol::Stamp, Limits::own_network(), 0, |port| {
         let to = (LOOPBACK, port);
         let probe = [0; stamp::LEN];
         let ours = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
         let patience = Some(Duration::from_secs(1));
         ours.set_read_timeout(patience).expect("a timeout");
-        // One of ours may find the queue full of theirs.
+        // Our probe may find the queue full.
         let is_answered = || {
             (0..20).any(|_| {
                 ours.send_to(&probe, to).expect("it is sent");
@@ -181,35 +181,34 @@ fn a_flood_of_stamp_gets_no_more_than_it_sends_and_holds_nobody_up() {
         };
         assert!(is_answered(), "before the flood");
         let flood: Vec<UdpSocket> = (0..SENDERS).map(|_| new()).collect();
-        let mut told = [(0, 0); SENDERS];
+        let mut counts = [(0, 0); SENDERS];
         for round in 0..EACH {
-            for (socket, (sent, _)) in flood.iter().zip(&mut told) {
-                // From what is too short to what is longer than usual; the system may have no room.
+            for (socket, (sent, _)) in flood.iter().zip(&mut counts) {
+                // Sizes from too short to longer than usual; the send buffer may be full.
                 let octets = [0; 100];
                 let len = [stamp::LEN, 100, 43, 0][round % 4];
                 *sent += socket.send_to(&octets[..len], to).unwrap_or(0);
             }
             assert!(is_answered(), "round {round}");
-            for (socket, (_, came)) in flood.iter().zip(&mut told) {
+            for (socket, (_, came)) in flood.iter().zip(&mut counts) {
                 while let Ok(len) = socket.recv(&mut [0; 2000]) {
                     *came += len;
                 }
             }
         }
-        told
+        counts
     });
-    for (sent, came) in told {
+    for (sent, came) in counts {
         assert!(came <= sent, "{came} octets for {sent}");
     }
-    // One place is ours.
-    let served = told.iter().filter(|(_, came)| *came > 0).count();
-    assert_eq!(served, super::MOST - 1);
+    // One session is ours.
+    let served = counts.iter().filter(|(_, came)| *came > 0).count();
+    assert_eq!(served, super::MAX_SESSIONS - 1);
 }
 
-/// Who connects and says nothing takes places, but not for ever those of others: one that leaves makes
-/// room for the next.
+/// Silent connections occupy the connection limit; when one closes, the next is accepted.
 #[test]
-fn silent_connections_take_no_more_places_than_there_are() {
+fn silent_connections_do_not_exceed_the_limit() {
     use std::io::{ErrorKind, Read as _, Write as _};
     use std::net::TcpStream;
 
@@ -220,7 +219,7 @@ fn silent_connections_take_no_more_places_than_there_are() {
             stream.set_read_timeout(patience).expect("a timeout");
             stream
         };
-        // As many as the order allows.
+        // As many as the configuration allows.
         let mut silent: Vec<TcpStream> = (0..16).map(|_| connect()).collect();
         let refused = connect().read(&mut [0; 10]);
         assert!(
@@ -230,7 +229,7 @@ fn silent_connections_take_no_more_places_than_there_are() {
         );
         drop(silent.pop());
         let request = b"GET /5 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-        // The server may see the next before it sees that one has left.
+        // The server may accept the next connection before it sees that one was closed.
         let answer = (0..1000).find_map(|_| {
             let mut next = connect();
             let mut answer = Vec::new();

@@ -1,4 +1,4 @@
-//! A TCP connection: what was read from it and what waits to be written.
+//! TCP connection with its unsent data.
 
 use linerate_agent::{Close, Connection, Instant, Service};
 use mio::net::TcpStream;
@@ -7,50 +7,50 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::Shutdown;
 use std::time::Duration;
 
-/// What is read and written in one piece.
-pub(super) const PIECE: usize = 128 * 1024;
-/// Pieces in a row, then others have their turn.
-const TURN: usize = 8;
+/// Maximum octets of one read or write.
+pub(super) const CHUNK_OCTETS: usize = 128 * 1024;
+/// Chunks of one connection before others are served.
+const CHUNKS_PER_TURN: usize = 8;
 
-/// What a socket can be used for, as far as it has said: it says it once (edge-triggered).
+/// Readiness of a socket; events are edge-triggered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ready {
     pub(super) read: bool,
     pub(super) write: bool,
 }
 
-/// What a turn's writing has come to.
+/// Result of the writes of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrote {
+pub(super) enum WriteProgress {
     Nothing,
     Some,
-    /// There may be more.
-    AndMore,
+    /// There may be more to write.
+    More,
 }
 
 pub(super) struct Stream {
     socket: TcpStream,
     pub(super) ready: Ready,
-    /// A connection that was asked for, while it is not there yet: the token.
-    pub(super) asked: Option<u8>,
-    /// Filled by the service and not written yet.
+    /// Token of the request while an outgoing connection is being established.
+    pub(super) connect_token: Option<u8>,
+    /// Filled by the service but not yet written.
     unsent: Vec<u8>,
-    sent_of: usize,
+    sent_octets: usize,
     read_ended: bool,
     write_ended: bool,
     is_gone: bool,
 }
 
 impl Stream {
-    pub(super) fn new(socket: TcpStream, asked: Option<u8>) -> Self {
-        // A request of a few octets must not wait for the acknowledgement of another.
+    pub(super) fn new(socket: TcpStream, connect_token: Option<u8>) -> Self {
+        // A short request must not wait for the acknowledgment of an earlier one.
         let _ = socket.set_nodelay(true);
         Self {
             socket,
             ready: Ready::default(),
-            asked,
+            connect_token,
             unsent: Vec::new(),
-            sent_of: 0,
+            sent_octets: 0,
             read_ended: false,
             write_ended: false,
             is_gone: false,
@@ -61,8 +61,8 @@ impl Stream {
         &mut self.socket
     }
 
-    /// Whether a connection that was asked for has come about; `None`: not decided yet.
-    pub(super) fn has_connected(&self) -> Option<bool> {
+    /// True if the outgoing connection is established, false if it failed; `None`: still pending.
+    pub(super) fn connect_result(&self) -> Option<bool> {
         if self.socket.take_error().ok().flatten().is_some() {
             return Some(false);
         }
@@ -73,95 +73,95 @@ impl Stream {
         }
     }
 
-    /// There is something to be done without another event.
+    /// True if there is work without a further event.
     pub(super) fn is_busy(&self) -> bool {
         !self.is_gone && self.ready.read
     }
 
-    /// Nothing more can come or go.
+    /// True if nothing more can be received or sent.
     pub(super) fn is_gone(&self) -> bool {
         self.is_gone || self.read_ended && self.write_ended
     }
 
-    /// Reads what is there, for a turn, and tells the service. `true`: there was something.
+    /// Reads available data, for a turn, and passes it to the service. Returns true if there was any.
     pub(super) fn read<S: Service>(
         &mut self,
         connection: Connection,
         service: &mut S,
-        piece: &mut [u8],
+        chunk: &mut [u8],
         now: impl Fn() -> Instant,
     ) -> bool {
-        let mut some = false;
-        for _ in 0..TURN {
+        let mut has_read = false;
+        for _ in 0..CHUNKS_PER_TURN {
             if !self.ready.read || self.read_ended || self.is_gone {
                 self.ready.read = false;
                 break;
             }
-            match self.socket.read(piece) {
+            match self.socket.read(chunk) {
                 Ok(0) => {
-                    some = true;
+                    has_read = true;
                     self.read_ended = true;
                     service.ended(connection, now());
                 }
                 Ok(len) => {
-                    some = true;
-                    service.received(connection, &piece[..len], now());
+                    has_read = true;
+                    service.received(connection, &chunk[..len], now());
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.ready.read = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.is_gone = true,
             }
         }
-        some
+        has_read
     }
 
-    /// Writes what the service has to send, for a turn.
+    /// Writes the service's data, for a turn.
     pub(super) fn write<S: Service>(
         &mut self,
         connection: Connection,
         service: &mut S,
         now: impl Fn() -> Instant,
-    ) -> Wrote {
-        let mut wrote = Wrote::Nothing;
-        for _ in 0..TURN {
+    ) -> WriteProgress {
+        let mut wrote = WriteProgress::Nothing;
+        for _ in 0..CHUNKS_PER_TURN {
             if !self.ready.write || self.write_ended || self.is_gone {
                 return wrote;
             }
-            if self.sent_of == self.unsent.len() {
-                self.unsent.resize(PIECE, 0);
+            if self.sent_octets == self.unsent.len() {
+                self.unsent.resize(CHUNK_OCTETS, 0);
                 let len = service.fill(connection, &mut self.unsent, now());
                 self.unsent.truncate(len);
-                self.sent_of = 0;
+                self.sent_octets = 0;
                 if len == 0 {
                     return wrote;
                 }
-                wrote = Wrote::Some;
+                wrote = WriteProgress::Some;
             }
-            match self.socket.write(&self.unsent[self.sent_of..]) {
+            match self.socket.write(&self.unsent[self.sent_octets..]) {
                 Ok(len) => {
-                    self.sent_of += len;
-                    wrote = Wrote::Some;
+                    self.sent_octets += len;
+                    wrote = WriteProgress::Some;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.ready.write = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.is_gone = true,
             }
         }
-        Wrote::AndMore
+        WriteProgress::More
     }
 
-    /// Does what the service wants to become of the connection.
-    pub(super) fn close(&mut self, wanted: Close) {
-        match wanted {
+    /// Closes or resets the connection as the service requests.
+    pub(super) fn close(&mut self, request: Close) {
+        match request {
             Close::Keep => {}
             Close::Finish => {
-                if !self.write_ended && self.sent_of == self.unsent.len() {
+                if !self.write_ended && self.sent_octets == self.unsent.len() {
                     self.write_ended = true;
                     let _ = self.socket.shutdown(Shutdown::Write);
                 }
             }
             Close::Reset => {
-                // Without lingering, closing is a reset.
+                // With a linger time of 0, closing sends a reset.
                 let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
                 self.is_gone = true;
             }

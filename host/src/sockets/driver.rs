@@ -1,5 +1,5 @@
-use super::HostError;
-use super::connection::{PIECE, Ready, Stream, Wrote};
+use super::SocketError;
+use super::connection::{CHUNK_OCTETS, Ready, Stream, WriteProgress};
 use crate::load::udp::drops_of_port;
 use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use mio::event::Event;
@@ -11,39 +11,38 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant as Clock};
 
-/// Datagrams of a socket in a row, then others have their turn.
-const TURN: usize = 256;
-/// The largest datagram.
-const DATAGRAM: usize = 65_536;
-/// What is asked for as a UDP socket's receive buffer: bursts outlast the time this takes to be
-/// scheduled. The system may give less.
+/// Datagrams of one socket before others are served.
+const DATAGRAMS_PER_TURN: usize = 256;
+/// Maximum datagram size.
+const MAX_DATAGRAM: usize = 65_536;
+/// Requested receive buffer of a UDP socket: it absorbs bursts while this thread is not scheduled. The
+/// system may grant less.
 const UDP_BUFFER: usize = 4 << 20;
-/// Connections of a listener in a row, then others have their turn.
-const ACCEPTS: usize = 64;
-/// Nearer than this, a deadline is waited for without sleeping: a sleep is rounded up to whole
+/// Connections accepted by one listener before others are served.
+const ACCEPTS_PER_TURN: usize = 64;
+/// Time before a deadline in which the driver polls instead of sleeping: a sleep is rounded up to whole
 /// milliseconds, and the system wakes later than that.
 const SPIN: Duration = Duration::from_micros(1_100);
-/// How long is slept at least where all that is due waits for room.
-const ROOMLESS: Duration = Duration::from_millis(1);
+/// Sleep time while all due data waits for buffer space.
+const BLOCKED_WAIT: Duration = Duration::from_millis(1);
 
-/// Where tokens of the event queue begin: connections from 0, UDP sockets, listeners.
+/// First tokens in the event queue: connections from 0, then UDP sockets, then listeners.
 const UDP_TOKENS: usize = 1 << 8;
 const LISTENER_TOKENS: usize = 1 << 16;
 
-/// How a service meets its sockets.
+/// Configuration of a driver.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    /// Where to listen, and from where to send.
+pub struct DriverConfig {
+    /// Local address for listening and sending.
     pub address: IpAddr,
-    /// How many TCP connections there may be, at most 256.
+    /// Maximum number of TCP connections, up to 256.
     pub connections: usize,
-    /// What a TCP connection's buffers in the system take, which bounds its window; `None`: the
-    /// system finds out by itself how much is good.
+    /// Socket buffers of a TCP connection, which limit its window; `None`: the system's automatic tuning.
     pub buffer_octets: Option<u32>,
 }
 
-impl Default for Settings {
-    /// This machine only.
+impl Default for DriverConfig {
+    /// Loopback only.
     fn default() -> Self {
         Self {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -56,22 +55,22 @@ impl Default for Settings {
 struct Listener {
     port: u16,
     socket: TcpListener,
-    /// Somebody may be waiting.
+    /// A connection may be pending.
     ready: bool,
 }
 
-/// What to do after a connection could not be accepted.
+/// Action after an error of accept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Accepting {
-    /// Take the next: this one is gone.
+pub(super) enum AcceptAction {
+    /// Accept the next: this connection was aborted.
     Next,
-    /// Nobody waits.
+    /// No connection is pending.
     Empty,
-    /// Try again later: something is short, file descriptors mostly.
+    /// Try again later: a resource is exhausted, usually file descriptors.
     Later,
 }
 
-impl Accepting {
+impl AcceptAction {
     pub(super) fn after(error: ErrorKind) -> Self {
         match error {
             ErrorKind::ConnectionAborted | ErrorKind::Interrupted => Self::Next,
@@ -81,13 +80,13 @@ impl Accepting {
     }
 }
 
-struct Datagrams {
+struct DatagramSocket {
     socket: UdpSocket,
     ready: Ready,
 }
 
-impl Datagrams {
-    /// Those that found no room in the socket; `None`: the system does not tell.
+impl DatagramSocket {
+    /// Datagrams dropped because the socket was full; `None` if unavailable on this system.
     fn dropped(&self) -> Option<u64> {
         drops_of_port(self.socket.local_addr().ok()?.port())
     }
@@ -96,34 +95,34 @@ impl Datagrams {
 /// Runs a service.
 pub struct Driver<S> {
     service: S,
-    settings: Settings,
+    config: DriverConfig,
     poll: Poll,
     events: Events,
     clock: Clock,
     listeners: Vec<Listener>,
     streams: Vec<Option<Stream>>,
-    datagrams: BTreeMap<u8, Datagrams>,
-    /// What the system dropped of those that are closed; `None`: it did not tell.
+    datagrams: BTreeMap<u8, DatagramSocket>,
+    /// Drops of closed sockets; `None` if unavailable.
     dropped: Option<u64>,
-    piece: Vec<u8>,
-    /// A datagram that the socket had no room for.
+    chunk: Vec<u8>,
+    /// Datagram that did not fit in the send buffer.
     unsent: Option<(Udp, SocketAddr, Vec<u8>)>,
-    /// There is something to do without waiting.
+    /// There is work without waiting.
     busy: bool,
-    /// When the service was last asked for what is due; whether anything came or went with that.
-    looked: Instant,
-    moved: bool,
+    /// Start of the last turn, and whether anything was received or sent in it.
+    turn_start: Instant,
+    progressed: bool,
 }
 
 impl<S: Service> Driver<S> {
-    /// Opens what the service wants to listen on.
+    /// Opens the listeners that the service requests.
     ///
     /// # Errors
-    /// A port is taken or not allowed.
-    pub fn new(service: S, settings: Settings) -> Result<Self, HostError> {
+    /// A port is in use or not permitted.
+    pub fn new(service: S, config: DriverConfig) -> Result<Self, SocketError> {
         let mut driver = Self {
             service,
-            settings,
+            config,
             poll: Poll::new()?,
             events: Events::with_capacity(256),
             clock: Clock::now(),
@@ -131,13 +130,13 @@ impl<S: Service> Driver<S> {
             streams: Vec::new(),
             datagrams: BTreeMap::new(),
             dropped: Some(0),
-            piece: vec![0; PIECE.max(DATAGRAM)],
+            chunk: vec![0; CHUNK_OCTETS.max(MAX_DATAGRAM)],
             unsent: None,
             busy: false,
-            looked: Instant::from_ns(0),
-            moved: true,
+            turn_start: Instant::from_ns(0),
+            progressed: true,
         };
-        // What a service wants from the start it can't do without.
+        // The initial requests of a service must succeed.
         while let Some(ask) = driver.service.next_request() {
             driver.do_one(ask)?;
         }
@@ -149,41 +148,41 @@ impl<S: Service> Driver<S> {
         &mut self.service
     }
 
-    /// Closes all sockets and gives the service back.
+    /// Closes all sockets and returns the service.
     #[must_use]
     pub fn into_service(self) -> S {
         self.service
     }
 
-    /// Since the driver began.
+    /// Time since the driver was created.
     #[must_use]
     pub fn now(&self) -> Instant {
         now(self.clock)
     }
 
-    /// Datagrams that came and were dropped because a socket had no room, since the driver began; `None`: the
-    /// system does not tell.
+    /// Datagrams dropped because a socket was full, since the driver was created; `None` if unavailable on this
+    /// system.
     #[must_use]
     pub fn dropped_datagrams(&self) -> Option<u64> {
-        let open = self.datagrams.values().map(Datagrams::dropped);
+        let open = self.datagrams.values().map(DatagramSocket::dropped);
         Some(self.dropped? + open.sum::<Option<u64>>()?)
     }
 
-    /// How many TCP connections there are.
+    /// Number of TCP connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.streams.iter().flatten().count()
     }
 
-    /// Waits for something to do, `at_most` so long, and does it.
+    /// Waits for events, up to `at_most`, and processes them.
     ///
     /// # Errors
     /// The event queue fails.
-    pub fn turn(&mut self, at_most: Duration) -> Result<(), HostError> {
+    pub fn turn(&mut self, at_most: Duration) -> Result<(), SocketError> {
         self.wait(at_most)?;
         self.busy = false;
-        self.moved = false;
-        self.looked = self.now();
+        self.progressed = false;
+        self.turn_start = self.now();
         self.do_asked();
         self.accept_all();
         self.receive_datagrams();
@@ -194,23 +193,23 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    /// How long nothing is to be done but to look for events.
+    /// Time until the next deadline of the service.
     fn pause(&self) -> Duration {
         if self.busy {
             return Duration::ZERO;
         }
         match self.service.wake_at() {
             None => Duration::MAX,
-            // It had its chance: it waits for room, of which the sockets tell. What else is due, and
-            // when, can't be seen behind it.
-            Some(due) if due <= self.looked && !self.moved => ROOMLESS,
+            // It made no progress: it waits for buffer space, which the sockets signal. Later deadlines
+            // are not visible behind it.
+            Some(due) if due <= self.turn_start && !self.progressed => BLOCKED_WAIT,
             Some(due) => due.since(self.now()),
         }
     }
 
-    fn wait(&mut self, at_most: Duration) -> Result<(), HostError> {
+    fn wait(&mut self, at_most: Duration) -> Result<(), SocketError> {
         let pause = self.pause();
-        if pause == ROOMLESS || pause >= at_most {
+        if pause == BLOCKED_WAIT || pause >= at_most {
             return self.poll(pause.min(at_most));
         }
         if let Some(asleep) = pause.checked_sub(SPIN) {
@@ -226,8 +225,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Notes what sockets can be used for.
-    fn poll(&mut self, pause: Duration) -> Result<(), HostError> {
+    /// Polls the event queue and updates the readiness of the sockets.
+    fn poll(&mut self, pause: Duration) -> Result<(), SocketError> {
         match self.poll.poll(&mut self.events, Some(pause)) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {
                 self.events.clear();
@@ -244,12 +243,12 @@ impl<S: Service> Driver<S> {
                 }
                 at if at >= UDP_TOKENS => {
                     if let Some(socket) = self.datagrams.get_mut(&((at - UDP_TOKENS) as u8)) {
-                        note(&mut socket.ready, event);
+                        update_ready(&mut socket.ready, event);
                     }
                 }
                 at => {
                     if let Some(Some(stream)) = self.streams.get_mut(at) {
-                        note(&mut stream.ready, event);
+                        update_ready(&mut stream.ready, event);
                     }
                 }
             }
@@ -259,14 +258,13 @@ impl<S: Service> Driver<S> {
 
     fn do_asked(&mut self) {
         while let Some(ask) = self.service.next_request() {
-            self.moved = true;
-            // A socket for one client that can't be had is no reason to leave the others alone: what
-            // is sent from it is lost.
+            self.progressed = true;
+            // A missing socket for one client must not affect the others: data sent from it is lost.
             let _ = self.do_one(ask);
         }
     }
 
-    fn do_one(&mut self, request: SocketRequest) -> Result<(), HostError> {
+    fn do_one(&mut self, request: SocketRequest) -> Result<(), SocketError> {
         match request {
             SocketRequest::Listen(port) => self.listen(port)?,
             SocketRequest::Bind(socket, port) => self.bind(socket, port)?,
@@ -280,16 +278,16 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    fn listen(&mut self, port: u16) -> Result<(), HostError> {
-        let address = SocketAddr::new(self.settings.address, port);
-        let failed = |source| HostError::Bind {
+    fn listen(&mut self, port: u16) -> Result<(), SocketError> {
+        let address = SocketAddr::new(self.config.address, port);
+        let failed = |source| SocketError::Bind {
             protocol: "TCP",
             address,
             source,
         };
         let mut socket = TcpListener::bind(address).map_err(failed)?;
-        // What it accepts has them from it.
-        self.bound(&SockRef::from(&socket));
+        // Accepted connections inherit the buffer sizes.
+        self.limit_buffers(&SockRef::from(&socket));
         let token = Token(LISTENER_TOKENS + self.listeners.len());
         let registry = self.poll.registry();
         registry.register(&mut socket, token, Interest::READABLE)?;
@@ -301,9 +299,9 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    fn bind(&mut self, Udp(number): Udp, port: Option<u16>) -> Result<(), HostError> {
-        let address = SocketAddr::new(self.settings.address, port.unwrap_or(0));
-        let failed = |source| HostError::Bind {
+    fn bind(&mut self, Udp(number): Udp, port: Option<u16>) -> Result<(), SocketError> {
+        let address = SocketAddr::new(self.config.address, port.unwrap_or(0));
+        let failed = |source| SocketError::Bind {
             protocol: "UDP",
             address,
             source,
@@ -317,14 +315,15 @@ impl<S: Service> Driver<S> {
             read: true,
             write: true,
         };
-        self.datagrams.insert(number, Datagrams { socket, ready });
+        self.datagrams
+            .insert(number, DatagramSocket { socket, ready });
         Ok(())
     }
 
-    /// Limits a connection's buffers. To be done before it is asked for: the window's scale is said
-    /// in the first segment (RFC 7323 section 2.2).
-    fn bound(&self, socket: &SockRef<'_>) {
-        if let Some(octets) = self.settings.buffer_octets {
+    /// Limits a connection's buffers. Must precede the connection: the window scale is sent in the first
+    /// segment (RFC 7323 section 2.2).
+    fn limit_buffers(&self, socket: &SockRef<'_>) {
+        if let Some(octets) = self.config.buffer_octets {
             let _ = socket.set_recv_buffer_size(octets as usize);
             let _ = socket.set_send_buffer_size(octets as usize);
         }
@@ -333,16 +332,16 @@ impl<S: Service> Driver<S> {
     fn connection_to(&self, to: SocketAddr) -> io::Result<TcpStream> {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
-        self.bound(&SockRef::from(&socket));
+        self.limit_buffers(&SockRef::from(&socket));
         match socket.connect(&to.into()) {
-            Err(error) if !is_under_way(&error) => Err(error),
+            Err(error) if !is_in_progress(&error) => Err(error),
             _ => Ok(TcpStream::from_std(socket.into())),
         }
     }
 
     fn connect(&mut self, to: SocketAddr, token: u8) {
         let socket = self.connection_to(to).ok();
-        let at = socket.and_then(|socket| self.keep(Stream::new(socket, Some(token))));
+        let at = socket.and_then(|socket| self.insert_stream(Stream::new(socket, Some(token))));
         if at.is_none() {
             let now = self.now();
             self.service.failed(token, now);
@@ -351,7 +350,7 @@ impl<S: Service> Driver<S> {
 
     fn accept_all(&mut self) {
         for at in 0..self.listeners.len() {
-            for _ in 0..ACCEPTS {
+            for _ in 0..ACCEPTS_PER_TURN {
                 let listener = &mut self.listeners[at];
                 if !listener.ready {
                     break;
@@ -361,10 +360,10 @@ impl<S: Service> Driver<S> {
                         let port = listener.port;
                         self.accepted(socket, Opened::Accepted { port, from });
                     }
-                    Err(error) => match Accepting::after(error.kind()) {
-                        Accepting::Next => {}
-                        Accepting::Empty => listener.ready = false,
-                        Accepting::Later => break,
+                    Err(error) => match AcceptAction::after(error.kind()) {
+                        AcceptAction::Next => {}
+                        AcceptAction::Empty => listener.ready = false,
+                        AcceptAction::Later => break,
                     },
                 }
             }
@@ -372,11 +371,11 @@ impl<S: Service> Driver<S> {
     }
 
     fn accepted(&mut self, socket: TcpStream, opened: Opened) {
-        self.moved = true;
-        // More of them may be waiting.
+        self.progressed = true;
+        // More connections may be pending.
         self.busy = true;
-        let Some(at) = self.keep(Stream::new(socket, None)) else {
-            // No room: the socket is closed.
+        let Some(at) = self.insert_stream(Stream::new(socket, None)) else {
+            // The limit is reached: the socket is closed.
             return;
         };
         let (connection, now) = (Connection(at as u8), self.now());
@@ -387,11 +386,11 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// A place for a connection, if there is one.
-    fn keep(&mut self, mut stream: Stream) -> Option<usize> {
+    /// Stores a connection and returns its index, or resets it at the limit.
+    fn insert_stream(&mut self, mut stream: Stream) -> Option<usize> {
         let free = self.streams.iter().position(Option::is_none);
         let at = free.unwrap_or(self.streams.len());
-        if at >= self.settings.connections.min(UDP_TOKENS) {
+        if at >= self.config.connections.min(UDP_TOKENS) {
             stream.close(Close::Reset);
             return None;
         }
@@ -412,26 +411,26 @@ impl<S: Service> Driver<S> {
             let Some(stream) = &mut self.streams[at] else {
                 continue;
             };
-            if let Some(token) = stream.asked {
-                let opened = match stream.has_connected() {
+            if let Some(token) = stream.connect_token {
+                let opened = match stream.connect_result() {
                     None => continue,
                     Some(false) => {
-                        self.moved = true;
+                        self.progressed = true;
                         self.service.failed(token, now(clock));
                         self.streams[at] = None;
                         continue;
                     }
                     Some(true) => Opened::Connected { token },
                 };
-                self.moved = true;
-                stream.asked = None;
+                self.progressed = true;
+                stream.connect_token = None;
                 if self.service.opened(connection, opened, now(clock)).is_err() {
                     stream.close(Close::Reset);
                     self.streams[at] = None;
                     continue;
                 }
             }
-            self.moved |= stream.read(connection, &mut self.service, &mut self.piece, || {
+            self.progressed |= stream.read(connection, &mut self.service, &mut self.chunk, || {
                 now(clock)
             });
         }
@@ -444,15 +443,15 @@ impl<S: Service> Driver<S> {
             let Some(stream) = &mut self.streams[at] else {
                 continue;
             };
-            if stream.asked.is_some() {
+            if stream.connect_token.is_some() {
                 continue;
             }
             let wrote = stream.write(connection, &mut self.service, || now(clock));
-            self.moved |= wrote != Wrote::Nothing;
+            self.progressed |= wrote != WriteProgress::Nothing;
             stream.close(self.service.close(connection));
-            self.busy |= wrote == Wrote::AndMore || stream.is_busy();
+            self.busy |= wrote == WriteProgress::More || stream.is_busy();
             if stream.is_gone() {
-                self.moved = true;
+                self.progressed = true;
                 self.streams[at] = None;
                 self.service.closed(connection, now(clock));
             }
@@ -461,19 +460,19 @@ impl<S: Service> Driver<S> {
 
     fn receive_datagrams(&mut self) {
         for (number, it) in &mut self.datagrams {
-            for _ in 0..TURN {
+            for _ in 0..DATAGRAMS_PER_TURN {
                 if !it.ready.read {
                     break;
                 }
-                match it.socket.recv_from(&mut self.piece) {
+                match it.socket.recv_from(&mut self.chunk) {
                     Ok((len, from)) => {
-                        self.moved = true;
+                        self.progressed = true;
                         let now = now(self.clock);
-                        let octets = &self.piece[..len];
+                        let octets = &self.chunk[..len];
                         self.service.datagram(Udp(*number), from, octets, now);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => it.ready.read = false,
-                    // An earlier datagram of ours was refused: no matter.
+                    // ICMP error of an earlier datagram: ignored.
                     Err(_) => {}
                 }
             }
@@ -482,18 +481,18 @@ impl<S: Service> Driver<S> {
     }
 
     fn send_datagrams(&mut self) {
-        for _ in 0..TURN {
+        for _ in 0..DATAGRAMS_PER_TURN {
             let (from, to, octets) = if let Some(unsent) = self.unsent.take() {
                 unsent
             } else {
                 let now = now(self.clock);
-                let Some(next) = self.service.next_datagram(&mut self.piece, now) else {
+                let Some(next) = self.service.next_datagram(&mut self.chunk, now) else {
                     return;
                 };
-                (next.socket, next.to, self.piece[..next.len].to_vec())
+                (next.socket, next.to, self.chunk[..next.len].to_vec())
             };
             let Some(it) = self.datagrams.get_mut(&from.0) else {
-                self.moved = true;
+                self.progressed = true;
                 continue;
             };
             match it.socket.send_to(&octets, to) {
@@ -502,7 +501,7 @@ impl<S: Service> Driver<S> {
                     return;
                 }
                 // Lost, as on any network.
-                Ok(_) | Err(_) => self.moved = true,
+                Ok(_) | Err(_) => self.progressed = true,
             }
         }
         self.busy = true;
@@ -514,8 +513,8 @@ fn now(clock: Clock) -> Instant {
     Instant::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// How a system says that a connection takes its time, and nobody has to wait for it.
-fn is_under_way(error: &io::Error) -> bool {
+/// True if the error means that a non-blocking connect is in progress.
+fn is_in_progress(error: &io::Error) -> bool {
     #[cfg(unix)]
     if error.raw_os_error() == Some(libc::EINPROGRESS) {
         return true;
@@ -523,7 +522,7 @@ fn is_under_way(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }
 
-fn note(ready: &mut Ready, event: &Event) {
+fn update_ready(ready: &mut Ready, event: &Event) {
     ready.read |= event.is_readable() || event.is_read_closed() || event.is_error();
     ready.write |= event.is_writable() || event.is_write_closed() || event.is_error();
 }

@@ -1,25 +1,25 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// What keeps a service from its sockets.
+/// Error of the socket driver.
 #[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// A port can't be had.
+pub enum SocketError {
+    /// A port cannot be bound.
     #[error(
-        "{protocol} {address} can't be listened on: {source}; another program may have it (`ss -tulpn` names it), or choose another port"
+        "cannot listen on {protocol} {address}: {source}; choose another port, or stop the program that uses it (`ss -tulpn`)"
     )]
     Bind {
         /// `TCP` or `UDP`.
         protocol: &'static str,
-        /// The address.
+        /// Address.
         address: SocketAddr,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The operating system gives no event queue, or it fails.
+    /// The event queue could not be created or failed.
     #[error("waiting for sockets failed: {0}")]
     Poll(#[from] io::Error),
-    /// The operating system gives no thread.
-    #[error("no thread can be had: {0}")]
+    /// A thread could not be created.
+    #[error("cannot create a thread: {0}")]
     Thread(#[source] io::Error),
 }

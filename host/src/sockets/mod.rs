@@ -1,11 +1,11 @@
-//! A [`Service`](linerate_agent::Service) over the sockets of this machine.
+//! Runs a [`Service`](linerate_agent::Service) on the host's sockets.
 
 mod connection;
 mod driver;
 mod error;
 
-pub use driver::{Driver, Settings};
-pub use error::HostError;
+pub use driver::{Driver, DriverConfig};
+pub use error::SocketError;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The driver over loopback.
 
-use super::driver::Accepting;
-use super::{Driver, Settings};
+use super::driver::AcceptAction;
+use super::{Driver, DriverConfig};
 use linerate_agent::{
     Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest, Udp, http, stamp,
 };
@@ -12,20 +12,20 @@ use std::time::Duration;
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// A port of TCP that is free.
+/// Returns a free TCP port.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
-fn settings() -> Settings {
-    Settings {
+fn config() -> DriverConfig {
+    DriverConfig {
         connections: 256,
-        ..Settings::default()
+        ..DriverConfig::default()
     }
 }
 
-/// Asks for what it is told to ask for, and sends without end to whoever connects.
+/// Service that makes the given requests and sends endlessly on each connection.
 struct Endless {
     asks: VecDeque<SocketRequest>,
     filled: u64,
@@ -80,16 +80,16 @@ impl Service for Endless {
 }
 
 #[test]
-fn what_waits_for_room_does_not_keep_the_processor_busy() {
+fn waiting_for_buffer_space_does_not_busy_poll() {
     let port = free_port();
     let service = Endless::new([SocketRequest::Listen(port)], Some(Instant::from_ns(0)));
-    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let mut driver = Driver::new(service, config()).expect("a driver");
     let _reads_nothing = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     while driver.connections() == 0 {
         driver.turn(LONG).expect("a turn");
     }
-    // A turn that fills nothing finds no room. 50 of them at a millisecond each, however slow this
-    // machine is; some may end early, when there is a little room again.
+    // A turn that fills nothing is blocked. 50 of them take a millisecond each on any machine; some may end
+    // early when space becomes available.
     let (mut idle, mut began) = (0, driver.now());
     while idle < 50 {
         let before = driver.service().filled;
@@ -117,7 +117,7 @@ fn datagrams_less_than_a_millisecond_apart_do_not_leave_in_bursts() {
         stateful: true,
         session: 0,
     };
-    let mut driver = Driver::new(stamp::Sender::<1>::new(plan), settings()).expect("a driver");
+    let mut driver = Driver::new(stamp::Sender::<1>::new(plan), config()).expect("a driver");
     let (mut alone, mut in_bursts) = (0, 0);
     while driver.service().outcome().sent < plan.count.into() {
         let before = driver.service().outcome().sent;
@@ -128,15 +128,15 @@ fn datagrams_less_than_a_millisecond_apart_do_not_leave_in_bursts() {
             _ => in_bursts += 1,
         }
     }
-    // Whenever another program has had the processor, there is a burst.
+    // A burst occurs whenever another program has used the processor.
     assert!(alone > in_bursts, "{alone} alone, {in_bursts} bursts");
 }
 
 #[test]
-fn a_service_that_sees_its_time_is_up_closes_in_the_same_turn() {
+fn a_timeout_closes_the_connection_in_the_same_turn() {
     let port = free_port();
     let server = http::Server::<1>::new(port, Duration::from_millis(20));
-    let mut driver = Driver::new(server, settings()).expect("a driver");
+    let mut driver = Driver::new(server, config()).expect("a driver");
     let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     while driver.connections() == 0 {
         driver.turn(LONG).expect("a turn");
@@ -151,13 +151,13 @@ fn a_service_that_sees_its_time_is_up_closes_in_the_same_turn() {
 }
 
 #[test]
-fn a_port_that_one_client_needs_and_is_taken_does_not_end_the_service() {
+fn a_used_port_for_one_client_does_not_end_the_service() {
     let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     let taken = taken.local_addr().map(|it| (it.port(), taken));
     let (taken, _socket) = taken.expect("an address");
     let port = free_port();
     let service = Endless::new([SocketRequest::Listen(port)], None);
-    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let mut driver = Driver::new(service, config()).expect("a driver");
     let bind = SocketRequest::Bind(Udp(1), Some(taken));
     driver.service().asks.push_back(bind);
     driver.turn(Duration::ZERO).expect("a turn");
@@ -165,15 +165,15 @@ fn a_port_that_one_client_needs_and_is_taken_does_not_end_the_service() {
     while driver.connections() == 0 {
         driver.turn(LONG).expect("a turn");
     }
-    // From the start it is needed.
-    assert!(Driver::new(Endless::new([bind], None), settings()).is_err());
+    // Initially it is required.
+    assert!(Driver::new(Endless::new([bind], None), config()).is_err());
 }
 
 #[test]
-fn many_who_connect_at_once_are_accepted_in_turns() {
+fn many_simultaneous_connections_are_accepted_over_several_turns() {
     let port = free_port();
     let service = Endless::new([SocketRequest::Listen(port)], None);
-    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let mut driver = Driver::new(service, config()).expect("a driver");
     let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     let clients: Vec<TcpStream> = (0..100).map(connect).collect();
     driver.turn(LONG).expect("a turn");
@@ -183,24 +183,24 @@ fn many_who_connect_at_once_are_accepted_in_turns() {
 }
 
 #[test]
-fn one_connection_that_fails_does_not_leave_the_next_waiting() {
-    let after = Accepting::after;
-    assert_eq!(after(ErrorKind::ConnectionAborted), Accepting::Next);
-    assert_eq!(after(ErrorKind::Interrupted), Accepting::Next);
-    assert_eq!(after(ErrorKind::WouldBlock), Accepting::Empty);
-    // EMFILE has no kind of its own.
-    assert_eq!(after(ErrorKind::Other), Accepting::Later);
+fn a_failed_accept_does_not_block_the_next() {
+    let after = AcceptAction::after;
+    assert_eq!(after(ErrorKind::ConnectionAborted), AcceptAction::Next);
+    assert_eq!(after(ErrorKind::Interrupted), AcceptAction::Next);
+    assert_eq!(after(ErrorKind::WouldBlock), AcceptAction::Empty);
+    // EMFILE has no ErrorKind.
+    assert_eq!(after(ErrorKind::Other), AcceptAction::Later);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn datagrams_that_find_no_room_are_counted() {
+fn datagrams_dropped_by_a_full_socket_are_counted() {
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     let port = free_port();
     let service = Endless::new([SocketRequest::Bind(Udp(0), Some(port))], None);
-    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let mut driver = Driver::new(service, config()).expect("a driver");
     assert_eq!(driver.dropped_datagrams(), Some(0));
-    // More than any buffer that is asked for.
+    // More than any requested buffer.
     let octets = vec![0; 60_000];
     for _ in 0..1_000 {
         let sent = sender.send_to(&octets, (Ipv4Addr::LOCALHOST, port));
@@ -213,5 +213,9 @@ fn datagrams_that_find_no_room_are_counted() {
         .asks
         .push_back(SocketRequest::Unbind(Udp(0)));
     driver.turn(Duration::ZERO).expect("a turn");
-    assert_eq!(driver.dropped_datagrams(), dropped, "closed ones stay");
+    assert_eq!(
+        driver.dropped_datagrams(),
+        dropped,
+        "drops of closed sockets are kept"
+    );
 }

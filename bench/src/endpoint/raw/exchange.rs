@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{Blast, ETHERTYPE, Fill, OVERHEAD, Plan, renumber};
-use linerate_ring::{Receive, Transmit};
+use linerate_ring::{ReceiveRing, TransmitRing};
 
 use super::matched::{Matched, Wanted};
 use super::pace::Pace;
@@ -90,8 +90,8 @@ struct Shared {
 
 /// Sends, and gathers the answers until all are there or none is to be expected any more.
 pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Exchanged, Stopped> {
-    let receive = Receive::open(order.interface, Some(ETHERTYPE), RECEIVE_RING)?;
-    let transmit = Transmit::open(order.interface, order.wanted.octets, SEND_RING)?;
+    let receive = ReceiveRing::open(order.interface, Some(ETHERTYPE), RECEIVE_RING)?;
+    let transmit = TransmitRing::open(order.interface, order.wanted.octets, SEND_RING)?;
     let bypasses = transmit.bypasses_queue();
     let before = Counters::read(order.interface).ok();
     let shared = Shared {
@@ -208,7 +208,7 @@ impl Drop for Ended<'_> {
 
 struct Sender<'a> {
     order: &'a Order<'a>,
-    ring: Transmit,
+    ring: TransmitRing,
     shared: &'a Shared,
     pace: Pace,
     /// The frame of which all others are made.
@@ -220,7 +220,7 @@ struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    fn new(order: &'a Order<'a>, ring: Transmit, shared: &'a Shared) -> Self {
+    fn new(order: &'a Order<'a>, ring: TransmitRing, shared: &'a Shared) -> Self {
         let wanted = order.wanted;
         let bits = (wanted.octets + OVERHEAD) as f64 * 8.0;
         let frame_ns = order.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
@@ -288,7 +288,7 @@ impl<'a> Sender<'a> {
             if number >= self.order.wanted.count || now < self.pace.due_ns() {
                 return handed;
             }
-            let Some(room) = self.ring.room() else {
+            let Some(room) = self.ring.next_slot() else {
                 return handed;
             };
             let room = &mut room[..self.frame.len()];
@@ -330,7 +330,11 @@ impl<'a> Sender<'a> {
 
 /// Takes what comes until all is there, or nothing is to be expected any more; and how many frames the
 /// system dropped for want of room.
-fn gather(mut ring: Receive, wanted: Wanted, shared: &Shared) -> Result<(Matched, u64), Stopped> {
+fn gather(
+    mut ring: ReceiveRing,
+    wanted: Wanted,
+    shared: &Shared,
+) -> Result<(Matched, u64), Stopped> {
     let mut matched = Matched::new(wanted);
     loop {
         let behind_ns = behind_ns(&shared.clock);

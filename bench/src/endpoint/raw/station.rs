@@ -14,7 +14,7 @@ use crate::endpoint::{
 };
 use linerate_host::load::LoadError;
 use linerate_host::load::counters::mac_of;
-use linerate_host::load::line::line_of_interface;
+use linerate_host::load::line_rate::interface_line_rate;
 
 /// Destination, source and type.
 const HEADER_OCTETS: usize = 14;
@@ -199,6 +199,6 @@ impl Target for Station {
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {
-        line_of_interface(&self.interface).ok()
+        interface_line_rate(&self.interface).ok()
     }
 }

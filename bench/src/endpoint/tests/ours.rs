@@ -8,13 +8,13 @@ use std::time::Duration;
 use linerate_results::record::{Direction, End};
 
 use super::super::*;
-use linerate_host::serve::{Event, Limits, Order, Protocol, serve};
+use linerate_host::serve::{Limits, Protocol, ServeConfig, ServeEvent, serve};
 use linerate_host::testing::free_port;
 
 /// Serves `protocol` while `client` runs with the target that `scheme` opens there.
 fn with(protocol: Protocol, scheme: &str, client: impl FnOnce(&mut dyn Target)) {
     let port = free_port();
-    let order = Order {
+    let order = ServeConfig {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         protocols: vec![(protocol, port)],
         clients: 8,
@@ -25,7 +25,7 @@ fn with(protocol: Protocol, scheme: &str, client: impl FnOnce(&mut dyn Target)) 
     std::thread::scope(|scope| {
         scope.spawn(|| {
             serve(&order, &|| stop.load(Ordering::Relaxed), |event| {
-                if matches!(event, Event::Listening(..)) {
+                if matches!(event, ServeEvent::Listening(..)) {
                     let _ = listens.send(());
                 }
             });

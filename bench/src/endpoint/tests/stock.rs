@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use linerate_results::record::{Direction, Flow};
 
 use super::super::*;
-use linerate_host::testing::{free_port, has};
+use linerate_host::testing::{free_port, has_tool};
 
 /// A server that is ended with the test.
 struct Server(Child);
@@ -91,7 +91,7 @@ fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Fl
 const WAYS: [Direction; 3] = [Direction::ToDevice, Direction::FromDevice, Direction::Both];
 
 fn tcp_every_way(tool: &str, scheme: &str) {
-    if !has(tool) {
+    if !has_tool(tool) {
         return;
     }
     let port = free_port();
@@ -109,7 +109,7 @@ fn tcp_every_way(tool: &str, scheme: &str) {
 
 /// What was offered is sent, and each datagram is told received or lost.
 fn udp_every_way(tool: &str, scheme: &str) {
-    if !has(tool) {
+    if !has_tool(tool) {
         return;
     }
     let port = free_port();
@@ -161,7 +161,7 @@ fn stock_iperf_3_by_udp() {
 
 #[test]
 fn a_tradeoff_makes_the_server_send_afterwards() {
-    if !has("iperf") {
+    if !has_tool("iperf") {
         return;
     }
     let port = free_port();

@@ -34,7 +34,7 @@ impl Tap {
                 name: name.to_owned(),
             });
         }
-        let failed = |error: std::io::Error| TapError::of(name, error);
+        let failed = |error: std::io::Error| TapError::from_open_error(name, error);
         // What is configured stays as it is: only whoever made the interface may change it.
         let builder = DeviceBuilder::new()
             .name(name)
@@ -99,7 +99,7 @@ mod tests {
             .to_string();
         assert!(
             error.starts_with(
-                "there is no interface linerate-none; make it with: sudo ip tuntap add"
+                "there is no interface linerate-none; create it with: sudo ip tuntap add"
             ),
             "{error}"
         );

@@ -8,7 +8,7 @@ use std::time::Duration;
 use linerate_results::record::Distribution;
 
 use crate::endpoint::{self, Options, RoundTrips, Trial, Unwatched};
-use linerate_host::serve::{self, Event, Limits, Order, Protocol};
+use linerate_host::serve::{self, Limits, Protocol, ServeConfig, ServeEvent};
 use linerate_results::distribution;
 
 /// It takes no longer than this.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = free_port(here)?;
-    let order = Order {
+    let order = ServeConfig {
         address: here,
         protocols: vec![(Protocol::Stamp, port)],
         clients: 1,
@@ -37,7 +37,7 @@ pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
         let (order, stop) = (&order, &stop);
         scope.spawn(move || {
             serve::serve(order, stop, |event| {
-                if let Event::Listening(..) = event {
+                if let ServeEvent::Listening(..) = event {
                     let _ = listening.send(());
                 }
             });

@@ -20,7 +20,7 @@ mod tests;
 mod trials;
 
 pub use burst::BackToBack;
-pub use linerate_host::load::line::line_of_interface;
+pub use linerate_host::load::line_rate::interface_line_rate;
 pub use offer::AROUND_A_DATAGRAM;
 pub use plan::{Plan, SIZES, TESTS};
 

@@ -24,7 +24,7 @@ pub fn run(args: &args::Regs) -> Result<(), Failure> {
 }
 
 fn decoded(args: &args::RegsDecode) -> Result<(), Failure> {
-    let own = Own::read(&args.place.maps)?;
+    let own = UserMap::read(&args.place.maps)?;
     let dump = Dump::read(&args.dump)?;
     let (values, notes) = decode::decode(&dump.text, &own.maps(), own.choice(&args.place))
         .map_err(|error| dump.error(&error))?;
@@ -39,7 +39,7 @@ fn changed(args: &args::RegsDiff) -> Result<(), Failure> {
     if args.before == args.after && args.before == Path::new("-") {
         return Err(anyhow!("only one of the dumps can come from stdin").into());
     }
-    let own = Own::read(&args.place.maps)?;
+    let own = UserMap::read(&args.place.maps)?;
     let (before, after) = (Dump::read(&args.before)?, Dump::read(&args.after)?);
     let of = |which| match which {
         diff::DumpSide::Before => &before,
@@ -58,12 +58,12 @@ fn changed(args: &args::RegsDiff) -> Result<(), Failure> {
 }
 
 fn listed(args: &args::RegsList) -> Result<(), Failure> {
-    let own = Own::read(&args.maps)?;
+    let own = UserMap::read(&args.maps)?;
     let maps = own.maps();
     let (chip, wanted) = match (own.name(), &args.first, &args.second) {
         (Some(own), wanted, None) => (Some(own), wanted.as_deref()),
         (Some(_), ..) => {
-            return Err(anyhow!("behind --svd or --map only one name can stand").into());
+            return Err(anyhow!("with --svd or --map only one name can be given").into());
         }
         (None, chip, wanted) => (chip.as_deref(), wanted.as_deref()),
     };
@@ -82,7 +82,7 @@ fn listed(args: &args::RegsList) -> Result<(), Failure> {
     output::print(&listed.text(wanted.is_some()))
 }
 
-/// The map called `chip`, or which may have been meant.
+/// Returns the map `chip`, or an error with the most similar name.
 fn named<'a>(maps: &[Map<'a>], chip: &str) -> anyhow::Result<Map<'a>> {
     linerate_regs_decode::chip(maps, chip).map_err(|error| match &error {
         Error::UnknownChip { name, known } => {
@@ -100,7 +100,7 @@ fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// A dump and where it comes from.
+/// Dump with its source.
 struct Dump {
     name: String,
     text: String,
@@ -118,7 +118,7 @@ impl Dump {
             let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
             (name, bytes)
         };
-        // What a console sent before its rate was set is no text, and no dump either.
+        // Console output at a wrong baud rate may not be text; it is not part of the dump.
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Self { name, text })
     }
@@ -134,17 +134,17 @@ impl Dump {
     }
 }
 
-/// A map that the user brings, as text.
-struct Own(Option<String>);
+/// Register map of the user, as text.
+struct UserMap(Option<String>);
 
-impl Own {
+impl UserMap {
     fn read(args: &args::Maps) -> anyhow::Result<Self> {
         if let Some(path) = &args.svd {
             let (text, left_out) = svd::map(&output::read(path)?)
-                .with_context(|| format!("{} is no SVD file", path.display()))?;
+                .with_context(|| format!("{} is not an SVD file", path.display()))?;
             if left_out > 0 {
                 eprintln!(
-                    "{}: {left_out} registers wider than 32 bits are left out",
+                    "{}: skipped {left_out} registers wider than 32 bits",
                     path.display()
                 );
             }
@@ -164,7 +164,7 @@ impl Own {
         Ok(Self(Some(text)))
     }
 
-    /// It, and those that are built in, unless they have its name.
+    /// The user's map, and the built-in ones unless they have its name.
     fn maps(&self) -> Vec<Map<'_>> {
         let own = self.0.as_deref().map(Map);
         let others = MAPS

@@ -9,13 +9,13 @@ use linerate_bench::registers::{self as devices, Device};
 use linerate_regs_decode::live::{self, Memory, ReadRequest, Readout};
 use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow_control};
 
-use super::{Own, json, named};
+use super::{UserMap, json, named};
 use crate::args::{RegsShow, Then};
 use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &RegsShow) -> Result<(), Failure> {
-    let own = Own::read(&args.place.maps)?;
+    let own = UserMap::read(&args.place.maps)?;
     let named = args.board.as_deref().map(board::find).transpose();
     let named = named.map_err(|error| anyhow!(error))?;
     let options = Options {
@@ -34,9 +34,9 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let before = look(device.as_mut(), &wanted)?;
     note(&before);
     let Some(then) = args.then else {
-        return tell(args, &before);
+        return print_values(args, &before);
     };
-    pass(device.as_mut(), then)?;
+    resume(device.as_mut(), then)?;
     let after = look(device.as_mut(), &wanted)?;
     let diff = diff::compare(&before.values, &after.values);
     if args.json {
@@ -45,10 +45,10 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     output::print(&diff.text())
 }
 
-/// What is to be read: of the chip that was named, else of the board's.
+/// Registers to read: of the given chip, else of the board's.
 fn wanted<'a>(
     args: &'a RegsShow,
-    own: &'a Own,
+    own: &'a UserMap,
     maps: &[Map<'a>],
     board: Option<&Board>,
 ) -> Result<ReadRequest<'a>, Failure> {
@@ -56,7 +56,7 @@ fn wanted<'a>(
     let of_board = board.map(|board| &board.registers);
     let chip = place.chip.as_deref().or(own.name());
     let Some(chip) = chip.or(of_board.map(|it| it.map.as_str())) else {
-        let what = "which registers? Say --chip (linerate regs list), or --board (linerate boards)";
+        let what = "unknown chip: give --chip (see `linerate regs list`) or --board (see `linerate boards`)";
         return Err(anyhow!(what).into());
     };
     let map = named(maps, chip)?;
@@ -72,7 +72,7 @@ fn wanted<'a>(
     })
 }
 
-/// Reads it while the device stands still.
+/// Reads registers while the device is halted.
 fn look(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
     let mut seen = Ok(Readout::default());
     device.look(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
@@ -90,7 +90,7 @@ fn note(seen: &Readout) {
     }
 }
 
-fn tell(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
+fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
     if seen.values.is_empty() {
         return Err(anyhow!(Error::Empty.in_file(&args.target)).into());
     }
@@ -105,13 +105,13 @@ fn tell(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// Lets the device run.
-fn pass(device: &mut dyn Device, then: Then) -> Result<(), Failure> {
+/// Resumes the device until `then`.
+fn resume(device: &mut dyn Device, then: Then) -> Result<(), Failure> {
     match then {
         Then::Transfer => eprintln!("moved {}", device.transfer()?),
         Then::Seconds(span) => device.pass(span)?,
         Then::Enter => {
-            eprintln!("Enter: look again");
+            eprintln!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());
             read.map_err(|error| anyhow!("cannot read stdin: {error}"))?;
         }

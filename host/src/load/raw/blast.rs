@@ -1,87 +1,87 @@
-//! The generator.
+//! Raw frame generator.
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{self, Blast, Fill, renumber};
-use linerate_ring::Transmit;
+use linerate_ring::TransmitRing;
 
-use super::Plan;
-use crate::load::counters::{Counting, mac_of};
+use super::BlastConfig;
+use crate::load::counters::{CounterSnapshot, mac_of};
 use crate::load::pace::{Clock, Deadlines};
-use crate::load::sent::Sending;
-use crate::load::{LoadError, Rate, Sent, cpu};
+use crate::load::send_report::SendCounts;
+use crate::load::{LoadError, Rate, SendReport, cpu};
 
-/// Frames on their way at most: few enough that they stay in the cache.
-const RING: usize = 512;
-/// Frames that a system call takes where as many are to go as can.
-const BATCH: usize = 64;
+/// Slots of the transmit ring: few enough to stay in the cache.
+const RING_SLOTS: usize = 512;
+/// Frames per system call at the maximum rate.
+const FRAMES_PER_CALL: usize = 64;
 
-/// Sends what the plan says, from this thread, and counts.
+/// Sends frames as configured, on this thread, and counts.
 ///
 /// # Errors
-/// The plan makes no sense, the interface is missing or down, or this user may not.
-pub fn blast(plan: &Plan) -> Result<Sent, LoadError> {
-    plan.check()?;
-    let ring = Transmit::open(&plan.interface, plan.frame_octets, RING)?;
-    let from = match plan.from {
+/// Invalid configuration, the interface is missing or down, or the user lacks the privilege.
+pub fn blast(config: &BlastConfig) -> Result<SendReport, LoadError> {
+    config.check()?;
+    let ring = TransmitRing::open(&config.interface, config.frame_octets, RING_SLOTS)?;
+    let from = match config.from {
         Some(from) => from,
-        None => mac_of(&plan.interface)?,
+        None => mac_of(&config.interface)?,
     };
-    let mut sending = Sending::new(plan.rate);
+    let mut sending = SendCounts::new(config.rate);
     if !ring.bypasses_queue() {
         let note =
-            "frames wait in the interface's queueing discipline: PACKET_QDISC_BYPASS is not had";
+            "frames pass the interface's queueing discipline: PACKET_QDISC_BYPASS is unavailable";
         sending.notes.push(note.to_owned());
     }
-    let pin = cpu::pin(plan.core);
+    let pin = cpu::pin(config.core);
     if let Err(why) = &pin {
         sending.notes.push(why.clone());
     }
-    let sizes = [plan.frame_octets as u16];
+    let sizes = [config.frame_octets as u16];
     let template = Blast::new(
         frame::Plan {
-            to: plan.to,
+            to: config.to,
             from,
-            stream: plan.stream,
+            stream: config.stream,
             sizes: &sizes,
             fill: Fill::Octet(0),
-            reflect: plan.reflect,
+            reflect: config.reflect,
             count: u64::MAX,
             rate_bits_per_s: 0,
         },
         Instant::from_ns(0),
     );
-    let counting = Counting::start(&plan.interface);
-    let mut blaster = Blaster {
-        plan,
+    let counting = CounterSnapshot::start(&config.interface);
+    let mut sender = BlastSender {
+        config,
         written: 0,
         ring,
         template,
         clock: Clock::start(),
         sending,
     };
-    let (due, span_ns) = match plan.rate {
-        Rate::PerSecond(per_s) => blaster.at_rate(per_s)?,
-        Rate::Max => (0, blaster.at_most()?),
+    let (due, span_ns) = match config.rate {
+        Rate::PerSecond(per_s) => sender.send_at_rate(per_s)?,
+        Rate::Max => (0, sender.send_at_max()?),
     };
-    let interface = counting.and_then(Counting::end);
-    Ok(blaster.sending.end(plan.rate, due, span_ns, interface))
+    let interface = counting.and_then(CounterSnapshot::end);
+    Ok(sender.sending.finish(config.rate, due, span_ns, interface))
 }
 
-struct Blaster<'a> {
-    plan: &'a Plan,
-    /// Places of the ring that have a whole frame in them.
+struct BlastSender<'a> {
+    config: &'a BlastConfig,
+    /// Slots of the ring that contain a complete frame.
     written: usize,
-    ring: Transmit,
+    ring: TransmitRing,
     template: Blast<'a>,
     clock: Clock,
-    sending: Sending,
+    sending: SendCounts,
 }
 
-impl Blaster<'_> {
-    /// One at each deadline: how many were due, and how long it took.
-    fn at_rate(&mut self, per_s: u64) -> Result<(u64, u64), LoadError> {
+impl BlastSender<'_> {
+    /// Sends one frame at each deadline; returns the number due and the duration.
+    fn send_at_rate(&mut self, per_s: u64) -> Result<(u64, u64), LoadError> {
         "one frame at each deadline (TX_RING)".clone_into(&mut self.sending.method);
-        let span = self.plan.duration.as_nanos() as u64;
+        let span = self.config.duration.as_nanos() as u64;
         let start = self.clock.now_ns() + 1_000_000;
         let end = start + span;
         let mut deadlines = Deadlines::new(start, per_s);
@@ -94,7 +94,7 @@ impl Blaster<'_> {
                 self.ring.flush()?;
                 continue;
             }
-            self.sending.gaps.at(now);
+            self.sending.gaps.record(now);
             self.ring.flush()?;
             self.sending.late += u64::from(deadlines.advance(now));
         }
@@ -103,33 +103,34 @@ impl Blaster<'_> {
         Ok((due as u64, span))
     }
 
-    /// As many as go: how long it took.
-    fn at_most(&mut self) -> Result<u64, LoadError> {
-        self.sending.method = format!("batches of {BATCH} frames (TX_RING)");
-        self.sending.packets_per_call = BATCH;
+    /// Sends at the maximum rate; returns the duration.
+    fn send_at_max(&mut self) -> Result<u64, LoadError> {
+        self.sending.method = format!("batches of {FRAMES_PER_CALL} frames (TX_RING)");
+        self.sending.packets_per_call = FRAMES_PER_CALL;
         let started = self.clock.now_ns();
-        let end = self.plan.duration.as_nanos() as u64;
+        let end = self.config.duration.as_nanos() as u64;
         let mut now = started;
         while now - started < end {
-            for _ in 0..BATCH {
+            for _ in 0..FRAMES_PER_CALL {
                 if !self.write(now) {
                     break;
                 }
             }
             self.ring.flush()?;
             now = self.clock.now_ns();
-            self.sending.gaps.at(now);
+            self.sending.gaps.record(now);
         }
         self.drain()?;
         Ok(self.clock.now_ns() - started)
     }
 
-    /// Waits until the system has taken the last frames: they are counted, and would go with the ring.
+    /// Waits until the system has sent the last frames: they are counted, and dropping the ring would discard
+    /// them.
     fn drain(&mut self) -> Result<(), LoadError> {
         let until = self.clock.now_ns() + 100_000_000;
         while !self.ring.flush()? {
             if self.clock.now_ns() >= until {
-                let note = "the interface did not take the last frames".to_owned();
+                let note = "the interface did not accept the last frames".to_owned();
                 self.sending.notes.push(note);
                 break;
             }
@@ -137,22 +138,22 @@ impl Blaster<'_> {
         Ok(())
     }
 
-    /// Writes the next frame; `false`: there is no room for it.
+    /// Writes the next frame; `false` if the ring is full.
     fn write(&mut self, now: u64) -> bool {
-        let places = self.ring.places();
-        let Some(room) = self.ring.room() else {
+        let slots = self.ring.slots();
+        let Some(slot) = self.ring.next_slot() else {
             return false;
         };
-        let octets = self.plan.frame_octets;
+        let octets = self.config.frame_octets;
         let number = self.sending.packets;
-        if self.written < places {
-            // A place keeps its frame: from the second time on, only number and time are new.
-            if self.template.next(room, Instant::from_ns(now)).is_none() {
+        if self.written < slots {
+            // A slot keeps its frame: from the second round on, only number and time change.
+            if self.template.next(slot, Instant::from_ns(now)).is_none() {
                 return false;
             }
             self.written += 1;
         } else {
-            renumber(&mut room[..octets], number, now);
+            renumber(&mut slot[..octets], number, now);
         }
         self.ring.commit(octets);
         self.sending.packets += 1;

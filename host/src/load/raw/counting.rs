@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{ETHERTYPE, Mac, Receiver};
-use linerate_ring::{Frame, Receive};
+use linerate_ring::{Frame, ReceiveRing};
 
-use super::{Captured, Counted};
+use super::{CaptureReport, CountReport};
 use crate::load::LoadError;
 use crate::load::gaps::Gaps;
 use crate::load::pace::Clock;
 
-/// The ring's size, mebioctets.
-const RING: usize = 64;
-/// How long is gone on after the end, where more and more comes.
-const LONGEST_DRAIN: Duration = Duration::from_millis(500);
-/// How long is slept at most before a look whether it is over.
-const LOOK: Duration = Duration::from_millis(20);
+/// Ring size, MiB.
+const RING_MIB: usize = 64;
+/// Maximum time to drain the ring after the end, if traffic continues.
+const MAX_DRAIN: Duration = Duration::from_millis(500);
+/// Interval between checks of the stop condition.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Counts the frames of `stream` that arrive at `interface` for `own` or for a group, until `at_most` has
-/// passed or `stop` says so. `ready` is called as soon as none is missed any more.
+/// Counts the frames of `stream` received on `interface` for `own` or a group address, until `at_most` has
+/// passed or `stop` returns true. `ready` is called once the capture has started.
 ///
 /// # Errors
-/// The interface is missing or down, or this user may not.
+/// The interface is missing or down, or the user lacks the privilege.
 pub fn count(
     interface: &str,
     own: Mac,
@@ -30,19 +30,19 @@ pub fn count(
     at_most: Duration,
     ready: impl FnOnce(),
     stop: &dyn Fn() -> bool,
-) -> Result<Counted, LoadError> {
-    let mut ring = Receive::open(interface, Some(ETHERTYPE), RING)?;
+) -> Result<CountReport, LoadError> {
+    let mut ring = ReceiveRing::open(interface, Some(ETHERTYPE), RING_MIB)?;
     ready();
     let mut receiver = Receiver::new(own, stream);
     let mut gaps = Gaps::new(None);
     drain(&mut ring, at_most, stop, |frame| {
         let arrived = receiver.received(frame.octets, Instant::from_ns(frame.at_ns));
         if arrived.is_some() {
-            gaps.at(frame.at_ns);
+            gaps.record(frame.at_ns);
         }
     })?;
     let sequence = &receiver.sink.sequence;
-    Ok(Counted {
+    Ok(CountReport {
         frames: sequence.received(),
         octets: receiver.sink.octets,
         span_ns: receiver.sink.span().as_nanos() as u64,
@@ -56,40 +56,40 @@ pub fn count(
     })
 }
 
-/// Notes when the frames that are wanted arrive at `interface`, and how far their gaps are from those of
-/// `per_s`, until `at_most` has passed or `stop` says so. `ready` is called as soon as none is missed any more.
+/// Records the arrival times of matching frames on `interface` and the deviations of their gaps from `per_s`,
+/// until `at_most` has passed or `stop` returns true. `ready` is called once the capture has started.
 ///
 /// # Errors
-/// The interface is missing or down, or this user may not.
+/// The interface is missing or down, or the user lacks the privilege.
 pub fn capture(
     interface: &str,
     per_s: Option<u64>,
     at_most: Duration,
-    mut is_wanted: impl FnMut(&[u8]) -> bool,
+    mut matches: impl FnMut(&[u8]) -> bool,
     ready: impl FnOnce(),
     stop: &dyn Fn() -> bool,
-) -> Result<Captured, LoadError> {
-    let mut ring = Receive::open(interface, None, RING)?;
+) -> Result<CaptureReport, LoadError> {
+    let mut ring = ReceiveRing::open(interface, None, RING_MIB)?;
     ready();
     let mut gaps = Gaps::new(per_s);
     let mut frames = 0;
     drain(&mut ring, at_most, stop, |frame| {
-        if is_wanted(frame.octets) {
+        if matches(frame.octets) {
             frames += 1;
-            gaps.at(frame.at_ns);
+            gaps.record(frame.at_ns);
         }
     })?;
-    Ok(Captured {
+    Ok(CaptureReport {
         frames,
         host_drops: ring.statistics()?.dropped,
         gaps,
     })
 }
 
-/// Gives each frame to `each` until `at_most` has passed or `stop` says so, and then those that had come by
-/// then: until there is none, or the traffic does not end.
+/// Passes each frame to `each` until `at_most` has passed or `stop` returns true, then those already received:
+/// until none is left, or [`MAX_DRAIN`] has passed.
 fn drain(
-    ring: &mut Receive,
+    ring: &mut ReceiveRing,
     at_most: Duration,
     stop: &dyn Fn() -> bool,
     mut each: impl FnMut(Frame<'_>),
@@ -101,9 +101,9 @@ fn drain(
         if over_ns.is_none() && (u128::from(now) > at_most.as_nanos() || stop()) {
             over_ns = Some(now);
         }
-        let idle = ring.take(&mut each).is_none() && !ring.wait(LOOK)?;
+        let idle = ring.take(&mut each).is_none() && !ring.wait(STOP_CHECK_INTERVAL)?;
         if let Some(over_ns) = over_ns
-            && (idle || u128::from(now - over_ns) > LONGEST_DRAIN.as_nanos())
+            && (idle || u128::from(now - over_ns) > MAX_DRAIN.as_nanos())
         {
             return Ok(());
         }

@@ -1,59 +1,59 @@
-//! Ethernet frames out of an interface, and counted from one: those of [`linerate_agent::frame`], so that a
-//! device's agent counts or reflects them.
+//! Sends and counts Ethernet frames in the format of [`linerate_agent::frame`], which a device's agent counts
+//! or reflects.
 //!
-//! They go past the interface's queueing discipline through a ring of memory shared with the kernel
-//! (`AF_PACKET`), which takes `CAP_NET_RAW`, and Linux.
+//! Frames bypass the interface's queueing discipline through a ring of memory shared with the kernel
+//! (`AF_PACKET`). This requires Linux and `CAP_NET_RAW`.
 
 #[cfg(target_os = "linux")]
 mod blast;
 #[cfg(target_os = "linux")]
 mod counting;
 #[cfg(not(target_os = "linux"))]
-mod nowhere;
+mod unsupported;
 
 #[cfg(target_os = "linux")]
 pub use blast::blast;
 #[cfg(target_os = "linux")]
 pub use counting::{capture, count};
 #[cfg(not(target_os = "linux"))]
-pub use nowhere::{blast, capture, count};
+pub use unsupported::{blast, capture, count};
 
 use std::time::Duration;
 
 use linerate_agent::frame::{LONGEST, Mac, SHORTEST};
 use serde::Serialize;
 
-use super::gaps::{Gaps, Summary};
+use super::gaps::{GapSummary, Gaps};
 use super::{LoadError, Rate};
 
-/// Every station: what is sent to where no address is named.
+/// Broadcast address: the default destination.
 pub const BROADCAST: Mac = [0xff; 6];
 
-/// What to send.
+/// Configuration of the raw frame generator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// Out of which interface.
+pub struct BlastConfig {
+    /// Interface to send from.
     pub interface: String,
-    /// Where to.
+    /// Destination address.
     pub to: Mac,
-    /// From which address; `None`: the interface's.
+    /// Source address; `None`: the interface's.
     pub from: Option<Mac>,
     /// Length of each frame without FCS.
     pub frame_octets: usize,
-    /// How fast.
+    /// Frame rate.
     pub rate: Rate,
-    /// How long.
+    /// Duration.
     pub duration: Duration,
-    /// Tells streams apart.
+    /// Stream identifier.
     pub stream: u8,
-    /// Whether who receives them is to send them back.
+    /// If true, the receiver is asked to send the frames back.
     pub reflect: bool,
-    /// The core to send from.
+    /// CPU core to send from.
     pub core: Option<usize>,
 }
 
-impl Plan {
-    /// As many of the shortest frames as go in a second, to everybody.
+impl BlastConfig {
+    /// Shortest frames to the broadcast address at the maximum rate for one second.
     pub fn new(interface: &str) -> Self {
         Self {
             interface: interface.to_owned(),
@@ -84,39 +84,39 @@ impl Plan {
     }
 }
 
-/// Frames of a stream that came.
+/// Received frames of a stream.
 #[derive(Debug, Clone, Serialize)]
-pub struct Counted {
-    /// All of them, repeated ones included.
+pub struct CountReport {
+    /// Frames, including duplicates.
     pub frames: u64,
-    /// Without FCS.
+    /// Octets without FCS.
     pub octets: u64,
-    /// From the first to the last, by the kernel's times.
+    /// Time from the first to the last, by kernel timestamps.
     pub span_ns: u64,
-    /// Missing below the highest number that came.
+    /// Missing below the highest received number.
     pub lost_frames: u64,
-    /// Came after one with a higher number.
+    /// Received after one with a higher number.
     pub out_of_order_frames: u64,
-    /// Came again.
+    /// Received more than once.
     pub repeated_frames: u64,
-    /// Came so late that they may be either.
+    /// Received so late that they may be either.
     pub stale_frames: u64,
-    /// Came with another content than they were sent with.
+    /// Received with altered content.
     pub altered_frames: u64,
-    /// Found no room in the ring: lost in this host, not on the link.
+    /// Dropped because the ring was full: lost in this host, not on the link.
     pub host_drops: u64,
-    /// Gaps by the kernel's times.
+    /// Gaps by kernel timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gaps: Option<Summary>,
+    pub gaps: Option<GapSummary>,
 }
 
-/// What a capture saw.
+/// Result of a capture.
 #[derive(Debug, Clone)]
-pub struct Captured {
-    /// Frames that were wanted.
+pub struct CaptureReport {
+    /// Matching frames.
     pub frames: u64,
-    /// Found no room in the ring.
+    /// Dropped because the ring was full.
     pub host_drops: u64,
-    /// Gaps between them by the kernel's times.
+    /// Gaps between them, by kernel timestamps.
     pub gaps: Gaps,
 }

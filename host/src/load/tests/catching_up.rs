@@ -1,10 +1,10 @@
-//! A sender that was kept from sending.
+//! A sender that was not scheduled for a while.
 
 use crate::load::pace::Deadlines;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// When packets go at `per_s` for a second, where the sender is away for `pause_ns` before the 100th.
+/// Departure times at `per_s` for a second, if the sender pauses for `pause_ns` before the 100th packet.
 fn sent(per_s: u64, pause_ns: u64) -> Vec<u64> {
     let mut deadlines = Deadlines::new(0, per_s);
     let mut times: Vec<u64> = Vec::new();
@@ -24,7 +24,7 @@ fn sent(per_s: u64, pause_ns: u64) -> Vec<u64> {
 }
 
 #[test]
-fn without_a_pause_each_one_goes_when_it_is_due() {
+fn without_a_pause_each_packet_is_sent_when_due() {
     let times = sent(10_000, 0);
     assert_eq!(times.len(), 10_000);
     assert!(
@@ -36,7 +36,7 @@ fn without_a_pause_each_one_goes_when_it_is_due() {
 }
 
 #[test]
-fn after_a_pause_none_is_missing_and_no_gap_but_one_is_far_off() {
+fn after_a_pause_no_packet_is_missing_and_only_one_gap_is_far_off() {
     for (per_s, pause_ns) in [
         (10_000, 4_000_000),
         (50_000, 4_000_000),
@@ -46,7 +46,7 @@ fn after_a_pause_none_is_missing_and_no_gap_but_one_is_far_off() {
         assert_eq!(times.len() as u64, per_s, "at {per_s}/s");
         let interval = SECOND / per_s;
         let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
-        // The share of a gap that is missing is that of the pause in the time that it is made up for in.
+        // A gap shrinks by the share of the pause in the catch-up time.
         let least = interval - interval * (pause_ns + 1) / (pause_ns + 100_000_000) - interval / 8;
         let far_off = gaps.filter(|gap| *gap < least || *gap > interval).count();
         assert_eq!(far_off, 1, "at {per_s}/s after {pause_ns} ns");
@@ -54,9 +54,9 @@ fn after_a_pause_none_is_missing_and_no_gap_but_one_is_far_off() {
 }
 
 #[test]
-fn a_pause_near_the_end_is_made_up_for_by_then() {
+fn a_pause_near_the_end_is_caught_up_by_the_end() {
     let mut deadlines = Deadlines::new(0, 1_000);
-    // The last one of these went 5 ms late, and 10 ms are left for 10.
+    // The last packet was 5 ms late, and 10 ms are left for 10.
     let mut last = 989_000_000 + 5_000_000;
     for _ in 0..990 {
         deadlines.advance(last);

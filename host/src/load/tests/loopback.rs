@@ -3,30 +3,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::load::udp::{Options, Plan, Received, Receiver, Sender, Until, Wait};
-use crate::load::{LoadError, Rate, Sent, noise_floor, round_trip};
+use crate::load::udp::{
+    ReceiveReport, Receiver, ReceiverConfig, Sender, SenderConfig, StopCondition, WaitMode,
+};
+use crate::load::{LoadError, Rate, SendReport, noise_floor, round_trip};
 
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-/// Longer than anything here takes.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_mins(1);
-const UNTIL: Until = Until {
+const UNTIL: StopCondition = StopCondition {
     at_most: DEADLINE,
     quiet: Duration::from_secs(1),
 };
 
-/// Sends and receives at the same time; `plan` gets the receiver's address.
-fn pass(options: Options, plan: impl FnOnce(SocketAddr) -> Plan) -> (Sent, Received) {
-    let receiver = Receiver::bind(ANY_PORT, options).expect("a receiver");
-    let plan = plan(receiver.local_addr());
+/// Sends and receives at the same time; `sender` is called with the receiver's address.
+fn pass(
+    config: ReceiverConfig,
+    sender: impl FnOnce(SocketAddr) -> SenderConfig,
+) -> (SendReport, ReceiveReport) {
+    let receiver = Receiver::bind(ANY_PORT, config).expect("a receiver");
+    let config = sender(receiver.local_addr());
     thread::scope(|scope| {
         let receiving = scope.spawn(move || receiver.run(UNTIL, &|| false).expect("received"));
-        let sent = Sender::run(&plan).expect("sent");
+        let sent = Sender::run(&config).expect("sent");
         (sent, receiving.join().expect("no panic"))
     })
 }
 
-/// All that was sent has come, or is known to be missing: none is counted twice, and none as another.
-fn adds_up(sent: &Sent, received: &Received, payload: usize) {
+/// Asserts that every datagram sent was received or is known to be missing, and none is counted twice.
+fn assert_accounted(sent: &SendReport, received: &ReceiveReport, payload: usize) {
     let context = format!("{sent:?}\n{received:?}");
     assert!(received.datagrams > 0, "{context}");
     assert_eq!(received.payload_octets, [payload, payload], "{context}");
@@ -46,7 +51,7 @@ fn adds_up(sent: &Sent, received: &Received, payload: usize) {
         "{context}"
     );
     assert_eq!(sent.octets, sent.packets * payload as u64, "{context}");
-    // What is lost after the last that came has no number that tells of it.
+    // Losses after the last received datagram are not visible in the numbers.
     let seen = received.datagrams + received.lost_datagrams;
     assert!(seen <= sent.packets, "{context}");
     if received.host_drops == Some(0) {
@@ -55,14 +60,14 @@ fn adds_up(sent: &Sent, received: &Received, payload: usize) {
 }
 
 #[test]
-fn segmented_datagrams_are_told_apart_at_every_size() {
+fn segmented_datagrams_are_separated_at_every_size() {
     for payload in [24, 64, 1000, 1472] {
-        let (sent, received) = pass(Options::default(), |target| Plan {
+        let (sent, received) = pass(ReceiverConfig::default(), |target| SenderConfig {
             duration: Duration::from_millis(20),
-            ..Plan::new(target, payload)
+            ..SenderConfig::new(target, payload)
         });
-        adds_up(&sent, &received, payload);
-        // Where the system segments nothing, that is said.
+        assert_accounted(&sent, &received, payload);
+        // If the system does not segment, a note reports it.
         let segmented = sent.method.contains("UDP_SEGMENT");
         assert!(segmented || !sent.notes.is_empty(), "{sent:?}");
     }
@@ -70,34 +75,34 @@ fn segmented_datagrams_are_told_apart_at_every_size() {
 
 #[test]
 fn without_segmentation_and_coalescing_the_counts_are_the_same() {
-    let options = Options {
+    let config = ReceiverConfig {
         coalesce: false,
-        ..Options::default()
+        ..ReceiverConfig::default()
     };
-    let (sent, received) = pass(options, |target| Plan {
+    let (sent, received) = pass(config, |target| SenderConfig {
         duration: Duration::from_millis(20),
         segment: false,
-        ..Plan::new(target, 200)
+        ..SenderConfig::new(target, 200)
     });
-    adds_up(&sent, &received, 200);
+    assert_accounted(&sent, &received, 200);
     assert_eq!(received.messages, received.datagrams);
-    assert!(sent.notes[0].contains("not wanted"), "{sent:?}");
+    assert!(sent.notes[0].contains("disabled"), "{sent:?}");
 }
 
 #[test]
-fn a_constant_rate_sends_what_was_due_or_says_what_it_did_not() {
-    for wait in [Wait::Block, Wait::Spin] {
-        let options = Options {
+fn a_constant_rate_sends_every_due_datagram_or_reports_the_missing() {
+    for wait in [WaitMode::Block, WaitMode::Spin] {
+        let config = ReceiverConfig {
             wait,
             gaps: Some(2_000),
-            ..Options::default()
+            ..ReceiverConfig::default()
         };
-        let (sent, received) = pass(options, |target| Plan {
+        let (sent, received) = pass(config, |target| SenderConfig {
             rate: Rate::PerSecond(2_000),
             duration: Duration::from_millis(250),
-            ..Plan::new(target, 100)
+            ..SenderConfig::new(target, 100)
         });
-        adds_up(&sent, &received, 100);
+        assert_accounted(&sent, &received, 100);
         assert_eq!(sent.packets + sent.missing_packets, 500, "{sent:?}");
         assert_eq!(sent.missing_packets > 0, !sent.notes.is_empty(), "{sent:?}");
         let gaps = sent.gaps.expect("gaps").gap;
@@ -110,22 +115,22 @@ fn a_constant_rate_sends_what_was_due_or_says_what_it_did_not() {
 }
 
 #[test]
-fn what_others_send_is_foreign() {
-    let receiver = Receiver::bind(ANY_PORT, Options::default()).expect("a receiver");
+fn datagrams_of_other_senders_are_foreign() {
+    let receiver = Receiver::bind(ANY_PORT, ReceiverConfig::default()).expect("a receiver");
     let other = UdpSocket::bind(ANY_PORT).expect("a socket");
     let target = receiver.local_addr();
     other
         .send_to(b"GET / HTTP/1.0\r\n\r\n and so on", target)
         .expect("sent");
-    let one = |stream| Plan {
+    let one = |stream| SenderConfig {
         rate: Rate::PerSecond(100),
         duration: Duration::from_millis(50),
         stream,
-        ..Plan::new(target, 24)
+        ..SenderConfig::new(target, 24)
     };
     let mine = Sender::run(&one(7)).expect("sent");
     let second = Sender::run(&one(8)).expect("sent");
-    let until = Until {
+    let until = StopCondition {
         quiet: Duration::from_millis(200),
         ..UNTIL
     };
@@ -135,57 +140,57 @@ fn what_others_send_is_foreign() {
 }
 
 #[test]
-fn a_target_that_nobody_listens_at_is_said_to_be_one() {
+fn a_target_without_a_listener_is_reported() {
     let free = UdpSocket::bind(ANY_PORT)
         .expect("a socket")
         .local_addr()
         .expect("bound");
-    let sent = Sender::run(&Plan {
+    let sent = Sender::run(&SenderConfig {
         rate: Rate::PerSecond(1_000),
         duration: Duration::from_millis(50),
-        ..Plan::new(free, 64)
+        ..SenderConfig::new(free, 64)
     })
     .expect("sent");
-    // Not every system says so.
+    // Not every system reports it.
     if cfg!(target_os = "linux") {
         assert!(sent.refused_packets > 0, "{sent:?}");
         assert!(
             sent.notes
                 .iter()
-                .any(|note| note.contains("nobody listens")),
+                .any(|note| note.contains("port unreachable")),
             "{sent:?}"
         );
     }
 }
 
 #[test]
-fn plans_that_make_no_sense_are_refused_in_words() {
-    let plan = |payload, rate| Plan {
+fn invalid_configurations_are_rejected_with_an_error() {
+    let config = |payload, rate| SenderConfig {
         rate,
-        ..Plan::new(ANY_PORT, payload)
+        ..SenderConfig::new(ANY_PORT, payload)
     };
     for payload in [0, 23, 65_508] {
-        let error = Sender::run(&plan(payload, Rate::Max)).expect_err("no datagram");
+        let error = Sender::run(&config(payload, Rate::Max)).expect_err("no datagram");
         assert!(matches!(error, LoadError::Payload { .. }), "{error}");
     }
-    let error = Sender::run(&plan(64, Rate::PerSecond(0))).expect_err("no rate");
-    assert!(matches!(error, LoadError::NoRate), "{error}");
+    let error = Sender::run(&config(64, Rate::PerSecond(0))).expect_err("no rate");
+    assert!(matches!(error, LoadError::ZeroRate), "{error}");
 }
 
 #[test]
-fn every_round_trip_is_one_of_what_was_sent() {
-    for wait in [Wait::Block, Wait::Spin] {
+fn every_round_trip_belongs_to_a_sent_datagram() {
+    for wait in [WaitMode::Block, WaitMode::Spin] {
         let over = AtomicBool::new(false);
-        let (tell, told) = std::sync::mpsc::channel();
+        let (address_tx, address_rx) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             let over = &over;
             let reflector = scope.spawn(move || {
-                let bound = |at| tell.send(at).expect("somebody waits");
+                let bound = |at| address_tx.send(at).expect("a receiver");
                 let stop = || over.load(Ordering::Relaxed);
                 round_trip::reflect(ANY_PORT, wait, None, bound, &stop).expect("reflected")
             });
-            let target = told.recv().expect("listening");
-            let trips = round_trip::ping(&round_trip::Plan {
+            let target = address_rx.recv().expect("listening");
+            let trips = round_trip::ping(&round_trip::PingConfig {
                 target,
                 payload_octets: 64,
                 count: 50,
@@ -209,15 +214,15 @@ fn every_round_trip_is_one_of_what_was_sent() {
 }
 
 #[test]
-fn who_sends_nothing_back_is_named_after_ten() {
+fn a_silent_target_is_reported_after_ten_losses() {
     let silent = UdpSocket::bind(ANY_PORT).expect("a socket");
     let target = silent.local_addr().expect("bound");
-    let trips = round_trip::ping(&round_trip::Plan {
+    let trips = round_trip::ping(&round_trip::PingConfig {
         target,
         payload_octets: 64,
         count: 1_000_000,
         at_most: DEADLINE,
-        wait: Wait::Block,
+        wait: WaitMode::Block,
         core: None,
     })
     .expect("an outcome");
@@ -226,11 +231,11 @@ fn who_sends_nothing_back_is_named_after_ten() {
 }
 
 #[test]
-fn the_noise_floor_has_figures_and_says_them() {
+fn the_noise_floor_has_figures() {
     let noise = noise_floor(Duration::from_millis(20), [None, None]).expect("noise");
     assert!(noise.looks.count > 0 && noise.looks.max_ns > 0, "{noise:?}");
     assert!(noise.loopback.is_some_and(|it| it.times.is_some()));
-    // A core that is not there can't be kept to, and everything else still works.
+    // Pinning to a missing core fails; everything else still works.
     let noise = noise_floor(Duration::from_millis(5), [Some(9_999), None]).expect("noise");
     assert!(
         noise.notes.iter().any(|note| note.contains("core 9999")),

@@ -1,4 +1,4 @@
-//! Raw frames between two ends of a cable that was made for it, in a network namespace of their own: as root.
+//! Raw frames over a veth pair; requires root.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::load::counters::{Counters, mac_of};
 use crate::load::{LoadError, Rate, raw};
 use crate::testing::VethPair;
 
-/// Longer than anything here takes.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 #[test]
@@ -30,19 +30,19 @@ fn every_raw_frame_is_counted_once_at_the_other_end() {
         let over = AtomicBool::new(false);
         let stop = || over.load(Ordering::Relaxed);
         let before = Counters::read(to).expect("counters");
-        let (tell, told) = channel();
-        let ready = move || tell.send(()).expect("somebody waits");
+        let (ready_tx, ready_rx) = channel();
+        let ready = move || ready_tx.send(()).expect("a receiver");
         let (sent, counted) = thread::scope(|scope| {
             let count = || raw::count(to, own, 3, DEADLINE, ready, &stop).expect("counted");
             let counting = scope.spawn(count);
-            told.recv().expect("ready");
-            let sent = raw::blast(&raw::Plan {
+            ready_rx.recv().expect("ready");
+            let sent = raw::blast(&raw::BlastConfig {
                 to: own,
                 rate,
                 frame_octets,
                 stream: 3,
                 duration: Duration::from_millis(100),
-                ..raw::Plan::new(from)
+                ..raw::BlastConfig::new(from)
             });
             over.store(true, Ordering::Relaxed);
             (sent.expect("sent"), counting.join().expect("no panic"))
@@ -80,7 +80,7 @@ fn every_raw_frame_is_counted_once_at_the_other_end() {
 }
 
 #[test]
-fn a_capture_sees_what_is_wanted_with_its_gaps() {
+fn a_capture_counts_matching_frames_and_their_gaps() {
     let Some(pair) = VethPair::new("c") else {
         return;
     };
@@ -88,16 +88,16 @@ fn a_capture_sees_what_is_wanted_with_its_gaps() {
     let is_ours = |frame: &[u8]| frame[12..14] == ETHERTYPE.to_be_bytes();
     let over = AtomicBool::new(false);
     let stop = || over.load(Ordering::Relaxed);
-    let (tell, told) = channel();
-    let ready = move || tell.send(()).expect("somebody waits");
+    let (ready_tx, ready_rx) = channel();
+    let ready = move || ready_tx.send(()).expect("a receiver");
     let captured = thread::scope(|scope| {
         let capture = || raw::capture(to, Some(1_000), DEADLINE, is_ours, ready, &stop);
         let capturing = scope.spawn(capture);
-        told.recv().expect("ready");
-        let sent = raw::blast(&raw::Plan {
+        ready_rx.recv().expect("ready");
+        let sent = raw::blast(&raw::BlastConfig {
             rate: Rate::PerSecond(1_000),
             duration: Duration::from_millis(100),
-            ..raw::Plan::new(from)
+            ..raw::BlastConfig::new(from)
         });
         over.store(true, Ordering::Relaxed);
         sent.expect("sent");
@@ -111,11 +111,11 @@ fn a_capture_sees_what_is_wanted_with_its_gaps() {
 
 #[test]
 fn an_interface_that_is_down_or_missing_is_named() {
-    let error = raw::blast(&raw::Plan::new("lr-none0")).expect_err("no interface");
+    let error = raw::blast(&raw::BlastConfig::new("lr-none0")).expect_err("no interface");
     assert!(error.to_string().contains("lr-none0"), "{error}");
-    let frame = raw::Plan {
+    let frame = raw::BlastConfig {
         frame_octets: 59,
-        ..raw::Plan::new("lo")
+        ..raw::BlastConfig::new("lo")
     };
     let error = raw::blast(&frame).expect_err("no frame");
     assert!(
@@ -130,10 +130,10 @@ fn an_interface_that_is_down_or_missing_is_named() {
         .args(["link", "set", name, "down"])
         .status();
     assert!(down.expect("ip runs").success());
-    let error = raw::blast(&raw::Plan::new(name)).expect_err("it is down");
-    let told = error.to_string();
+    let error = raw::blast(&raw::BlastConfig::new(name)).expect_err("it is down");
+    let message = error.to_string();
     assert!(
-        told.contains("is down") && told.contains(name.as_str()),
-        "{told}"
+        message.contains("is down") && message.contains(name.as_str()),
+        "{message}"
     );
 }

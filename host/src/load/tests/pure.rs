@@ -7,8 +7,8 @@ use crate::load::counters::{Counters, parse_mac};
 use crate::load::gaps::Gaps;
 use crate::load::noise::watch;
 use crate::load::pace::Deadlines;
-use crate::load::packet::{HEAD, Head};
-use crate::load::sent::Sending;
+use crate::load::packet::{HEADER_OCTETS, PacketHeader};
+use crate::load::send_report::SendCounts;
 use crate::load::udp::of_table;
 
 #[test]
@@ -30,22 +30,22 @@ fn deadlines_do_not_drift_at_rates_that_divide_no_second() {
 }
 
 #[test]
-fn rates_are_read_as_people_write_them() {
+fn rates_are_parsed_with_suffixes() {
     assert_eq!("max".parse(), Ok(Rate::Max));
     assert_eq!("50000".parse(), Ok(Rate::PerSecond(50_000)));
     assert_eq!("50k".parse(), Ok(Rate::PerSecond(50_000)));
     assert_eq!("1.5M".parse(), Ok(Rate::PerSecond(1_500_000)));
     for wrong in ["", "0", "k", "-1", "1e99", "50 k", "NaN", "fast", "µ"] {
-        let told = wrong.parse::<Rate>().expect_err(wrong);
-        assert!(told.contains("or max"), "{told}");
+        let error = wrong.parse::<Rate>().expect_err(wrong);
+        assert!(error.contains("or max"), "{error}");
     }
 }
 
 #[test]
-fn gaps_are_held_against_the_ideal_one() {
+fn gaps_are_compared_with_the_ideal_gap() {
     let mut gaps = Gaps::new(Some(10_000));
     for at in [0, 100_000, 200_000, 350_000, 400_000] {
-        gaps.at(1_000_000_000 + at);
+        gaps.record(1_000_000_000 + at);
     }
     let summary = gaps.summary().expect("gaps");
     let deviation = summary.deviation.as_ref().expect("a rate");
@@ -60,34 +60,37 @@ fn gaps_are_held_against_the_ideal_one() {
 fn a_clock_that_is_set_back_and_a_gap_of_hours_overflow_nothing() {
     let mut gaps = Gaps::new(None);
     for at in [u64::MAX, 0, u64::MAX, 7] {
-        gaps.at(at);
+        gaps.record(at);
     }
     let summary = gaps.summary().expect("gaps");
     assert_eq!((summary.gap.count, summary.deviation), (3, None));
-    assert!(Gaps::new(Some(1)).summary().is_none(), "a gap of no packet");
+    assert!(
+        Gaps::new(Some(1)).summary().is_none(),
+        "a gap without packets"
+    );
 }
 
 #[test]
-fn a_rate_that_is_not_kept_is_said_with_figures() {
-    let mut sending = Sending::new(Rate::PerSecond(1_000));
+fn a_rate_that_was_not_reached_is_reported_with_figures() {
+    let mut sending = SendCounts::new(Rate::PerSecond(1_000));
     sending.packets = 900;
-    let sent = sending.end(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
+    let sent = sending.finish(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
     assert_eq!(sent.missing_packets, 100);
     assert!(
         sent.notes[0].contains("900 packets/s of 1000, 100 of 1000 not sent"),
         "{:?}",
         sent.notes
     );
-    let mut sending = Sending::new(Rate::PerSecond(1_000));
+    let mut sending = SendCounts::new(Rate::PerSecond(1_000));
     sending.packets = 1_000;
-    let sent = sending.end(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
+    let sent = sending.finish(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
     assert!(sent.notes.is_empty() && sent.missing_packets == 0);
 }
 
 #[test]
-fn super_packets_that_an_interface_took_whole_are_exposed() {
+fn super_packets_that_an_interface_did_not_segment_are_reported() {
     let interface = |tx_packets| {
-        Some(crate::load::counters::Interface {
+        Some(crate::load::counters::InterfaceCounters {
             name: "veth7".to_owned(),
             counters: Counters {
                 tx_packets,
@@ -95,21 +98,21 @@ fn super_packets_that_an_interface_took_whole_are_exposed() {
             },
         })
     };
-    for (packets, is_told) in [(1_000, true), (64_000, false)] {
-        let mut sending = Sending::new(Rate::Max);
+    for (packets, is_noted) in [(1_000, true), (64_000, false)] {
+        let mut sending = SendCounts::new(Rate::Max);
         sending.packets = 64_000;
-        let sent = sending.end(Rate::Max, 0, 1_000_000_000, interface(packets));
-        let told = sent
+        let sent = sending.finish(Rate::Max, 0, 1_000_000_000, interface(packets));
+        let has_note = sent
             .notes
             .iter()
             .any(|note| note.contains("ethtool -K veth7"));
-        assert_eq!(told, is_told, "{packets} packets: {:?}", sent.notes);
+        assert_eq!(has_note, is_noted, "{packets} packets: {:?}", sent.notes);
     }
 }
 
 #[test]
-fn the_time_that_a_thread_was_away_is_seen() {
-    // Looks 50 ns apart, but for a millisecond after the third.
+fn the_time_that_a_thread_was_preempted_is_measured() {
+    // Clock reads 50 ns apart, except for a millisecond after the third.
     let mut looks = 0;
     let (spread, away, away_ns) = watch(Duration::from_micros(1_100), || {
         looks += 1;
@@ -174,13 +177,13 @@ fn addresses_are_six_octets() {
 
 proptest! {
     #[test]
-    fn what_a_datagram_says_is_read_as_written(stream: u32, number: u64, sent_ns: u64, more in 0..2000_usize) {
-        let head = Head { stream, number, sent_ns };
-        let mut payload = vec![0xa5; HEAD + more];
+    fn a_packet_header_is_read_as_written(stream: u32, number: u64, sent_ns: u64, more in 0..2000_usize) {
+        let head = PacketHeader { stream, number, sent_ns };
+        let mut payload = vec![0xa5; HEADER_OCTETS + more];
         head.write(&mut payload);
-        prop_assert_eq!(Head::read(&payload), Some(head));
-        prop_assert_eq!(Head::read(&payload[..HEAD - 1]), None);
+        prop_assert_eq!(PacketHeader::read(&payload), Some(head));
+        prop_assert_eq!(PacketHeader::read(&payload[..HEADER_OCTETS - 1]), None);
         payload[0] ^= 1;
-        prop_assert_eq!(Head::read(&payload), None);
+        prop_assert_eq!(PacketHeader::read(&payload), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Numbered UDP datagrams: a sender and a receiver that counts.
+//! Numbered UDP datagrams: a sender and a counting receiver.
 //!
-//! At [`Rate::Max`](super::Rate::Max) the sender hands the system super-packets that it segments
+//! At [`Rate::Max`](super::Rate::Max) the sender passes super-packets to the system for segmentation
 //! (`UDP_SEGMENT`), else batches (`sendmmsg`), else one datagram at a time. At a constant rate it sends one
-//! at each deadline. The receiver takes what the system has coalesced (`UDP_GRO`), or batches, or, where
-//! gaps are wanted, one at a time with the kernel's timestamp.
+//! datagram at each deadline. The receiver reads coalesced datagrams (`UDP_GRO`), or batches, or, to measure
+//! gaps, one datagram at a time with the kernel's timestamp.
 
 mod drops;
 mod receiver;
@@ -15,8 +15,8 @@ mod socket;
 #[path = "socket_other.rs"]
 mod socket;
 
-pub use receiver::{Options, Received, Receiver, Until, Wait};
-pub use sender::{Plan, Sender};
+pub use receiver::{ReceiveReport, Receiver, ReceiverConfig, StopCondition, WaitMode};
+pub use sender::{Sender, SenderConfig};
 
 use drops::of_port;
 pub(crate) use drops::of_port as drops_of_port;

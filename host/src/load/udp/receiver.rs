@@ -1,4 +1,4 @@
-//! The receiver.
+//! UDP receiver.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,48 +8,48 @@ use linerate_agent::count::Sink;
 use serde::Serialize;
 
 use super::of_port;
-use super::socket::{In, Message};
-use crate::load::counters::{Counting, Interface};
-use crate::load::gaps::{Gaps, Summary};
+use super::socket::{Message, ReceiveSocket};
+use crate::load::counters::{CounterSnapshot, InterfaceCounters};
+use crate::load::gaps::{GapSummary, Gaps};
 use crate::load::pace::Clock;
-use crate::load::packet::Head;
+use crate::load::packet::PacketHeader;
 use crate::load::{LoadError, cpu};
 
-/// What is asked for as a receive buffer: two hundred milliseconds of everything that a host can send.
+/// Requested receive buffer, octets: 200 ms of the highest rate that a host can send.
 const BUFFER: usize = 64 << 20;
-/// How long a sleeping receiver sleeps before it looks whether it is over.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which a blocking receiver checks its stop condition.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How a datagram is waited for.
+/// Wait mode for datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wait {
-    /// Sleeping: whoever else needs the core has it, and waking takes tens of microseconds.
+pub enum WaitMode {
+    /// Sleep: the core is free for others, and waking takes tens of microseconds.
     #[default]
     Block,
-    /// Looking all the time, which takes a core.
+    /// Poll continuously, which occupies a core.
     Spin,
 }
 
-/// How a receiver receives.
+/// Configuration of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// How it waits.
-    pub wait: Wait,
-    /// Whether the system may hand over several datagrams as one.
+pub struct ReceiverConfig {
+    /// Wait mode.
+    pub wait: WaitMode,
+    /// If true, the system may coalesce several datagrams into one message.
     pub coalesce: bool,
-    /// Whether the gaps are wanted, by the kernel's times; nothing is coalesced then. What rate they
-    /// are held against, packets/s, is 0 where there is none.
+    /// Measure gaps by kernel timestamps, without coalescing. The value is the reference rate, packets/s; 0
+    /// for none.
     pub gaps: Option<u64>,
-    /// Receive buffer to ask for, octets.
+    /// Requested receive buffer, octets.
     pub buffer_octets: usize,
-    /// The core to receive on.
+    /// CPU core to receive on.
     pub core: Option<usize>,
 }
 
-impl Default for Options {
+impl Default for ReceiverConfig {
     fn default() -> Self {
         Self {
-            wait: Wait::Block,
+            wait: WaitMode::Block,
             coalesce: true,
             gaps: None,
             buffer_octets: BUFFER,
@@ -58,37 +58,37 @@ impl Default for Options {
     }
 }
 
-/// When a receiver has received enough.
+/// Condition at which a receiver stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Until {
-    /// After so long, whatever has come.
+pub struct StopCondition {
+    /// Maximum duration.
     pub at_most: Duration,
-    /// When nothing has come for so long, after something has.
+    /// Maximum silence after the first datagram.
     pub quiet: Duration,
 }
 
-/// What was received.
+/// Result of a receiver.
 #[derive(Debug, Clone, Serialize)]
-pub struct Received {
-    /// Datagrams of the stream, repeated ones included.
+pub struct ReceiveReport {
+    /// Datagrams of the stream, including duplicates.
     pub datagrams: u64,
     /// Their payload.
     pub octets: u64,
-    /// From the first to the last.
+    /// Time from the first to the last.
     pub span_ns: u64,
-    /// The quotient.
+    /// Datagrams divided by time.
     pub packets_per_s: f64,
-    /// Missing below the highest number that came: lost anywhere.
+    /// Missing below the highest received number: lost anywhere.
     pub lost_datagrams: u64,
-    /// Of all that were sent to this socket, found no room in it, as the kernel counts them: lost in this
-    /// host, not on the link. A coalesced super-packet is one. Absent where the system does not say.
+    /// Datagrams to this socket dropped because it was full, as counted by the kernel: lost in this host, not
+    /// on the link. A coalesced super-packet counts as one. Absent where unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_drops: Option<u64>,
-    /// Came after one with a higher number.
+    /// Received after one with a higher number.
     pub out_of_order_datagrams: u64,
-    /// Came again.
+    /// Received more than once.
     pub repeated_datagrams: u64,
-    /// Came so late that they may be either.
+    /// Received so late that they may be either.
     pub stale_datagrams: u64,
     /// Not of the stream.
     pub foreign_datagrams: u64,
@@ -96,104 +96,104 @@ pub struct Received {
     pub jitter_ns: u64,
     /// Shortest and longest payload.
     pub payload_octets: [usize; 2],
-    /// Messages that the system handed over: fewer than datagrams where it has coalesced.
+    /// Messages received from the system: fewer than datagrams if coalesced.
     pub messages: u64,
-    /// Receive buffer that the system gave, octets.
+    /// Actual receive buffer, octets.
     pub buffer_octets: usize,
-    /// Gaps by the kernel's times.
+    /// Gaps by kernel timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gaps: Option<Summary>,
-    /// What the interface has counted meanwhile, if one has the address.
+    pub gaps: Option<GapSummary>,
+    /// Counters of the interface with this address over the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interface: Option<Interface>,
-    /// What could not be had.
+    pub interface: Option<InterfaceCounters>,
+    /// Features that were unavailable.
     pub notes: Vec<String>,
-    /// All of the gaps.
+    /// Full histogram of the gaps.
     #[serde(skip)]
     pub all_gaps: Gaps,
 }
 
-/// Receives datagrams of [`Sender`](super::Sender) and counts them.
+/// Receives and counts datagrams of [`Sender`](super::Sender).
 pub struct Receiver {
-    socket: In,
+    socket: ReceiveSocket,
     address: SocketAddr,
-    options: Options,
+    config: ReceiverConfig,
     buffer_octets: usize,
     notes: Vec<String>,
 }
 
 impl Receiver {
-    /// Listens at `address`. From here on the system keeps what comes.
+    /// Binds to `address`. From here on the system queues received datagrams.
     ///
     /// # Errors
-    /// The address is taken, or not this machine's.
-    pub fn bind(address: SocketAddr, options: Options) -> Result<Self, LoadError> {
+    /// The address is in use, or not local.
+    pub fn bind(address: SocketAddr, config: ReceiverConfig) -> Result<Self, LoadError> {
         let failed = |source| LoadError::Socket {
-            step: "listening at",
+            step: "binding to",
             address,
             source,
         };
-        let mut socket = In::bind(address).map_err(failed)?;
+        let mut socket = ReceiveSocket::bind(address).map_err(failed)?;
         let mut notes = Vec::new();
-        let buffer_octets = socket.buffer(options.buffer_octets);
-        if buffer_octets < options.buffer_octets {
+        let buffer_octets = socket.set_buffer(config.buffer_octets);
+        if buffer_octets < config.buffer_octets {
             notes.push(format!(
-                "a receive buffer of {buffer_octets} octets instead of {}: bursts may find no room (as root, or \
-                 with `sysctl net.core.rmem_max={}`, there is more)",
-                options.buffer_octets, options.buffer_octets
+                "receive buffer of {buffer_octets} octets instead of {}: bursts may be dropped (run as root, or \
+                 set `sysctl net.core.rmem_max={}`)",
+                config.buffer_octets, config.buffer_octets
             ));
         }
-        if options.gaps.is_some() {
-            if let Err(why) = socket.timestamps() {
-                notes.push(format!("{why}: no gaps are known"));
+        if config.gaps.is_some() {
+            if let Err(why) = socket.enable_timestamps() {
+                notes.push(format!("{why}: gaps are not measured"));
             }
-        } else if options.coalesce
-            && let Err(why) = socket.coalesce()
+        } else if config.coalesce
+            && let Err(why) = socket.enable_coalescing()
         {
-            notes.push(format!("{why}: datagrams are taken one by one"));
+            notes.push(format!("{why}: datagrams are received one by one"));
         }
-        socket.patience(LOOK).map_err(failed)?;
+        socket.set_timeout(STOP_CHECK_INTERVAL).map_err(failed)?;
         Ok(Self {
-            address: socket.local().map_err(failed)?,
+            address: socket.local_addr().map_err(failed)?,
             socket,
-            options,
+            config,
             buffer_octets,
             notes,
         })
     }
 
-    /// Where it listens.
+    /// Local address.
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Receives, on this thread, until it is enough or `stop` says so.
+    /// Receives on this thread until the stop condition is met or `stop` returns true.
     ///
     /// # Errors
     /// The socket fails.
     pub fn run(
         mut self,
-        until: Until,
+        until: StopCondition,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Received, LoadError> {
-        let pin = cpu::pin(self.options.core);
+    ) -> Result<ReceiveReport, LoadError> {
+        let pin = cpu::pin(self.config.core);
         if let Err(why) = &pin {
             self.notes.push(why.clone());
         }
-        let counting = Counting::start_at(self.address.ip());
-        let waits = self.options.wait == Wait::Block;
+        let counting = CounterSnapshot::start_at(self.address.ip());
+        let waits = self.config.wait == WaitMode::Block;
         let clock = Clock::start();
-        let mut counts = Counts::new(&self.options, clock);
+        let mut counts = StreamCounts::new(&self.config, clock);
         let mut looks = 0_u32;
         loop {
-            let taken = self.socket.take(waits, |message| counts.take(&message));
+            let taken = self.socket.receive(waits, |message| counts.take(&message));
             let taken = taken.map_err(|source| LoadError::Socket {
                 step: "receiving at",
                 address: self.address,
                 source,
             })?;
             looks = looks.wrapping_add(1);
-            // The caller may take longer to answer than the socket.
+            // `stop` may take longer than a read of the socket.
             if (taken > 0 || !waits) && !looks.is_multiple_of(64) {
                 continue;
             }
@@ -206,20 +206,20 @@ impl Receiver {
                 break;
             }
         }
-        Ok(self.end(counts, counting))
+        Ok(self.finish(counts, counting))
     }
 
-    fn end(self, counts: Counts, counting: Option<Counting>) -> Received {
+    fn finish(self, counts: StreamCounts, counting: Option<CounterSnapshot>) -> ReceiveReport {
         let span_ns = counts.sink.span().as_nanos() as u64;
         let sequence = &counts.sink.sequence;
-        let told = u64::from(self.socket.overflows);
-        Received {
+        let reported = u64::from(self.socket.overflows);
+        ReceiveReport {
             datagrams: sequence.received(),
             octets: counts.sink.octets,
             span_ns,
             packets_per_s: sequence.received() as f64 * 1e9 / span_ns.max(1) as f64,
             lost_datagrams: sequence.lost(None),
-            host_drops: of_port(self.address.port()).map(|listed| listed.max(told)),
+            host_drops: of_port(self.address.port()).map(|listed| listed.max(reported)),
             out_of_order_datagrams: sequence.out_of_order(),
             repeated_datagrams: sequence.duplicates(),
             stale_datagrams: sequence.stale(),
@@ -229,14 +229,14 @@ impl Receiver {
             messages: counts.messages,
             buffer_octets: self.buffer_octets,
             gaps: counts.gaps.summary(),
-            interface: counting.and_then(Counting::end),
+            interface: counting.and_then(CounterSnapshot::end),
             notes: self.notes,
             all_gaps: counts.gaps,
         }
     }
 }
 
-struct Counts {
+struct StreamCounts {
     sink: Sink,
     stream: Option<u32>,
     gaps: Gaps,
@@ -247,12 +247,12 @@ struct Counts {
     clock: Clock,
 }
 
-impl Counts {
-    fn new(options: &Options, clock: Clock) -> Self {
+impl StreamCounts {
+    fn new(config: &ReceiverConfig, clock: Clock) -> Self {
         Self {
             sink: Sink::new(0),
             stream: None,
-            gaps: Gaps::new(options.gaps),
+            gaps: Gaps::new(config.gaps),
             foreign: 0,
             messages: 0,
             shortest: usize::MAX,
@@ -265,7 +265,7 @@ impl Counts {
         self.messages += 1;
         let now = Instant::from_ns(self.clock.now_ns());
         for payload in message.octets.chunks(message.each.max(1)) {
-            let head = Head::read(payload);
+            let head = PacketHeader::read(payload);
             let Some(head) = head.filter(|it| *self.stream.get_or_insert(it.stream) == it.stream)
             else {
                 self.foreign += 1;
@@ -276,7 +276,7 @@ impl Counts {
             self.sink
                 .arrived(head.number, head.sent_ns, payload.len(), now);
             if let Some(at_ns) = message.at_ns {
-                self.gaps.at(at_ns);
+                self.gaps.record(at_ns);
             }
         }
     }

@@ -1,42 +1,42 @@
-//! The sender.
+//! UDP sender.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::socket::Out;
-use crate::load::counters::Counting;
+use super::socket::SendSocket;
+use crate::load::counters::CounterSnapshot;
 use crate::load::pace::{Clock, Deadlines};
-use crate::load::packet::{HEAD, Head, LONGEST};
-use crate::load::sent::Sending;
-use crate::load::{LoadError, Rate, Sent, cpu};
+use crate::load::packet::{HEADER_OCTETS, MAX_PAYLOAD_OCTETS, PacketHeader};
+use crate::load::send_report::SendCounts;
+use crate::load::{LoadError, Rate, SendReport, cpu};
 
-/// Datagrams of a batch where nothing segments.
+/// Datagrams in a batch without segmentation.
 const BATCH: usize = 64;
-/// Super-packets between two looks at the clock.
-const LOOK: u32 = 4;
+/// Super-packets between two clock reads.
+const BATCHES_PER_CLOCK_READ: u32 = 4;
 
-/// What to send.
+/// Configuration of a UDP sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// Where to.
+pub struct SenderConfig {
+    /// Destination.
     pub target: SocketAddr,
-    /// Payload of each datagram, 24 octets at least.
+    /// Payload of each datagram, at least 24 octets.
     pub payload_octets: usize,
-    /// How fast.
+    /// Packet rate.
     pub rate: Rate,
-    /// How long.
+    /// Duration.
     pub duration: Duration,
-    /// Tells streams apart: a receiver counts the one that it sees first.
+    /// Stream identifier: a receiver counts the first stream that it sees.
     pub stream: u32,
-    /// The core to send from.
+    /// CPU core to send from.
     pub core: Option<usize>,
-    /// Whether the system may segment super-packets, which is faster than anything else.
+    /// If true, the system may segment super-packets, the fastest method.
     pub segment: bool,
 }
 
-impl Plan {
-    /// As fast as it goes, for a second.
+impl SenderConfig {
+    /// Maximum rate for one second.
     pub const fn new(target: SocketAddr, payload_octets: usize) -> Self {
         Self {
             target,
@@ -50,67 +50,69 @@ impl Plan {
     }
 }
 
-/// Sends datagrams.
+/// UDP sender.
 pub struct Sender {
-    plan: Plan,
-    socket: Out,
+    config: SenderConfig,
+    socket: SendSocket,
     clock: Clock,
     octets: Vec<u8>,
-    sending: Sending,
+    sending: SendCounts,
 }
 
 impl Sender {
-    /// Sends what the plan says, from this thread, and counts.
+    /// Sends as configured, on this thread, and counts.
     ///
     /// # Errors
-    /// The plan makes no sense, or the target has no route.
-    pub fn run(plan: &Plan) -> Result<Sent, LoadError> {
-        if !(HEAD..=LONGEST).contains(&plan.payload_octets) {
+    /// Invalid configuration, or no route to the target.
+    pub fn run(config: &SenderConfig) -> Result<SendReport, LoadError> {
+        if !(HEADER_OCTETS..=MAX_PAYLOAD_OCTETS).contains(&config.payload_octets) {
             return Err(LoadError::Payload {
-                octets: plan.payload_octets,
-                least: HEAD,
-                most: LONGEST,
+                octets: config.payload_octets,
+                least: HEADER_OCTETS,
+                most: MAX_PAYLOAD_OCTETS,
             });
         }
-        plan.rate.check()?;
-        let socket = Out::connect(plan.target).map_err(|source| LoadError::Socket {
+        config.rate.check()?;
+        let socket = SendSocket::connect(config.target).map_err(|source| LoadError::Socket {
             step: "sending to",
-            address: plan.target,
+            address: config.target,
             source,
         })?;
-        let pin = cpu::pin(plan.core);
+        let pin = cpu::pin(config.core);
         let mut sender = Self {
-            plan: plan.clone(),
+            config: config.clone(),
             socket,
             clock: Clock::start(),
             octets: Vec::new(),
-            sending: Sending::new(plan.rate),
+            sending: SendCounts::new(config.rate),
         };
         if let Err(why) = &pin {
             sender.sending.notes.push(why.clone());
         }
-        sender.go()
+        sender.send()
     }
 
-    fn go(mut self) -> Result<Sent, LoadError> {
+    fn send(mut self) -> Result<SendReport, LoadError> {
         let counting = self
             .socket
-            .local()
-            .and_then(|it| Counting::start_at(it.ip()));
-        let (due, span_ns) = match self.plan.rate {
-            Rate::PerSecond(per_s) => self.at_rate(per_s)?,
-            Rate::Max => (0, self.at_most()?),
+            .local_addr()
+            .and_then(|it| CounterSnapshot::start_at(it.ip()));
+        let (due, span_ns) = match self.config.rate {
+            Rate::PerSecond(per_s) => self.send_at_rate(per_s)?,
+            Rate::Max => (0, self.send_at_max()?),
         };
-        let interface = counting.and_then(Counting::end);
-        Ok(self.sending.end(self.plan.rate, due, span_ns, interface))
+        let interface = counting.and_then(CounterSnapshot::end);
+        Ok(self
+            .sending
+            .finish(self.config.rate, due, span_ns, interface))
     }
 
-    /// One at each deadline: how many were due, and how long it took.
-    fn at_rate(&mut self, per_s: u64) -> Result<(u64, u64), LoadError> {
+    /// Sends one datagram at each deadline; returns the number due and the duration.
+    fn send_at_rate(&mut self, per_s: u64) -> Result<(u64, u64), LoadError> {
         "one datagram at each deadline".clone_into(&mut self.sending.method);
-        self.octets = vec![0; self.plan.payload_octets];
+        self.octets = vec![0; self.config.payload_octets];
         let start = self.clock.now_ns() + 1_000_000;
-        let span = self.plan.duration.as_nanos() as u64;
+        let span = self.config.duration.as_nanos() as u64;
         let end = start + span;
         let mut deadlines = Deadlines::new(start, per_s);
         while deadlines.due_ns() < end {
@@ -118,9 +120,9 @@ impl Sender {
             if now >= end {
                 break;
             }
-            self.number(1, now);
-            if self.one()? || self.one()? {
-                self.sending.gaps.at(now);
+            self.write_headers(1, now);
+            if self.send_one()? || self.send_one()? {
+                self.sending.gaps.record(now);
             }
             self.sending.late += u64::from(deadlines.advance(now));
         }
@@ -128,82 +130,83 @@ impl Sender {
         Ok((due as u64, span))
     }
 
-    /// Sends the datagram; `false`: the answer to an earlier one was told in its place.
-    fn one(&mut self) -> Result<bool, LoadError> {
+    /// Sends the datagram; `false` if the error of an earlier one was returned instead.
+    fn send_one(&mut self) -> Result<bool, LoadError> {
         let before = self.sending.packets;
         let sent = self.socket.send(&self.octets).map(|()| 1);
-        self.after(sent)?;
+        self.count_sent(sent)?;
         Ok(self.sending.packets > before)
     }
 
-    /// As many as go: how long it took.
-    fn at_most(&mut self) -> Result<u64, LoadError> {
+    /// Sends at the maximum rate; returns the duration.
+    fn send_at_max(&mut self) -> Result<u64, LoadError> {
         let started = self.clock.now_ns();
-        let segmented = self.segmented();
-        let many = match &segmented {
-            Ok(many) => *many,
+        let segmented = self.probe_segmentation();
+        let batch = match &segmented {
+            Ok(segments) => *segments,
             Err(_) => BATCH,
         };
         let is_segmented = segmented.is_ok();
         self.sending.method = match segmented {
-            Ok(_) => format!("super-packets of {many} datagrams (UDP_SEGMENT)"),
+            Ok(_) => format!("super-packets of {batch} datagrams (UDP_SEGMENT)"),
             Err(why) => {
-                let method = self.socket.batches();
+                let method = self.socket.batch_method();
                 self.sending.notes.push(format!("{why}: {method} instead"));
                 method.to_owned()
             }
         };
-        self.sending.packets_per_call = many;
-        self.octets.resize(many * self.plan.payload_octets, 0);
-        let end = self.plan.duration.as_nanos() as u64;
+        self.sending.packets_per_call = batch;
+        self.octets.resize(batch * self.config.payload_octets, 0);
+        let end = self.config.duration.as_nanos() as u64;
         let mut now = self.clock.now_ns();
         while now - started < end {
-            for _ in 0..LOOK {
-                self.number(many, now);
+            for _ in 0..BATCHES_PER_CLOCK_READ {
+                self.write_headers(batch, now);
                 let sent = if is_segmented {
-                    self.socket.send(&self.octets).map(|()| many)
+                    self.socket.send(&self.octets).map(|()| batch)
                 } else {
                     self.socket
-                        .send_many(&self.octets, self.plan.payload_octets)
+                        .send_many(&self.octets, self.config.payload_octets)
                 };
-                self.after(sent)?;
+                self.count_sent(sent)?;
             }
             now = self.clock.now_ns();
-            self.sending.gaps.at(now);
+            self.sending.gaps.record(now);
         }
         Ok(self.clock.now_ns() - started)
     }
 
-    /// Sends the first super-packet, of as many datagrams as the system takes: how many, or why none.
-    fn segmented(&mut self) -> Result<usize, String> {
-        if !self.plan.segment {
-            return Err("segmentation is not wanted".to_owned());
+    /// Sends the first super-packet, with as many datagrams as the system accepts; returns their number, or
+    /// why segmentation is unavailable.
+    fn probe_segmentation(&mut self) -> Result<usize, String> {
+        if !self.config.segment {
+            return Err("segmentation is disabled".to_owned());
         }
-        let each = self.plan.payload_octets;
-        self.socket.segment(each)?;
+        let each = self.config.payload_octets;
+        self.socket.set_segment(each)?;
         let mut why = String::new();
-        for most in Out::SEGMENTS {
-            let many = most.min(LONGEST / each);
-            self.octets = vec![0; many * each];
-            self.number(many, self.clock.now_ns());
-            let sent = self.socket.send(&self.octets).map(|()| many);
-            match self.after(sent) {
-                Ok(()) => return Ok(many),
+        for max in SendSocket::SEGMENTS {
+            let segments = max.min(MAX_PAYLOAD_OCTETS / each);
+            self.octets = vec![0; segments * each];
+            self.write_headers(segments, self.clock.now_ns());
+            let sent = self.socket.send(&self.octets).map(|()| segments);
+            match self.count_sent(sent) {
+                Ok(()) => return Ok(segments),
                 Err(LoadError::Socket { source, .. }) => why = source.to_string(),
                 Err(other) => why = other.to_string(),
             }
         }
-        let _ = self.socket.segment(0);
-        Err(format!("the route takes no super-packets ({why})"))
+        let _ = self.socket.set_segment(0);
+        Err(format!("the route does not accept super-packets ({why})"))
     }
 
-    /// Writes the heads of the next `many` datagrams.
-    fn number(&mut self, many: usize, now: u64) {
-        let each = self.plan.payload_octets;
+    /// Writes the headers of the next `count` datagrams.
+    fn write_headers(&mut self, count: usize, now: u64) {
+        let each = self.config.payload_octets;
         let first = self.sending.packets;
-        for (payload, number) in self.octets.chunks_mut(each).take(many).zip(first..) {
-            let head = Head {
-                stream: self.plan.stream,
+        for (payload, number) in self.octets.chunks_mut(each).take(count).zip(first..) {
+            let head = PacketHeader {
+                stream: self.config.stream,
                 number,
                 sent_ns: now,
             };
@@ -211,15 +214,15 @@ impl Sender {
         }
     }
 
-    /// Counts what was sent; what was not is sent again, with the same number.
-    fn after(&mut self, sent: std::io::Result<usize>) -> Result<(), LoadError> {
+    /// Counts sent packets; unsent ones are sent again with the same number.
+    fn count_sent(&mut self, sent: std::io::Result<usize>) -> Result<(), LoadError> {
         match sent {
             Ok(packets) => {
                 self.sending.packets += packets as u64;
-                self.sending.octets += (packets * self.plan.payload_octets) as u64;
+                self.sending.octets += (packets * self.config.payload_octets) as u64;
                 Ok(())
             }
-            // An answer to an earlier datagram; this one was not sent.
+            // Error of an earlier datagram; this one was not sent.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 self.sending.refused += 1;
                 Ok(())
@@ -227,14 +230,14 @@ impl Sender {
             Err(error) if is_full(&error) => Ok(()),
             Err(source) => Err(LoadError::Socket {
                 step: "sending to",
-                address: self.plan.target,
+                address: self.config.target,
                 source,
             }),
         }
     }
 }
 
-/// Whether there is no room just now.
+/// True if the send buffer is full for now.
 fn is_full(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Sockets with what Linux adds to them.
+//! UDP sockets with Linux extensions.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,19 +12,19 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeSpec;
 
-/// What is asked for as a send buffer.
+/// Requested send buffer, octets.
 const SEND_BUFFER: usize = 4 << 20;
-/// Datagrams taken by a system call where nothing is coalesced.
+/// Datagrams per system call without coalescing.
 const BATCH: usize = 64;
-/// The longest a message can be, coalesced or not.
-const MESSAGE: usize = 65_536;
+/// Maximum message size, coalesced or not.
+const MAX_MESSAGE: usize = 65_536;
 
-/// The sending end.
-pub struct Out {
+/// Sending socket.
+pub struct SendSocket {
     socket: UdpSocket,
 }
 
-impl Out {
+impl SendSocket {
     pub fn connect(target: SocketAddr) -> io::Result<Self> {
         let any: SocketAddr = if target.is_ipv4() {
             ([0, 0, 0, 0], 0).into()
@@ -39,31 +39,31 @@ impl Out {
         Ok(Self { socket })
     }
 
-    pub fn local(&self) -> Option<SocketAddr> {
+    pub fn local_addr(&self) -> Option<SocketAddr> {
         self.socket.local_addr().ok()
     }
 
-    /// Datagrams in a super-packet: what newer kernels take, and older ones (`UDP_MAX_SEGMENTS`).
+    /// Maximum datagrams in a super-packet: of newer kernels, and of older ones (`UDP_MAX_SEGMENTS`).
     pub const SEGMENTS: [usize; 2] = [128, 64];
 
-    /// From now on what is sent is cut into datagrams of `octets`; 0: it is not.
-    pub fn segment(&self, octets: usize) -> Result<(), String> {
+    /// Segments later sends into datagrams of `octets`; 0 disables segmentation.
+    pub fn set_segment(&self, octets: usize) -> Result<(), String> {
         setsockopt(&self.socket, sockopt::UdpGsoSegment, &(octets as i32))
-            .map_err(|error| format!("the system segments nothing ({error})"))
+            .map_err(|error| format!("the system does not segment ({error})"))
     }
 
-    /// How datagrams go that are not segmented.
+    /// Method of sending without segmentation.
     #[expect(clippy::unused_self, reason = "elsewhere it depends on the socket")]
-    pub const fn batches(&self) -> &'static str {
+    pub const fn batch_method(&self) -> &'static str {
         "batches of 64 datagrams (sendmmsg)"
     }
 
-    /// Sends all of `octets` as one, or cut.
+    /// Sends `octets` as one datagram, or segmented.
     pub fn send(&self, octets: &[u8]) -> io::Result<()> {
         self.socket.send(octets).map(drop)
     }
 
-    /// Sends `octets` as datagrams of `each`: how many.
+    /// Sends `octets` as datagrams of `each`; returns their number.
     pub fn send_many(&self, octets: &[u8], each: usize) -> io::Result<usize> {
         let slices: Vec<[IoSlice<'_>; 1]> =
             octets.chunks(each).map(|it| [IoSlice::new(it)]).collect();
@@ -81,79 +81,79 @@ impl Out {
     }
 }
 
-/// What came in one message.
+/// Received message.
 pub struct Message<'a> {
-    /// One datagram, or several of `each` octets, the last of them maybe shorter.
+    /// One datagram, or several of `each` octets, of which the last may be shorter.
     pub octets: &'a [u8],
     pub each: usize,
-    /// The kernel's time, nanoseconds since 1970.
+    /// Kernel timestamp, nanoseconds since 1970.
     pub at_ns: Option<u64>,
 }
 
-/// The receiving end.
-pub struct In {
+/// Receiving socket.
+pub struct ReceiveSocket {
     socket: UdpSocket,
     octets: Vec<u8>,
     control: Vec<u8>,
-    /// Whether messages come with what the kernel says of them.
-    told: bool,
-    /// The kernel's count of datagrams that found no room, as last told.
+    /// True if messages carry control messages of the kernel.
+    has_control: bool,
+    /// Last reported kernel count of datagrams dropped because the socket was full.
     pub overflows: u32,
 }
 
-impl In {
+impl ReceiveSocket {
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         Ok(Self {
             socket,
-            octets: vec![0; BATCH * MESSAGE],
+            octets: vec![0; BATCH * MAX_MESSAGE],
             control: cmsg_space!(TimeSpec, i32, u32),
-            told: false,
+            has_control: false,
             overflows: 0,
         })
     }
 
-    pub fn local(&self) -> io::Result<SocketAddr> {
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Asks for a receive buffer, past the system's limit where this user may: what it is now.
-    pub fn buffer(&self, octets: usize) -> usize {
+    /// Requests a receive buffer, beyond the system limit if permitted; returns the actual size.
+    pub fn set_buffer(&self, octets: usize) -> usize {
         if setsockopt(&self.socket, sockopt::RcvBufForce, &octets).is_err() {
             let _ = setsockopt(&self.socket, sockopt::RcvBuf, &octets);
         }
-        // The kernel counts its own bookkeeping and says twice what was asked for (socket(7)).
+        // The kernel doubles the value for its bookkeeping (socket(7)).
         nix::sys::socket::getsockopt(&self.socket, sockopt::RcvBuf).map_or(0, |octets| octets / 2)
     }
 
-    /// Several datagrams may come as one message from now on.
-    pub fn coalesce(&mut self) -> Result<(), String> {
+    /// Allows several datagrams in one message.
+    pub fn enable_coalescing(&mut self) -> Result<(), String> {
         setsockopt(&self.socket, sockopt::UdpGroSegment, &true)
-            .map_err(|error| format!("the system coalesces nothing ({error})"))?;
-        self.told = true;
+            .map_err(|error| format!("the system does not coalesce ({error})"))?;
+        self.has_control = true;
         Ok(())
     }
 
-    /// Messages come with the kernel's time from now on.
-    pub fn timestamps(&mut self) -> Result<(), String> {
+    /// Enables kernel timestamps on messages.
+    pub fn enable_timestamps(&mut self) -> Result<(), String> {
         setsockopt(&self.socket, sockopt::ReceiveTimestampns, &true)
-            .map_err(|error| format!("the system gives no times ({error})"))?;
-        self.told = true;
+            .map_err(|error| format!("the system has no timestamps ({error})"))?;
+        self.has_control = true;
         let _ = setsockopt(&self.socket, sockopt::RxqOvfl, &1);
         Ok(())
     }
 
-    /// Waits no longer than this for a message.
-    pub fn patience(&self, at_most: Duration) -> io::Result<()> {
+    /// Sets the receive timeout.
+    pub fn set_timeout(&self, at_most: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(at_most))
     }
 
-    /// Takes what is there. With `wait` it sleeps until something is; `Ok(0)`: nothing was.
-    pub fn take(&mut self, wait: bool, take: impl FnMut(Message<'_>)) -> io::Result<usize> {
-        let taken = if self.told {
-            self.take_told(wait, take)
+    /// Receives available messages. With `wait` it sleeps until one arrives; `Ok(0)`: none arrived.
+    pub fn receive(&mut self, wait: bool, take: impl FnMut(Message<'_>)) -> io::Result<usize> {
+        let taken = if self.has_control {
+            self.receive_one(wait, take)
         } else {
-            self.take_batch(wait, take)
+            self.receive_batch(wait, take)
         };
         match taken {
             Err(nix::Error::EAGAIN | nix::Error::EINTR | nix::Error::ECONNREFUSED) => Ok(0),
@@ -161,19 +161,19 @@ impl In {
         }
     }
 
-    /// One message, with what the kernel says of it.
-    fn take_told(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> nix::Result<usize> {
+    /// Receives one message with its control messages.
+    fn receive_one(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> nix::Result<usize> {
         let flags = if wait {
             MsgFlags::empty()
         } else {
             MsgFlags::MSG_DONTWAIT
         };
-        let mut slices = [IoSliceMut::new(&mut self.octets[..MESSAGE])];
+        let mut slices = [IoSliceMut::new(&mut self.octets[..MAX_MESSAGE])];
         let fd = self.socket.as_raw_fd();
         let message = recvmsg::<()>(fd, &mut slices, Some(&mut self.control), flags)?;
         let (octets, mut each, mut at_ns) = (message.bytes, message.bytes, None);
-        for told in message.cmsgs()? {
-            match told {
+        for control in message.cmsgs()? {
+            match control {
                 ControlMessageOwned::UdpGroSegments(octets) => each = octets.max(1) as usize,
                 ControlMessageOwned::ScmTimestampns(at) => {
                     at_ns = Some(at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64);
@@ -190,8 +190,12 @@ impl In {
         Ok(1)
     }
 
-    /// As many messages as are there, up to a batch.
-    fn take_batch(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> nix::Result<usize> {
+    /// Receives all available messages, up to a batch.
+    fn receive_batch(
+        &mut self,
+        wait: bool,
+        mut take: impl FnMut(Message<'_>),
+    ) -> nix::Result<usize> {
         let flags = if wait {
             MsgFlags::MSG_WAITFORONE
         } else {
@@ -200,14 +204,14 @@ impl In {
         let mut headers = MultiHeaders::<()>::preallocate(BATCH, None);
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
             .octets
-            .chunks_mut(MESSAGE)
+            .chunks_mut(MAX_MESSAGE)
             .map(|it| [IoSliceMut::new(it)])
             .collect();
         let fd = self.socket.as_raw_fd();
         let lengths: Vec<usize> = recvmmsg(fd, &mut headers, &mut slices, flags, None)?
             .map(|it| it.bytes)
             .collect();
-        for (octets, len) in self.octets.chunks(MESSAGE).zip(&lengths) {
+        for (octets, len) in self.octets.chunks(MAX_MESSAGE).zip(&lengths) {
             take(Message {
                 octets: &octets[..*len],
                 each: *len,

@@ -1,18 +1,18 @@
-//! Sockets as every system has them.
+//! Portable UDP sockets.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// The longest datagram.
-const MESSAGE: usize = 65_536;
+/// Maximum datagram size.
+const MAX_MESSAGE: usize = 65_536;
 
-/// The sending end.
-pub struct Out {
+/// Sending socket.
+pub struct SendSocket {
     socket: UdpSocket,
 }
 
-impl Out {
+impl SendSocket {
     pub const SEGMENTS: [usize; 0] = [];
 
     pub fn connect(target: SocketAddr) -> io::Result<Self> {
@@ -26,17 +26,17 @@ impl Out {
         Ok(Self { socket })
     }
 
-    pub fn local(&self) -> Option<SocketAddr> {
+    pub fn local_addr(&self) -> Option<SocketAddr> {
         self.socket.local_addr().ok()
     }
 
     #[expect(clippy::unused_self, reason = "on Linux it depends on the socket")]
-    pub fn segment(&self, _octets: usize) -> Result<(), String> {
-        Err("this system is not asked to segment".to_owned())
+    pub fn set_segment(&self, _octets: usize) -> Result<(), String> {
+        Err("segmentation is not implemented on this system".to_owned())
     }
 
     #[expect(clippy::unused_self, reason = "on Linux it depends on the socket")]
-    pub const fn batches(&self) -> &'static str {
+    pub const fn batch_method(&self) -> &'static str {
         "one datagram at a time"
     }
 
@@ -44,7 +44,7 @@ impl Out {
         self.socket.send(octets).map(drop)
     }
 
-    /// Sends the first of these datagrams that are of `each`.
+    /// Sends `octets` as datagrams of `each`; returns their number.
     pub fn send_many(&self, octets: &[u8], each: usize) -> io::Result<usize> {
         for (sent, datagram) in octets.chunks(each).enumerate() {
             if let Err(error) = self.send(datagram) {
@@ -55,56 +55,56 @@ impl Out {
     }
 }
 
-/// What came in one message.
+/// Received message.
 pub struct Message<'a> {
     pub octets: &'a [u8],
     pub each: usize,
     pub at_ns: Option<u64>,
 }
 
-/// The receiving end.
-pub struct In {
+/// Receiving socket.
+pub struct ReceiveSocket {
     socket: UdpSocket,
     octets: Vec<u8>,
     waits: bool,
     pub overflows: u32,
 }
 
-impl In {
+impl ReceiveSocket {
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         Ok(Self {
             socket: UdpSocket::bind(address)?,
-            octets: vec![0; MESSAGE],
+            octets: vec![0; MAX_MESSAGE],
             waits: true,
             overflows: 0,
         })
     }
 
-    pub fn local(&self) -> io::Result<SocketAddr> {
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    pub fn buffer(&self, octets: usize) -> usize {
+    pub fn set_buffer(&self, octets: usize) -> usize {
         let socket = socket2::SockRef::from(&self.socket);
         let _ = socket.set_recv_buffer_size(octets);
         socket.recv_buffer_size().unwrap_or(0)
     }
 
     #[expect(clippy::unused_self, reason = "on Linux it changes the socket")]
-    pub fn coalesce(&mut self) -> Result<(), String> {
-        Err("this system is not asked to coalesce".to_owned())
+    pub fn enable_coalescing(&mut self) -> Result<(), String> {
+        Err("coalescing is not implemented on this system".to_owned())
     }
 
     #[expect(clippy::unused_self, reason = "on Linux it changes the socket")]
-    pub fn timestamps(&mut self) -> Result<(), String> {
-        Err("this system is not asked for times".to_owned())
+    pub fn enable_timestamps(&mut self) -> Result<(), String> {
+        Err("timestamps are not implemented on this system".to_owned())
     }
 
-    pub fn patience(&self, at_most: Duration) -> io::Result<()> {
+    pub fn set_timeout(&self, at_most: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(at_most))
     }
 
-    pub fn take(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> io::Result<usize> {
+    pub fn receive(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> io::Result<usize> {
         if wait != self.waits {
             self.socket.set_nonblocking(!wait)?;
             self.waits = wait;

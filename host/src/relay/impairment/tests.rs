@@ -42,48 +42,48 @@ fn every_setting_can_be_written() {
 }
 
 #[test]
-fn what_cannot_be_is_named_with_what_can() {
+fn errors_name_the_setting_and_its_valid_values() {
     for (text, expected) in [
         (
             "los=1%",
-            "there is no setting `los` (is it `loss`?); there are spare, loss,",
+            "unknown setting `los` (did you mean `loss`?); settings are spare, loss,",
         ),
-        ("loss", "`loss` says nothing: write it like `loss=1%`"),
-        ("loss=", "`loss=` says nothing: write it like `loss=1%`"),
+        ("loss", "`loss` has no value; example: `loss=1%`"),
+        ("loss=", "`loss=` has no value; example: `loss=1%`"),
         (
             "delay=5",
-            "`5` is no value of `delay`: write it like `delay=5ms`",
+            "invalid value `5` for `delay`; example: `delay=5ms`",
         ),
         (
             "overtake=maybe",
-            "`maybe` is no value of `overtake`: write it like",
+            "invalid value `maybe` for `overtake`; example: ",
         ),
-        ("loss=1%,loss=2%", "`loss` is said twice: once is enough"),
-        (
-            "loss=101%",
-            "`loss` cannot be 101%: it is a share from 0 to 100%",
-        ),
+        ("loss=1%,loss=2%", "`loss` is given more than once"),
+        ("loss=101%", "`loss` cannot be 101%: the range is 0 to 100%"),
         (
             "reorder=51%",
-            "`reorder` cannot be 51%: it is a share from 0 to 50%",
+            "`reorder` cannot be 51%: the range is 0 to 50%",
         ),
         (
             "reorder=1%/0",
-            "`reorder` cannot be by 0 frames: 1 to 1000 frames can pass",
+            "`reorder` cannot be by 0 frames: the range is 1 to 1000 frames",
         ),
         (
             "jitter=1ms",
-            "`jitter` cannot be 1ms: it is at most the delay",
+            "`jitter` cannot be 1ms: the maximum is the delay",
         ),
-        ("delay=61s", "`delay` cannot be 61s: 60s is the longest"),
-        ("rate=0", "`rate` cannot be 0: it is 1 to 100G bit/s"),
+        ("delay=61s", "`delay` cannot be 61s: the maximum is 60s"),
+        (
+            "rate=0",
+            "`rate` cannot be 0: the range is 1 bit/s to 100G bit/s",
+        ),
         (
             "corrupt=0.5",
-            "`corrupt` cannot be 50%: it is a share of the bits, up to 10%",
+            "`corrupt` cannot be 50%: the maximum is 10% of the bits",
         ),
         (
             "burst_loss=1%",
-            "`1%` is no value of `burst_loss`: write it like",
+            "invalid value `1%` for `burst_loss`; example: ",
         ),
     ] {
         let error = error(text);
@@ -92,19 +92,19 @@ fn what_cannot_be_is_named_with_what_can() {
 }
 
 #[test]
-fn what_is_applied_changes_only_what_it_names() {
+fn applying_settings_changes_only_those_given() {
     let mut impairment: Impairment = "rate=10M,loss=1%".parse().expect("settings");
     impairment.apply("loss=2%,delay=1ms").expect("settings");
     assert_eq!(impairment.to_string(), "loss=2%,delay=1ms,rate=10M");
-    // Nothing of it is changed by what fails.
+    // A failed call changes nothing.
     impairment.apply("loss=3%,delay=x").expect_err("no delay");
     assert_eq!(impairment.to_string(), "loss=2%,delay=1ms,rate=10M");
 }
 
 #[test]
-fn what_burst_loss_comes_to_is_known_beforehand() {
+fn mean_burst_loss_follows_from_its_settings() {
     let burst: Impairment = "burst_loss=1%/19%/50%".parse().expect("settings");
-    let share = burst.burst_loss.expect("a burst").share();
+    let share = burst.burst_loss.expect("a burst").mean_loss();
     assert!((share - 0.025).abs() < 1e-12, "{share}");
 }
 
@@ -134,8 +134,8 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn text_and_json_hold_all_of_it(impairment in any_impairment()) {
-        prop_assert_eq!(impairment.check(), Ok(()));
+    fn text_and_json_preserve_every_setting(impairment in any_impairment()) {
+        prop_assert_eq!(impairment.validate(), Ok(()));
         prop_assert_eq!(impairment.to_string().parse(), Ok(impairment.clone()));
         let json = serde_json::to_string(&impairment).expect("JSON");
         let again: Impairment = serde_json::from_str(&json).expect("settings");
@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn no_text_panics(text in "[a-z_=%/,.0-9 -]{0,40}") {
         if let Ok(impairment) = text.parse::<Impairment>() {
-            prop_assert_eq!(impairment.check(), Ok(()));
+            prop_assert_eq!(impairment.validate(), Ok(()));
         }
     }
 }

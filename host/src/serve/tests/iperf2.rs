@@ -1,18 +1,18 @@
-//! Stock iperf 2.
+//! Standard iperf 2.
 
 use super::{octets, with};
-use crate::serve::{Direction, Protocol, Served};
-use crate::testing::{free_port, has};
+use crate::serve::{Protocol, ServedTransfer, TransferDirection};
+use crate::testing::{free_port, has_tool};
 use linerate_agent::Limits;
 use std::process::Command;
 
-/// What stock iperf 2 prints; whether it is satisfied.
+/// Output of standard iperf 2, and whether it succeeded.
 fn client(port: u16, flags: &str) -> (String, bool) {
     let back = free_port().to_string();
     let port = port.to_string();
     let output = Command::new("timeout")
         .args([
-            // Its threads may wait for each other for ever, and then for no signal but this.
+            // Its threads may deadlock; then only SIGKILL ends it.
             "-k",
             "5",
             "60",
@@ -33,18 +33,18 @@ fn client(port: u16, flags: &str) -> (String, bool) {
     (text, output.status.success())
 }
 
-/// What stock iperf 2 prints, and what was served to it.
-fn iperf2(tests: usize, flags: &str) -> (String, Vec<Served>) {
+/// Output of standard iperf 2, and the served transfers.
+fn iperf2(tests: usize, flags: &str) -> (String, Vec<ServedTransfer>) {
     with(Protocol::Iperf2, Limits::own_network(), tests, |port| {
-        let (text, is_well) = client(port, flags);
-        assert!(is_well, "{flags}: {text}");
+        let (text, has_succeeded) = client(port, flags);
+        assert!(has_succeeded, "{flags}: {text}");
         text
     })
 }
 
 #[test]
-fn stock_iperf2_sends_tcp_and_both_count_the_same() {
-    if !has("iperf") {
+fn stock_iperf2_sends_tcp_and_both_ends_count_the_same() {
+    if !has_tool("iperf") {
         return;
     }
     for (flags, tests, sent) in [
@@ -55,7 +55,7 @@ fn stock_iperf2_sends_tcp_and_both_count_the_same() {
     ] {
         let (text, served) = iperf2(tests, flags);
         assert_eq!(
-            octets(&served, Direction::Received),
+            octets(&served, TransferDirection::Received),
             sent,
             "{flags}: {text}"
         );
@@ -63,22 +63,22 @@ fn stock_iperf2_sends_tcp_and_both_count_the_same() {
 }
 
 #[test]
-fn stock_iperf2_is_sent_tcp_when_it_asks() {
-    if !has("iperf") {
+fn stock_iperf2_receives_tcp_on_request() {
+    if !has_tool("iperf") {
         return;
     }
     let (text, served) = iperf2(1, "-n 3000000 -R");
-    assert_eq!(octets(&served, Direction::Sent), 3_000_000);
+    assert_eq!(octets(&served, TransferDirection::Sent), 3_000_000);
     assert!(text.contains(" 3000000 Bytes"), "{text}");
     for flags in ["-n 1000000 -r", "-n 1000000 -d"] {
         let (text, served) = iperf2(2, flags);
         assert_eq!(
-            octets(&served, Direction::Received),
+            octets(&served, TransferDirection::Received),
             1_000_000,
             "{flags}: {text}"
         );
         assert_eq!(
-            octets(&served, Direction::Sent),
+            octets(&served, TransferDirection::Sent),
             1_000_000,
             "{flags}: {text}"
         );
@@ -86,34 +86,34 @@ fn stock_iperf2_is_sent_tcp_when_it_asks() {
 }
 
 #[test]
-fn stock_iperf2_sends_and_is_sent_on_one_connection() {
-    if !has("iperf") {
+fn stock_iperf2_sends_and_receives_on_one_connection() {
+    if !has_tool("iperf") {
         return;
     }
     let (text, served) = iperf2(2, "-n 1000000 --full-duplex");
-    for direction in [Direction::Sent, Direction::Received] {
+    for direction in [TransferDirection::Sent, TransferDirection::Received] {
         assert_eq!(octets(&served, direction), 1_000_000, "{text}");
     }
 }
 
 #[test]
-fn one_server_serves_one_test_after_the_other() {
-    if !has("iperf") {
+fn one_server_serves_tests_in_sequence() {
+    if !has_tool("iperf") {
         return;
     }
     let ((), served) = with(Protocol::Iperf2, Limits::own_network(), 3, |port| {
         for flags in ["-n 100000", "-u -b 5m -n 100000 -l 1000", "-n 300000 -R"] {
-            let (text, is_well) = client(port, flags);
-            assert!(is_well, "{flags}: {text}");
+            let (text, has_succeeded) = client(port, flags);
+            assert!(has_succeeded, "{flags}: {text}");
         }
     });
-    let one = |it: &Served| (it.transport, it.direction);
+    let one = |it: &ServedTransfer| (it.transport, it.direction);
     assert_eq!(
         served.iter().map(one).collect::<Vec<_>>(),
         [
-            ("tcp", Direction::Received),
-            ("udp", Direction::Received),
-            ("tcp", Direction::Sent)
+            ("tcp", TransferDirection::Received),
+            ("udp", TransferDirection::Received),
+            ("tcp", TransferDirection::Sent)
         ]
     );
     assert_eq!((served[0].octets, served[2].octets), (100_000, 300_000));
@@ -122,9 +122,9 @@ fn one_server_serves_one_test_after_the_other() {
 /// Octets, lost and all datagrams.
 type Counts = (u64, u64, u64);
 
-/// What stock iperf prints of what was received: by itself, and by the server in its report.
+/// Receive counts printed by standard iperf: its own and those of the server report.
 fn printed(text: &str) -> Vec<Counts> {
-    let of = |line: &str| {
+    let parse = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let bytes = words.iter().position(|word| *word == "Bytes")?;
         let octets = words[bytes - 1].parse().ok()?;
@@ -134,44 +134,44 @@ fn printed(text: &str) -> Vec<Counts> {
         let all = all.split('(').next()?;
         Some((octets, lost.parse().ok()?, all.parse().ok()?))
     };
-    let mut printed: Vec<Counts> = text.lines().filter_map(of).collect();
+    let mut printed: Vec<Counts> = text.lines().filter_map(parse).collect();
     printed.sort_unstable();
     printed
 }
 
-/// What this end says of the same.
-fn told(served: &[Served]) -> Vec<Counts> {
-    let of = |it: &Served| {
+/// Receive counts of this end.
+fn reported(served: &[ServedTransfer]) -> Vec<Counts> {
+    let of = |it: &ServedTransfer| {
         let datagrams = it.datagrams.expect("datagrams");
         let received = datagrams.received.expect("a receiver's counts");
         (it.octets, received.lost_datagrams, datagrams.sent_datagrams)
     };
-    let mut told: Vec<Counts> = served.iter().map(of).collect();
-    told.sort_unstable();
-    told
+    let mut reported: Vec<Counts> = served.iter().map(of).collect();
+    reported.sort_unstable();
+    reported
 }
 
 #[test]
-fn stock_iperf2_gets_a_report_of_its_datagrams() {
-    if !has("iperf") {
+fn stock_iperf2_receives_a_report_of_its_datagrams() {
+    if !has_tool("iperf") {
         return;
     }
     for flags in ["-u -b 20m -n 300000 -l 1470", "-u -b 5m -n 100000 -l 64"] {
         let (text, served) = iperf2(1, flags);
         assert!(text.contains("Server Report:"), "{flags}: {text}");
-        assert_eq!(printed(&text), told(&served), "{flags}: {text}");
+        assert_eq!(printed(&text), reported(&served), "{flags}: {text}");
     }
 }
 
 #[test]
-fn stock_iperf2_is_sent_datagrams_when_it_asks() {
-    if !has("iperf") {
+fn stock_iperf2_receives_datagrams_on_request() {
+    if !has_tool("iperf") {
         return;
     }
     let (text, served) = iperf2(1, "-u -b 20m -n 300000 -R");
     let counted = served[0].datagrams.expect("datagrams");
-    assert_eq!(served[0].direction, Direction::Sent);
-    // This client does not say what it received.
+    assert_eq!(served[0].direction, TransferDirection::Sent);
+    // This client does not report its receive counts.
     assert_eq!(counted.received, None);
     // 300,000 octets in datagrams of 1470, and the one that ends them.
     assert_eq!(counted.sent_datagrams, 206);
@@ -184,20 +184,20 @@ fn stock_iperf2_is_sent_datagrams_when_it_asks() {
 
 #[test]
 fn stock_iperf2_and_the_server_send_datagrams_to_each_other() {
-    if !has("iperf") {
+    if !has_tool("iperf") {
         return;
     }
     for flags in ["-u -b 20m -n 300000 -r", "-u -b 20m -n 300000 -d"] {
         let (text, served) = iperf2(2, flags);
-        assert!(octets(&served, Direction::Received) > 0, "{flags}");
-        assert!(octets(&served, Direction::Sent) > 0, "{flags}");
-        assert_eq!(printed(&text), told(&served), "{flags}: {text}");
+        assert!(octets(&served, TransferDirection::Received) > 0, "{flags}");
+        assert!(octets(&served, TransferDirection::Sent) > 0, "{flags}");
+        assert_eq!(printed(&text), reported(&served), "{flags}: {text}");
     }
 }
 
 #[test]
-fn stock_iperf2_is_sent_no_datagrams_where_that_is_not_allowed() {
-    if !has("iperf") {
+fn stock_iperf2_receives_no_datagrams_where_not_allowed() {
+    if !has_tool("iperf") {
         return;
     }
     let limits = Limits {

@@ -1,13 +1,13 @@
-//! Stock iperf 3.
+//! Standard iperf 3.
 
 use super::{octets, with};
-use crate::serve::{Direction, Protocol, Served};
-use crate::testing::has;
+use crate::serve::{Protocol, ServedTransfer, TransferDirection};
+use crate::testing::has_tool;
 use linerate_agent::Limits;
 use std::process::Command;
 
-/// What stock iperf 3 says at the end, as JSON, and what was served to it.
-fn iperf3(tests: usize, flags: &str) -> (serde_json::Value, Vec<Served>) {
+/// Final result of standard iperf 3 as JSON, and the served transfers.
+fn iperf3(tests: usize, flags: &str) -> (serde_json::Value, Vec<ServedTransfer>) {
     let (text, served) = with(Protocol::Iperf3, Limits::own_network(), tests, |port| {
         let output = Command::new("timeout")
             .args([
@@ -31,14 +31,14 @@ fn iperf3(tests: usize, flags: &str) -> (serde_json::Value, Vec<Served>) {
 
 #[test]
 fn stock_iperf3_and_both_ends_count_the_same() {
-    if !has("iperf3") {
+    if !has_tool("iperf3") {
         return;
     }
     for flags in ["-n 3M", "-n 3M -P 3", "-n 300K -l 64"] {
         let (end, served) = iperf3(1, flags);
         assert_eq!(
             end["sum_received"]["bytes"],
-            octets(&served, Direction::Received),
+            octets(&served, TransferDirection::Received),
             "{flags}"
         );
         assert_eq!(
@@ -49,7 +49,7 @@ fn stock_iperf3_and_both_ends_count_the_same() {
     let (end, served) = iperf3(1, "-n 3M -R");
     assert_eq!(
         end["sum_received"]["bytes"],
-        octets(&served, Direction::Sent)
+        octets(&served, TransferDirection::Sent)
     );
     for flags in [
         "-u -b 20M -t 1 -l 1460",
@@ -68,10 +68,10 @@ fn stock_iperf3_and_both_ends_count_the_same() {
     let (end, served) = iperf3(2, "-n 1M --bidir");
     assert_eq!(
         end["sum_received"]["bytes"],
-        octets(&served, Direction::Received)
+        octets(&served, TransferDirection::Received)
     );
     assert_eq!(
         end["sum_received_bidir_reverse"]["bytes"],
-        octets(&served, Direction::Sent)
+        octets(&served, TransferDirection::Sent)
     );
 }

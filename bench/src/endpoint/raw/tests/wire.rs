@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use linerate_agent::frame::{ETHERTYPE, LONGEST, Mac, ReflectFilter, TestHeader, reflect};
-use linerate_ring::{Receive, Transmit};
+use linerate_ring::{ReceiveRing, TransmitRing};
 
 use super::unable::opened;
 use crate::endpoint::{Answers, Frames, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
@@ -20,9 +20,9 @@ fn written(mac: Mac) -> String {
 }
 
 /// Sends back what comes to `interface`, until it is over.
-fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
+fn serve(interface: &str, fate: Fate, mut ring: ReceiveRing, over: &AtomicBool) {
     let own = mac_of(interface).expect("an address");
-    let mut out = Transmit::open(interface, LONGEST, 256).expect("a ring");
+    let mut out = TransmitRing::open(interface, LONGEST, 256).expect("a ring");
     while !over.load(Ordering::Relaxed) {
         let mut back: Vec<Vec<u8>> = Vec::new();
         let _ = ring.take(|frame| {
@@ -34,7 +34,7 @@ fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
         });
         for answer in &back {
             loop {
-                if let Some(room) = out.room() {
+                if let Some(room) = out.next_slot() {
                     room[..answer.len()].copy_from_slice(answer);
                     break;
                 }
@@ -68,7 +68,7 @@ fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
     let mut target = opened(&format!("raw://{near}/{to}"));
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let ring = Receive::open(far, Some(ETHERTYPE), 8).expect("a ring");
+        let ring = ReceiveRing::open(far, Some(ETHERTYPE), 8).expect("a ring");
         let _end = End(&over);
         scope.spawn(|| serve(far, fate, ring, &over));
         work(target.as_mut());

@@ -1,4 +1,4 @@
-//! How far a session is, on stderr: a bar on a terminal, plain lines elsewhere.
+//! Progress of a session on stderr: a bar on a terminal, plain lines otherwise.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use linerate_results::record::Measurement;
 
 use super::stop_on_ctrl_c;
 
-/// Tells of a session.
+/// Progress output of a session.
 pub struct Terminal {
     bar: Option<ProgressBar>,
     stopped: Arc<AtomicBool>,
@@ -21,14 +21,14 @@ pub struct Terminal {
     interval: Option<Duration>,
 }
 
-/// What trials tell.
+/// Progress of a trial.
 pub struct Watching<'a> {
     terminal: &'a Terminal,
-    /// What there was at the end of the last interval: the time, and octets.
-    told: (Duration, u64),
+    /// Time and octets at the end of the last interval.
+    last: (Duration, u64),
 }
 
-/// What is said in lines.
+/// Notes and results, printed as lines.
 pub struct Lines<'a>(&'a Terminal);
 
 impl Terminal {
@@ -53,12 +53,12 @@ impl Terminal {
         })
     }
 
-    /// Its two halves.
+    /// Splits into progress and lines.
     pub fn split(&mut self) -> (Watching<'_>, Lines<'_>) {
         let this = &*self;
         let watching = Watching {
             terminal: this,
-            told: (Duration::ZERO, 0),
+            last: (Duration::ZERO, 0),
         };
         (watching, Lines(this))
     }
@@ -70,7 +70,7 @@ impl Terminal {
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print_line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
             None => eprintln!("{text}"),
@@ -79,32 +79,32 @@ impl Terminal {
 }
 
 impl Watching<'_> {
-    /// A line for each interval that is over.
-    fn tell(&mut self, interval: Duration, since_begin: Duration, octets: u64) {
-        let (from, before) = self.told;
+    /// Prints a line for each completed interval.
+    fn print_interval(&mut self, interval: Duration, since_begin: Duration, octets: u64) {
+        let (from, before) = self.last;
         let Some(span) = since_begin.checked_sub(from) else {
             // Another trial.
-            self.told = (Duration::ZERO, 0);
+            self.last = (Duration::ZERO, 0);
             return;
         };
         if span < interval {
             return;
         }
         let new = octets.saturating_sub(before);
-        self.terminal.say(&format!(
+        self.terminal.print_line(&format!(
             "{:>6.1}-{:<6.1} s  {}",
             from.as_secs_f64(),
             since_begin.as_secs_f64(),
             format::rate(new as f64 / span.as_secs_f64())
         ));
-        self.told = (since_begin, octets);
+        self.last = (since_begin, octets);
     }
 }
 
 impl Watch for Watching<'_> {
     fn at(&mut self, since_begin: Duration, octets: u64) {
         if let Some(interval) = self.terminal.interval {
-            self.tell(interval, since_begin, octets);
+            self.print_interval(interval, since_begin, octets);
         }
         let Some(bar) = &self.terminal.bar else {
             return;
@@ -122,13 +122,13 @@ impl Watch for Watching<'_> {
 }
 
 impl Lines<'_> {
-    /// Something to know.
+    /// Prints a note.
     pub fn note(&self, text: &str) {
-        self.0.say(text);
+        self.0.print_line(text);
     }
 
-    /// A result.
+    /// Prints a result.
     pub fn result(&self, result: &Measurement) {
-        self.0.say(progress::line(result).trim_start());
+        self.0.print_line(progress::line(result).trim_start());
     }
 }

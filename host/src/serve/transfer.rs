@@ -5,69 +5,69 @@ use std::net::SocketAddr;
 
 use super::Protocol;
 
-/// Which way the octets went, as seen from here.
+/// Direction of the transfer, seen from this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
+pub enum TransferDirection {
     /// This machine received.
     Received,
     /// This machine sent.
     Sent,
 }
 
-/// A test or a request that is over. What a protocol does not say is left out.
+/// Completed test or request. Fields that a protocol does not provide are absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Served {
+pub struct ServedTransfer {
     /// `iperf2` and so on.
     pub protocol: &'static str,
     /// `tcp` or `udp`.
     pub transport: &'static str,
-    /// Which way.
-    pub direction: Direction,
-    /// The client.
+    /// Direction.
+    pub direction: TransferDirection,
+    /// Client address.
     pub peer: SocketAddr,
-    /// Payload.
+    /// Payload octets.
     pub octets: u64,
-    /// How long it took.
+    /// Duration.
     pub span_ns: u64,
-    /// The quotient; absent for a test of no length.
+    /// Payload divided by duration; absent for a duration of 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_bytes_per_s: Option<f64>,
-    /// Of a UDP test.
+    /// Counters of a UDP test.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<Datagrams>,
+    pub datagrams: Option<DatagramCounts>,
 }
 
-/// A UDP test.
+/// Datagram counters of a UDP test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Datagrams {
-    /// Sent, as far as this end knows.
+pub struct DatagramCounts {
+    /// Datagrams sent, as far as known to this end.
     pub sent_datagrams: u64,
-    /// What the receiver has counted, if that is known here.
+    /// Counters of the receiver, if known.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub received: Option<Received>,
+    pub received: Option<ReceiverCounts>,
 }
 
-/// What the receiver of a UDP test has counted.
+/// Counters of the receiver of a UDP test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Received {
-    /// Missing.
+pub struct ReceiverCounts {
+    /// Datagrams lost.
     pub lost_datagrams: u64,
-    /// Late.
+    /// Datagrams out of order.
     pub out_of_order_datagrams: u64,
-    /// RFC 3550.
+    /// Jitter by RFC 3550.
     pub jitter_ns: u64,
 }
 
-impl Served {
+impl ServedTransfer {
     fn new(protocol: Protocol, udp: bool, sent: bool, peer: SocketAddr) -> Self {
         Self {
             protocol: protocol.name(),
             transport: if udp { "udp" } else { "tcp" },
             direction: if sent {
-                Direction::Sent
+                TransferDirection::Sent
             } else {
-                Direction::Received
+                TransferDirection::Received
             },
             peer,
             octets: 0,
@@ -85,15 +85,15 @@ impl Served {
     }
 }
 
-impl Served {
+impl ServedTransfer {
     pub(super) fn of_iperf2(finished: Option<iperf2::Finished>) -> Vec<Self> {
         let one = |it: iperf2::Finished| {
             let report = it.report;
             let new = Self::new(Protocol::Iperf2, it.udp, it.sent, it.peer);
             let mut served = new.with(report.octets, report.span);
-            served.datagrams = it.udp.then(|| Datagrams {
+            served.datagrams = it.udp.then(|| DatagramCounts {
                 sent_datagrams: report.datagrams.into(),
-                received: it.is_confirmed.then(|| Received {
+                received: it.is_confirmed.then(|| ReceiverCounts {
                     lost_datagrams: report.lost.into(),
                     out_of_order_datagrams: report.out_of_order.into(),
                     jitter_ns: report.jitter.as_nanos() as u64,
@@ -111,8 +111,8 @@ impl Served {
         finished.into_iter().map(one).collect()
     }
 
-    /// One for each direction. What the client says of what it received is worth more than what was
-    /// sent.
+    /// One for each direction. The client's count of received data takes precedence over the count of sent
+    /// data.
     pub(super) fn of_iperf3(finished: Option<iperf3::Finished>) -> Vec<Self> {
         let Some(it) = finished else {
             return Vec::new();
@@ -120,9 +120,9 @@ impl Served {
         let one = |sent, count: Count, is_confirmed: bool| {
             let new = Self::new(Protocol::Iperf3, it.udp, sent, it.peer);
             let mut served = new.with(count.octets, count.span);
-            served.datagrams = it.udp.then(|| Datagrams {
+            served.datagrams = it.udp.then(|| DatagramCounts {
                 sent_datagrams: count.datagrams,
-                received: is_confirmed.then_some(Received {
+                received: is_confirmed.then_some(ReceiverCounts {
                     lost_datagrams: count.lost,
                     out_of_order_datagrams: count.out_of_order,
                     jitter_ns: count.jitter.as_nanos() as u64,

@@ -1,47 +1,47 @@
-use super::counters::Interface;
-use super::gaps::{Gaps, Summary};
+use super::counters::InterfaceCounters;
+use super::gaps::{GapSummary, Gaps};
 use super::pace::Rate;
 use serde::Serialize;
 
-/// What was sent.
+/// Result of a sender.
 #[derive(Debug, Clone, Serialize)]
-pub struct Sent {
+pub struct SendReport {
     /// Datagrams or frames.
     pub packets: u64,
-    /// Payload of datagrams; of frames, all without FCS.
+    /// Payload of datagrams, or frames without FCS.
     pub octets: u64,
-    /// From the first to the end.
+    /// Time from the first packet to the end.
     pub span_ns: u64,
-    /// The quotient.
+    /// Packets divided by time.
     pub packets_per_s: f64,
-    /// What was asked for; absent where it was as much as goes.
+    /// Requested rate; absent at the maximum rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offered_packets_per_s: Option<u64>,
-    /// How many were due and not sent: the rate could not be kept.
+    /// Packets due but not sent: the rate was not reached.
     pub missing_packets: u64,
-    /// How many were sent later than the next one was due.
+    /// Packets sent after the next one was due.
     pub late_packets: u64,
-    /// Answers that nobody listens at the target's port.
+    /// ICMP port unreachable messages of the target.
     pub refused_packets: u64,
-    /// How they were handed to the system.
+    /// Method by which packets were handed to the system.
     pub method: String,
-    /// How many a system call took.
+    /// Packets per system call.
     pub packets_per_call: usize,
-    /// Gaps from one system call to the next; absent where there was one at most.
+    /// Gaps between system calls; absent after fewer than two.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gaps: Option<Summary>,
-    /// What the interface has counted meanwhile, if it is known.
+    pub gaps: Option<GapSummary>,
+    /// Counters of the interface over the same time, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interface: Option<Interface>,
-    /// What could not be had, or is to be known of the figures.
+    pub interface: Option<InterfaceCounters>,
+    /// Features that were unavailable, and limits of the figures.
     pub notes: Vec<String>,
-    /// All of the gaps.
+    /// Full histogram of the gaps.
     #[serde(skip)]
     pub all_gaps: Gaps,
 }
 
-/// What is counted while it is sent.
-pub(super) struct Sending {
+/// Counters while sending.
+pub(super) struct SendCounts {
     pub packets: u64,
     pub octets: u64,
     pub late: u64,
@@ -52,7 +52,7 @@ pub(super) struct Sending {
     pub notes: Vec<String>,
 }
 
-impl Sending {
+impl SendCounts {
     pub fn new(rate: Rate) -> Self {
         Self {
             packets: 0,
@@ -66,18 +66,24 @@ impl Sending {
         }
     }
 
-    /// It is over: `due` packets were due in these `span_ns`.
-    pub fn end(mut self, rate: Rate, due: u64, span_ns: u64, interface: Option<Interface>) -> Sent {
+    /// Ends the run: `due` packets were due in `span_ns`.
+    pub fn finish(
+        mut self,
+        rate: Rate,
+        due: u64,
+        span_ns: u64,
+        interface: Option<InterfaceCounters>,
+    ) -> SendReport {
         let missing = due.saturating_sub(self.packets);
         let packets_per_s = self.packets as f64 * 1e9 / span_ns.max(1) as f64;
         if let (Some(offered), 1..) = (rate.per_s(), missing) {
             self.notes.push(format!(
-                "the rate was not kept: {packets_per_s:.0} packets/s of {offered}, {missing} of {due} not sent"
+                "rate not reached: {packets_per_s:.0} packets/s of {offered}, {missing} of {due} not sent"
             ));
         }
         if self.refused > 0 {
             self.notes.push(format!(
-                "nobody listens at the target's port: it was said {} times",
+                "no listener at the target's port: {} ICMP port unreachable messages",
                 self.refused
             ));
         }
@@ -85,12 +91,12 @@ impl Sending {
             && it.counters.tx_packets < self.packets / 10 * 9
         {
             self.notes.push(format!(
-                "{} took {} packets for {} datagrams: super-packets went through whole, and this is no \
-                 packet rate (`ethtool -K {} tx-udp-segmentation off` makes it one)",
+                "{} counted {} packets for {} datagrams: super-packets were not segmented, so this is not a \
+                 packet rate (`ethtool -K {} tx-udp-segmentation off` enforces segmentation)",
                 it.name, it.counters.tx_packets, self.packets, it.name
             ));
         }
-        Sent {
+        SendReport {
             packets: self.packets,
             octets: self.octets,
             span_ns,

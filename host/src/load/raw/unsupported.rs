@@ -1,22 +1,22 @@
-//! Systems without the rings.
+//! Stubs for systems without packet rings.
 
 use std::time::Duration;
 
 use linerate_agent::frame::Mac;
 use linerate_ring::RingError;
 
-use super::{Captured, Counted, Plan};
-use crate::load::{LoadError, Sent};
+use super::{BlastConfig, CaptureReport, CountReport};
+use crate::load::{LoadError, SendReport};
 
-/// Not here.
+/// Unsupported on this system.
 ///
 /// # Errors
 /// Always.
-pub fn blast(_plan: &Plan) -> Result<Sent, LoadError> {
+pub fn blast(_plan: &BlastConfig) -> Result<SendReport, LoadError> {
     Err(RingError::Unsupported.into())
 }
 
-/// Not here.
+/// Unsupported on this system.
 ///
 /// # Errors
 /// Always.
@@ -27,11 +27,11 @@ pub fn count(
     _at_most: Duration,
     _ready: impl FnOnce(),
     _stop: &dyn Fn() -> bool,
-) -> Result<Counted, LoadError> {
+) -> Result<CountReport, LoadError> {
     Err(RingError::Unsupported.into())
 }
 
-/// Not here.
+/// Unsupported on this system.
 ///
 /// # Errors
 /// Always.
@@ -42,6 +42,6 @@ pub fn capture(
     _is_wanted: impl FnMut(&[u8]) -> bool,
     _ready: impl FnOnce(),
     _stop: &dyn Fn() -> bool,
-) -> Result<Captured, LoadError> {
+) -> Result<CaptureReport, LoadError> {
     Err(RingError::Unsupported.into())
 }
