@@ -1,8 +1,8 @@
-//! What several results of a procedure say together: a sentence, a picture, a table.
+//! Summaries of all results of a procedure: a sentence, charts, a table.
 //!
-//! A procedure leaves one result a trial, so that a run that was cut off keeps what it had. What they
-//! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
-//! summary is one file here and one line of `KINDS`.
+//! A procedure stores one result per trial, so that an interrupted run keeps its trials. Figures that
+//! need several trials (a knee, the highest lossless rate) are derived here, from the results alone.
+//! Each summary is one file here and one line of `SUMMARIES`.
 
 mod conformance;
 mod latency;
@@ -20,27 +20,27 @@ pub use crate::svg::curve::{Axis, Curves, Line};
 use linerate_results::export::Figure;
 use linerate_results::record::{Finding, Run};
 
-/// What results of one kind say together.
+/// The summary of all results of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// What was done.
+    /// The procedure.
     pub title: String,
-    /// What came out, in a sentence or two.
+    /// The result, in a sentence or two.
     pub verdict: String,
-    /// Why, what to look at first first. Empty where nothing is wrong.
+    /// The causes, in the order in which to check them. Empty if nothing is wrong.
     pub findings: Vec<Finding>,
-    /// Which variant of a procedure ran, where it matters: a short one is not the standard's.
+    /// The variant of the procedure, where it matters: a short one does not conform to the standard.
     pub variant: String,
-    /// Pictures.
+    /// Charts.
     pub charts: Vec<Chart>,
     /// The figures.
     pub table: Table,
 }
 
-/// A picture.
+/// A chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The names of its lines, in the order of their colours.
     pub legend: Vec<String>,
@@ -68,8 +68,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Every kind of summary: each makes as many as there is something for.
-const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
+/// Every kind of summary: each returns none if the run has no such results.
+const SUMMARIES: &[fn(&Run) -> Vec<Summary>] = &[
     throughput::summaries,
     udp_sweep::summaries,
     size_sweep::summaries,
@@ -83,11 +83,11 @@ const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
 
 /// All summaries of `run`.
 pub fn all(run: &Run) -> Vec<Summary> {
-    KINDS.iter().flat_map(|kind| kind(run)).collect()
+    SUMMARIES.iter().flat_map(|kind| kind(run)).collect()
 }
 
-/// Figures that only several results together have, by what they are of: where a search has tried other
-/// values than another one, these are what can be compared.
+/// Figures derived from several results, by what they belong to: comparable even if two searches tried
+/// different values.
 pub fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     [udp_sweep::figures, rfc2544::figures]
         .into_iter()
@@ -95,8 +95,8 @@ pub fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
         .collect()
 }
 
-/// Places of a model's line from `low` to `high`, each the same multiple of the one before.
-fn spread(low: f64, high: f64) -> impl Iterator<Item = f64> {
+/// The x values of a model's line from `low` to `high`, in a geometric series.
+fn geometric_series(low: f64, high: f64) -> impl Iterator<Item = f64> {
     const PLACES: u32 = 24;
     let low = low.max(f64::MIN_POSITIVE);
     let factor = (high / low).max(1.0);

@@ -117,7 +117,7 @@ pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
     Ok(RoundTrips {
         sent,
         lost,
-        times: distribution::figures(&all),
+        times: distribution::from_histogram(&all),
         notes,
         all,
     })
