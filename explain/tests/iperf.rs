@@ -1,6 +1,6 @@
 //! UDP streams compared with the reports of stock iperf 2 and iperf 3 about the same datagrams. They run through a
 //! bottleneck on the loopback interface of a network namespace of their own, so that datagrams are lost before the
-//! place of capture. iperf 3 sends what it has every 130 ms, so that nothing is under way when it ends.
+//! place of capture. iperf 3 sends what it has every 130 ms, so that nothing is in flight when it ends.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::record::{Measurement, Rfc2544Test, Run};
 /// Limits of acceptable change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
-    /// How much worse a figure may get, as a share of the earlier one.
+    /// Maximum deterioration of a figure, as a share of the earlier value.
     pub share: f64,
     /// Limits of single metrics, by name or suffix.
     pub by_metric: Vec<(String, f64)>,

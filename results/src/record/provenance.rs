@@ -99,7 +99,7 @@ pub struct TimingEntry {
     pub name: String,
     /// Value.
     pub value: f64,
-    /// How it is known.
+    /// Kind of source.
     pub kind: EntryKind,
     /// Source.
     pub source: String,
@@ -109,7 +109,7 @@ pub struct TimingEntry {
     pub fitted: Option<String>,
 }
 
-/// How a timing entry is known.
+/// Kind of source of a timing entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {

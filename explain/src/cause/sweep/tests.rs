@@ -269,7 +269,7 @@ fn one_delayed_size_does_not_hide_the_rest() {
 
 #[test]
 fn the_lines_own_overhead_is_no_cost_of_a_frame() {
-    // 10 Mbit/s: 66 octets beside the payload.
+    // 10 Mbit/s: 66 octets in addition to the payload.
     let line = sizes(Direction::FromDevice, |octets| 800.0 * (octets + 66.0));
     assert_eq!(causes(line), []);
 }
