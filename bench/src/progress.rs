@@ -49,7 +49,7 @@ pub fn line(result: &Measurement) -> String {
         "" => result.variant(),
         run => run,
     };
-    format!("{run:<12} {}", result.told().line())
+    format!("{run:<12} {}", result.describe().one_line())
 }
 
 /// One line for what begins, ends or comes out.

@@ -2,12 +2,12 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`cause`] | record or capture to findings: what keeps a link from line rate |
-//! | `series` | trials of one procedure in order, as causes and summaries read them |
-//! | [`summary`] | results of one procedure together: a sentence, charts, a table |
+//! | [`cause`] | findings from a record or capture: the causes that keep a link from line rate |
+//! | `series` | trials of one procedure, sorted for causes and summaries |
+//! | [`summary`] | all results of one procedure: a sentence, charts, a table |
 //! | [`traffic`] | the report of a capture |
-//! | [`published`] | published figures to compare with |
-//! | [`fidelity`] | published figures beside predicted ones |
+//! | [`published`] | published figures for comparison |
+//! | [`fidelity`] | predicted figures compared with published ones |
 //! | [`profile`] | cycles by function: text and folded stacks |
 //! | [`report`] | records to HTML and Markdown |
 //! | `svg` | drawings |

@@ -7,27 +7,27 @@ use linerate_results::format;
 use linerate_results::record::{Profile, ProfileStack};
 use linerate_results::stats;
 
-/// What one function cost, on the main thread or in interrupts.
+/// Cost of one function, on the main thread or in interrupts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its name.
     pub function: String,
     /// Cycles in itself.
     pub own: u64,
-    /// Cycles in itself and in what it called.
+    /// Cycles in itself and its callees.
     pub total: u64,
-    /// How often it was entered.
+    /// Number of calls.
     pub calls: u64,
     /// `own` for each frame that was received.
     pub own_per_frame: f64,
-    /// `own` of all cycles, the other thread's too (0 to 1).
+    /// `own` as a share of all cycles, both threads (0 to 1).
     pub share: f64,
 }
 
-/// The functions of the interrupts or of the main thread, the costliest in itself first.
+/// The functions of the interrupts or of the main thread, sorted by own cycles.
 pub fn rows(profile: &Profile, interrupt: bool) -> Vec<Row> {
     let mut costs: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
-    for stack in of(profile, interrupt) {
+    for stack in stacks(profile, interrupt) {
         let distinct: BTreeSet<u32> = stack.path.iter().copied().collect();
         for function in distinct {
             costs.entry(function).or_default().1 += stack.cycles;
@@ -54,28 +54,28 @@ pub fn rows(profile: &Profile, interrupt: bool) -> Vec<Row> {
     rows
 }
 
-/// Cycles of everything.
+/// All cycles.
 pub fn cycles(profile: &Profile) -> u64 {
     profile.stacks.iter().map(|stack| stack.cycles).sum()
 }
 
 /// Cycles of the interrupts or of the main thread.
 pub fn cycles_of(profile: &Profile, interrupt: bool) -> u64 {
-    of(profile, interrupt).map(|stack| stack.cycles).sum()
+    stacks(profile, interrupt).map(|stack| stack.cycles).sum()
 }
 
-fn of(profile: &Profile, interrupt: bool) -> impl Iterator<Item = &ProfileStack> {
+fn stacks(profile: &Profile, interrupt: bool) -> impl Iterator<Item = &ProfileStack> {
     let stacks = profile.stacks.iter();
     stacks.filter(move |stack| stack.interrupt == interrupt)
 }
 
-/// The name of a function; `?` of one that the record does not have.
+/// The name of a function; `?` if the record has none.
 pub fn name(profile: &Profile, function: u32) -> &str {
     let name = profile.functions.get(function as usize);
     name.map_or("?", String::as_str)
 }
 
-/// What a thread is called.
+/// The name of a thread.
 pub const fn thread(interrupt: bool) -> &'static str {
     if interrupt {
         "interrupts"
@@ -97,8 +97,8 @@ fn write_text(profile: &Profile, out: &mut String) -> std::fmt::Result {
     let seconds = stats::ratio(all as f64, profile.cycles_per_s as f64);
     writeln!(
         out,
-        "{} cycles ({}), {} frames received; by function, from the program's symbols. What was \
-         inlined belongs to the function that it was inlined into.",
+        "{} cycles ({}), {} frames received; by function, from the program's symbols. Inlined \
+         code counts for the function that it was inlined into.",
         format::count(all),
         format::time((seconds * 1e9) as u64),
         format::count(profile.frames),
@@ -107,7 +107,7 @@ fn write_text(profile: &Profile, out: &mut String) -> std::fmt::Result {
         let cycles = cycles_of(profile, interrupt);
         writeln!(
             out,
-            "\n{}: {} cycles, {}, {:.0} a frame\n",
+            "\n{}: {} cycles, {}, {:.0} per frame\n",
             thread(interrupt),
             format::count(cycles),
             format::percent(stats::ratio(cycles as f64, all as f64)),
@@ -116,7 +116,7 @@ fn write_text(profile: &Profile, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "{:>14} {:>12} {:>7} {:>15} {:>10}  function",
-            "own cycles", "own a frame", "share", "with callees", "calls"
+            "own cycles", "own/frame", "share", "with callees", "calls"
         )?;
         for row in rows(profile, interrupt) {
             writeln!(
@@ -134,7 +134,7 @@ fn write_text(profile: &Profile, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// One line a stack, `thread;outermost;...;innermost cycles`: what flame graph tools read.
+/// One line per stack, `thread;outermost;...;innermost cycles`: the input of flame graph tools.
 pub fn folded(profile: &Profile) -> String {
     let mut lines: Vec<String> = profile
         .stacks

@@ -187,7 +187,7 @@ pub fn profile() -> Profile {
     }
 }
 
-/// What a lossless download of `bytes` at `rate` took too long for.
+/// The gap of a lossless download of `bytes` at `rate`.
 fn gap(bytes: u64, rate: f64) -> GapToLineRate {
     let total_ns = (bytes as f64 / rate * 1e9) as u64;
     let line_ns = bytes * line::segment_ns(1460) / 1460;
@@ -252,7 +252,7 @@ fn ping(variant: &str, rtt_ns: u64) -> Ping {
         },
         findings: Vec::new(),
     };
-    ping.findings = cause::of_ping(&ping);
+    ping.findings = cause::explain_ping(&ping);
     ping
 }
 
@@ -369,7 +369,7 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
         ledger,
         findings: Vec::new(),
     };
-    get.findings = cause::of_http_get(&get);
+    get.findings = cause::explain_http_get(&get);
     get
 }
 

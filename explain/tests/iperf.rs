@@ -1,6 +1,6 @@
-//! UDP streams held against what stock iperf 2 and iperf 3 report of the same datagrams. They run through a
+//! UDP streams compared with the reports of stock iperf 2 and iperf 3 about the same datagrams. They run through a
 //! bottleneck on the loopback interface of a network namespace of their own, so that datagrams are lost before the
-//! place of capture. iperf 3 sends what it has every 130 ms, so that nothing is under way when it ends.
+//! place of capture. iperf 3 sends what it has every 130 ms, so that nothing is in flight when it ends.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use linerate_capture::traffic::{Traffic, UdpStreamReport};
 use linerate_capture::udp::Tool;
 use linerate_explain::traffic::{Report, Source};
 
-/// Nobody waits for a time: each step waits for the one before to be seen. `$1` is the folder to write into.
+/// No fixed delays: each step waits until the previous one is observed. `$1` is the output folder.
 const SCRIPT: &str = r#"
 set -e
 cd "$1"
@@ -32,7 +32,7 @@ kill $server $dump
 wait $dump
 "#;
 
-/// What is in the folder afterwards; `None` if something is missing for it.
+/// The folder with the output; `None` if a tool is missing.
 fn run() -> Option<PathBuf> {
     let tools = ["unshare", "bash", "ip", "tc", "tcpdump", "iperf", "iperf3"];
     for tool in tools {

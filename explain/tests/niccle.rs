@@ -1,5 +1,5 @@
-//! The capture of a real bit-banged NIC that loses what follows closely: `niccle/*.pcap.gz` in the folder that
-//! `LINERATE_DATA` names. Counts are exact, times and rates within one per cent of what was found by hand.
+//! The capture of a real bit-banged NIC that loses segments back to back: `niccle/*.pcap.gz` in the folder
+//! `LINERATE_DATA`. Counts are exact, times and rates within one per cent of manually determined values.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use linerate_results::record::Cause;
 
 const CAPTURE: &str = "niccle/smoltcp_http_get_before_optimizations.pcap.gz";
 
-/// What the device said meanwhile.
+/// Console output of the device during the capture.
 const CONSOLE: &str = "niccle/smoltcp_http_get_before_optimizations.stdout.txt";
 const DEVICE: [u8; 6] = [0x12, 0x34, 0x56, 0x78, 0x90, 0x12];
 
@@ -46,11 +46,14 @@ fn report() -> Option<Report> {
 }
 
 #[track_caller]
-fn close(told: f64, known: f64) {
-    assert!((told / known - 1.0).abs() < 0.01, "{told} for {known}");
+fn close(found: f64, known: f64) {
+    assert!(
+        (found / known - 1.0).abs() < 0.01,
+        "{found} instead of {known}"
+    );
 }
 
-/// What the host sent, whichever end it is of a connection.
+/// The host's direction of each connection, whichever end it is.
 fn by_host(report: &Report) -> impl Iterator<Item = &DirectionReport> {
     report.connections.iter().map(|connection| {
         let sends = connection.sender.starts_with("169.254.172.115:");
@@ -70,7 +73,7 @@ fn both_ways(report: &Report) -> impl Iterator<Item = &DirectionReport> {
 }
 
 #[test]
-fn what_there_is() {
+fn contents_of_the_capture() {
     let Some(report) = report() else { return };
     let packets = &report.packets;
     assert_eq!(
@@ -95,7 +98,7 @@ fn what_there_is() {
             .count(),
         13
     );
-    // The second is of a connection before the capture; the last one is cut off.
+    // The second connection was opened before the capture; the last one is cut off.
     let opened = report
         .connections
         .iter()
@@ -106,7 +109,7 @@ fn what_there_is() {
 }
 
 #[test]
-fn what_was_sent_and_what_again() {
+fn segments_and_retransmissions() {
     let Some(report) = report() else { return };
     let sum = |of: fn(&DirectionReport) -> u64| by_host(&report).map(of).sum::<u64>();
     assert_eq!(sum(|sent| sent.segments), 2521);
@@ -120,7 +123,7 @@ fn what_was_sent_and_what_again() {
         probes().map(|delays| delays.min).min(),
         probes().map(|delays| delays.max).max(),
     );
-    // By hand: 12 to 50 ms, in whole ones.
+    // Determined manually: 12 to 50 ms, rounded.
     assert!(least >= Some(11_500_000) && most.is_some_and(|ns| ns <= 50_500_000));
     let mut delays = std::collections::BTreeMap::new();
     for delay in by_host(&report).flat_map(|sent| &sent.retransmission_delays) {
@@ -140,13 +143,13 @@ fn what_was_sent_and_what_again() {
 }
 
 #[test]
-fn what_came_back() {
+fn acknowledgments_and_windows() {
     let Some(report) = report() else { return };
     let sum = |of: fn(&DirectionReport) -> u64| both_ways(&report).map(of).sum::<u64>();
-    assert_eq!(sum(|way| way.duplicate_acks), 566);
-    assert_eq!(sum(|way| way.window_updates), 565);
-    assert_eq!(sum(|way| way.zero_windows), 0);
-    assert_eq!(sum(|way| way.resets), 6);
+    assert_eq!(sum(|direction| direction.duplicate_acks), 566);
+    assert_eq!(sum(|direction| direction.window_updates), 565);
+    assert_eq!(sum(|direction| direction.zero_windows), 0);
+    assert_eq!(sum(|direction| direction.resets), 6);
     let windows = by_host(&report).filter_map(|sent| sent.least_window_bytes);
     assert_eq!(windows.min(), Some(4400));
     let stall = by_host(&report)
@@ -166,21 +169,21 @@ fn how_fast_each_request_was() {
     let known = [
         6.35, 6.72, 6.87, 6.74, 6.75, 16.62, 10.78, 2.95, 4.80, 5.65, 13.67, 8.65,
     ];
-    let told: Vec<f64> = report
+    let found: Vec<f64> = report
         .connections
         .iter()
         .filter(|connection| connection.payload.unique_bytes > 10_000)
         .map(|connection| connection.goodput_bytes_per_s / 1e3)
         .collect();
-    for (told, known) in told.iter().zip(known) {
-        close(*told, known);
+    for (found, known) in found.iter().zip(known) {
+        close(*found, known);
     }
-    // The last one the capture does not have to its end.
-    assert_eq!(told.len(), known.len() + 1);
+    // The last connection is cut off.
+    assert_eq!(found.len(), known.len() + 1);
 }
 
-/// The figures behind `name` in the lines of the console that have it.
-fn said(console: &str, name: &str) -> Vec<f64> {
+/// The figures after `name` on the console.
+fn console_figures(console: &str, name: &str) -> Vec<f64> {
     let behind = |line: &str| {
         let figure = line.split_once(name)?.1.trim_start();
         let end = figure.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -203,12 +206,12 @@ fn frames(folder: &Path, numbers: std::ops::Range<u64>) -> [u64; 2] {
 }
 
 #[test]
-fn what_the_device_counted_of_it() {
+fn counters_of_the_device_match() {
     let (Some(folder), Some(report)) = (folder(), report()) else {
         return;
     };
     let console = fs::read_to_string(folder.join(CONSOLE)).expect("in that folder");
-    // Where the first request for 100 kB and the first for 1 MB begin: there the device told its counters.
+    // Start of the first request for 100 kB and of the first for 1 MB, where the device printed its counters.
     let first = |bytes: u64| {
         let mut connections = report.connections.iter();
         let found = connections.find(|connection| connection.payload.unique_bytes > bytes);
@@ -216,16 +219,16 @@ fn what_the_device_counted_of_it() {
     };
     let [hundred, thousand] = [100_000, 1_000_000].map(first);
     let [first, second] = [1..hundred, hundred..thousand].map(|numbers| frames(&folder, numbers));
-    // Its counters go on from one phase to the next.
-    let sent = said(&console, "PHY TX: Packets:");
+    // Its counters are cumulative.
+    let sent = console_figures(&console, "PHY TX: Packets:");
     assert_eq!(sent, [71.0, 514.0]);
     assert_eq!((first[0], first[0] + second[0]), (71, 514));
-    // What it took of what the host sent: the rest is lost, whether it was sent again or not.
-    let taken = said(&console, "MAC RX: Packets:");
+    // Frames of the host that it accepted: the rest is lost, retransmitted or not.
+    let taken = console_figures(&console, "MAC RX: Packets:");
     close(1.0 - taken[0] / first[1] as f64, 0.416);
     close(1.0 - (taken[1] - taken[0]) / second[1] as f64, 0.303);
     // From the SYN to the last octet, on both clocks.
-    let device_s = said(&console, "Received 1000070 bytes over ");
+    let device_s = console_figures(&console, "Received 1000070 bytes over ");
     let large = report
         .connections
         .iter()
@@ -263,14 +266,14 @@ fn loss_inside_bursts_is_the_first_finding() {
         );
     }
     // Two connections overlap, so their times add up to more than that of the capture.
-    let told = "Without this the connections' 296 s, added up, would be about 1";
+    let gain = "Without this, the connections' total of 296 s would be about 1";
     assert!(
-        first.finding.advice.contains(told),
+        first.finding.advice.contains(gain),
         "{}",
         first.finding.advice
     );
-    // Any finding says where to look; here at the answer that ended the longest stall.
-    // Nothing that cost next to nothing is a cause beside it.
+    // Each finding names packets; here the answer that ended the longest stall.
+    // No finding with a negligible share of the time.
     for found in &report.findings {
         assert!(found.share_of_time >= 0.05, "{found:?}");
         for name in ["first_packet", "last_packet", "worst_packet"] {

@@ -10,7 +10,7 @@ const ACK: u8 = 16;
 const US: u64 = 1_000;
 const MS: u64 = 1_000 * US;
 
-/// A capture on a link of raw IP.
+/// A capture on a raw IP link.
 struct Capture(Vec<u8>);
 
 impl Capture {
@@ -155,7 +155,7 @@ fn a_file_stands_alone() {
 }
 
 #[test]
-fn pictures_are_kept_only_if_asked_for_and_of_so_many_connections() {
+fn pictures_are_kept_only_on_request_and_for_a_limited_number_of_connections() {
     let mut capture = Capture::new();
     for port in 0..500 {
         // In the order of their cost, from the middle on.
@@ -189,7 +189,7 @@ fn a_long_connection_takes_no_more_room_than_a_picture_shows() {
 }
 
 #[test]
-fn nothing_is_a_page_too() {
+fn an_empty_capture_is_a_page_too() {
     let report = Capture::new().read(Traffic::with_traces(), "empty");
     assert!(capture_html(&report, 3).contains("nothing to explain"));
     assert!(capture_pictures(&report, 3).is_empty());

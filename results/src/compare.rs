@@ -1,4 +1,4 @@
-//! Results beside earlier ones: what changed, and whether for the worse.
+//! Results compared with earlier ones: changes and regressions.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use crate::export::{Figure, conditions};
 use crate::format;
 use crate::record::{Measurement, Rfc2544Test, Run};
 
-/// What is too much of a change.
+/// Limits of acceptable change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
-    /// How much worse a figure may get, as a share of the earlier one.
+    /// Maximum deterioration of a figure, as a share of the earlier value.
     pub share: f64,
-    /// The same of single metrics, by name or the end of it.
-    pub of: Vec<(String, f64)>,
+    /// Limits of single metrics, by name or suffix.
+    pub by_metric: Vec<(String, f64)>,
 }
 
 impl Default for Thresholds {
@@ -23,34 +23,34 @@ impl Default for Thresholds {
     fn default() -> Self {
         Self {
             share: 0.05,
-            of: Vec::new(),
+            by_metric: Vec::new(),
         }
     }
 }
 
 impl Thresholds {
-    fn of(&self, metric: &str) -> f64 {
+    fn for_metric(&self, metric: &str) -> f64 {
         let own = self
-            .of
+            .by_metric
             .iter()
             .find(|(name, _)| metric.ends_with(name.as_str()));
         own.map_or(self.share, |(_, share)| *share)
     }
 }
 
-/// Which change of a figure is good.
+/// The direction of change in which a figure improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// More.
+    /// Higher values are better.
     Higher,
-    /// Less.
+    /// Lower values are better.
     Lower,
-    /// Neither: a figure that describes.
+    /// Neither: a descriptive figure.
     Neither,
 }
 
-/// Which change of the metric of this name is good.
+/// The direction of change in which `metric` improves.
 pub fn better(metric: &str) -> Better {
     const HIGHER: [&str; 7] = [
         "answered",
@@ -77,11 +77,11 @@ pub fn better(metric: &str) -> Better {
         "uncounted",
         "post_processing",
     ];
-    // How many there are of something says nothing of it.
+    // A number of samples is not a measure of quality.
     if metric.split('.').next_back() == Some("count") {
         return Better::Neither;
     }
-    // The most special part decides: `rtt_ns.p50`, `to_device.datagrams.lost`.
+    // The most specific part decides: `rtt_ns.p50`, `to_device.datagrams.lost`.
     let names = |parts: &[&str]| parts.iter().any(|part| metric.contains(part));
     if names(&LOWER) {
         Better::Lower
@@ -103,7 +103,7 @@ pub struct Change {
     pub before: f64,
     /// The later one.
     pub after: f64,
-    /// Which change would be good.
+    /// The direction of change in which it improves.
     pub better: Better,
     /// Worse by more than the threshold.
     pub is_worse: bool,
@@ -121,7 +121,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What is worse, or missing, each in a sentence.
+    /// Regressions and missing figures, each in a sentence.
     pub fn failures(&self) -> Vec<String> {
         let worse = self.changes.iter().filter(|change| change.is_worse);
         let worse = worse.map(|change| {
@@ -135,11 +135,12 @@ impl Comparison {
             )
         });
         let missing = self.missing.iter();
-        let missing = missing.map(|name| format!("{name}: was measured before, and is not now"));
+        let missing =
+            missing.map(|name| format!("{name}: was measured before, but is missing now"));
         worse.chain(missing).collect()
     }
 
-    /// What differs, as a table in Markdown; figures that stayed the same are left out.
+    /// The differences, as a Markdown table; unchanged figures are left out.
     pub fn markdown(&self) -> String {
         let differs = |change: &&Change| change.before.to_bits() != change.after.to_bits();
         let mut text = String::from(
@@ -165,7 +166,7 @@ impl Comparison {
             );
         }
         if !self.changes.iter().any(|change| differs(&change)) {
-            text = format!("All {} figures are the same.\n", self.changes.len());
+            text = format!("All {} figures are unchanged.\n", self.changes.len());
         }
         for name in &self.missing {
             let _ = writeln!(text, "\nOnly before: {name}");
@@ -185,12 +186,11 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Figures that several results have only together, by the name of what they belong to.
+/// Figures derived from several results, by the name of what they belong to.
 pub type DerivedFigures = Vec<(String, Vec<Figure>)>;
 
-/// Compares `after` with `before`. Results belong together when they measure the same under the same
-/// conditions; of several such, in order. `derived` gives the figures that several results of a run have only
-/// together.
+/// Compares `after` with `before`. Results are paired if they measure the same under the same
+/// conditions; several such, in order. `derived` returns the figures derived from several results of a run.
 pub fn compare(
     before: &Run,
     after: &Run,
@@ -202,28 +202,28 @@ pub fn compare(
     for result in &before.results {
         let wanted = key(result);
         let Some(at) = rest.iter().position(|(key, _)| *key == wanted) else {
-            if !is_probe(result) {
+            if !is_search_step(result) {
                 comparison.missing.push(name(result));
             }
             continue;
         };
         let (_, other) = rest.remove(at);
-        comparison.take(&name(result), figures(result), &figures(other), thresholds);
+        comparison.compare_figures(&name(result), figures(result), &figures(other), thresholds);
     }
-    rest.retain(|(_, result)| !is_probe(result));
+    rest.retain(|(_, result)| !is_search_step(result));
     comparison.new = rest.iter().map(|(_, result)| name(result)).collect();
     let later = derived(after);
     for (of, earlier) in derived(before) {
         let found = later.iter().find(|(other, _)| *other == of);
         let found = found.map_or(&[][..], |(_, figures)| figures);
-        comparison.take(&of, earlier, found, thresholds);
+        comparison.compare_figures(&of, earlier, found, thresholds);
     }
     comparison
 }
 
-/// A search tries what earlier trials lead it to: that another run has tried something else says
-/// nothing. What was found is compared as what the trials come to together.
-fn is_probe(result: &Measurement) -> bool {
+/// True for a step of a search: its parameters depend on earlier trials, so single steps of two runs are not
+/// comparable. The result of the search is compared as a derived figure.
+fn is_search_step(result: &Measurement) -> bool {
     match result {
         Measurement::Rfc2544(it) => it.params.test != Rfc2544Test::FrameLoss,
         Measurement::UdpSweep(_) => true,
@@ -232,9 +232,9 @@ fn is_probe(result: &Measurement) -> bool {
 }
 
 impl Comparison {
-    /// Holds the figures of `result` against later ones. One that is judged and not there any more is
-    /// missing.
-    fn take(
+    /// Compares the figures of `result` with later ones. A figure with a preferred direction that is absent
+    /// later is missing.
+    fn compare_figures(
         &mut self,
         result: &str,
         earlier: Vec<Figure>,
@@ -270,7 +270,7 @@ fn name(result: &Measurement) -> String {
     } else {
         run
     };
-    [run, &result.told().detail()]
+    [run, &result.describe().detail()]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
@@ -290,8 +290,8 @@ fn change(
         Better::Lower => after - before,
         Better::Neither => 0.0,
     };
-    // From nothing, anything is too much.
-    let is_worse = worse_by > 0.0 && worse_by > before.abs() * thresholds.of(&metric);
+    // From zero, any deterioration is too much.
+    let is_worse = worse_by > 0.0 && worse_by > before.abs() * thresholds.for_metric(&metric);
     Change {
         result: result.to_owned(),
         metric,
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_like_itself() {
+    fn a_run_equals_itself() {
         let run = fixture();
         let comparison = compare(&run, &run, none, &Thresholds::default());
         assert_eq!(comparison.failures(), [""; 0]);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_got_slower_is_told_and_what_got_faster_is_not_held_against_it() {
+    fn slower_is_reported_and_faster_is_not() {
         let before = fixture();
         let mut after = fixture();
         *goodput(&mut after) *= 0.9;
@@ -344,9 +344,9 @@ mod tests {
             "{failures:?}"
         );
         assert!(comparison.markdown().contains("worse"));
-        // A threshold of its own.
+        // A threshold of the metric.
         let thresholds = Thresholds {
-            of: vec![("goodput_bytes_per_s_p50".to_owned(), 0.2)],
+            by_metric: vec![("goodput_bytes_per_s_p50".to_owned(), 0.2)],
             ..Thresholds::default()
         };
         assert_eq!(
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_measured_any_more_is_missed() {
+    fn a_result_that_disappeared_is_missing() {
         let before = fixture();
         let mut after = fixture();
         after.results.remove(0);
@@ -376,19 +376,19 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_is_not_there_any_more_is_missed() {
+    fn a_figure_that_disappeared_is_missing() {
         let mut comparison = Comparison::default();
         let figure = |metric: &str| Figure {
             metric: metric.to_owned(),
             value: 1.0,
         };
         let earlier = vec![figure("rtt.p50_ns"), figure("rtt.count")];
-        comparison.take("latency", earlier, &[], &Thresholds::default());
+        comparison.compare_figures("latency", earlier, &[], &Thresholds::default());
         assert_eq!(comparison.missing, ["latency: rtt.p50_ns"]);
     }
 
     #[test]
-    fn which_change_is_good() {
+    fn preferred_direction_of_metrics() {
         for (metric, expected) in [
             ("goodput_bytes_per_s_p50", Better::Higher),
             ("to_device.datagrams.received", Better::Higher),

@@ -1,26 +1,26 @@
-//! Times as they come in, and how they are distributed in the end.
+//! Recording of times, and their distribution.
 
 use crate::record::{Bucket, Distribution};
 use hdrhistogram::Histogram;
 
-/// Significant digits of percentiles, and of the histogram that is kept in a result.
+/// Significant digits of percentiles, and of the histogram stored in a result.
 const FINE: u8 = 3;
 const COARSE: u8 = 2;
-/// The longest time that is told from a longer one: ten minutes.
+/// Longer times are recorded as this: ten minutes.
 const LONGEST_NS: u64 = 600_000_000_000;
 
-/// Times as they come in. What is kept of them does not grow with their number.
+/// Records times in memory that does not grow with their number.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub struct TimeRecorder {
     fine: Histogram<u64>,
     coarse: Histogram<u64>,
     min_ns: u64,
     max_ns: u64,
 }
 
-impl Default for Times {
+impl Default for TimeRecorder {
     fn default() -> Self {
-        // Bounds and digits are in range, which is all that can be wrong.
+        // Bounds and digits are in range; nothing else can fail.
         let histogram =
             |digits| Histogram::new_with_bounds(1, LONGEST_NS, digits).expect("bounds in range");
         Self {
@@ -32,8 +32,8 @@ impl Default for Times {
     }
 }
 
-impl Times {
-    /// One more, nanoseconds.
+impl TimeRecorder {
+    /// Records one time, nanoseconds.
     pub fn record(&mut self, ns: u64) {
         self.fine.saturating_record(ns);
         self.coarse.saturating_record(ns);
@@ -41,7 +41,7 @@ impl Times {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// How they are distributed; `None` of nothing.
+    /// Their distribution; `None` if empty.
     pub fn distribution(&self) -> Option<Distribution> {
         if self.fine.is_empty() {
             return None;
@@ -67,8 +67,8 @@ impl Times {
     }
 }
 
-/// The figures of a histogram of nanoseconds; `None` of nothing.
-pub fn figures(times: &Histogram<u64>) -> Option<Distribution> {
+/// The distribution of a histogram of nanoseconds, without buckets; `None` if empty.
+pub fn from_histogram(times: &Histogram<u64>) -> Option<Distribution> {
     (!times.is_empty()).then(|| Distribution {
         count: times.len(),
         min_ns: times.min(),
@@ -81,9 +81,9 @@ pub fn figures(times: &Histogram<u64>) -> Option<Distribution> {
     })
 }
 
-/// How `times_ns` are distributed; `None` of nothing.
+/// The distribution of `times_ns`; `None` if empty.
 pub fn of(times_ns: impl IntoIterator<Item = u64>) -> Option<Distribution> {
-    let mut times = Times::default();
+    let mut times = TimeRecorder::default();
     for ns in times_ns {
         times.record(ns);
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_of_the_samples() {
+    fn percentiles_match_the_samples() {
         let distribution = of((1..=1_000).map(|at| at * 1_000)).expect("samples");
         assert_eq!((distribution.count, distribution.min_ns), (1_000, 1_000));
         assert_eq!(distribution.max_ns, 1_000_000);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_all_of_its_percentiles_and_none_is_nothing() {
+    fn one_sample_is_every_percentile_and_no_samples_are_none() {
         let one = of([12_345]).expect("a sample");
         assert_eq!(
             [one.min_ns, one.p50_ns, one.p999_ns, one.max_ns],

@@ -1,4 +1,4 @@
-//! Figures for people: the digits that matter and a unit.
+//! Figures for people: significant digits and a unit.
 
 /// A rate in bytes per second, decimal multiples.
 pub fn rate(bytes_per_s: f64) -> String {
@@ -9,8 +9,8 @@ pub fn rate(bytes_per_s: f64) -> String {
     }
 }
 
-/// A rate in bits per second, decimal multiples, of one in bytes per second: for what a user has asked
-/// for in bits.
+/// A rate in bits per second, decimal multiples, from bytes per second: for quantities that users specify
+/// in bits.
 pub fn bit_rate(bytes_per_s: f64) -> String {
     bits(bytes_per_s * 8.0)
 }
@@ -36,7 +36,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// A size in bytes, decimal multiples, exact when it is a round one.
+/// A size in bytes, decimal multiples if exact.
 pub fn bytes(bytes: u64) -> String {
     match bytes {
         b if b >= 1_000_000 && b % 100_000 == 0 => format!("{} MB", b as f64 / 1e6),
@@ -49,7 +49,7 @@ pub fn bytes(bytes: u64) -> String {
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
-        // Almost everything is not everything.
+        // Less than 100% is never shown as 100%.
         p if (99.5..100.0).contains(&p) => ">99%".into(),
         p if p == 0.0 || p >= 9.95 => format!("{percent:.0}%"),
         p if p >= 0.095 => format!("{percent:.1}%"),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well() {
+    fn figures_have_significant_digits_and_a_unit() {
         assert_eq!(rate(655_432.0), "655 kB/s");
         assert_eq!(rate(1_186_606.0), "1.19 MB/s");
         assert_eq!(rate(999_600.0), "1 MB/s");

@@ -1,14 +1,14 @@
-//! The result format and everything that works on results alone. Pure: no socket, no clock, no file.
+//! The result format and all functions that need only results. Pure: no socket, no clock, no file.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`record`] | schema 1: the record that every measuring command writes |
-//! | [`compare`] | results compared with earlier ones |
-//! | [`distribution`] | times as they are recorded |
+//! | [`compare`] | comparison with earlier results |
+//! | [`distribution`] | recording of times |
 //! | [`export`] | records as CSV, `JUnit`, `OpenMetrics`, `HdrHistogram` logs |
-//! | [`stats`] | percentiles, by one definition |
+//! | [`stats`] | percentiles |
 //! | [`mod@line`] | frame times and the goodput limit of 10BASE-T |
-//! | [`mod@format`] | figures for people: digits that matter and a unit |
+//! | [`mod@format`] | figures for people: significant digits and a unit |
 #![forbid(unsafe_code)]
 
 pub mod compare;

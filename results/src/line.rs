@@ -1,6 +1,6 @@
-//! What 10BASE-T allows: the time of a frame and the goodput that no stack can pass.
+//! Limits of 10BASE-T: the time of a frame and the maximum goodput of any stack.
 //!
-//! Lengths name what they include. Times are those of IEEE 802.3 clauses 3, 4 and 14.
+//! Names of lengths state what they include. Times are those of IEEE 802.3 clauses 3, 4 and 14.
 
 use linerate_ether::phy10::INTER_PACKET_GAP_NS;
 
@@ -19,14 +19,14 @@ pub const IP_TCP_HEADER_OCTETS: u64 = 40;
 /// Octets of an IPv4 and an ICMP echo header.
 pub const IP_ICMP_HEADER_OCTETS: u64 = 28;
 
-/// The least time between two frames of one station, in nanoseconds (IEEE 802.3, 4.4.2
+/// The minimum time between two frames of one station, in nanoseconds (IEEE 802.3, 4.4.2
 /// `interPacketGap`).
 pub const fn inter_packet_gap_ns() -> u64 {
     INTER_PACKET_GAP_NS
 }
 
-/// Time on the wire of a frame that carries `payload_octets` above Ethernet, with preamble and FCS
-/// and without the gap, in nanoseconds.
+/// Time on the wire of a frame with `payload_octets` of Ethernet payload, with preamble and FCS,
+/// without the gap, in nanoseconds.
 pub const fn frame_ns(payload_octets: u64) -> u64 {
     let frame = HEADER_OCTETS + payload_octets + FCS_OCTETS;
     let frame = if frame < MIN_FRAME_OCTETS {
@@ -42,14 +42,14 @@ pub const fn segment_ns(mss: u64) -> u64 {
     frame_ns(IP_TCP_HEADER_OCTETS + mss) + inter_packet_gap_ns()
 }
 
-/// Goodput of an endless row of full segments, in bytes per second: nothing else on the wire, no
-/// acknowledgment in the way.
+/// Goodput of endless full segments back to back, in bytes per second: nothing else on the wire,
+/// no acknowledgments.
 pub fn goodput_bytes_per_s(mss: u64) -> f64 {
     mss as f64 * 1e9 / segment_ns(mss) as f64
 }
 
 /// Shortest ping: request and reply back to back, in nanoseconds, from the first preamble bit of
-/// the request to the last bit of the reply, with no time at all in the station that answers.
+/// the request to the last bit of the reply, with zero turnaround in the answering station.
 pub const fn ping_ns(payload_octets: u64) -> u64 {
     2 * frame_ns(IP_ICMP_HEADER_OCTETS + payload_octets) + inter_packet_gap_ns()
 }

@@ -1,6 +1,6 @@
-//! Percentiles, by one definition: nearest rank, so that every figure is one that was measured.
+//! Percentiles by nearest rank, so that every figure is a measured value.
 
-/// The value at `percent` (0 to 100) by nearest rank; `None` of nothing.
+/// The value at `percent` (0 to 100) by nearest rank; `None` if empty.
 pub fn percentile(values: &[u64], percent: f64) -> Option<u64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -20,7 +20,7 @@ fn rank(len: usize, percent: f64) -> Option<usize> {
     Some(rank.saturating_sub(1).min(last))
 }
 
-/// `part` of `whole`; zero of nothing.
+/// `part` divided by `whole`; zero if `whole` is zero.
 pub fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn ratio_of_nothing_is_nothing() {
+    fn ratio_to_zero_is_zero() {
         assert!(ratio(1.0, 0.0) < f64::EPSILON);
         assert!((ratio(1.0, 4.0) - 0.25).abs() < f64::EPSILON);
     }

@@ -184,7 +184,7 @@ fn rfc2544(run: &Value, text: &str) -> Result<()> {
         }
     }
     ensure!(
-        text.contains("| frame | line, frames/s |"),
+        text.contains("| frame | line rate, frames/s |"),
         "no table:\n{text}"
     );
     Ok(())

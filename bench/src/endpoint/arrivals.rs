@@ -3,7 +3,7 @@
 use linerate_agent::{DatagramTap, Instant, TappedService};
 use linerate_results::record::Distribution;
 
-use linerate_results::distribution::Times;
+use linerate_results::distribution::TimeRecorder;
 
 /// The datagrams of a stream: a protocol's own messages are no part of it.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Gaps {
     /// What counts; `None`: nothing does.
     data: Option<Data>,
     last: Option<Instant>,
-    times: Option<Times>,
+    times: Option<TimeRecorder>,
 }
 
 impl Gaps {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::http::{Client, Failure, Plan, Upload};
-use linerate_results::record::{Direction, End, Flow, Interval};
+use linerate_results::record::{CountedAt, Direction, Flow, Interval};
 
 use super::run::{self, Step};
 use super::{Amount, Options, Outcome, Stream, Target, TargetError, Trial, Unwatched, Url, Watch};
@@ -79,7 +79,7 @@ impl Sum {
     fn flow(self) -> Flow {
         Flow {
             intervals: self.intervals,
-            ..Flow::stream(self.octets, self.span_ns, End::Host)
+            ..Flow::stream(self.octets, self.span_ns, CountedAt::Host)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
-use linerate_results::record::{self, Direction, End, Flow, Interval};
+use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
 use super::arrivals::Data;
 use super::run::{self, Ran, Step};
@@ -162,9 +162,9 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     let outcome = ran.service.outcome(ran.ended);
     let to = outcome.reported.or(outcome.sent);
     let by = if outcome.reported.is_some() {
-        End::Device
+        CountedAt::Device
     } else {
-        End::Host
+        CountedAt::Host
     };
     let mut notes = Vec::new();
     let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
@@ -181,7 +181,7 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     }
     let mut from_device = outcome.received.map(|count| Flow {
         gaps: ran.gaps,
-        ..flow(count, udp, End::Host, ran.from_device)
+        ..flow(count, udp, CountedAt::Host, ran.from_device)
     });
     if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
         // A hello may be dropped, too.
@@ -195,11 +195,11 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     }
 }
 
-fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> Flow {
+fn flow(count: Count, udp: bool, counted_by: CountedAt, intervals: Vec<Interval>) -> Flow {
     let span_ns = count.span.as_nanos() as u64;
     let flow = if udp {
         // The results that the server sends have neither what came late nor what came again.
-        let is_ours = counted_by == End::Host;
+        let is_ours = counted_by == CountedAt::Host;
         let datagrams = record::Datagrams {
             sent: count.datagrams,
             received: count.datagrams.saturating_sub(count.lost),

@@ -129,8 +129,8 @@ impl Trial {
     /// What it is, in a few words.
     pub fn words(&self) -> String {
         match self {
-            Self::Stream(stream) => format!("TCP {}", stream.direction.words()),
-            Self::Datagrams(datagrams) => format!("UDP {}", datagrams.direction.words()),
+            Self::Stream(stream) => format!("TCP {}", stream.direction.label()),
+            Self::Datagrams(datagrams) => format!("UDP {}", datagrams.direction.label()),
             Self::RoundTrips(RoundTrips { under: None, .. }) => "round trips".to_owned(),
             Self::RoundTrips(RoundTrips {
                 under: Some(load), ..

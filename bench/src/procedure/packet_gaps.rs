@@ -38,7 +38,7 @@ impl PacketGaps {
 
 impl Procedure for PacketGaps {
     fn words(&self) -> String {
-        format!("gaps between datagrams, {}", self.direction.words())
+        format!("gaps between datagrams, {}", self.direction.label())
     }
 
     fn at_least(&self) -> Duration {

@@ -236,7 +236,7 @@ mod tests {
     use super::super::scripted::{Scripted, answered, done};
     use super::*;
     use crate::endpoint::Outcome;
-    use linerate_results::record::End;
+    use linerate_results::record::CountedAt;
 
     fn procedure() -> Rfc6349 {
         Rfc6349 {
@@ -252,7 +252,7 @@ mod tests {
         let to_device = |stream: &Stream| {
             let window = stream.window_octets.map_or(1e9, f64::from);
             let rate = (window / 0.008).min(1_250_000.0);
-            Some(Flow::stream(rate as u64, 1_000_000_000, End::Host))
+            Some(Flow::stream(rate as u64, 1_000_000_000, CountedAt::Host))
         };
         match trial {
             Trial::Stream(stream) => Ok(Outcome {

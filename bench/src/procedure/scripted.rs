@@ -1,6 +1,6 @@
 //! A target of which a test says what every trial comes to.
 
-use linerate_results::record::{Datagrams as Count, End, Flow, Measurement};
+use linerate_results::record::{CountedAt, Datagrams as Count, Flow, Measurement};
 
 use super::{Bench, Procedure, SessionError};
 use crate::endpoint::{
@@ -80,7 +80,7 @@ pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
         ..Count::default()
     };
     let octets = received * u64::from(asked.payload_octets);
-    Flow::datagrams(octets, span.as_nanos() as u64, End::Device, count)
+    Flow::datagrams(octets, span.as_nanos() as u64, CountedAt::Device, count)
 }
 
 /// All of `asked` answered, each after `ns`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use linerate_explain::cause::of_targets;
+use linerate_explain::cause::explain_targets;
 use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
 use super::{Bench, Procedure};
@@ -110,7 +110,7 @@ pub fn run(
         .map(ToString::to_string)
         .into_iter()
         .collect();
-    run.findings = of_targets(&run);
+    run.findings = explain_targets(&run);
     store.finish(&run, &failure)?;
     outcome.map(|()| run)
 }

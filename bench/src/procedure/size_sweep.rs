@@ -51,8 +51,8 @@ impl SizeSweep {
 
 impl Procedure for SizeSweep {
     fn words(&self) -> String {
-        let way = self.direction.words();
-        format!("sizes of sends, {} {way}", self.transport.words())
+        let way = self.direction.label();
+        format!("sizes of sends, {} {way}", self.transport.label())
     }
 
     fn at_least(&self) -> Duration {
@@ -95,7 +95,7 @@ mod tests {
     use super::super::scripted::{Scripted, done};
     use super::*;
     use crate::endpoint::Outcome;
-    use linerate_results::record::{End, Flow};
+    use linerate_results::record::{CountedAt, Flow};
 
     #[test]
     fn each_size_is_a_result_and_silence_is_one_too() {
@@ -113,7 +113,7 @@ mod tests {
                 from_device: Some(Flow::stream(
                     u64::from(stream.write_octets) * 100,
                     1_000_000_000,
-                    End::Host,
+                    CountedAt::Host,
                 )),
                 ..Outcome::default()
             }),

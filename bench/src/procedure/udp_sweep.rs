@@ -169,7 +169,7 @@ impl Going<'_, '_, '_> {
             if silent == SILENT {
                 self.trials.bench.note(&format!(
                     "load sweep: {SILENT} loads in a row without an answer: no further ones {}",
-                    direction.words()
+                    direction.label()
                 ));
                 return Ok(());
             }

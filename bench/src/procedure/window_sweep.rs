@@ -38,7 +38,7 @@ impl WindowSweep {
 
 impl Procedure for WindowSweep {
     fn words(&self) -> String {
-        format!("TCP windows, {}", self.direction.words())
+        format!("TCP windows, {}", self.direction.label())
     }
 
     fn at_least(&self) -> Duration {
@@ -80,7 +80,7 @@ mod tests {
     use super::super::scripted::{Scripted, answered, done};
     use super::*;
     use crate::endpoint::Outcome;
-    use linerate_results::record::{End, Flow};
+    use linerate_results::record::{CountedAt, Flow};
 
     #[test]
     fn the_round_trip_is_measured_before_and_goes_with_each_window() {
@@ -96,7 +96,7 @@ mod tests {
                 to_device: Some(Flow::stream(
                     u64::from(stream.window_octets.unwrap_or(0)) * 500,
                     1_000_000_000,
-                    End::Host,
+                    CountedAt::Host,
                 )),
                 ..Outcome::default()
             }),

@@ -24,7 +24,7 @@ fn always(result: &Measurement) -> Vec<String> {
             "{name}: {missing} frames are neither delivered nor counted as lost"
         ));
     }
-    let told = result.told().failures();
-    failures.extend(told.iter().map(|what| format!("{name}: {what}")));
+    let violations = result.describe().failures();
+    failures.extend(violations.iter().map(|what| format!("{name}: {what}")));
     failures
 }

@@ -100,7 +100,7 @@ pub fn name(result: &Measurement) -> String {
     } else {
         run
     };
-    format!("{run}, {}", result.told().detail())
+    format!("{run}, {}", result.describe().detail())
 }
 
 impl Limit {

@@ -17,7 +17,7 @@ use linerate_bench::endpoint::{
     Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open,
 };
 use linerate_host::relay::Direction as RelayDirection;
-use linerate_results::record::{self, Direction, End, Flow};
+use linerate_results::record::{self, CountedAt, Direction, Flow};
 use std::time::Duration;
 
 const IPERF2: &str = "iperf -s -f B -p 5001";
@@ -148,7 +148,7 @@ fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) 
     assert_eq!(told, expected, "{what}");
     assert_eq!(counts.received, counts.sent - counts.lost, "{what}");
     assert_eq!(flow.octets, octets(went), "{what}");
-    assert_eq!(flow.counted_by, End::Host, "{what}");
+    assert_eq!(flow.counted_by, CountedAt::Host, "{what}");
 }
 
 /// What the device says of what it received, if it did.
@@ -172,7 +172,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         let ours = (counts.lost, counts.sent, counts.out_of_order.expect("told"));
         assert_eq!(ours, expected.counts(), "{what}");
         assert_eq!(flow.octets, octets(iperf2_until_end(&went)), "{what}");
-        assert_eq!(flow.counted_by, End::Device, "{what}");
+        assert_eq!(flow.counted_by, CountedAt::Device, "{what}");
         told.push(ours);
         jitter_ns.push(counts.jitter_ns);
     }

@@ -65,6 +65,6 @@ fn judge(comparison: &Comparison) -> Result<(), Failure> {
 fn thresholds(limits: &args::Thresholds) -> Thresholds {
     Thresholds {
         share: limits.threshold,
-        of: limits.metrics.clone(),
+        by_metric: limits.metrics.clone(),
     }
 }

@@ -58,7 +58,7 @@ pub fn measure(
     let failures: Vec<String> = run
         .results
         .iter()
-        .flat_map(|it| it.told().failures())
+        .flat_map(|it| it.describe().failures())
         .collect();
     if !failures.is_empty() {
         return Err(Failure::Limit(failures));

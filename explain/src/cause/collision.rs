@@ -1,17 +1,17 @@
-//! Stations that send at the same time.
+//! Stations that transmit at the same time.
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use crate::cause::scored::{Weighed, evidence};
+use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 use linerate_results::stats;
 
-/// Fewer collisions for each frame that arrives are a part of half duplex.
-const USUAL: f64 = 0.25;
+/// Up to this many collisions per delivered frame are normal in half duplex.
+const NORMAL_COLLISION_RATIO: f64 = 0.25;
 
-/// Collisions, if there are so many that they are a cause of their own; else 0.
-pub(super) fn many(get: &HttpGet) -> u64 {
+/// Collisions, if there are enough for a separate finding; else 0.
+pub(super) fn excessive_collisions(get: &HttpGet) -> u64 {
     let collisions = [
         Drop::Collision,
         Drop::LateCollision,
@@ -20,28 +20,28 @@ pub(super) fn many(get: &HttpGet) -> u64 {
     .map(|cause| get.ledger.lost_for(cause))
     .iter()
     .sum();
-    if collisions as f64 >= USUAL * get.ledger.delivered_frames as f64 {
+    if collisions as f64 >= NORMAL_COLLISION_RATIO * get.ledger.delivered_frames as f64 {
         collisions
     } else {
         0
     }
 }
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
-    let collisions = many(get);
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
+    let collisions = excessive_collisions(get);
     if collisions == 0 {
         return None;
     }
     let time = &get.metrics.time_share;
     let medium = get.ledger.lost_at(Layer::Wire);
-    Some(Weighed {
-        // While others have the medium, the wire is silent between the two of this transfer.
+    Some(ScoredFinding {
+        // While other stations use the medium, the wire is silent for this transfer.
         weight: time.repeating + time.peer + time.retransmission_timer * stats::ratio(collisions as f64, medium as f64),
         finding: Finding {
             cause: Cause::Collisions,
             confidence: 0.9,
             summary: format!(
-                "{} transmissions collided for {} frames that arrived: several stations want the same half-duplex \
+                "{} transmissions collided, for {} frames delivered: several stations contend for the half-duplex \
                  medium.",
                 format::count(collisions),
                 format::count(get.ledger.delivered_frames),
@@ -50,7 +50,7 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("collisions", collisions as f64),
                 ("delivered_frames", get.ledger.delivered_frames as f64),
             ]),
-            advice: "Put a switch in the hub's place, or full duplex at both ends of a cable with two stations."
+            advice: "Replace the hub with a switch, or configure full duplex at both ends of a two-station link."
                 .into(),
         },
     })

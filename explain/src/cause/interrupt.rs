@@ -1,7 +1,7 @@
-//! A receive interrupt that is still busy when the next frame begins.
+//! A receive interrupt that is still running when the next frame begins.
 
 use super::{late_frames, loss_weight};
-use crate::cause::scored::{Weighed, evidence};
+use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::line;
 use linerate_results::record::{Cause, Finding, HttpGet};
@@ -11,10 +11,10 @@ use linerate_results::stats;
 /// original (seed article, "Avoiding memcpy operations").
 const ENTRY_NS: u64 = 750;
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     let metrics = &get.metrics;
     let late = late_frames(get);
-    // The preamble may be missed, the start frame delimiter may not.
+    // The receiver may miss the preamble, but not the start frame delimiter.
     let preamble_ns = line::PREAMBLE_OCTETS * 8 * line::BIT_NS;
     let gap_ns = match metrics.inter_packet_gap_ns_min {
         0 => get.limits.inter_packet_gap_ns,
@@ -29,14 +29,14 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let always = busy_ns > allowed_ns;
     let share = stats::ratio(late as f64, get.ledger.sent_frames as f64);
     let weight = loss_weight(get, late);
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: if weight > 0.0 { weight } else { share },
         finding: Finding {
             cause: Cause::InterruptOverrunsGap,
             confidence: if always { 1.0 } else { 0.7 },
             summary: format!(
-                "After a full frame the receive interrupt works for {} more{}, but the next frame \
-                 follows after {}: {} of the peer's frames were not heard, or only from the middle on.",
+                "After a full frame the receive interrupt runs for {} more{}, but the next frame \
+                 follows after {}: {} of the peer's frames were missed or received only in part.",
                 format::time(if always { busy_ns } else { worst_ns }),
                 if always { "" } else { " at worst" },
                 format::time(gap_ns),
@@ -50,8 +50,8 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("late_frames", late as f64),
             ]),
             advice: format!(
-                "Leave at most {} of work in the interrupt after a frame: align, check and copy on \
-                 the main thread, or receive into the queue's own memory.",
+                "Limit the interrupt's work after a frame to {}: align, check and copy on \
+                 the main thread, or receive directly into the queue's memory.",
                 format::time(allowed_ns),
             ),
         },

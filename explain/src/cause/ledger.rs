@@ -1,28 +1,28 @@
-//! Frames that nothing counted.
+//! Frames that no counter accounts for.
 
-use crate::cause::scored::{Weighed, evidence};
+use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::record::{Cause, Finding, HttpGet, Ledger};
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     imbalance(&get.ledger)
 }
 
-pub(super) fn imbalance(ledger: &Ledger) -> Option<Weighed> {
+pub(super) fn imbalance(ledger: &Ledger) -> Option<ScoredFinding> {
     let missing = ledger.missing_frames();
-    (missing != 0).then(|| Weighed {
-        // Above every share: with a broken count nothing else can be trusted.
+    (missing != 0).then(|| ScoredFinding {
+        // Above every share: with a wrong count no other figure can be trusted.
         weight: 2.0,
         finding: Finding {
             cause: Cause::LedgerImbalance,
             confidence: 1.0,
             summary: format!(
-                "The ledger does not add up: {} frames were sent, {} delivered and {} counted as lost.",
+                "The ledger does not balance: {} frames were sent, {} delivered and {} counted as lost.",
                 ledger.sent_frames,
                 ledger.delivered_frames,
                 ledger.lost(),
             ),
             evidence: evidence([("missing_frames", missing as f64)]),
-            advice: "A counter is missing or counts twice: mend it before trusting the other figures.".into(),
+            advice: "A counter is missing or counts twice: fix it before trusting the other figures.".into(),
         },
     })
 }

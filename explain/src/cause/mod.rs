@@ -1,26 +1,26 @@
-//! From a record to what keeps it from line rate. Pure: the same record gives the same findings.
+//! Findings: the causes that keep a measurement from line rate. Pure: the same record gives the same findings.
 //!
-//! Each cause is one file with one function that looks at a record and says nothing or a
-//! weighed finding; its weight is the share of the time that the cause explains. A new cause is
-//! a new file, a variant of [`Cause`] and a line in `LOOKS`.
+//! Each cause is one file with one function that evaluates a record and returns `None` or a scored
+//! finding; its weight is the share of the time that the cause explains. A new cause is
+//! a new file, a variant of [`Cause`] and a line in `RULES`.
 
-mod beside;
+mod code_in_flash;
 mod collision;
-mod flash;
+mod http_put;
 mod interrupt;
 mod ledger;
+mod main_thread;
 mod packets;
 mod peer;
-mod put;
-mod queue;
+mod queue_overflow;
 mod retransmission;
 mod scored;
 pub(crate) mod sweep;
-mod thread;
 mod traffic;
 mod transmit;
 mod udp;
-mod wire;
+mod wire_errors;
+mod with_results;
 
 use linerate_ether::ledger::{Drop, Layer};
 
@@ -28,50 +28,50 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet, Ping};
 use linerate_results::stats;
 
-pub use beside::with_results;
-pub use packets::name_packets;
-pub use put::of_http_put;
+pub use http_put::explain_http_put;
+pub use packets::add_packet_numbers;
 pub use scored::PathFinding;
-use scored::{Weighed, evidence};
-pub use sweep::of_targets;
-pub use traffic::of_traffic;
-pub use udp::of_udp_streams;
+use scored::{ScoredFinding, evidence};
+pub use sweep::explain_targets;
+pub use traffic::explain_traffic;
+pub use udp::explain_udp_streams;
+pub use with_results::with_results;
 
-/// Every look at a download.
-const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 10] = [
-    ledger::look,
-    collision::look,
-    interrupt::look,
-    flash::look,
-    queue::look,
-    wire::look,
-    retransmission::look,
-    thread::look,
-    transmit::look,
-    peer::look,
+/// The rules for a download.
+const RULES: [fn(&HttpGet) -> Option<ScoredFinding>; 10] = [
+    ledger::evaluate,
+    collision::evaluate,
+    interrupt::evaluate,
+    code_in_flash::evaluate,
+    queue_overflow::evaluate,
+    wire_errors::evaluate,
+    retransmission::evaluate,
+    main_thread::evaluate,
+    transmit::evaluate,
+    peer::evaluate,
 ];
 
-/// From this share of line rate on there is nothing left to explain.
+/// From this share of line rate on, nothing remains to be explained.
 const AT_LINE_RATE: f64 = 0.97;
 
-/// What keeps `get` from line rate, the weightiest first. Never empty.
-pub fn of_http_get(get: &HttpGet) -> Vec<Finding> {
-    let found = weighed(get);
-    let mut findings: Vec<Finding> = found.into_iter().map(|weighed| weighed.finding).collect();
+/// The causes that keep `get` from line rate, largest weight first. Never empty.
+pub fn explain_http_get(get: &HttpGet) -> Vec<Finding> {
+    let found = scored_findings(get);
+    let mut findings: Vec<Finding> = found.into_iter().map(|scored| scored.finding).collect();
     if findings.is_empty() {
-        findings.push(nothing(get.share_of_line_rate()));
+        findings.push(no_cause(get.share_of_line_rate()));
     }
     findings
 }
 
-fn weighed(get: &HttpGet) -> Vec<Weighed> {
-    let mut found: Vec<Weighed> = LOOKS.iter().filter_map(|look| look(get)).collect();
+fn scored_findings(get: &HttpGet) -> Vec<ScoredFinding> {
+    let mut found: Vec<ScoredFinding> = RULES.iter().filter_map(|rule| rule(get)).collect();
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found
 }
 
-/// What a ping's time is made of. Never empty.
-pub fn of_ping(ping: &Ping) -> Vec<Finding> {
+/// The components of a ping's round trip. Never empty.
+pub fn explain_ping(ping: &Ping) -> Vec<Finding> {
     let line_ns = ping.limits.line_rtt_ns;
     let rtt_ns = ping.metrics.wire_rtt_ns.p50;
     let stations_ns = rtt_ns.saturating_sub(line_ns);
@@ -79,7 +79,7 @@ pub fn of_ping(ping: &Ping) -> Vec<Finding> {
         cause: Cause::MainThreadBound,
         confidence: 0.8,
         summary: format!(
-            "Of a median round trip of {}, the wire takes {}; the rest is the two stations' work.",
+            "Of a median round trip of {}, the wire takes {}; the rest is processing in the two stations.",
             format::time(ping.metrics.rtt_ns.p50),
             format::time(line_ns),
         ),
@@ -89,13 +89,13 @@ pub fn of_ping(ping: &Ping) -> Vec<Finding> {
             ("line_rtt_ns", line_ns as f64),
             ("stations_ns", stations_ns as f64),
         ]),
-        advice: "Nothing to change unless latency is what you need.".into(),
+        advice: "No change needed unless latency matters.".into(),
     }];
-    findings.extend(ledger::imbalance(&ping.ledger).map(|weighed| weighed.finding));
+    findings.extend(ledger::imbalance(&ping.ledger).map(|scored| scored.finding));
     findings
 }
 
-/// The gap to line rate and its first cause, in one sentence or two.
+/// The goodput, its share of line rate and the first cause, in one or two sentences.
 pub fn verdict(get: &HttpGet) -> String {
     let goodput = format::rate(get.metrics.goodput_bytes_per_s_p50);
     let share = format::percent(get.share_of_line_rate());
@@ -108,26 +108,27 @@ pub fn verdict(get: &HttpGet) -> String {
         .to_owned()
 }
 
-fn nothing(share: f64) -> Finding {
+fn no_cause(share: f64) -> Finding {
     let at_line_rate = share >= AT_LINE_RATE;
     Finding {
         cause: Cause::AtLineRate,
         confidence: if at_line_rate { 1.0 } else { 0.3 },
         summary: if at_line_rate {
-            "Nothing keeps it from line rate.".into()
+            "The transfer runs at line rate.".into()
         } else {
-            "No single cause stands out: the rest is connection set-up and short silences.".into()
+            "No single cause dominates: the rest is connection set-up and short idle periods."
+                .into()
         },
         evidence: evidence([("share_of_line_rate", share)]),
         advice: if at_line_rate {
-            "Nothing to change.".into()
+            "No change needed.".into()
         } else {
-            "Measure a larger transfer, so that the set-up weighs less.".into()
+            "Measure a larger transfer, so that the set-up matters less.".into()
         },
     }
 }
 
-/// Frames that a receiver misses or hears from the middle on because it came late.
+/// Frames missed, or received only in part, because the receiver was not ready in time.
 fn late_frames(get: &HttpGet) -> u64 {
     let garbled = [Drop::BadSfd, Drop::BadFcs, Drop::Alignment, Drop::Runt];
     let garbled: u64 = garbled
@@ -137,13 +138,13 @@ fn late_frames(get: &HttpGet) -> u64 {
     get.ledger.lost_at(Layer::Phy) + garbled
 }
 
-/// The time that loss cost (repeats and timers), shared out by the frames each cause lost.
+/// The time lost to retransmissions and timers, in proportion to the frames that the cause lost.
 fn loss_weight(get: &HttpGet, frames: u64) -> f64 {
     let cost = get.metrics.time_share.repeating + get.metrics.time_share.retransmission_timer;
     cost * stats::ratio(frames as f64, get.ledger.lost() as f64)
 }
 
-/// Time of all requests over the full segments they carried, for `share` of it.
+/// `share` of the time of all requests, per full segment that they carried.
 fn ns_per_segment(get: &HttpGet, share: f64) -> f64 {
     let total_ns: u64 = get
         .samples

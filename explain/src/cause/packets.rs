@@ -1,12 +1,13 @@
-//! Where in a capture a finding can be seen.
+//! The packets of a capture in which a finding can be seen.
 
 use crate::cause::scored::PathFinding;
 use linerate_capture::tcp::{Limit, Occurrences};
 use linerate_capture::traffic::Path;
 use linerate_results::record::Cause;
 
-/// Puts the packets with which it happened first, last and worst into a finding's evidence. `broadcasts` and `pauses` are those of the whole capture.
-pub fn name_packets(
+/// Adds the first, the last and the worst packet to a finding's evidence. `broadcasts` and `pauses` are those of the
+/// whole capture.
+pub fn add_packet_numbers(
     found: &mut PathFinding,
     paths: &[Path],
     broadcasts: Occurrences,
@@ -25,7 +26,7 @@ pub fn name_packets(
     insert(found, marks);
 }
 
-/// Puts them into a finding's evidence, as far as it does not name them itself.
+/// Adds the packets to a finding's evidence, unless it already names them.
 pub(super) fn insert(found: &mut PathFinding, marks: Occurrences) {
     let packets = [
         ("first_packet", marks.first),
@@ -59,9 +60,9 @@ fn of_path(cause: Cause, path: &Path) -> Occurrences {
             Limit::ReceiverProcessing,
             Limit::SenderApplication,
         ],
-        // One behind the other, or when the program has the next.
+        // Back to back, or when the program provides the next write.
         Cause::SmallWrites => &[Limit::PathRate, Limit::SenderApplication],
-        // What waits for an acknowledgment waits for the queue.
+        // Waiting for an acknowledgment is waiting for the queue.
         Cause::Bufferbloat => &[
             Limit::PathRate,
             Limit::ReceiveWindow,
@@ -85,26 +86,26 @@ mod tests {
     const ACK: u8 = 16;
     const FIN: u8 = 1;
     const MS: u64 = 1_000_000;
-    /// When the handshake is over.
+    /// End of the handshake.
     const OPEN_NS: u64 = 3_000 * MS;
     const WINDOW: u16 = 60_000;
 
-    /// A download on a link of raw IP: when each packet came, and its octets behind IPv4's header.
+    /// A download on a raw IP link: for each packet, its time, sender, flags, offset and payload length.
     #[derive(Default)]
     struct Download(Vec<(u64, bool, u8, u32, u16)>);
 
     impl Download {
-        /// The server sends `len` octets from `at` on.
+        /// The server sends `len` octets at offset `at`.
         fn sends(&mut self, time_ns: u64, at: u32, len: u16) {
             self.0.push((time_ns, true, ACK, at, len));
         }
 
-        /// The client has all before `at`.
-        fn has(&mut self, time_ns: u64, at: u32) {
+        /// The client acknowledges everything before `at`.
+        fn acks(&mut self, time_ns: u64, at: u32) {
             self.0.push((time_ns, false, ACK, at, 0));
         }
 
-        /// Of it, with a long handshake before and a long tail behind, which are nobody's fault here.
+        /// The report, with a long handshake before and a long tail after, which no rule may blame.
         fn report(mut self) -> (Report, u64) {
             self.0.sort_by_key(|(time_ns, ..)| *time_ns);
             let packets = self.0.len() as u64 + 3;
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A segment that takes 1,460 octets in the other direction, without its payload.
+    /// A segment without its payload; an MSS of 1,460 octets in the SYN.
     fn packet(by_server: bool, flags: u8, at: u32, len: u16) -> Vec<u8> {
         let (mut hosts, mut ports) = ([[192, 0, 2, 1], [192, 0, 2, 2]], [80, 4_096_u16]);
         let (mut seq, mut ack) = (1_001 + at, 501);
@@ -154,12 +155,12 @@ mod tests {
         octets.extend([0x60, flags]);
         octets.extend(WINDOW.to_be_bytes());
         octets.extend([0, 0, 0, 0]);
-        let takes = [2, 4, 5, 0xB4];
-        octets.extend(if flags & SYN != 0 { takes } else { [1; 4] });
+        let mss = [2, 4, 5, 0xB4];
+        octets.extend(if flags & SYN != 0 { mss } else { [1; 4] });
         octets
     }
 
-    /// Among the findings is `cause`, and its packets are none of the handshake's or the tail's.
+    /// The findings include `cause`, and its packets belong neither to the handshake nor to the tail.
     #[track_caller]
     fn is_seen_between(download: Download, cause: Cause) {
         let (report, last_of_it) = download.report();
@@ -178,24 +179,24 @@ mod tests {
     }
 
     #[test]
-    fn pacing_is_seen_at_what_comes_behind_a_pause() {
+    fn pacing_is_seen_at_segments_after_a_pause() {
         let mut download = Download::default();
         for burst in 0..100 {
             let (time_ns, at) = (OPEN_NS + u64::from(burst) * 10 * MS, burst * 2_920);
             download.sends(time_ns, at, 1_460);
             download.sends(time_ns + MS / 10, at + 1_460, 1_460);
-            download.has(time_ns + MS, at + 2_920);
+            download.acks(time_ns + MS, at + 2_920);
         }
         is_seen_between(download, Cause::HostPacing);
     }
 
     #[test]
-    fn one_in_flight_is_seen_at_what_ends_its_wait() {
+    fn one_in_flight_is_seen_at_the_end_of_its_wait() {
         let mut download = Download::default();
         for segment in 0..40 {
             let (time_ns, at) = (OPEN_NS + u64::from(segment) * 10 * MS, segment * 1_460);
             download.sends(time_ns, at, 1_460);
-            download.has(
+            download.acks(
                 time_ns + 9 * MS + u64::from(segment % 3) * MS / 4,
                 at + 1_460,
             );
@@ -209,21 +210,21 @@ mod tests {
         for write in 0..200 {
             let (time_ns, at) = (OPEN_NS + u64::from(write) * MS / 10, write * 100);
             download.sends(time_ns, at, 100);
-            download.has(time_ns + MS, at + 100);
+            download.acks(time_ns + MS, at + 100);
         }
         is_seen_between(download, Cause::SmallWrites);
     }
 
     #[test]
-    fn bufferbloat_is_seen_at_what_waited_for_the_queue() {
+    fn bufferbloat_is_seen_at_segments_that_waited_in_the_queue() {
         let mut download = Download::default();
         for segment in 0..200_u32 {
-            // A segment leaves the queue every 12 ms; 20 are in it, once that many were sent.
+            // A segment leaves the queue every 12 ms; the queue holds 20 once that many were sent.
             let taken_ns = |segment: u32| OPEN_NS + 2 * MS + u64::from(segment) * 12 * MS;
             let at = segment * 1_460;
             let sent_ns = segment.checked_sub(20).map_or(OPEN_NS, taken_ns);
             download.sends(sent_ns + u64::from(segment) * 1_000, at, 1_460);
-            download.has(taken_ns(segment), at + 1_460);
+            download.acks(taken_ns(segment), at + 1_460);
         }
         is_seen_between(download, Cause::Bufferbloat);
     }

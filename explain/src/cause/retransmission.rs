@@ -1,13 +1,13 @@
-//! A sender that waits for its timer while nothing moves.
+//! A sender that waits for its retransmission timer while the wire is idle.
 
-use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use crate::cause::scored::{MIN_SHARE, ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 use linerate_results::stats;
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     let share = get.metrics.time_share.retransmission_timer;
-    if share < WORTH_NAMING {
+    if share < MIN_SHARE {
         return None;
     }
     let longest_ns = get
@@ -18,15 +18,15 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
         .max()
         .unwrap_or(0);
     let median_ns = stats::percentile(&get.samples.retransmission_delays_ns, 50.0).unwrap_or(0);
-    Some(Weighed {
-        // The consequence of whatever loses the frames: it comes right behind that.
+    Some(ScoredFinding {
+        // A consequence of the loss: it is listed right after its cause.
         weight: share * 0.99,
         finding: Finding {
             cause: Cause::RetransmissionStalls,
             confidence: 1.0,
             summary: format!(
-                "For {} of the time nothing moves because a station waits for its retransmission \
-                 timer (the peer sent {} segments again, the longest silence is {}).",
+                "For {} of the time the wire is idle because a station waits for its retransmission \
+                 timer (the peer retransmitted {} segments; the longest silence is {}).",
                 format::percent(share),
                 format::count(get.metrics.retransmitted_segments),
                 format::time(longest_ns),
@@ -40,7 +40,7 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("retransmission_delay_ns_p50", median_ns as f64),
                 ("longest_silence_ns", longest_ns as f64),
             ]),
-            advice: "Stop the loss that causes it; no timer setting on the device helps.".into(),
+            advice: "Fix the loss that causes it; no timer setting on the device helps.".into(),
         },
     })
 }

@@ -1,29 +1,29 @@
-//! A finding with its weight: what every rule returns.
+//! A finding with its weight: the result of every rule.
 
 use std::collections::BTreeMap;
 
 use linerate_results::record::Finding;
 use serde::Serialize;
 
-/// A part of the time smaller than this is not worth a finding.
-pub(crate) const WORTH_NAMING: f64 = 0.05;
+/// A smaller share of the time is not worth a finding.
+pub(crate) const MIN_SHARE: f64 = 0.05;
 
 /// A finding and the share of the time (0 to 1) that it explains.
-pub(crate) struct Weighed {
+pub(crate) struct ScoredFinding {
     pub(crate) weight: f64,
     pub(crate) finding: Finding,
 }
 
-/// A finding about what one host sends another.
+/// A finding about the traffic from one host to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathFinding {
-    /// Who sends the payload; none if it is about the whole capture.
+    /// Sender of the payload; none if the finding is about the whole capture.
     pub sender: Option<String>,
-    /// Who receives it.
+    /// Receiver of the payload.
     pub receiver: Option<String>,
-    /// The part of the time that it cost, 0 to 1.
+    /// Share of the time that the cause explains, 0 to 1.
     pub share_of_time: f64,
-    /// What it is.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }

@@ -2,14 +2,14 @@ use super::*;
 use crate::sample;
 
 fn causes(get: &HttpGet) -> Vec<Cause> {
-    of_http_get(get)
+    explain_http_get(get)
         .into_iter()
         .map(|finding| finding.cause)
         .collect()
 }
 
 #[test]
-fn first_stage_is_blamed_on_its_interrupt() {
+fn first_stage_is_limited_by_its_interrupt() {
     let get = sample::get("isr-all", 100_000);
     assert_eq!(
         causes(&get)[..2],
@@ -21,8 +21,8 @@ fn first_stage_is_blamed_on_its_interrupt() {
     );
     assert_eq!(
         get.findings[0].summary,
-        "After a full frame the receive interrupt works for 1.05 ms more, but the next frame follows \
-         after 9.6 µs: 41% of the peer's frames were not heard, or only from the middle on."
+        "After a full frame the receive interrupt runs for 1.05 ms more, but the next frame follows \
+         after 9.6 µs: 41% of the peer's frames were missed or received only in part."
     );
 }
 
@@ -50,8 +50,8 @@ fn last_stage_is_bound_by_its_main_thread() {
     assert_eq!(causes(&get), [Cause::MainThreadBound]);
     assert_eq!(
         verdict(&get),
-        "655 kB/s, 55% of line rate. For 38% of the time the wire is silent while the device works \
-         through what it received: 865 µs a segment, beside the 1.23 ms that the segment takes on \
+        "655 kB/s, 55% of line rate. For 38% of the time the wire is idle while the device processes \
+         received data: 865 µs per segment, compared with the 1.23 ms that the segment takes on \
          the wire."
     );
 }
@@ -64,14 +64,14 @@ fn broken_ledger_comes_before_everything_else() {
 }
 
 #[test]
-fn at_line_rate_there_is_nothing_to_say_but_that() {
+fn at_line_rate_is_the_only_finding() {
     let mut get = sample::get("windowed", 3_000_000);
     get.metrics.time_share = linerate_results::record::TimeShare {
         receiving: 1.0,
         ..Default::default()
     };
     get.metrics.goodput_bytes_per_s_p50 = get.limits.line_goodput_bytes_per_s * 0.99;
-    let findings = of_http_get(&get);
+    let findings = explain_http_get(&get);
     assert_eq!(
         (findings.len(), findings[0].cause, findings[0].confidence),
         (1, Cause::AtLineRate, 1.0)
@@ -89,7 +89,7 @@ fn unfinished_frames_are_no_wire_errors() {
     assert!(causes(&get).contains(&Cause::WireErrors));
 }
 
-/// Every text that `value` says is the only one that may stand there.
+/// Every `const` string of the schema `value`.
 fn constants(value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(fields) => {

@@ -1,22 +1,22 @@
-//! The device's own frames.
+//! Frames that the device itself transmits.
 
-use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use crate::cause::scored::{MIN_SHARE, ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     let share = get.metrics.time_share.transmitting;
-    if share < WORTH_NAMING {
+    if share < MIN_SHARE {
         return None;
     }
     let frames = get.metrics.device_sent_frames;
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: share,
         finding: Finding {
             cause: Cause::TransmitHoldsReceiver,
             confidence: 0.9,
             summary: format!(
-                "The device's own {} frames take {} of the time, during which it cannot receive.",
+                "Transmitting its own {} frames takes the device {} of the time; it cannot receive meanwhile.",
                 format::count(frames),
                 format::percent(share),
             ),
@@ -24,10 +24,9 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("transmitting_share", share),
                 ("device_sent_frames", frames as f64),
             ]),
-            advice:
-                "Acknowledge less often: one acknowledgment for a burst, and no separate window \
+            advice: "Acknowledge less often: one acknowledgment per burst, and no separate window \
                      update after it."
-                    .into(),
+                .into(),
         },
     })
 }

@@ -1,4 +1,4 @@
-//! From UDP streams to causes: what was lost of them, how, and how they were sent.
+//! Findings about UDP streams: loss, its pattern, and reordering.
 
 use super::packets::insert;
 use crate::cause::scored::PathFinding;
@@ -10,43 +10,43 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
 
-/// A smaller part of the datagrams is not worth a finding.
-const WORTH_NAMING: f64 = 0.001;
-/// Fewer are chance.
-const FEWEST: u64 = 3;
+/// A smaller share of the datagrams is not worth a finding.
+const MIN_SHARE: f64 = 0.001;
+/// Fewer losses may be chance.
+const MIN_COUNT: u64 = 3;
 
-/// What is wrong with the streams, each by itself, what lost the most first. Empty if nothing stands out.
-pub fn of_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
+/// The findings of each stream, largest loss first. Empty if nothing is wrong.
+pub fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
     let mut found: Vec<(f64, PathFinding)> = Vec::new();
-    for told in streams {
-        let stream = &told.stream;
-        let looks = [
-            (lost(told), stream.loss_gaps_at),
-            (overtaken(told), stream.out_of_order_at),
+    for udp_stream in streams {
+        let stream = &udp_stream.stream;
+        let results = [
+            (loss(udp_stream), stream.loss_gaps_at),
+            (reordering(udp_stream), stream.out_of_order_at),
         ];
-        for (look, marks) in looks {
-            let Some((part, finding)) = look else {
+        for (result, marks) in results {
+            let Some((share, finding)) = result else {
                 continue;
             };
             let mut finding = PathFinding {
-                sender: Some(told.sender.0.to_string()),
-                receiver: Some(told.receiver.0.to_string()),
-                // A stream goes on whatever is lost of it.
+                sender: Some(udp_stream.sender.0.to_string()),
+                receiver: Some(udp_stream.receiver.0.to_string()),
+                // Loss does not slow a UDP stream down.
                 share_of_time: 0.0,
                 finding,
             };
             insert(&mut finding, marks);
-            found.push((part, finding));
+            found.push((share, finding));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
-    let stream = &told.stream;
-    let part = stats::ratio(stream.lost() as f64, stream.sent() as f64);
-    if stream.lost() < FEWEST || part < WORTH_NAMING {
+fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
+    let stream = &udp_stream.stream;
+    let share = stats::ratio(stream.lost() as f64, stream.sent() as f64);
+    if stream.lost() < MIN_COUNT || share < MIN_SHARE {
         return None;
     }
     let figures = evidence([
@@ -56,11 +56,11 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
         ("longest_hole", stream.longest_gap as f64),
     ]);
     let lost = format!(
-        "{} of the {} datagrams of {} ({}) are missing, in {} holes of up to {}",
+        "{} of the {} datagrams of {} ({}) are missing, in {} gaps of up to {}",
         format::count(stream.lost()),
         format::count(stream.sent()),
         stream.tool.name(),
-        format::percent(part),
+        format::percent(share),
         format::count(stream.gap_count),
         format::count(stream.longest_gap),
     );
@@ -68,9 +68,9 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
         Finding {
             cause: Cause::LossInBursts,
             confidence: 0.8,
-            summary: format!("{lost}: {}.", behind(stream)),
+            summary: format!("{lost}: {}.", burst_position(stream)),
             evidence: figures,
-            advice: "Give the receiver buffers for a whole burst, or let the sender space its datagrams (iperf3 \
+            advice: "Give the receiver buffers for a whole burst, or make the sender space its datagrams (iperf3 \
                      --pacing-timer, a lower rate)."
                 .into(),
         }
@@ -78,39 +78,39 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
         Finding {
             cause: Cause::RandomLoss,
             confidence: 0.7,
-            summary: format!("{lost}, wherever they stood in a burst."),
+            summary: format!("{lost}, regardless of their position in a burst."),
             evidence: figures,
-            advice: "Look for errors that both ends' adapters count (ethtool -S), at cable and duplex; on a \
-                     bottleneck at its queue: a rate above the path's loses, too."
+            advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting; at a \
+                     bottleneck, check its queue: sending above the path's rate loses datagrams, too."
                 .into(),
         }
     };
-    Some((part, finding))
+    Some((share, finding))
 }
 
-/// From which place of a burst on they are missing.
-fn behind(stream: &Stream) -> String {
+/// The average gap, and the position in a burst after which most gaps begin.
+fn burst_position(stream: &Stream) -> String {
     let holes = stream.gaps_by_position.iter().enumerate();
     let most = holes.max_by_key(|(at, holes)| (**holes, std::cmp::Reverse(*at)));
     let place = most.map_or(0, |(at, _)| at) + 1;
     let or_later = if place == BURST_POSITIONS {
-        " or a later one"
+        " or later"
     } else {
         ""
     };
     let each = stats::ratio(stream.lost() as f64, stream.gap_count as f64);
-    format!("{each:.1} at once on average, most often behind number {place}{or_later} of a burst")
+    format!("{each:.1} in a row on average, most often after datagram {place}{or_later} of a burst")
 }
 
-fn overtaken(told: &UdpStream) -> Option<(f64, Finding)> {
-    let stream = &told.stream;
-    let part = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
-    (stream.out_of_order() >= FEWEST && part >= WORTH_NAMING).then(|| {
+fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
+    let stream = &udp_stream.stream;
+    let share = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
+    (stream.out_of_order() >= MIN_COUNT && share >= MIN_SHARE).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,
             confidence: 0.9,
             summary: format!(
-                "{} of {} datagrams of {} came behind later ones.",
+                "{} of {} datagrams of {} arrived after later ones.",
                 format::count(stream.out_of_order()),
                 format::count(stream.datagrams()),
                 stream.tool.name(),
@@ -119,8 +119,9 @@ fn overtaken(told: &UdpStream) -> Option<(f64, Finding)> {
                 ("out_of_order", stream.out_of_order() as f64),
                 ("datagrams", stream.datagrams() as f64),
             ]),
-            advice: "Several queues or links carry one stream: keep it on one.".into(),
+            advice: "Several queues or links carry one stream: keep each stream on one of them."
+                .into(),
         };
-        (part, finding)
+        (share, finding)
     })
 }

@@ -1,4 +1,4 @@
-//! What a capture tells, as a page and as pictures. One file, no network, as the report of a run.
+//! The report of a capture as a page and as pictures. One file, no network, like the report of a run.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use serde::Serialize;
 use super::page::evidence;
 use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
-use crate::traffic::text::{HEAD, STREAM_HEAD, row, stream_row};
+use crate::traffic::text::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row};
 use linerate_capture::tcp::Limit;
 use linerate_capture::traffic::{ConnectionReport, TracedConnection};
 use linerate_results::format;
 
 /// Connections in the table.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 #[derive(Serialize)]
 struct Page {
     title: String,
     verdict: String,
-    seen: Vec<String>,
+    overview: Vec<String>,
     faults: Vec<String>,
     findings: Vec<Finding>,
     pictures: Vec<Drawn>,
@@ -57,11 +57,11 @@ struct Drawn {
     gaps: String,
 }
 
-/// The page, with pictures of the `most` connections that cost most.
+/// The page, with pictures of the `most` costliest connections.
 pub fn capture_html(report: &Report, most: usize) -> String {
     let mut environment = Environment::new();
     let files = [
-        // The name's ending turns escaping on.
+        // The suffix .html enables escaping.
         ("capture.html", include_str!("../templates/capture.html")),
         ("report.css", include_str!("../templates/report.css")),
         ("trace.css", include_str!("../templates/trace.css")),
@@ -78,7 +78,7 @@ pub fn capture_html(report: &Report, most: usize) -> String {
         .expect("the template is part of the program and a test renders it")
 }
 
-/// A file name and a drawing of each of the `most` connections that cost most.
+/// A file name and a drawing of each of the `most` costliest connections.
 pub fn capture_pictures(report: &Report, most: usize) -> Vec<(String, String)> {
     let pictures = report.pictures.iter().take(most).enumerate();
     let files = pictures.map(|(rank, pictured)| {
@@ -87,7 +87,7 @@ pub fn capture_pictures(report: &Report, most: usize) -> Vec<(String, String)> {
         let picture = picture(pictured, connection);
         (
             name,
-            trace::file(&picture, &title(connection), &words(connection)),
+            trace::file(&picture, &title(connection), &describe(connection)),
         )
     });
     files.collect()
@@ -102,7 +102,7 @@ fn page(report: &Report, most: usize) -> Page {
     Page {
         title: files.join(", "),
         verdict: report.verdict(),
-        seen: report.seen().lines().map(str::to_owned).collect(),
+        overview: report.overview().lines().map(str::to_owned).collect(),
         faults: faults.collect(),
         findings: findings(report),
         pictures: report
@@ -117,18 +117,18 @@ fn page(report: &Report, most: usize) -> Page {
 }
 
 fn tables(report: &Report) -> Vec<Table> {
-    let beyond = |told: usize| told.saturating_sub(MOST_ROWS) as u64;
+    let beyond = |rows: usize| rows.saturating_sub(MAX_ROWS) as u64;
     let connections = Table {
         title: "Connections",
-        about: "By the number of their first packet. Lost: segments that had to be sent again, of all.",
-        head: HEAD,
-        rows: report.connections.iter().take(MOST_ROWS).map(row).collect(),
+        about: "By the number of their first packet. Lost: retransmitted segments, of all segments.",
+        head: CONNECTION_HEAD,
+        rows: report.connections.iter().take(MAX_ROWS).map(row).collect(),
         left: beyond(report.connections.len()) + report.other_connections.connections,
     };
-    let streams = report.udp_streams.iter().take(MOST_ROWS);
+    let streams = report.udp_streams.iter().take(MAX_ROWS);
     let streams = Table {
         title: "UDP streams",
-        about: "Of iperf, by their datagrams' numbers.",
+        about: "Of iperf, from the sequence numbers of their datagrams.",
         head: STREAM_HEAD,
         rows: streams.map(stream_row).collect(),
         left: beyond(report.udp_streams.len()) + report.other_udp_streams,
@@ -159,13 +159,13 @@ fn findings(report: &Report) -> Vec<Finding> {
 }
 
 fn drawn(pictured: &TracedConnection, connection: &ConnectionReport) -> Drawn {
-    let (title, words) = (title(connection), words(connection));
+    let (title, words) = (title(connection), describe(connection));
     let picture = picture(pictured, connection);
     Drawn {
         over_time: trace::draw(&picture, &format!("{title} over time: {words}")),
         gaps: trace::gaps(
             pictured.trace.gaps(),
-            &format!("{title}: how long one segment came after another"),
+            &format!("{title}: time between segments"),
         ),
         legend: trace::legend(&picture),
         title,
@@ -187,12 +187,12 @@ fn title(connection: &ConnectionReport) -> String {
     format!("{} to {}", connection.sender, connection.receiver)
 }
 
-/// What is drawn, in a sentence.
-fn words(connection: &ConnectionReport) -> String {
+/// A sentence about the connection.
+fn describe(connection: &ConnectionReport) -> String {
     let payload = &connection.payload;
     let lost = payload.retransmitted_segments - payload.spurious_retransmissions;
     let mut words = format!(
-        "{} in {} from packet {} on: {}; {} of {} segments lost",
+        "{} in {}, from packet {} on: {}; {} of {} segments lost",
         format::bytes(payload.unique_bytes),
         format::time(connection.duration_ns),
         connection.first_packet,

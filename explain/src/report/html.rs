@@ -1,4 +1,4 @@
-//! The page: one file, no network. All is there without its script, which only stretches charts.
+//! The page: one file, no network. Everything is visible without its script, which only zooms charts.
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -9,7 +9,7 @@ use linerate_results::record::Run;
 /// Renders `run` as one self-contained HTML page, dark or light as the reader's system asks.
 pub fn html(run: &Run) -> String {
     let mut environment = Environment::new();
-    // The name's ending turns escaping on.
+    // The suffix .html enables escaping.
     environment
         .add_template("report.html", include_str!("../templates/report.html"))
         .and_then(|()| {

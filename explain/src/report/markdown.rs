@@ -18,20 +18,20 @@ pub fn markdown(run: &Run) -> String {
     out
 }
 
-/// The variant; its run's name where several runs have it.
+/// The variant; the name of its run if several runs have it.
 fn row_name<'a>(run: &Run, variant: &'a str, setting: &'a Setting) -> &'a str {
-    let alone = run.results.iter().all(|other| {
+    let is_unique = run.results.iter().all(|other| {
         other.variant() != variant
             || name(other.variant(), other.setting()) == name(variant, setting)
     });
-    if alone {
+    if is_unique {
         variant
     } else {
         name(variant, setting)
     }
 }
 
-fn called<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
+fn display_name<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
     row_name(run, &get.params.variant, &get.params.setting)
 }
 
@@ -48,7 +48,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     )?;
 
     for summary in summary::all(run) {
-        summarise(&summary, &verdict(run), out)?;
+        write_summary(&summary, &verdict(run), out)?;
     }
     for it in &run.not_measured {
         writeln!(out, "Not measured: {}: {}", it.what, it.why)?;
@@ -68,7 +68,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "| {} | {} × {} | {} | {} | {} | {} | {} | {} |",
-            called(run, get),
+            display_name(run, get),
             get.params.requests,
             format::bytes(get.params.bytes),
             format::rate(goodput),
@@ -101,22 +101,22 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     }
 
     writeln!(out)?;
-    let mut told: Vec<&HttpGet> = Vec::new();
+    let mut largest: Vec<&HttpGet> = Vec::new();
     for get in run.http_gets() {
-        match told
+        match largest
             .iter_mut()
-            .find(|known| called(run, known) == called(run, get))
+            .find(|known| display_name(run, known) == display_name(run, get))
         {
             Some(known) if known.params.bytes <= get.params.bytes => *known = get,
             Some(_) => {}
-            None => told.push(get),
+            None => largest.push(get),
         }
     }
-    for get in told {
+    for get in largest {
         writeln!(
             out,
             "- **{}**: {}",
-            called(run, get),
+            display_name(run, get),
             crate::cause::verdict(get)
         )?;
     }
@@ -142,16 +142,16 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// What a procedure came to: a sentence, unless it was `said` above, and a table.
-fn summarise(summary: &Summary, said: &str, out: &mut String) -> std::fmt::Result {
+/// The result of a procedure: its verdict, unless it equals `headline`, and a table.
+fn write_summary(summary: &Summary, headline: &str, out: &mut String) -> std::fmt::Result {
     writeln!(out, "## {}\n", summary.title)?;
-    if summary.verdict != said {
+    if summary.verdict != headline {
         writeln!(out, "{}", summary.verdict)?;
     }
     for finding in &summary.findings {
         writeln!(
             out,
-            "- **{}** ({} sure): {} {}",
+            "- **{}** (confidence {}): {} {}",
             finding.cause,
             format::percent(finding.confidence),
             finding.summary,
@@ -159,7 +159,7 @@ fn summarise(summary: &Summary, said: &str, out: &mut String) -> std::fmt::Resul
         )?;
     }
     if !summary.variant.is_empty() {
-        // Else it would belong to the list.
+        // An empty line ends the list.
         if !summary.findings.is_empty() {
             writeln!(out)?;
         }

@@ -1,4 +1,4 @@
-//! From a record to what a person reads. Pure: the same record gives the same bytes.
+//! Reports for people, from a record. Pure: the same record gives the same bytes.
 
 mod capture;
 mod html;

@@ -3,7 +3,7 @@
 use crate::svg::surface::Point;
 use linerate_results::record::{Run, Setting};
 
-/// What a result is called: its run's name, or the variant where that has none.
+/// The name of a result: that of its run, or the variant if the run has none.
 pub(super) fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
     if setting.run.is_empty() {
         variant

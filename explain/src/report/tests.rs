@@ -89,7 +89,7 @@ fn empty_run_is_still_a_page() {
 }
 
 #[test]
-fn a_page_without_downloads_speaks_of_what_there_is() {
+fn a_page_without_downloads_shows_the_other_results() {
     let mut run = sample::run();
     run.results
         .retain(|result| matches!(result, Measurement::LossSurface(_)));
@@ -125,7 +125,7 @@ fn a_storm_alone_has_a_headline_of_its_own() {
 }
 
 #[test]
-fn a_surface_beyond_the_standard_does_not_speak_of_what_it_allows() {
+fn a_surface_beyond_the_standard_does_not_mention_the_standard() {
     let mut run = sample::run();
     run.results.retain(
         |result| matches!(result, Measurement::LossSurface(point) if point.params.jitter_ns > 20.0),
@@ -137,7 +137,7 @@ fn a_surface_beyond_the_standard_does_not_speak_of_what_it_allows() {
 }
 
 #[test]
-fn runs_of_one_variant_are_told_apart_by_their_names() {
+fn runs_of_one_variant_are_distinguished_by_their_names() {
     let mut run = sample::run();
     run.results.clear();
     for name in ["turnaround-0", "turnaround-200"] {
@@ -159,9 +159,9 @@ fn runs_of_one_variant_are_told_apart_by_their_names() {
     assert!(!text.contains("| windowed |"), "{text}");
 }
 
-/// The page without styles and drawings: what is said, in order.
+/// The text of the page without styles and drawings, in order.
 #[test]
-fn what_the_page_says() {
+fn text_of_the_page() {
     let page = html(&sample::run());
     let mut text = String::new();
     let mut skip: Option<&str> = None;
@@ -198,8 +198,8 @@ fn markdown_summary() {
     insta::assert_snapshot!(markdown(&sample::run()));
 }
 
-/// The file in `results/tests/fixtures` is what this version writes: a change of the format shows there.
-/// `LINERATE_BLESS=1` writes it anew.
+/// This version writes the file in `results/tests/fixtures`: a change of the format shows there.
+/// `LINERATE_BLESS=1` rewrites it.
 #[test]
 fn format_is_that_of_the_fixture() {
     let path = concat!(
@@ -213,7 +213,7 @@ fn format_is_that_of_the_fixture() {
     let text = std::fs::read_to_string(path).expect("the fixture is there");
     assert!(
         text == run.to_json(),
-        "the format changed; LINERATE_BLESS=1 if it was meant"
+        "the format changed; if intended, set LINERATE_BLESS=1"
     );
     assert_eq!(Run::from_json(&text).expect("reads what it wrote"), run);
 }

@@ -6,8 +6,8 @@ use crate::svg::surface::Point;
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Measurement, Run};
 
-/// So many results are told in the headline in their own words.
-const IN_HEADLINE: usize = 3;
+/// Results that the headline lists one by one.
+const MAX_IN_HEADLINE: usize = 3;
 
 /// The whole run in one sentence or two.
 pub fn verdict(run: &Run) -> String {
@@ -29,7 +29,7 @@ pub fn verdict(run: &Run) -> String {
     match worst(run).filter(|worst| worst.params.variant != best.params.variant) {
         None => format!("{first}."),
         Some(worst) => format!(
-            "{first}; {}, on the same board, {} and loses {} of the frames.",
+            "{first}; {} reaches {} on the same board and loses {} of the frames.",
             worst.params.variant,
             format::rate(worst.metrics.goodput_bytes_per_s_p50),
             format::percent(worst.metrics.frame_loss_rate),
@@ -37,7 +37,7 @@ pub fn verdict(run: &Run) -> String {
     }
 }
 
-/// The same of a run that downloads nothing.
+/// The same for a run without downloads.
 fn without_downloads(run: &Run) -> String {
     let verdicts: Vec<String> = summary::all(run).into_iter().map(|it| it.verdict).collect();
     if !verdicts.is_empty() {
@@ -54,7 +54,7 @@ fn without_downloads(run: &Run) -> String {
     passed("conformance cases passed", cases.collect());
     let negotiations = run.negotiations().map(|result| result.metrics.passed);
     passed(
-        "negotiations came to what they should",
+        "negotiations had the expected result",
         negotiations.collect(),
     );
     for (name, _, points) in surfaces(run) {
@@ -68,7 +68,7 @@ fn without_downloads(run: &Run) -> String {
             format::count(sent)
         ));
     }
-    // The rest in its own words, and what is counted above where nothing of it counts.
+    // The other results one by one; all of them if nothing was counted above.
     let none = parts.is_empty();
     let counted = |result: &&Measurement| {
         matches!(
@@ -79,9 +79,9 @@ fn without_downloads(run: &Run) -> String {
         )
     };
     let mut rest = run.results.iter().filter(|result| none || !counted(result));
-    for result in rest.by_ref().take(IN_HEADLINE) {
-        let line = result.told().line();
-        // Columns of a console are none here.
+    for result in rest.by_ref().take(MAX_IN_HEADLINE) {
+        let line = result.describe().one_line();
+        // Collapse the padding of console columns.
         let words: Vec<&str> = line.split_whitespace().collect();
         let name = name(result.variant(), result.setting());
         parts.push(format!("{name}, {}", words.join(" ")));
@@ -97,7 +97,7 @@ fn without_downloads(run: &Run) -> String {
     format!("{}: {}.", run.scenario, parts.join("; "))
 }
 
-/// The fastest download, by its median, of those that lost no frame; of all if there is none.
+/// The fastest download, by its median, among those without frame loss; among all if there is none.
 pub(crate) fn best(run: &Run) -> Option<&HttpGet> {
     let lossless = run.http_gets().filter(|get| get.ledger.lost() == 0);
     lossless
@@ -105,7 +105,7 @@ pub(crate) fn best(run: &Run) -> Option<&HttpGet> {
         .or_else(|| run.http_gets().max_by(|a, b| by_goodput(a, b)))
 }
 
-/// The variant that is slowest at its own best size.
+/// The best download of the slowest variant.
 fn worst(run: &Run) -> Option<&HttpGet> {
     let best_of = |variant| {
         let gets = run

@@ -1,16 +1,16 @@
-//! The points of a load sweep, and what stands out in their order.
+//! The points of a load sweep: knee, saturation, collapse.
 
 use linerate_results::record::{Direction, Run, UdpSweep};
 
-/// Less than what was offered by more than this share is not "all of it". A trial of seconds has
-/// datagrams for no finer one.
+/// Up to this share may be missing from "all". A trial of a few seconds has too few datagrams for a finer
+/// limit.
 pub(crate) const TOLERANCE: f64 = 0.01;
-/// Below this share of the most that was ever received, more load has made it collapse.
+/// Below this share of the highest received rate, the sweep has collapsed.
 pub(crate) const COLLAPSE: f64 = 0.8;
-/// At this share of the most that was ever received, it has what it can get.
+/// From this share of the highest received rate on, the sweep is saturated.
 const PLATEAU: f64 = 0.97;
 
-/// The points of one direction, by what was offered.
+/// The points of one direction, by offered rate.
 pub(crate) struct Sweep<'a> {
     pub(crate) direction: Direction,
     pub(crate) points: Vec<&'a UdpSweep>,
@@ -28,19 +28,19 @@ impl<'a> Sweep<'a> {
         Self { direction, points }
     }
 
-    pub(crate) fn counted(&self) -> Vec<Point> {
+    pub(crate) fn measured_points(&self) -> Vec<Point> {
         self.points.iter().filter_map(|it| Point::of(it)).collect()
     }
 }
 
-/// What a point of a sweep has.
+/// A measured point of a sweep; rates in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) offered: f64,
     pub(crate) sent: f64,
     pub(crate) received: f64,
     pub(crate) loss: f64,
-    /// Of all datagrams that were sent, counted: the rates are of times that differ by one interval.
+    /// Share of the sent datagrams that arrived, from counts: the rates cover times that differ by one interval.
     pub(crate) arrived: f64,
 }
 
@@ -59,40 +59,40 @@ impl Point {
         })
     }
 
-    /// Whether all that was offered has arrived, and all that was sent where that was more.
-    pub(crate) fn is_whole(&self) -> bool {
+    /// True if everything offered arrived, and everything sent if that was more.
+    pub(crate) fn is_fully_received(&self) -> bool {
         self.received >= self.offered * (1.0 - TOLERANCE) && self.arrived >= 1.0 - TOLERANCE
     }
 
-    /// Whether the sender has sent all that it was to send.
-    pub(crate) fn is_sent(&self) -> bool {
+    /// True if the sender sent the offered rate.
+    pub(crate) fn is_fully_sent(&self) -> bool {
         self.sent >= self.offered * (1.0 - TOLERANCE)
     }
 }
 
-/// The first point that is not whole, and the last one before it.
+/// The first point that is not fully received, and the one before it.
 pub(crate) fn knee(points: &[Point]) -> Option<(Option<Point>, Point)> {
-    let at = points.iter().position(|point| !point.is_whole())?;
+    let at = points.iter().position(|point| !point.is_fully_received())?;
     let before = at.checked_sub(1).map(|before| points[before]);
     Some((before, points[at]))
 }
 
-/// The least load of those at which about the most was received.
-pub(crate) fn most(points: &[Point]) -> Option<Point> {
+/// The lowest load at which about the highest rate was received.
+pub(crate) fn saturation(points: &[Point]) -> Option<Point> {
     let received = points.iter().map(|it| it.received).fold(0.0, f64::max);
-    let has_about_that = |it: &&Point| it.received > 0.0 && it.received >= received * PLATEAU;
-    let first = points.iter().find(has_about_that)?;
+    let is_saturated = |it: &&Point| it.received > 0.0 && it.received >= received * PLATEAU;
+    let first = points.iter().find(is_saturated)?;
     Some(Point { received, ..*first })
 }
 
-/// The point beyond the `most` at which the least is received, if that is so little that it has collapsed.
-pub(crate) fn collapsed(points: &[Point], most: Point) -> Option<Point> {
-    let after = points.iter().filter(|it| it.offered > most.offered);
+/// The point beyond `saturation` with the lowest received rate, if it has collapsed.
+pub(crate) fn collapse(points: &[Point], saturation: Point) -> Option<Point> {
+    let after = points.iter().filter(|it| it.offered > saturation.offered);
     let least = after.min_by(|one, other| one.received.total_cmp(&other.received))?;
-    (least.received < most.received * COLLAPSE).then_some(*least)
+    (least.received < saturation.received * COLLAPSE).then_some(*least)
 }
 
-/// The sizes of datagrams.
+/// The datagram sizes in `run`.
 pub(crate) fn sizes(run: &Run) -> Vec<u64> {
     let mut sizes: Vec<u64> = run.udp_sweeps().map(|it| it.params.payload_bytes).collect();
     sizes.sort_unstable();

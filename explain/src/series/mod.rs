@@ -1,12 +1,12 @@
-//! Trials of one procedure in their order: the points that causes and summaries both read.
+//! Trials of one procedure, sorted: the points that causes and summaries both use.
 //!
-//! | module | what it orders |
+//! | module | contents |
 //! |---|---|
-//! | [`load`] | load sweeps by the offered rate: knee, saturation, collapse |
-//! | [`size`] | sweeps over the size of sends |
+//! | [`load`] | load sweeps by offered rate: knee, saturation, collapse |
+//! | [`size`] | sweeps over the send size |
 //! | [`latency`] | round trips, idle and under load |
 //! | [`rfc2544`] | trials of RFC 2544 by frame size and test |
-//! | [`cost`] | a straight line through times over sizes: cost per send and per octet |
+//! | [`cost`] | linear fit of times over sizes: cost per send and per octet |
 
 pub(crate) mod cost;
 pub(crate) mod latency;

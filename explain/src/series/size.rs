@@ -1,9 +1,9 @@
-//! The points of a sweep over the size of sends.
+//! The points of a sweep over the send size.
 
 use linerate_results::record::{Direction, Run, SizeSweep, Transport};
 
-/// From this share of the best on, a size is good enough.
-pub(crate) const GOOD: f64 = 0.95;
+/// From this share of the best goodput on, a size is large enough.
+pub(crate) const NEAR_BEST: f64 = 0.95;
 
 /// The points of one transport and direction, by size.
 pub(crate) struct Sweep<'a> {
@@ -12,7 +12,7 @@ pub(crate) struct Sweep<'a> {
     pub(crate) points: Vec<&'a SizeSweep>,
 }
 
-/// All of `run`.
+/// All sweeps of `run`.
 pub(crate) fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
     let mut sweeps: Vec<Sweep<'_>> = Vec::new();
     for result in run.size_sweeps() {
@@ -36,12 +36,12 @@ pub(crate) fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
 }
 
 impl Sweep<'_> {
-    pub(crate) fn words(&self) -> String {
-        format!("{} {}", self.transport.words(), self.direction.words())
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.transport.label(), self.direction.label())
     }
 
     /// Octets of a send, and goodput.
-    pub(crate) fn counted(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn measured_points(&self) -> Vec<(f64, f64)> {
         let point = |it: &&SizeSweep| {
             let goodput = it.metrics.flow.as_ref()?.goodput_bytes_per_s;
             (goodput > 0.0).then_some((it.params.payload_bytes as f64, goodput))
@@ -49,27 +49,28 @@ impl Sweep<'_> {
         self.points.iter().filter_map(point).collect()
     }
 
-    pub(crate) fn best(&self) -> Option<f64> {
-        let rates = self.counted().into_iter().map(|it| it.1);
+    pub(crate) fn best_goodput(&self) -> Option<f64> {
+        let rates = self.measured_points().into_iter().map(|it| it.1);
         rates.max_by(f64::total_cmp)
     }
 
-    /// Some size carried all that was offered: then that was the limit, and not what a send costs.
-    pub(crate) fn is_paced(&self) -> bool {
+    /// True if some size reached the offered rate: the offer was the limit, not the cost of a send.
+    pub(crate) fn is_limited_by_offer(&self) -> bool {
         self.points.iter().any(|it| {
             let offered = it.params.offered_bytes_per_s;
             let flow = it.metrics.flow.as_ref();
-            offered > 0.0 && flow.is_some_and(|flow| flow.goodput_bytes_per_s >= offered * GOOD)
+            offered > 0.0
+                && flow.is_some_and(|flow| flow.goodput_bytes_per_s >= offered * NEAR_BEST)
         })
     }
 
-    /// Octets of a send, and its time, where its cost was the limit.
-    pub(crate) fn times(&self) -> Vec<(f64, f64)> {
-        if self.is_paced() {
+    /// Octets of a send, and its time; empty unless the cost of a send was the limit.
+    pub(crate) fn send_times(&self) -> Vec<(f64, f64)> {
+        if self.is_limited_by_offer() {
             return Vec::new();
         }
-        let counted = self.counted().into_iter();
-        counted
+        let points = self.measured_points().into_iter();
+        points
             .map(|(octets, goodput)| (octets, octets * 1e9 / goodput))
             .collect()
     }

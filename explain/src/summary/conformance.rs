@@ -1,9 +1,9 @@
-//! What a driver does of what every driver has to.
+//! Conformance of a driver.
 
 use super::{Summary, Table};
 use linerate_results::record::Run;
 
-/// One summary of all cases, those that were left out among them.
+/// One summary of all cases, including the skipped ones.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut passed = 0;
@@ -39,7 +39,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         title: "Driver conformance".to_owned(),
         verdict: format!("{passed} of {tried} cases passed{left_out}."),
         table: Table {
-            head: vec!["case", "what it tries", "result"],
+            head: vec!["case", "description", "result"],
             rows,
         },
         ..Summary::default()

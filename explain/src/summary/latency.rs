@@ -1,13 +1,13 @@
-//! Round trips, idle beside loaded.
+//! Round trips, idle and under load.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::series::latency::{Loaded, idle_p50, loaded};
+use crate::series::latency::{LoadedRtt, idle_p50, loaded_rtt};
 use linerate_results::format;
 use linerate_results::record::{Direction, Latency, Run};
 
-/// A load of the sweep is the first with such a queue, or it never comes to one.
-const POINTS_OF_A_SWEEP: usize = 3;
+/// Loads listed one by one; of more (a sweep), only the first and the worst are.
+const MAX_LISTED: usize = 3;
 
 /// One summary of all round trips.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
@@ -15,28 +15,28 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     if all.is_empty() {
         return Vec::new();
     }
-    let charts = [cumulated(&all), over_load(&all)];
+    let charts = [cumulative(&all), over_load(&all)];
     vec![Summary {
         title: "Latency".to_owned(),
         verdict: verdict(&all),
         findings: sweep::of_latencies(run),
         variant: format!(
-            "{} PDV is RFC 8219's, of the round trip: its 99.9th percentile less its shortest.",
-            all[0].limits.words()
+            "{} PDV is that of RFC 8219 for the round trip: its 99.9th percentile minus its minimum.",
+            all[0].limits.sentence()
         ),
         charts: charts.into_iter().flatten().collect(),
         table: Table {
             head: vec![
-                "round trips under",
+                "load",
                 "goodput",
                 "answered",
                 "lost to / from the device",
-                "shortest",
+                "min",
                 "p50",
                 "p90",
                 "p99",
                 "p99.9",
-                "longest",
+                "max",
                 "PDV",
             ],
             rows: all.iter().map(|it| row(it)).collect(),
@@ -53,35 +53,32 @@ fn verdict(all: &[&Latency]) -> String {
             None => "No request was answered.".to_owned(),
         };
     };
-    let mut parts = vec![format!(
-        "A round trip takes {} at the median",
-        format::time(idle)
-    )];
-    let loads: Vec<Loaded> = all.iter().filter_map(|it| loaded(it, idle)).collect();
+    let mut parts = vec![format!("The median round trip is {}", format::time(idle))];
+    let loads: Vec<LoadedRtt> = all.iter().filter_map(|it| loaded_rtt(it, idle)).collect();
     let all_loads = loads.len();
     let silent: Vec<String> = all
         .iter()
         .filter(|it| it.metrics.rtt.is_none())
         .filter_map(|it| it.params.load.as_ref())
-        .map(|load| format!(" Under {} nothing was answered.", load.words()))
+        .map(|load| format!(" Under {} no request was answered.", load.label()))
         .collect();
-    let bloated: Vec<&Loaded> = loads.iter().filter(|it| it.is_bloat).collect();
+    let bloated: Vec<&LoadedRtt> = loads.iter().filter(|it| it.is_bloat).collect();
     if all_loads == 0 {
         return format!("{} without load.{}", parts[0], silent.concat());
     }
-    let times = |it: &Loaded| {
+    let times = |it: &LoadedRtt| {
         format!(
             "{} under {} ({:.1} times)",
             format::time(it.p50_ns),
-            it.load.words(),
+            it.load.label(),
             it.times
         )
     };
-    let worst = |of: &[&Loaded]| -> Vec<String> {
-        if of.len() <= POINTS_OF_A_SWEEP {
+    let worst = |of: &[&LoadedRtt]| -> Vec<String> {
+        if of.len() <= MAX_LISTED {
             return of.iter().map(|it| times(it)).collect();
         }
-        // Of a sweep, where it begins and how far it goes.
+        // The first load of the sweep with bufferbloat, and the worst.
         let longest = of.iter().max_by_key(|it| it.p50_ns);
         of.iter()
             .take(1)
@@ -90,16 +87,16 @@ fn verdict(all: &[&Latency]) -> String {
             .collect()
     };
     if bloated.is_empty() {
-        let all: Vec<&Loaded> = loads.iter().collect();
+        let all: Vec<&LoadedRtt> = loads.iter().collect();
         parts.push(format!(", {}", worst(&all).join(", ")));
         parts.push(if silent.is_empty() {
-            ": no queue to speak of.".to_owned()
+            ": no bufferbloat.".to_owned()
         } else {
             ".".to_owned()
         });
     } else {
         parts.push(format!(
-            " without load. Bufferbloat: {}; a queue of that length is filled before anything is dropped.",
+            " without load. Bufferbloat: {}; a queue of that length fills before any packet is dropped.",
             worst(&bloated).join(", ")
         ));
     }
@@ -117,7 +114,7 @@ fn row(result: &Latency) -> Vec<String> {
         .map(|flow| format::bit_rate(flow.goodput_bytes_per_s))
         .collect();
     let mut row = vec![
-        result.load_words(),
+        result.load_label(),
         if rates.is_empty() {
             none()
         } else {
@@ -137,7 +134,7 @@ fn row(result: &Latency) -> Vec<String> {
     row.push(match metrics.lost_either {
         0 => format!("{} / {}", metrics.lost_to_device, metrics.lost_from_device),
         lost => format!(
-            "{} / {}, {} not known where",
+            "{} / {}, {} in an unknown direction",
             metrics.lost_to_device, metrics.lost_from_device, lost
         ),
     });
@@ -154,7 +151,7 @@ fn row(result: &Latency) -> Vec<String> {
     row
 }
 
-/// Times as an axis has them.
+/// A logarithmic axis of times.
 fn time_axis(name: &'static str) -> Axis {
     Axis {
         name,
@@ -163,24 +160,24 @@ fn time_axis(name: &'static str) -> Axis {
     }
 }
 
-/// The share of round trips that take no longer; of a sweep over loads, the first and the last.
-fn cumulated(all: &[&Latency]) -> Option<Chart> {
+/// The cumulative distribution of round trips; of a sweep over loads, the first and the last.
+fn cumulative(all: &[&Latency]) -> Option<Chart> {
     let is_drawn = |at: usize| all.len() <= 4 || at == 0 || at + 1 == all.len();
     let drawn = all.iter().enumerate().filter(|(at, _)| is_drawn(*at));
     let mut lines: Vec<Line> = drawn
         .filter_map(|(_, it)| {
             let rtt = it.metrics.rtt.as_ref()?;
             Some(Line {
-                name: it.load_words(),
-                points: stairs(&rtt.cumulated(), rtt.min_ns),
+                name: it.load_label(),
+                points: step_points(&rtt.cumulative(), rtt.min_ns),
                 ..Line::default()
             })
         })
         .collect();
     if let Some(floor) = all[0].limits.noise_floor.as_ref() {
         lines.push(Line {
-            name: "this machine alone".to_owned(),
-            points: stairs(&floor.cumulated(), floor.min_ns),
+            name: "this machine's loopback".to_owned(),
+            points: step_points(&floor.cumulative(), floor.min_ns),
             is_model: true,
             ..Line::default()
         });
@@ -190,7 +187,7 @@ fn cumulated(all: &[&Latency]) -> Option<Chart> {
         return None;
     }
     Some(Chart::of(
-        "Share of round trips that take no longer",
+        "Cumulative distribution of round trips",
         &Curves {
             label: "Cumulative distribution of round trips".to_owned(),
             x: time_axis("round trip"),
@@ -205,19 +202,19 @@ fn cumulated(all: &[&Latency]) -> Option<Chart> {
     ))
 }
 
-/// A cumulated distribution from nothing on.
-fn stairs(cumulated: &[(u64, f64)], min_ns: u64) -> Vec<(f64, f64)> {
-    if cumulated.is_empty() {
+/// The points of a cumulative distribution, from zero.
+fn step_points(cumulative: &[(u64, f64)], min_ns: u64) -> Vec<(f64, f64)> {
+    if cumulative.is_empty() {
         return Vec::new();
     }
     let begin = (min_ns.max(1) as f64, 0.0);
-    let points = cumulated
+    let points = cumulative
         .iter()
         .map(|(ns, share)| ((*ns).max(1) as f64, *share));
     std::iter::once(begin).chain(points).collect()
 }
 
-/// Median and 99th percentile over the load that was offered, where that was swept.
+/// Median and 99th percentile over the offered load, if it was swept.
 fn over_load(all: &[&Latency]) -> Option<Chart> {
     let mut lines = Vec::new();
     for direction in [Direction::ToDevice, Direction::FromDevice, Direction::Both] {
@@ -238,7 +235,7 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
             let mut points: Vec<(f64, f64)> = points.iter().filter_map(point).collect();
             points.sort_by(|one, other| one.0.total_cmp(&other.0));
             Line {
-                name: format!("{name}, load {}", direction.words()),
+                name: format!("{name}, load {}", direction.label()),
                 points,
                 has_dots: true,
                 is_model: false,
@@ -254,9 +251,9 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
     Some(Chart::of(
         "Round trip over load",
         &Curves {
-            label: "Round trip over the load that is offered".to_owned(),
+            label: "Round trip over the offered load".to_owned(),
             x: Axis {
-                name: "payload offered",
+                name: "offered payload",
                 format: format::bits,
                 is_logarithmic: false,
             },
@@ -332,7 +329,7 @@ mod tests {
         }
     }
 
-    fn told(results: Vec<Measurement>) -> Summary {
+    fn summarize(results: Vec<Measurement>) -> Summary {
         let run = Run {
             results,
             ..sample::run()
@@ -349,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_long_queue_is_named_with_its_figures() {
-        let summary = told(vec![
+        let summary = summarize(vec![
             trips(3_000_000, None, simulated()),
             trips(
                 120_000_000,
@@ -364,11 +361,13 @@ mod tests {
         ]);
         assert_eq!(
             summary.verdict,
-            "A round trip takes 3 ms at the median without load. Bufferbloat: 120 ms under TCP to the device \
-             (40.0 times); a queue of that length is filled before anything is dropped."
+            "The median round trip is 3 ms without load. Bufferbloat: 120 ms under TCP to the device \
+             (40.0 times); a queue of that length fills before any packet is dropped."
         );
         assert!(
-            summary.variant.starts_with("Times are the simulation's"),
+            summary
+                .variant
+                .starts_with("Times are those of the simulation"),
             "{}",
             summary.variant
         );
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_machine_adds_is_no_queue() {
+    fn delay_of_this_machine_is_no_bufferbloat() {
         let floor = Distribution {
             p50_ns: 60_000,
             p99_ns: 900_000,
@@ -404,14 +403,13 @@ mod tests {
             is_simulated: false,
             noise_floor: Some(floor.clone()),
         };
-        let summary = told(vec![
+        let summary = summarize(vec![
             trips(100_000, None, limits()),
             trips(600_000, Some(under(Direction::ToDevice, 0.0)), limits()),
         ]);
         assert_eq!(
             summary.verdict,
-            "A round trip takes 100 µs at the median, 600 µs under TCP to the device (6.0 times): no queue to \
-             speak of."
+            "The median round trip is 100 µs, 600 µs under TCP to the device (6.0 times): no bufferbloat."
         );
         assert!(
             summary.variant.contains("median 60 µs"),
@@ -421,8 +419,8 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_were_swept_have_a_curve() {
-        let summary = told(vec![
+    fn a_sweep_over_loads_has_a_curve() {
+        let summary = summarize(vec![
             trips(1_000_000, None, simulated()),
             trips(
                 1_100_000,
@@ -456,7 +454,7 @@ mod tests {
             it.metrics.rtt = None;
             it.metrics.failure = "no answer".to_owned();
         }
-        let summary = told(vec![none]);
+        let summary = summarize(vec![none]);
         assert_eq!(summary.verdict, "No request was answered.");
         assert_eq!(summary.table.rows[0].len(), summary.table.head.len());
     }

@@ -1,8 +1,8 @@
-//! What several results of a procedure say together: a sentence, a picture, a table.
+//! Summaries of all results of a procedure: a sentence, charts, a table.
 //!
-//! A procedure leaves one result a trial, so that a run that was cut off keeps what it had. What they
-//! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
-//! summary is one file here and one line of `KINDS`.
+//! A procedure stores one result per trial, so that an interrupted run keeps its trials. Figures that
+//! need several trials (a knee, the highest lossless rate) are derived here, from the results alone.
+//! Each summary is one file here and one line of `SUMMARIES`.
 
 mod conformance;
 mod latency;
@@ -18,11 +18,11 @@ mod window_sweep;
 pub use crate::svg::curve::{Axis, Curves, Line};
 use linerate_results::export::Figure;
 use linerate_results::record::Run;
-use parts::spread;
+use parts::geometric_series;
 pub use parts::{Chart, Summary, Table};
 
-/// Every kind of summary: each makes as many as there is something for.
-const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
+/// Every kind of summary: each returns none if the run has no such results.
+const SUMMARIES: &[fn(&Run) -> Vec<Summary>] = &[
     throughput::summaries,
     udp_sweep::summaries,
     size_sweep::summaries,
@@ -36,11 +36,11 @@ const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
 
 /// All summaries of `run`.
 pub fn all(run: &Run) -> Vec<Summary> {
-    KINDS.iter().flat_map(|kind| kind(run)).collect()
+    SUMMARIES.iter().flat_map(|kind| kind(run)).collect()
 }
 
-/// Figures that only several results together have, by what they are of: where a search has tried other
-/// values than another one, these are what can be compared.
+/// Figures derived from several results, by what they belong to: comparable even if two searches tried
+/// different values.
 pub fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     [udp_sweep::figures, rfc2544::figures]
         .into_iter()

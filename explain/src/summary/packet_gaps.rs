@@ -1,4 +1,4 @@
-//! The times between datagrams, by their size.
+//! Gaps between datagrams, by datagram size.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
@@ -7,7 +7,7 @@ use linerate_results::record::{Distribution, PacketGaps, Run};
 
 /// Bars of a histogram in each decade of time.
 const BARS: f64 = 24.0;
-/// A gap so many times the even one is a pause.
+/// From this multiple of the ideal gap on, a gap is a pause.
 const PAUSE: f64 = 2.0;
 
 /// One summary of all sizes.
@@ -21,14 +21,14 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let variant = if all.iter().all(|it| it.params.is_simulated) {
         "Times are those of the simulated wire: exact."
     } else {
-        "Times are when this machine's program has read a datagram: several that came while it was away are \
-         read at once, as gaps of almost nothing behind a long one. What a wire carries in between is not \
-         seen."
+        "Times are those at which this machine's program read a datagram: datagrams that arrived while it was not \
+         running are read at once, as gaps of almost zero after a long one. Other traffic on the wire is not \
+         visible."
     };
     vec![Summary {
         title: "Gaps between datagrams".to_owned(),
         verdict: if verdicts.is_empty() {
-            "No gaps are known: nobody here sees the datagrams arrive.".to_owned()
+            "No gaps are known: this target does not record arrival times.".to_owned()
         } else {
             format!("{}.", verdicts.join("; "))
         },
@@ -38,15 +38,15 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         table: Table {
             head: vec![
                 "payload",
-                "way",
-                "even gap",
+                "direction",
+                "ideal gap",
                 "received",
-                "shortest",
+                "min",
                 "p50",
                 "p90",
                 "p99",
                 "p99.9",
-                "longest",
+                "max",
                 "rate at the median",
             ],
             rows: all.iter().map(|it| row(it)).collect(),
@@ -58,7 +58,7 @@ fn gaps(result: &PacketGaps) -> Option<&Distribution> {
     result.metrics.flow.as_ref()?.gaps.as_ref()
 }
 
-/// The rate that gaps of this length come to, bytes a second.
+/// The rate that corresponds to gaps of this length.
 fn rate(result: &PacketGaps, gap_ns: u64) -> String {
     if gap_ns == 0 {
         return "–".to_owned();
@@ -77,22 +77,22 @@ fn verdict(result: &PacketGaps) -> Option<String> {
                 .iter()
                 .filter(|it| it.up_to_ns as f64 > ideal * PAUSE);
             let longer: u64 = longer.map(|it| it.count).sum();
-            let even = format::time(ideal.round() as u64);
+            let ideal_gap = format::time(ideal.round() as u64);
             match longer {
-                0 => format!(", where {even} would be even, none twice as long"),
+                0 => format!("; ideal {ideal_gap}; none more than twice as long"),
                 _ => format!(
-                    ", where {even} would be even, {} of {} more than twice as long, the longest {}",
+                    "; ideal {ideal_gap}; {} of {} more than twice as long, longest {}",
                     format::count(longer),
                     format::count(gaps.count),
                     format::time(gaps.max_ns)
                 ),
             }
         }
-        None => format!(", the longest {}", format::time(gaps.max_ns)),
+        None => format!(", longest {}", format::time(gaps.max_ns)),
     };
     Some(format!(
-        "{size} {}: a datagram each {median} at the median ({}){pauses}",
-        result.params.direction.words(),
+        "{size} {}: median gap {median} ({}){pauses}",
+        result.params.direction.label(),
         rate(result, gaps.p50_ns)
     ))
 }
@@ -102,7 +102,7 @@ fn row(result: &PacketGaps) -> Vec<String> {
     let params = &result.params;
     let mut row = vec![
         format::bytes(params.payload_bytes),
-        params.direction.words().to_owned(),
+        params.direction.label().to_owned(),
         params
             .ideal_ns()
             .map_or_else(none, |it| format::time(it.round() as u64)),
@@ -162,9 +162,9 @@ fn chart(result: &PacketGaps) -> Option<Chart> {
         points.extend([(from, 0.0), (from, share), (to, share), (to, 0.0)]);
     }
     let size = format::bytes(result.params.payload_bytes);
-    let even = result.params.ideal_ns();
+    let ideal = result.params.ideal_ns();
     Some(Chart::of(
-        &format!("{size} {}", result.params.direction.words()),
+        &format!("{size} {}", result.params.direction.label()),
         &Curves {
             label: format!("Histogram of gaps between datagrams of {size}"),
             x: Axis {
@@ -182,7 +182,10 @@ fn chart(result: &PacketGaps) -> Option<Chart> {
                 points,
                 ..Line::default()
             }],
-            marks: even.map(|it| (it, "even".to_owned())).into_iter().collect(),
+            marks: ideal
+                .map(|it| (it, "ideal".to_owned()))
+                .into_iter()
+                .collect(),
             limits: Vec::new(),
         },
     ))
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
     use crate::sample;
     use linerate_results::record::{
-        Bucket, Datagrams, Direction, End, Flow, Ledger, Measurement, PacketGapsMetrics,
+        Bucket, CountedAt, Datagrams, Direction, Flow, Ledger, Measurement, PacketGapsMetrics,
         PacketGapsParams,
     };
 
@@ -203,7 +206,12 @@ mod tests {
             received: 1_001,
             ..Datagrams::default()
         };
-        let flow = Flow::datagrams(1_001 * payload_bytes, 1_000_000_000, End::Host, datagrams);
+        let flow = Flow::datagrams(
+            1_001 * payload_bytes,
+            1_000_000_000,
+            CountedAt::Host,
+            datagrams,
+        );
         Measurement::PacketGaps(PacketGaps {
             params: PacketGapsParams {
                 direction: Direction::FromDevice,
@@ -220,7 +228,7 @@ mod tests {
         })
     }
 
-    fn told(results: Vec<Measurement>) -> Summary {
+    fn summarize(results: Vec<Measurement>) -> Summary {
         let run = Run {
             results,
             ..sample::run()
@@ -229,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_told_beside_the_even_gap() {
+    fn pauses_are_reported_with_the_ideal_gap() {
         let gaps = Distribution {
             count: 1_000,
             min_ns: 200_000,
@@ -257,13 +265,13 @@ mod tests {
                 },
             ],
         };
-        let summary = told(vec![result(256, Some(gaps))]);
+        let summary = summarize(vec![result(256, Some(gaps))]);
         assert_eq!(
             summary.verdict,
-            "256 B from the device: a datagram each 1 ms at the median (2.05 Mbit/s), where 1 ms would be even, \
-             4 of 1,000 more than twice as long, the longest 12 ms."
+            "256 B from the device: median gap 1 ms (2.05 Mbit/s); ideal 1 ms; 4 of 1,000 more than twice as long, \
+             longest 12 ms."
         );
-        assert!(summary.charts[0].svg.contains(">even</text>"));
+        assert!(summary.charts[0].svg.contains(">ideal</text>"));
         assert_eq!(summary.charts[0].title, "256 B from the device");
         assert_eq!(
             summary.table.rows[0],
@@ -297,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn gaps_that_nobody_saw_are_not_none() {
-        let summary = told(vec![result(64, None)]);
+    fn unrecorded_gaps_are_reported_as_unknown() {
+        let summary = summarize(vec![result(64, None)]);
         assert!(
             summary.verdict.starts_with("No gaps are known"),
             "{}",

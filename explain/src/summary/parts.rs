@@ -5,27 +5,27 @@ use serde::Serialize;
 
 use crate::svg::curve::Curves;
 
-/// What results of one kind say together.
+/// The summary of all results of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// What was done.
+    /// The procedure.
     pub title: String,
-    /// What came out, in a sentence or two.
+    /// The result, in a sentence or two.
     pub verdict: String,
-    /// Why, what to look at first first. Empty where nothing is wrong.
+    /// The causes, in the order in which to check them. Empty if nothing is wrong.
     pub findings: Vec<Finding>,
-    /// Which variant of a procedure ran, where it matters: a short one is not the standard's.
+    /// The variant of the procedure, where it matters: a short one does not conform to the standard.
     pub variant: String,
-    /// Pictures.
+    /// Charts.
     pub charts: Vec<Chart>,
     /// The figures.
     pub table: Table,
 }
 
-/// A picture.
+/// A chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The names of its lines, in the order of their colours.
     pub legend: Vec<String>,
@@ -53,8 +53,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Places of a model's line from `low` to `high`, each the same multiple of the one before.
-pub(super) fn spread(low: f64, high: f64) -> impl Iterator<Item = f64> {
+/// The x values of a model's line from `low` to `high`, in a geometric series.
+pub(super) fn geometric_series(low: f64, high: f64) -> impl Iterator<Item = f64> {
     const PLACES: u32 = 24;
     let low = low.max(f64::MIN_POSITIVE);
     let factor = (high / low).max(1.0);

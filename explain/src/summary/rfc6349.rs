@@ -1,16 +1,16 @@
-//! RFC 6349: TCP with windows around the bandwidth-delay product, against the path's ideal.
+//! RFC 6349: TCP with windows around the bandwidth-delay product, compared with the ideal of the path.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use linerate_results::format;
 use linerate_results::record::{Direction, Rfc6349, Rfc6349Step, Run};
 use linerate_results::stats;
 
-/// A transfer with a window of the BDP or more is as fast as it should be from this share of the ideal on.
+/// From this share of the ideal on, a transfer with a window of the BDP or more is as fast as it should be.
 const IDEAL: f64 = 0.9;
-/// From this share of the bottleneck on, the bottleneck was none.
+/// Above this share, the measured bottleneck was not the bottleneck.
 const BEYOND: f64 = 1.1;
 
-/// One summary for each way.
+/// One summary per direction.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let steps: Vec<&Rfc6349> = run.rfc6349_steps().collect();
     if steps.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         .collect()
 }
 
-/// What is known of the path in one direction.
+/// The measurements of the path in one direction.
 struct Path<'a> {
     direction: Direction,
     mtu: Option<&'a Rfc6349>,
@@ -34,16 +34,16 @@ struct Path<'a> {
     is_full: bool,
 }
 
-/// What RFC 6349 section 4 makes of a transfer.
+/// The metrics of a transfer (RFC 6349 section 4).
 struct Metrics {
     goodput: f64,
-    /// What its window and the path allow.
+    /// Goodput that its window and the path allow.
     expected: f64,
     /// Actual transfer time over the ideal one (section 4.1).
     time_ratio: f64,
-    /// Sent, without what was sent again, of all that was sent (section 4.2).
+    /// Octets sent without retransmissions, of all octets sent (section 4.2).
     efficiency: Option<f64>,
-    /// How much longer round trips were during it (section 4.3).
+    /// Increase of the round-trip time during the transfer (section 4.3).
     buffer_delay: Option<f64>,
 }
 
@@ -81,14 +81,14 @@ impl<'a> Path<'a> {
         let (bottleneck, rtt) = (self.bottleneck?, self.rtt_ns?);
         let window = transfer.metrics.window_bytes? as f64;
         let goodput = flow.goodput_bytes_per_s;
-        let again = transfer.metrics.retransmitted_bytes;
+        let retransmitted = transfer.metrics.retransmitted_bytes;
         let during = transfer.metrics.rtt.as_ref();
         Some(Metrics {
             goodput,
             expected: bottleneck.min(stats::ratio(window * 1e9, rtt as f64)),
             time_ratio: stats::ratio(bottleneck, goodput),
-            efficiency: again.map(|again| {
-                let sent = (flow.octets + again) as f64;
+            efficiency: retransmitted.map(|retransmitted| {
+                let sent = (flow.octets + retransmitted) as f64;
                 stats::ratio(flow.octets as f64, sent)
             }),
             buffer_delay: during.map(|it| {
@@ -100,7 +100,7 @@ impl<'a> Path<'a> {
 
     fn summary(&self) -> Summary {
         Summary {
-            title: format!("RFC 6349: TCP {}", self.direction.words()),
+            title: format!("RFC 6349: TCP {}", self.direction.label()),
             verdict: self.verdict(),
             variant: self.variant(),
             charts: self.chart().into_iter().collect(),
@@ -109,7 +109,7 @@ impl<'a> Path<'a> {
                     "window",
                     "of the BDP",
                     "goodput",
-                    "window and path allow",
+                    "expected",
                     "transfer time ratio",
                     "TCP efficiency",
                     "buffer delay",
@@ -130,21 +130,18 @@ impl<'a> Path<'a> {
             Some((_, mtu)) => format!("path MTU {mtu} B, "),
         };
         let Some(bottleneck) = self.bottleneck else {
-            return format!(
-                "TCP {}: the bottleneck is not known.",
-                self.direction.words()
-            );
+            return format!("TCP {}: the bottleneck is unknown.", self.direction.label());
         };
         let rate = format::bit_rate(bottleneck);
         let (Some(rtt), Some(bdp)) = (self.rtt_ns, self.bdp()) else {
             return format!(
-                "TCP {}: {mtu}bottleneck {rate}; without a round trip there is no bandwidth-delay product.",
-                self.direction.words()
+                "TCP {}: {mtu}bottleneck {rate}; no bandwidth-delay product without a round trip time.",
+                self.direction.label()
             );
         };
         let path = format!(
-            "TCP {}: {mtu}round trip {}, bottleneck {rate}: a bandwidth-delay product of {}",
-            self.direction.words(),
+            "TCP {}: {mtu}round trip {}, bottleneck {rate}, bandwidth-delay product {}",
+            self.direction.label(),
             format::time(rtt),
             format::bytes(bdp.round() as u64)
         );
@@ -154,19 +151,19 @@ impl<'a> Path<'a> {
             .filter_map(|it| self.metrics(it))
             .max_by(|one, other| one.goodput.total_cmp(&other.goodput));
         let Some(best) = best else {
-            return format!("{path}; no transfer with a window of that size was counted.");
+            return format!("{path}; no transfer with a window of that size was measured.");
         };
         let share = stats::ratio(best.goodput, bottleneck);
         let judged = if share > BEYOND {
-            "more than the bottleneck that was found before: the path has changed, or it was not found"
+            "above the measured bottleneck: the path has changed, or the bottleneck was underestimated"
         } else if share >= IDEAL {
-            "as fast as the path"
+            "the rate of the path"
         } else {
-            "slower than the path: the window on the wire is less than was asked for, or TCP loses time"
+            "slower than the path: the window on the wire is smaller than requested, or TCP loses time"
         };
         format!(
-            "{path}. With a window of that and more one connection reaches {} ({} of the bottleneck, a transfer \
-             time ratio of {:.2}), {judged}.",
+            "{path}. With a window of at least that size one connection reaches {} ({} of the bottleneck, transfer \
+             time ratio {:.2}), {judged}.",
             format::bit_rate(best.goodput),
             format::percent(share),
             best.time_ratio
@@ -186,7 +183,7 @@ impl<'a> Path<'a> {
         {
             Some(_) => "",
             None => {
-                " TCP efficiency is not measured: the sender's TCP does not tell what it sent again."
+                " TCP efficiency is not measured: the sender's TCP does not report retransmissions."
             }
         };
         let connections = match self.streams {
@@ -194,8 +191,8 @@ impl<'a> Path<'a> {
             streams => format!("{streams} connections"),
         };
         format!(
-            "{length} The bottleneck is the payload of {connections} at once, so the ideal has its headers \
-             taken off.{efficiency}"
+            "{length} The bottleneck is the payload rate of {connections}, so the ideal excludes \
+             headers.{efficiency}"
         )
     }
 
@@ -248,7 +245,7 @@ impl<'a> Path<'a> {
         if points.len() < 2 {
             return None;
         }
-        let allowed = super::spread(low, high).map(|window| {
+        let allowed = super::geometric_series(low, high).map(|window| {
             let rate = bottleneck.min(stats::ratio(window * 1e9, rtt as f64));
             (window, rate * 8.0)
         });
@@ -270,7 +267,7 @@ impl<'a> Path<'a> {
                         is_model: false,
                     },
                     Line {
-                        name: "what window and path allow".to_owned(),
+                        name: "expected".to_owned(),
                         points: allowed.collect(),
                         has_dots: false,
                         is_model: true,
@@ -292,7 +289,7 @@ mod tests {
     use super::*;
     use crate::sample;
     use linerate_results::record::{
-        Distribution, End, Flow, Ledger, Measurement, Rfc6349Metrics, Rfc6349Params,
+        CountedAt, Distribution, Flow, Ledger, Measurement, Rfc6349Metrics, Rfc6349Params,
     };
 
     fn step(params: Rfc6349Params, metrics: Rfc6349Metrics) -> Measurement {
@@ -329,7 +326,7 @@ mod tests {
             ..Rfc6349Metrics::default()
         };
         let bottleneck = Rfc6349Metrics {
-            flow: Some(Flow::stream(5_000_000, 4_000_000_000, End::Host)),
+            flow: Some(Flow::stream(5_000_000, 4_000_000_000, CountedAt::Host)),
             ..Rfc6349Metrics::default()
         };
         vec![
@@ -346,7 +343,7 @@ mod tests {
         };
         let metrics = Rfc6349Metrics {
             window_bytes: Some(5_000 * percent / 100),
-            flow: Some(Flow::stream(octets, 1_000_000_000, End::Host)),
+            flow: Some(Flow::stream(octets, 1_000_000_000, CountedAt::Host)),
             rtt: Some(rtt(4_000_000, 6_000_000)),
             retransmitted_bytes: again,
             ..Rfc6349Metrics::default()
@@ -354,7 +351,7 @@ mod tests {
         step(params, metrics)
     }
 
-    fn told(results: Vec<Measurement>) -> Summary {
+    fn summarize(results: Vec<Measurement>) -> Summary {
         let run = Run {
             results,
             ..sample::run()
@@ -369,12 +366,12 @@ mod tests {
             transfer(50, 625_000, Some(0)),
             transfer(100, 1_200_000, Some(12_000)),
         ]);
-        let summary = told(results);
+        let summary = summarize(results);
         assert_eq!(
             summary.verdict,
-            "TCP to the device: path MTU 1500 B, round trip 4 ms, bottleneck 10 Mbit/s: a bandwidth-delay product \
-             of 5 kB. With a window of that and more one connection reaches 9.6 Mbit/s (96% of the bottleneck, a \
-             transfer time ratio of 1.04), as fast as the path."
+            "TCP to the device: path MTU 1500 B, round trip 4 ms, bottleneck 10 Mbit/s, bandwidth-delay product \
+             5 kB. With a window of at least that size one connection reaches 9.6 Mbit/s (96% of the bottleneck, \
+             transfer time ratio 1.04), the rate of the path."
         );
         assert_eq!(
             summary.table.rows[0],
@@ -397,10 +394,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_measured_is_said() {
+    fn unmeasured_metrics_are_reported() {
         let mut results = path();
         results.push(transfer(100, 500_000, None));
-        let summary = told(results);
+        let summary = summarize(results);
         assert!(
             summary.verdict.contains("slower than the path"),
             "{}",
@@ -408,10 +405,10 @@ mod tests {
         );
         assert!(summary.variant.contains("TCP efficiency is not measured"));
         assert_eq!(summary.table.rows[0][5], "not measured");
-        // And without a round trip there is nothing to size a window by.
+        // Without a round-trip time no window can be sized.
         let mut steps = path();
         steps.remove(1);
-        let verdict = told(steps).verdict;
+        let verdict = summarize(steps).verdict;
         assert!(verdict.contains("without a round trip"), "{verdict}");
     }
 }

@@ -1,14 +1,14 @@
-//! Sweeps over the size of sends: what a send costs, whatever is in it.
+//! Sweeps over the send size: the fixed cost of a send.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::series::cost::Cost;
-use crate::series::size::{GOOD, Sweep, sweeps};
+use crate::series::cost::SendCost;
+use crate::series::size::{NEAR_BEST, Sweep, sweeps};
 use linerate_results::format;
 use linerate_results::record::{Flow, Run, SizeSweep};
 
-/// A cost is told of so many points at least.
-const FIT_POINTS: usize = 4;
+/// A cost is reported only with this many points.
+const MIN_FIT_POINTS: usize = 4;
 
 /// One summary of all sizes.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
@@ -18,16 +18,16 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     }
     let verdicts: Vec<String> = sweeps.iter().map(Sweep::verdict).collect();
     vec![Summary {
-        title: "Sizes of sends".to_owned(),
+        title: "Send sizes".to_owned(),
         verdict: verdicts.join(" "),
         findings: sweep::of_sizes(run),
-        variant: "A send is a write of TCP, or a datagram. What a send costs comes from a straight line through \
-                  the time for each over its octets; it is told where the line fits."
+        variant: "A send is a TCP write or a datagram. The cost of a send comes from a linear fit of the time per \
+                  send over its octets; it is reported only if the line fits."
             .to_owned(),
         charts: chart(&sweeps).into_iter().collect(),
         table: Table {
             head: vec![
-                "payload", "transfer", "way", "goodput", "of the best", "sends a second", "a send", "lost",
+                "payload", "protocol", "direction", "goodput", "of the best", "sends/s", "time/send", "lost",
             ],
             rows: sweeps.iter().flat_map(Sweep::rows).collect(),
         },
@@ -35,39 +35,35 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
 }
 
 impl Sweep<'_> {
-    fn cost(&self) -> Option<Cost> {
-        let points = self.times();
-        (points.len() >= FIT_POINTS).then(|| Cost::of(&points))?
+    fn cost(&self) -> Option<SendCost> {
+        let points = self.send_times();
+        (points.len() >= MIN_FIT_POINTS).then(|| SendCost::fit(&points))?
     }
 
     fn verdict(&self) -> String {
-        let points = self.counted();
-        let (Some(best), Some(first)) = (self.best(), points.first()) else {
-            return format!("{}: nothing was counted.", self.words());
+        let points = self.measured_points();
+        let (Some(best), Some(first)) = (self.best_goodput(), points.first()) else {
+            return format!("{}: no result.", self.label());
         };
         let good = points
             .iter()
-            .find(|it| it.1 >= best * GOOD)
+            .find(|it| it.1 >= best * NEAR_BEST)
             .unwrap_or(first);
-        let mut parts = vec![format!(
-            "{}: {} at its best",
-            self.words(),
-            format::rate(best)
-        )];
+        let mut parts = vec![format!("{}: {} at best", self.label(), format::rate(best))];
         parts.push(if good.0 > first.0 {
             format!(
-                ", {} of that from {} a send on, {} at {}",
-                format::percent(GOOD),
+                ", {} of that from {} per send on, {} at {}",
+                format::percent(NEAR_BEST),
                 format::bytes(good.0 as u64),
                 format::rate(first.1),
                 format::bytes(first.0 as u64)
             )
         } else {
-            ", at every size about the same".to_owned()
+            ", about the same at every size".to_owned()
         });
         if let Some(cost) = self.cost() {
             parts.push(format!(
-                "; each send costs {} and each octet {}",
+                "; each send costs {} plus {} per octet",
                 format::time(cost.send_ns.round() as u64),
                 format::time(cost.octet_ns.round() as u64)
             ));
@@ -76,7 +72,7 @@ impl Sweep<'_> {
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
-        let best = self.best().unwrap_or(0.0);
+        let best = self.best_goodput().unwrap_or(0.0);
         self.points.iter().map(|it| self.row(it, best)).collect()
     }
 
@@ -85,8 +81,8 @@ impl Sweep<'_> {
         let octets = result.params.payload_bytes;
         let mut row = vec![
             format::bytes(octets),
-            self.transport.words().to_owned(),
-            self.direction.words().to_owned(),
+            self.transport.label().to_owned(),
+            self.direction.label().to_owned(),
         ];
         let Some(flow) = &result.metrics.flow else {
             row.extend([
@@ -122,8 +118,8 @@ fn lost(flow: &Flow) -> String {
 
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let line = |sweep: &Sweep<'_>| Line {
-        name: sweep.words(),
-        points: sweep.counted(),
+        name: sweep.label(),
+        points: sweep.measured_points(),
         has_dots: true,
         is_model: false,
     };
@@ -132,10 +128,10 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         return None;
     }
     Some(Chart::of(
-        "Goodput over octets of a send",
+        "Goodput over send size",
         &Curves {
-            label: "Goodput over the size of sends".to_owned(),
-            x: Axis::octets("octets of a send", true),
+            label: "Goodput over send size".to_owned(),
+            x: Axis::octets("octets per send", true),
             y: Axis::goodput(),
             lines,
             ..Curves::default()
@@ -147,7 +143,9 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
 mod tests {
     use super::*;
     use crate::sample;
-    use linerate_results::record::{End, Ledger, Measurement, SizeSweepMetrics, SizeSweepParams};
+    use linerate_results::record::{
+        CountedAt, Ledger, Measurement, SizeSweepMetrics, SizeSweepParams,
+    };
 
     fn point(payload_bytes: u64, goodput_bytes_per_s: f64) -> Measurement {
         let octets = goodput_bytes_per_s as u64;
@@ -157,7 +155,7 @@ mod tests {
                 ..SizeSweepParams::default()
             },
             metrics: SizeSweepMetrics {
-                flow: Some(Flow::stream(octets, 1_000_000_000, End::Host)),
+                flow: Some(Flow::stream(octets, 1_000_000_000, CountedAt::Host)),
                 failure: String::new(),
             },
             ledger: Ledger::default(),
@@ -165,7 +163,7 @@ mod tests {
         })
     }
 
-    fn told(results: Vec<Measurement>) -> Summary {
+    fn summarize(results: Vec<Measurement>) -> Summary {
         let run = Run {
             results,
             ..sample::run()
@@ -174,15 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_send_and_an_octet_cost_is_found_from_the_curve() {
-        // 100 us a send and 80 ns an octet.
+    fn cost_per_send_and_per_octet_is_found_from_the_curve() {
+        // 100 us per send and 80 ns per octet.
         let goodput = |octets: u64| octets as f64 * 1e9 / (100_000.0 + 80.0 * octets as f64);
         let sizes = [64, 256, 1_024, 4_096, 16_384, 65_536];
-        let summary = told(sizes.map(|it| point(it, goodput(it))).into());
+        let summary = summarize(sizes.map(|it| point(it, goodput(it))).into());
         assert_eq!(
             summary.verdict,
-            "TCP to the device: 12.27 MB/s at its best, 95% of that from 65,536 B a send on, 609 kB/s at 64 B; \
-             each send costs 100 µs and each octet 80 ns."
+            "TCP to the device: 12.27 MB/s at best, 95% of that from 65,536 B per send on, 609 kB/s at 64 B; \
+             each send costs 100 µs plus 80 ns per octet."
         );
         assert_eq!(
             summary.table.rows[0],
@@ -200,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn no_cost_is_told_where_no_line_fits() {
+    fn no_cost_is_reported_if_no_line_fits() {
         let rates = [(64, 1e6), (128, 1e6), (256, 1e6), (512, 9e6), (1_024, 1e6)];
-        let summary = told(rates.map(|(size, rate)| point(size, rate)).into());
+        let summary = summarize(rates.map(|(size, rate)| point(size, rate)).into());
         assert!(!summary.verdict.contains("costs"), "{}", summary.verdict);
     }
 }

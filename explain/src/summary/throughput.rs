@@ -19,8 +19,8 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         charts: chart(&all).into_iter().collect(),
         table: Table {
             head: vec![
-                "transfer",
-                "way",
+                "protocol",
+                "direction",
                 "offered",
                 "goodput",
                 "payload",
@@ -35,8 +35,8 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     }]
 }
 
-/// The ways of a result that were measured.
-fn ways(result: &Throughput) -> impl Iterator<Item = (&'static str, &Flow)> {
+/// The measured directions of a result.
+fn directions(result: &Throughput) -> impl Iterator<Item = (&'static str, &Flow)> {
     let metrics = &result.metrics;
     let to = metrics.to_device.as_ref().map(|flow| ("to", flow));
     let from = metrics.from_device.as_ref().map(|flow| ("from", flow));
@@ -45,8 +45,8 @@ fn ways(result: &Throughput) -> impl Iterator<Item = (&'static str, &Flow)> {
 
 fn verdict(all: &[&Throughput]) -> String {
     let part = |result: &&Throughput| {
-        let rates: Vec<String> = ways(result)
-            .map(|(way, flow)| {
+        let rates: Vec<String> = directions(result)
+            .map(|(direction, flow)| {
                 let loss = flow
                     .datagrams
                     .filter(|it| it.lost > 0)
@@ -54,18 +54,18 @@ fn verdict(all: &[&Throughput]) -> String {
                         format!(" with {} lost", format::percent(datagrams.loss_ratio()))
                     });
                 format!(
-                    "{}{loss} {way} the device",
+                    "{}{loss} {direction} the device",
                     format::rate(flow.goodput_bytes_per_s)
                 )
             })
             .collect();
         let params = &result.params;
-        let at_once = if rates.len() > 1 { " at once" } else { "" };
-        format!(
-            "{} {}{at_once}",
-            params.transport.words(),
-            rates.join(" and ")
-        )
+        let both = if rates.len() > 1 {
+            " simultaneously"
+        } else {
+            ""
+        };
+        format!("{} {}{both}", params.transport.label(), rates.join(" and "))
     };
     let parts: Vec<String> = all.iter().map(part).collect();
     format!("{}.", parts.join("; "))
@@ -78,15 +78,15 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
         streams => format!(" × {streams}"),
     };
     let none = || "–".to_owned();
-    ways(result)
-        .map(|(way, flow)| {
+    directions(result)
+        .map(|(direction, flow)| {
             let mut row = vec![
-                format!("{}{streams}", params.transport.words()),
-                format!("{way} the device"),
+                format!("{}{streams}", params.transport.label()),
+                format!("{direction} the device"),
                 if params.offered_bytes_per_s > 0.0 {
                     format::rate(params.offered_bytes_per_s)
                 } else {
-                    "all that goes".to_owned()
+                    "unlimited".to_owned()
                 },
                 format::rate(flow.goodput_bytes_per_s),
                 format::bytes(flow.octets),
@@ -115,13 +115,13 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
 fn chart(all: &[&Throughput]) -> Option<Chart> {
     let mut lines = Vec::new();
     for result in all {
-        let at_once = match result.params.direction {
-            Direction::Both => ", both at once",
+        let both = match result.params.direction {
+            Direction::Both => ", both directions",
             _ => "",
         };
-        for (way, flow) in ways(result) {
-            // What is handed to a sending connection fills its buffers first: no rate of the link.
-            if way == "to" && result.params.transport == Transport::Tcp {
+        for (direction, flow) in directions(result) {
+            // Data written to a TCP connection fills its buffers first: this is not the rate of the link.
+            if direction == "to" && result.params.transport == Transport::Tcp {
                 continue;
             }
             let mut began = 0;
@@ -134,9 +134,9 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
                 }
                 began = interval.end_ns;
             }
-            let words = result.params.transport.words();
+            let protocol = result.params.transport.label();
             lines.push(Line {
-                name: format!("{words} {way} the device{at_once}"),
+                name: format!("{protocol} {direction} the device{both}"),
                 points,
                 ..Line::default()
             });
@@ -156,5 +156,5 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
         lines,
         ..Curves::default()
     };
-    Some(Chart::of("Over time", &curves))
+    Some(Chart::of("Goodput over time", &curves))
 }

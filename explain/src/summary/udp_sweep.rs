@@ -1,35 +1,35 @@
-//! Load sweeps: where what arrives stops to be what was offered, and what comes after that.
+//! Load sweeps: the knee, saturation and collapse of the received rate.
 
 use std::collections::BTreeMap;
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::series::load::{COLLAPSE, Point, Sweep, TOLERANCE, collapsed, knee, most, sizes};
+use crate::series::load::{COLLAPSE, Point, Sweep, TOLERANCE, collapse, knee, saturation, sizes};
 use linerate_results::export::Figure;
 use linerate_results::format;
 use linerate_results::record::{Direction, Run, UdpSweep};
 
-/// One summary for each size of datagrams.
+/// One summary per datagram size.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let sizes = sizes(run).into_iter();
     sizes.map(|size| summary(run, size)).collect()
 }
 
-/// The most that arrived, whatever was offered.
+/// The highest received rate at any load.
 pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     let mut most: BTreeMap<(u64, &str), f64> = BTreeMap::new();
     for point in run.udp_sweeps() {
-        let key = (point.params.payload_bytes, point.params.direction.words());
+        let key = (point.params.payload_bytes, point.params.direction.label());
         let received = most.entry(key).or_default();
         *received = received.max(point.metrics.received_bytes_per_s);
     }
-    let figure = |((payload, way), value): ((u64, &str), f64)| {
+    let figure = |((payload, direction), value): ((u64, &str), f64)| {
         let figure = Figure {
             metric: "most_received_bytes_per_s".to_owned(),
             value,
         };
         (
-            format!("load sweep {way}, {payload} octets of payload"),
+            format!("load sweep {direction}, {payload} octets of payload"),
             vec![figure],
         )
     };
@@ -51,8 +51,8 @@ fn summary(run: &Run, payload_bytes: u64) -> Summary {
         verdict: verdicts.join(" "),
         findings: sweep::of_loads(run, payload_bytes),
         variant: format!(
-            "The knee is the first load of which more than {} does not arrive; a collapse, less than {} \
-             of the most that ever did. Rates are payload.",
+            "The knee is the first load of which more than {} is lost; a collapse is a received rate below {} \
+             of the highest. Rates are payload.",
             format::percent(TOLERANCE),
             format::percent(COLLAPSE)
         ),
@@ -63,12 +63,12 @@ fn summary(run: &Run, payload_bytes: u64) -> Summary {
         table: Table {
             head: vec![
                 "offered",
-                "way",
+                "direction",
                 "sent",
                 "received",
-                "of the offer",
+                "of offered",
                 "lost",
-                "where",
+                "lost where",
                 "jitter",
             ],
             rows: sweeps.iter().flat_map(Sweep::rows).collect(),
@@ -78,67 +78,70 @@ fn summary(run: &Run, payload_bytes: u64) -> Summary {
 
 impl Sweep<'_> {
     fn verdict(&self) -> String {
-        let way = match self.direction {
+        let direction = match self.direction {
             Direction::FromDevice => "From the device",
             Direction::ToDevice | Direction::Both => "To the device",
         };
-        let points = self.counted();
+        let points = self.measured_points();
         let Some(last) = points.last() else {
-            return format!("{way}: no load was counted.");
+            return format!("{direction}: no load was measured.");
         };
         let rate = format::bit_rate;
-        let silent = match self
+        let missing = match self
             .points
             .iter()
             .filter(|it| Point::of(it).is_none())
             .count()
         {
             0 => String::new(),
-            1 => " At one load the receiver told nothing.".to_owned(),
-            silent => format!(" At {silent} loads the receiver told nothing."),
+            1 => " At one load the receiver sent no report.".to_owned(),
+            loads => format!(" At {loads} loads the receiver sent no report."),
         };
         let Some((before, knee)) = knee(&points) else {
             return format!(
-                "{way}: delivers all that was offered, up to {}; the knee is beyond.{silent}",
+                "{direction}: all offered load is received, up to {}; the knee is above that.{missing}",
                 rate(last.offered)
             );
         };
         let mut parts = vec![match before {
-            Some(before) => format!("{way}: delivers all up to {}", rate(before.offered)),
+            Some(before) => format!(
+                "{direction}: all is received up to {}",
+                rate(before.offered)
+            ),
             None => format!(
-                "{way}: loses from the first load on ({} of {} arrive)",
+                "{direction}: loss from the first load on ({} of {} received)",
                 rate(knee.received),
                 rate(knee.offered)
             ),
         }];
-        let Some(most) = most(&points) else {
-            return format!("{}, and nothing arrives.{silent}", parts[0]);
+        let Some(most) = saturation(&points) else {
+            return format!("{}, and nothing is received.{missing}", parts[0]);
         };
         if points.len() > 1 {
             parts.push(format!(", saturates at {}", rate(most.received)));
         }
-        parts.extend(collapse(&points, most));
-        if !knee.is_sent() {
+        parts.extend(collapse_text(&points, most));
+        if !knee.is_fully_sent() {
             let fastest = points.iter().map(|it| it.sent).fold(0.0, f64::max);
             let sender = match self.direction {
                 Direction::FromDevice => "the device",
                 Direction::ToDevice | Direction::Both => "this machine",
             };
-            parts.push(format!("; {sender} sends no more than {}", rate(fastest)));
+            parts.push(format!("; {sender} sends at most {}", rate(fastest)));
         }
-        format!("{}.{silent}", parts.concat())
+        format!("{}.{missing}", parts.concat())
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
         let none = || "–".to_owned();
         let row = |result: &&UdpSweep| {
-            let way = match self.direction {
+            let direction = match self.direction {
                 Direction::FromDevice => "from the device",
                 Direction::ToDevice | Direction::Both => "to the device",
             };
             let mut row = vec![
                 format::bit_rate(result.params.offered_bytes_per_s),
-                way.to_owned(),
+                direction.to_owned(),
             ];
             let metrics = &result.metrics;
             let counted = metrics.flow.as_ref().and_then(|it| it.datagrams);
@@ -155,9 +158,9 @@ impl Sweep<'_> {
             };
             let place = match datagrams.lost_by_host {
                 _ if datagrams.lost == 0 => none(),
-                None => "not known".to_owned(),
+                None => "unknown".to_owned(),
                 Some(host) => format!(
-                    "{} by this machine, {} before",
+                    "{} by this machine, {} earlier",
                     format::count(host),
                     format::count(datagrams.lost.saturating_sub(host))
                 ),
@@ -180,17 +183,17 @@ impl Sweep<'_> {
         self.points.iter().map(row).collect()
     }
 
-    fn words(&self) -> &'static str {
-        self.direction.words()
+    fn label(&self) -> &'static str {
+        self.direction.label()
     }
 }
 
-/// How far what arrives falls below the most as more is offered.
-fn collapse(points: &[Point], most: Point) -> Option<String> {
-    let least = collapsed(points, most)?;
-    // Not so where the sender itself has sent less.
+/// The collapse of the received rate beyond `most`, as text.
+fn collapse_text(points: &[Point], most: Point) -> Option<String> {
+    let least = collapse(points, most)?;
+    // No livelock if the sender itself sent less.
     let livelock = if least.sent > most.received {
-        " (livelock: the more is offered, the less arrives)"
+        " (receive livelock)"
     } else {
         ""
     };
@@ -203,14 +206,14 @@ fn collapse(points: &[Point], most: Point) -> Option<String> {
 
 fn offered() -> Axis {
     Axis {
-        name: "payload offered",
+        name: "offered payload",
         format: format::bits,
         is_logarithmic: false,
     }
 }
 
-/// A sweep by factors has its axis by factors, too.
-fn along(sweeps: &[Sweep<'_>]) -> Axis {
+/// The axis of offered rates: logarithmic for a geometric sweep.
+fn offered_axis(sweeps: &[Sweep<'_>]) -> Axis {
     let offers: Vec<f64> = sweeps
         .iter()
         .flat_map(|sweep| &sweep.points)
@@ -230,19 +233,19 @@ fn bits(offered: f64, rate: f64) -> (f64, f64) {
     (offered * 8.0, rate * 8.0)
 }
 
-/// What arrived over what was offered, beside the line on which they are the same.
+/// Received over offered rate, with the line on which both are equal.
 fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let mut lines = Vec::new();
     let mut marks = Vec::new();
     let mut ends = Vec::new();
     for sweep in sweeps {
-        let points = sweep.counted();
+        let points = sweep.measured_points();
         ends.extend(points.iter().map(|it| it.offered));
         if let Some((_, knee)) = knee(&points) {
-            marks.push((knee.offered * 8.0, format!("knee {}", sweep.words())));
+            marks.push((knee.offered * 8.0, format!("knee {}", sweep.label())));
         }
         lines.push(Line {
-            name: format!("received, {}", sweep.words()),
+            name: format!("received, {}", sweep.label()),
             points: points
                 .iter()
                 .map(|it| bits(it.offered, it.received))
@@ -252,10 +255,10 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         });
     }
     for sweep in sweeps {
-        let points = sweep.counted();
-        if points.iter().any(|it| !it.is_sent()) {
+        let points = sweep.measured_points();
+        if points.iter().any(|it| !it.is_fully_sent()) {
             lines.push(Line {
-                name: format!("sent, {}", sweep.words()),
+                name: format!("sent, {}", sweep.label()),
                 points: points.iter().map(|it| bits(it.offered, it.sent)).collect(),
                 ..Line::default()
             });
@@ -266,9 +269,9 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     }
     ends.sort_by(f64::total_cmp);
     ends.dedup();
-    let x = along(sweeps);
+    let x = offered_axis(sweeps);
     lines.push(Line {
-        name: "all that was offered".to_owned(),
+        name: "offered".to_owned(),
         points: ends.iter().map(|it| bits(*it, *it)).collect(),
         is_model: true,
         ..Line::default()
@@ -276,10 +279,10 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     Some(Chart::of(
         "Received over offered",
         &Curves {
-            label: "Payload received over payload offered".to_owned(),
+            label: "Payload received over offered payload".to_owned(),
             x,
             y: Axis {
-                name: "payload received",
+                name: "received payload",
                 ..x
             },
             lines,
@@ -289,14 +292,14 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     ))
 }
 
-/// The share that was lost, over what was offered.
+/// Loss over offered rate.
 fn lost(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let lines: Vec<Line> = sweeps
         .iter()
         .map(|sweep| Line {
-            name: format!("lost, {}", sweep.words()),
+            name: format!("lost, {}", sweep.label()),
             points: sweep
-                .counted()
+                .measured_points()
                 .iter()
                 .map(|it| (it.offered * 8.0, it.loss))
                 .collect(),
@@ -310,8 +313,8 @@ fn lost(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     Some(Chart::of(
         "Lost over offered",
         &Curves {
-            label: "Share of datagrams lost over payload offered".to_owned(),
-            x: along(sweeps),
+            label: "Share of datagrams lost over offered payload".to_owned(),
+            x: offered_axis(sweeps),
             y: Axis {
                 name: "datagrams lost",
                 format: format::percent,

@@ -1,13 +1,13 @@
-//! Sweeps over TCP's window, beside what a window and a round trip allow.
+//! Sweeps over TCP's window, compared with window / round-trip time.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use linerate_results::format;
 use linerate_results::record::{Direction, Run, WindowSweep};
 
-/// A window is the limit as long as goodput grows with it by this share of its own growth at least.
+/// The window is the limit as long as goodput grows by at least this share of the window's growth.
 const GROWS: f64 = 0.5;
-/// From this share of the best on, a window is large enough.
-const GOOD: f64 = 0.95;
+/// From this share of the best goodput on, a window is large enough.
+const NEAR_BEST: f64 = 0.95;
 
 /// One summary of all windows.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
@@ -23,13 +23,13 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     vec![Summary {
         title: "TCP windows".to_owned(),
         verdict: verdicts.join(" "),
-        variant: "The window is what this end's socket buffers were asked for. Linux doubles that and spends \
-                  part of it on its own bookkeeping, so the window on the wire may differ; the device's own \
-                  window bounds what is sent to it as well."
+        variant: "The window is the requested size of this machine's socket buffers. Linux doubles it and uses \
+                  part of it for bookkeeping, so the window on the wire may differ; the device's own \
+                  window also limits the data sent to it."
             .to_owned(),
         charts: chart(&sweeps).into_iter().collect(),
         table: Table {
-            head: vec!["window", "way", "goodput", "window / round trip", "of that"],
+            head: vec!["window", "direction", "goodput", "window / RTT", "of that"],
             rows: sweeps.iter().flat_map(Sweep::rows).collect(),
         },
         ..Summary::default()
@@ -52,7 +52,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Window and goodput.
-    fn counted(&self) -> Vec<(f64, f64)> {
+    fn measured_points(&self) -> Vec<(f64, f64)> {
         let point = |it: &&WindowSweep| {
             let goodput = it.metrics.flow.as_ref()?.goodput_bytes_per_s;
             Some((it.params.window_bytes as f64, goodput))
@@ -65,7 +65,7 @@ impl<'a> Sweep<'a> {
         known.filter(|rtt| *rtt > 0).min()
     }
 
-    /// The largest window up to which each larger one brought more.
+    /// The largest window up to which each step increased goodput.
     fn grows_to(points: &[(f64, f64)]) -> Option<(f64, f64)> {
         let grows = |pair: &&[(f64, f64)]| {
             let (window, goodput) = (pair[1].0 / pair[0].0 - 1.0, pair[1].1 / pair[0].1 - 1.0);
@@ -76,33 +76,36 @@ impl<'a> Sweep<'a> {
     }
 
     fn verdict(&self) -> String {
-        let way = self.direction.words();
-        let points = self.counted();
+        let direction = self.direction.label();
+        let points = self.measured_points();
         let best = points.iter().map(|it| it.1).fold(0.0, f64::max);
-        let Some(enough) = points.iter().find(|it| best > 0.0 && it.1 >= best * GOOD) else {
-            return format!("TCP {way}: nothing was counted.");
+        let Some(enough) = points
+            .iter()
+            .find(|it| best > 0.0 && it.1 >= best * NEAR_BEST)
+        else {
+            return format!("TCP {direction}: no result.");
         };
         let size = |window: f64| format::bytes(window as u64);
         let limit = match Self::grows_to(&points) {
             Some(to) => format!(
-                "the window is the limit up to {} ({})",
+                "limited by the window up to {} ({})",
                 size(to.0),
                 format::rate(to.1)
             ),
-            None => "no window tried here is the limit".to_owned(),
+            None => "not limited by any window tried".to_owned(),
         };
         let trip = match self.rtt_ns() {
             Some(rtt) => format!(
-                ", for which a round trip of {} takes {}",
-                format::time(rtt),
-                size(best * rtt as f64 / 1e9)
+                ", which needs {} at a round trip of {}",
+                size(best * rtt as f64 / 1e9),
+                format::time(rtt)
             ),
-            None => ". The round trip is not known: name a --probe for it".to_owned(),
+            None => ". The round trip is unknown: specify a --probe".to_owned(),
         };
         format!(
-            "TCP {way}: {limit}; from {} on it has {} of its best {}{trip}.",
+            "TCP {direction}: {limit}; from {} on, at least {} of the best goodput of {}{trip}.",
             size(enough.0),
-            format::percent(GOOD),
+            format::percent(NEAR_BEST),
             format::rate(best)
         )
     }
@@ -124,7 +127,7 @@ impl<'a> Sweep<'a> {
             let failure = || result.metrics.failure.clone();
             vec![
                 format::bytes(params.window_bytes),
-                self.direction.words().to_owned(),
+                self.direction.label().to_owned(),
                 goodput.map_or_else(failure, format::rate),
                 allowed.map_or_else(none, format::rate),
                 match (goodput, allowed) {
@@ -139,8 +142,8 @@ impl<'a> Sweep<'a> {
 
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let line = |sweep: &Sweep<'_>| Line {
-        name: format!("TCP {}", sweep.direction.words()),
-        points: sweep.counted(),
+        name: format!("TCP {}", sweep.direction.label()),
+        points: sweep.measured_points(),
         has_dots: true,
         is_model: false,
     };
@@ -153,7 +156,7 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let windows = sweeps.iter().flat_map(|sweep| &sweep.points);
     let windows: Vec<f64> = windows.map(|it| it.params.window_bytes as f64).collect();
     if let Some(rtt) = sweeps.iter().find_map(Sweep::rtt_ns) {
-        // The model goes on far above everything; what is drawn of it ends above the best.
+        // The model extends far above the measurements; it is drawn up to just above the best one.
         let top = best * 1.25 * rtt as f64 / 1e9;
         let low = windows
             .iter()
@@ -161,9 +164,9 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
             .fold(f64::INFINITY, f64::min)
             .min(top);
         let high = windows.iter().copied().fold(0.0, f64::max).min(top);
-        let between = crate::summary::spread(low, high);
+        let between = crate::summary::geometric_series(low, high);
         lines.push(Line {
-            name: "window / round trip".to_owned(),
+            name: "window / RTT".to_owned(),
             points: between
                 .map(|window| (window, window * 1e9 / rtt as f64))
                 .collect(),
@@ -188,10 +191,10 @@ mod tests {
     use super::*;
     use crate::sample;
     use linerate_results::record::{
-        End, Flow, Ledger, Measurement, WindowSweepMetrics, WindowSweepParams,
+        CountedAt, Flow, Ledger, Measurement, WindowSweepMetrics, WindowSweepParams,
     };
 
-    fn told(points: &[(u64, u64)], rtt_ns: Option<u64>) -> Summary {
+    fn summarize(points: &[(u64, u64)], rtt_ns: Option<u64>) -> Summary {
         let point = |&(window_bytes, goodput): &(u64, u64)| {
             Measurement::WindowSweep(WindowSweep {
                 params: WindowSweepParams {
@@ -199,7 +202,7 @@ mod tests {
                     ..WindowSweepParams::default()
                 },
                 metrics: WindowSweepMetrics {
-                    flow: Some(Flow::stream(goodput, 1_000_000_000, End::Host)),
+                    flow: Some(Flow::stream(goodput, 1_000_000_000, CountedAt::Host)),
                     rtt_ns,
                     failure: String::new(),
                 },
@@ -223,15 +226,15 @@ mod tests {
 
     #[test]
     fn a_window_limits_until_something_else_does() {
-        let summary = told(&POINTS, Some(4_000_000));
+        let summary = summarize(&POINTS, Some(4_000_000));
         assert_eq!(
             summary.verdict,
-            "TCP to the device: the window is the limit up to 8 kB (1.98 MB/s); from 16 kB on it has 95% of \
-             its best 2.51 MB/s, for which a round trip of 4 ms takes 10,040 B."
+            "TCP to the device: limited by the window up to 8 kB (1.98 MB/s); from 16 kB on, at least 95% of \
+             the best goodput of 2.51 MB/s, which needs 10,040 B at a round trip of 4 ms."
         );
         assert_eq!(
             summary.charts[0].legend,
-            ["TCP to the device", "window / round trip"]
+            ["TCP to the device", "window / RTT"]
         );
         let row = ["8 kB", "to the device", "1.98 MB/s", "2 MB/s", "99%"];
         assert_eq!(summary.table.rows[1], row);
@@ -239,21 +242,21 @@ mod tests {
 
     #[test]
     fn without_a_round_trip_there_is_no_model() {
-        let summary = told(&POINTS, None);
+        let summary = summarize(&POINTS, None);
         assert_eq!(summary.charts[0].legend, ["TCP to the device"]);
         assert!(
-            summary.verdict.contains("name a --probe"),
+            summary.verdict.contains("specify a --probe"),
             "{}",
             summary.verdict
         );
     }
 
     #[test]
-    fn what_does_not_grow_is_not_limited_by_its_window() {
+    fn constant_goodput_is_not_limited_by_the_window() {
         let flat = [(4_000, 1_000_000), (8_000, 1_010_000)];
-        let verdict = told(&flat, None).verdict;
+        let verdict = summarize(&flat, None).verdict;
         assert!(
-            verdict.contains("no window tried here is the limit"),
+            verdict.contains("not limited by any window tried"),
             "{verdict}"
         );
     }

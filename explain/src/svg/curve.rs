@@ -1,4 +1,4 @@
-//! Curves over a common axis: sweeps, distributions, what goes on over time.
+//! Curves over a common axis: sweeps, distributions, time series.
 
 use super::Svg;
 use linerate_results::format;
@@ -6,28 +6,28 @@ use linerate_results::format;
 /// A chart of curves.
 #[derive(Clone, Debug, Default)]
 pub struct Curves {
-    /// What it shows, for those who cannot see it.
+    /// Accessible description.
     pub label: String,
-    /// Along.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Up.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn.
+    /// The curves.
     pub lines: Vec<Line>,
-    /// Upright lines with a name: a knee, a limit.
+    /// Vertical lines with a name: a knee, a limit.
     pub marks: Vec<(f64, String)>,
-    /// Lines across with a name: what the wire allows.
+    /// Horizontal lines with a name: the limit of the wire.
     pub limits: Vec<(f64, String)>,
 }
 
 /// An axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// What it measures and in which unit.
+    /// Quantity and unit.
     pub name: &'static str,
-    /// How a value is written.
+    /// Formats a value.
     pub format: fn(f64) -> String,
-    /// Whether a factor, not a difference, is a length. Values must be above zero then.
+    /// Logarithmic scale; values must be above zero.
     pub is_logarithmic: bool,
 }
 
@@ -42,10 +42,10 @@ impl Default for Axis {
 }
 
 impl Axis {
-    /// Payload a second, from nothing up.
+    /// Payload per second, from zero.
     pub fn goodput() -> Self {
         Self {
-            name: "payload a second",
+            name: "payload per second",
             format: format::rate,
             is_logarithmic: false,
         }
@@ -64,34 +64,34 @@ impl Axis {
 /// A curve.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
-    /// What it is.
+    /// Name in the legend.
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Whether every point is marked, as where each is a measurement.
+    /// Draws a dot at every point, for measured points.
     pub has_dots: bool,
-    /// Whether it is what a model says, not what was measured.
+    /// A model, not a measurement.
     pub is_model: bool,
 }
 
-/// Colours in the style sheet: one for each frame size of RFC 2544.
+/// Colours in the style sheet: one per frame size of RFC 2544.
 pub(crate) const COLOURS: usize = 7;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 252.0;
 const HEIGHT: u32 = 292;
-/// The numbers of the upright axis stand on its lines, so that they need no room beside a narrow chart.
+/// The labels of the vertical axis are on its grid lines, so that a narrow chart needs no margin.
 const LEFT: f64 = 0.0;
 const RIGHT: f64 = 100.0;
-/// From one name of an upright line to the next, pixels.
+/// Vertical distance between names of vertical lines, pixels.
 const NAME: f64 = 15.0;
-/// Intervals of an axis, about.
+/// Approximate number of intervals of an axis.
 const TICKS: f64 = 5.0;
-/// Ticks of a logarithmic axis at 1, 2 and 5 as long as there are no more.
+/// Up to this many ticks, a logarithmic axis has ticks at 1, 2 and 5.
 const FINE_TICKS: usize = 8;
-/// Of the finest ones, how many decades they may go over.
+/// Maximum number of decades of a logarithmic axis.
 const DECADES: i32 = 40;
 
-/// What an axis spans and where it is ticked.
+/// Range and ticks of an axis.
 struct Scale {
     low: f64,
     high: f64,
@@ -142,7 +142,7 @@ impl Scale {
             .clone()
             .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)))
             .collect();
-        // Those that hold all values between them.
+        // The ticks that enclose all values.
         let begin = fine.iter().rposition(|tick| *tick <= low).unwrap_or(0);
         let end = fine.iter().position(|tick| *tick >= high);
         let end = end.unwrap_or(fine.len() - 1).max(begin + 1);
@@ -162,7 +162,7 @@ impl Scale {
         }
     }
 
-    /// Where `value` is, from 0 to 1.
+    /// Position of `value`, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         let part = if self.is_logarithmic {
             let value = value.max(self.low).log10();
@@ -213,7 +213,7 @@ pub fn curves(chart: &Curves) -> String {
     for (index, line) in chart.lines.iter().enumerate() {
         draw(&mut svg, chart, (index, line), at);
     }
-    // Words last, above everything.
+    // Text last, above everything.
     for tick in &y.ticks {
         let (_, height) = at((x.low, *tick));
         let text = (chart.y.format)(*tick);
@@ -242,7 +242,7 @@ pub fn curves(chart: &Curves) -> String {
         } else {
             ("start", 0.6)
         };
-        // One below the other, as two may be at the same place.
+        // On separate lines, as two may have the same position.
         let height = TOP + 12.0 + NAME * index as f64;
         svg.text("axis strong", (left + aside, height), anchor, name);
     }
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_holds_what_it_is_made_of_and_has_round_ticks() {
+    fn a_scale_encloses_its_values_and_has_round_ticks() {
         let scale = Scale::of([3.0, 47.0].into_iter(), false);
         assert_eq!(scale.ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
         assert!((scale.place(25.0) - 0.5).abs() < 1e-9);
@@ -286,7 +286,7 @@ mod tests {
         let scale = Scale::of([0.1, 1_000.0].into_iter(), true);
         assert_eq!(scale.ticks, [0.1, 1.0, 10.0, 100.0, 1000.0]);
         assert!((scale.place(10.0) - 0.5).abs() < 1e-9);
-        // Values beyond all reason make no chart of thousands of ticks.
+        // Extreme values do not produce thousands of ticks.
         let scale = Scale::of([1e-300, 1e300].into_iter(), true);
         assert!(scale.ticks.len() < 50, "{:?}", scale.ticks.len());
     }

@@ -5,13 +5,13 @@ use linerate_results::format;
 
 /// The requests of one variant at one size.
 pub struct Series {
-    /// Class that gives its colour.
+    /// CSS class for the colour.
     pub class: String,
     /// Name for the tooltip.
     pub name: String,
-    /// Bytes per second, one entry a request.
+    /// Bytes per second, one entry per request.
     pub goodput: Vec<f64>,
-    /// What the article published, bytes per second.
+    /// Published figure of the article, bytes per second.
     pub published: Option<f64>,
 }
 
@@ -30,7 +30,7 @@ const LEFT: f64 = 0.0;
 /// From 1 kB/s to 2 MB/s.
 const RANGE: (f64, f64) = (1e3, 2e6);
 
-/// The chart. `line_rate` is drawn across.
+/// The chart, with a horizontal line at `line_rate`.
 pub fn per_request(groups: &[Group], line_rate: f64) -> String {
     let mut svg = Svg::new(
         "dots",

@@ -1,4 +1,4 @@
-//! A flame graph, hanging: callers above, callees below, as wide as their cycles.
+//! A flame graph, top down: callers above, callees below, widths proportional to cycles.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn draw(svg: &mut Svg, parent: &Node<'_>, (x, row): (f64, u32), whole: f64, fram
         let width = node.cycles as f64 / whole * 100.0;
         if width >= NARROWEST {
             svg.raw(format_args!(
-                r#"<svg class="f h{}" x="{x:.3}%" width="{width:.3}%" y="{}" height="{}"><rect width="100%" height="100%"/><text x="3" y="12">{}</text><title>{}: {} cycles, {}, {:.0} a frame</title></svg>"#,
+                r#"<svg class="f h{}" x="{x:.3}%" width="{width:.3}%" y="{}" height="{}"><rect width="100%" height="100%"/><text x="3" y="12">{}</text><title>{}: {} cycles, {}, {:.0} per frame</title></svg>"#,
                 hue(name),
                 row * ROW,
                 ROW - 1,
@@ -104,7 +104,7 @@ fn short(name: &str) -> String {
     parts[parts.len().saturating_sub(2)..].join("::")
 }
 
-/// The flame graph as a file of its own.
+/// The flame graph as a separate file.
 pub fn flame_file(profile: &Profile) -> String {
     let graph = flame(profile);
     let (Some(rest), Some(end)) = (graph.strip_prefix("<svg "), graph.find('>')) else {

@@ -1,7 +1,7 @@
 //! Charts as inline SVG.
 //!
-//! Positions along the width are per cent and text keeps its size, so a chart fits a phone as it
-//! fits a desk. Colours are the page's classes. Every mark has a `<title>`, every chart a label.
+//! Horizontal positions are per cent and text keeps its size, so a chart fits a phone and a desktop
+//! screen. Colours are the page's classes. Every mark has a `<title>`, every chart a label.
 
 pub(super) mod bars;
 pub(crate) mod curve;
@@ -20,7 +20,7 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    /// A chart of `height` pixels that `label` describes to those who cannot see it.
+    /// A chart of `height` pixels with `label` as its accessible description.
     pub fn new(class: &str, height: u32, label: &str) -> Self {
         Self::with(class, height, label, "")
     }
@@ -37,7 +37,7 @@ impl Svg {
         svg
     }
 
-    /// Puts `markup` into the chart as it is.
+    /// Adds `markup` to the chart unchanged.
     pub fn raw(&mut self, markup: std::fmt::Arguments<'_>) -> &mut Self {
         // Writing to a string cannot fail.
         let _ = self.body.write_fmt(markup);
@@ -81,7 +81,7 @@ impl Svg {
     }
 }
 
-/// Text as it may stand in markup and in attributes.
+/// Escapes text for markup and attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

@@ -9,7 +9,7 @@ use linerate_results::record::{Burst, Edges, ScopeTrace};
 const TRACK: f64 = 52.0;
 const WAVE: f64 = 26.0;
 const FIRST: f64 = 24.0;
-/// Where the marks' rows begin, below the three tracks.
+/// Top of the rows of marks, below the three tracks.
 const MARKS: f64 = FIRST + 3.0 * TRACK - 4.0;
 const ROW: f64 = 36.0;
 
@@ -92,7 +92,7 @@ fn track(svg: &mut Svg, index: u32, name: &str) {
     ));
 }
 
-/// A line's levels as recorded, high above low, in place of the burst's box.
+/// The recorded levels of a line, high above low, in place of the burst's box.
 fn draw_edges(svg: &mut Svg, trace: &ScopeTrace, edges: &Edges) {
     let (from, to) = (
         edges.start_ns.max(trace.start_ns),
@@ -147,7 +147,7 @@ fn draw_burst(svg: &mut Svg, trace: &ScopeTrace, burst: &Burst, index: u32) {
     }
 }
 
-/// Start and width in per cent of the picture, cut at its edges, never too thin to be seen.
+/// Start and width in per cent of the picture, clipped at its edges, with a minimum visible width.
 fn span(trace: &ScopeTrace, start_ns: u64, end_ns: u64) -> (f64, f64) {
     let whole = trace.end_ns.saturating_sub(trace.start_ns) as f64;
     let percent = |ns: u64| {
@@ -158,7 +158,7 @@ fn span(trace: &ScopeTrace, start_ns: u64, end_ns: u64) -> (f64, f64) {
     (x, (end - x).max(0.15))
 }
 
-/// Upright lines at round times, named below `bottom`.
+/// Vertical lines at round times, labelled below `bottom`.
 pub(super) fn grid(svg: &mut Svg, trace: &ScopeTrace, bottom: f64) {
     let zero_ns = zero_ns(trace);
     svg.raw(format_args!(r#"<g class="axis-lines">"#));

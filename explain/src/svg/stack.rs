@@ -3,9 +3,9 @@
 use super::Svg;
 use linerate_results::format;
 
-/// A part: its class, its name, its size.
+/// A part of the bar.
 pub struct Part<'a> {
-    /// Class that gives its colour.
+    /// CSS class for the colour.
     pub class: String,
     /// Name for the tooltip.
     pub name: &'a str,
@@ -13,7 +13,7 @@ pub struct Part<'a> {
     pub size: f64,
 }
 
-/// The parts side by side, each as long as its share of `whole`.
+/// The parts side by side, each with the width of its share of `whole`.
 pub fn stack(parts: &[Part<'_>], whole: f64, label: &str) -> String {
     let mut svg = Svg::new("stack", 30, label);
     svg.rect("track", (0.0, 100.0), (2.0, 26.0), label);

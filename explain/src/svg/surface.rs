@@ -20,7 +20,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Frames sent and lost at those of `points` where the standard lets a receiver lose none.
+    /// Frames sent and lost at the `points` within the limits of the standard, where a receiver must lose none.
     pub fn within_the_standard(points: &[Self]) -> (u64, u64) {
         let allowed = |point: &&Self| {
             point.clock_ppm.abs() <= STANDARD_PPM && point.jitter_ns <= STANDARD_JITTER_NS
@@ -33,8 +33,8 @@ impl Point {
         stats::ratio(self.lost as f64, self.sent as f64)
     }
 
-    /// One step of colour for each decade of loss, one of its own for half of the frames, and one for
-    /// wrong content, which is worse than any loss.
+    /// One colour per decade of loss, one from half of the frames on, and one for corrupted frames, which
+    /// are worse than any loss.
     fn class(&self) -> usize {
         match self.loss() {
             _ if self.wrong > 0 => 6,
@@ -48,7 +48,7 @@ impl Point {
     }
 }
 
-/// Classes of fields and what they stand for.
+/// Classes of fields and their meaning.
 const CLASSES: [(&str, &str); 7] = [
     ("loss0", "none lost"),
     ("loss1", "below 0.1% lost"),
@@ -56,10 +56,10 @@ const CLASSES: [(&str, &str); 7] = [
     ("loss3", "below 10%"),
     ("loss4", "below half"),
     ("loss5", "half or more"),
-    ("wrong", "frames received with wrong content"),
+    ("wrong", "corrupted frames received"),
 ];
 
-/// The colours that occur among `points`, from no loss on, with what they stand for.
+/// The colours that occur among `points`, from no loss on, with their meaning.
 pub fn legend<'a>(
     points: impl Iterator<Item = &'a Point>,
 ) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -78,12 +78,12 @@ const ROW: f64 = 30.0;
 /// Room for the labels at the left, per cent.
 const LEFT: f64 = 12.0;
 /// The jitter that the standard allows a transmitter and its cable, nanoseconds to either side
-/// (IEEE 802.3, 14.3.1.3.1: a receiver tolerates edges within 13.5 ns of their place).
+/// (IEEE 802.3, 14.3.1.3.1: a receiver tolerates edges within 13.5 ns of their nominal position).
 const STANDARD_JITTER_NS: f64 = 13.5;
 /// Clock offset that the standard allows, parts per million (IEEE 802.3, 7.3.2: 0.01%).
 const STANDARD_PPM: f64 = 100.0;
 
-/// The surface: clock offset across, jitter upwards. A frame surrounds what the standard allows.
+/// The surface: clock offset across, jitter upwards. An outline marks the limits of the standard.
 pub fn surface(points: &[Point], label: &str) -> String {
     let axis = |of: fn(&Point) -> f64| {
         let mut values: Vec<f64> = points.iter().map(of).collect();
@@ -149,7 +149,7 @@ pub fn surface(points: &[Point], label: &str) -> String {
 fn field(svg: &mut Svg, point: &Point, (x, width): (f64, f64), y: f64) {
     let class = point.class();
     let title = format!(
-        "{:+} ppm, ±{} ns: {} of {} frames lost, {} wrong",
+        "{:+} ppm, ±{} ns: {} of {} frames lost, {} corrupted",
         point.clock_ppm,
         point.jitter_ns,
         format::count(point.lost),
@@ -198,8 +198,8 @@ mod tests {
         assert!(svg.contains(">clock offset of the sender, ppm<") && svg.contains(">±13.5 ns<"));
         let frame = svg.split_once("class=\"allowed\"").expect("a frame").1;
         assert!(frame.contains(&format!("y=\"{}\" height=\"{}\"", TOP + ROW, 2.0 * ROW)));
-        let told: Vec<&str> = legend(points.iter()).map(|(_, about)| about).collect();
-        assert_eq!(told, ["none lost", "below half"]);
+        let names: Vec<&str> = legend(points.iter()).map(|(_, about)| about).collect();
+        assert_eq!(names, ["none lost", "below half"]);
         points[0].wrong = 1;
         assert_eq!(
             legend(points.iter()).last().map(|(class, _)| class),

@@ -13,7 +13,7 @@
   function Chart(svg) {
     var from = 0, to = 100, places = [];
     svg.querySelectorAll("*").forEach(function (element) {
-      // What lies in a box moves with its box.
+      // The contents of a box move with it.
       if (element.parentNode.closest("svg") !== svg || element.hasAttribute("data-still")) return;
       ["x", "x1", "x2", "cx", "width"].forEach(function (name) {
         var place = number(element, name);
@@ -31,7 +31,7 @@
       });
       axis();
     }
-    // The time axis of a scope is drawn anew: round steps, counted from the chart's zero.
+    // The time axis of a scope is redrawn: round steps, counted from the chart's zero.
     function axis() {
       var group = svg.querySelector("g.axis-lines");
       if (!group) return;
@@ -65,7 +65,7 @@
         var box = event.target.closest("svg.f");
         if (!box) return show(0, 100);
         var x = number(box, "x"), width = number(box, "width"), seen = to - from;
-        // A box that fills the width already leads back.
+        // A click on a box that fills the width zooms out.
         if (width > 99.9) return show(0, 100);
         show(from + x * seen / 100, from + (x + width) * seen / 100);
       });
@@ -97,7 +97,7 @@
       button.parentNode.hidden = false;
       button.addEventListener("click", function () {
         var zero = -svg.dataset.start / svg.dataset.span * 100;
-        // Stretch about time zero while it is in the picture.
+        // Zoom around time zero while it is visible.
         var about = zero > from && zero < to ? (zero - from) / (to - from) : 0.5;
         if (button.dataset.zoom === "all") show(0, 100);
         else scale(button.dataset.zoom === "in" ? 0.5 : 2, about);

@@ -1,4 +1,4 @@
-//! What a capture shows, with its findings: the JSON, the text and the pictures of `linerate explain`.
+//! The contents of a capture with its findings: the JSON, the text and the pictures of `linerate explain`.
 
 mod report;
 pub(crate) mod text;

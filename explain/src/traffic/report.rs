@@ -8,32 +8,33 @@ use serde::Serialize;
 
 use crate::cause::{self, PathFinding};
 
-/// What captures tell.
+/// The analysis of one or more captures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Version of this format.
     pub schema: u32,
-    /// What was read.
+    /// The captures that were read.
     pub captures: Vec<Source>,
-    /// When the first packet was captured: nanoseconds since 1970.
+    /// Time of the first packet: nanoseconds since 1970.
     pub start_ns: u64,
-    /// From there to the last.
+    /// From the first packet to the last.
     pub duration_ns: u64,
     /// Packets by kind.
     pub packets: Counts,
-    /// Who sent frames, on Ethernet.
+    /// Stations that sent frames, on Ethernet.
     pub stations: Vec<Station>,
     /// TCP connections in the order of their first packets.
     pub connections: Vec<ConnectionReport>,
-    /// The sum of those that there were too many of to be told one by one.
+    /// The sum of further connections, which are not listed.
     pub other_connections: OtherConnections,
     /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
     pub udp_streams: Vec<UdpStreamReport>,
-    /// How many more there were.
+    /// Number of further streams, which are not listed.
     pub other_udp_streams: u64,
-    /// Why it is slow, what cost the most time first.
+    /// Why it is slow, largest share of the time first.
     pub findings: Vec<PathFinding>,
-    /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_traces) were asked for, what cost most first.
+    /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_traces) were requested,
+    /// costliest first.
     #[serde(skip)]
     pub pictures: Vec<TracedConnection>,
 }
@@ -45,21 +46,21 @@ pub struct Source {
     pub file: String,
     /// Packets read.
     pub packets: u64,
-    /// What kept it from being read to its end.
+    /// The fault that stopped reading before the end.
     pub fault: Option<String>,
 }
 
 impl Report {
-    /// The report of `traffic`, which was read from `captures`.
+    /// The report of `traffic`, read from `captures`.
     pub fn of(traffic: Traffic, captures: Vec<Source>) -> Self {
         let analysis = traffic.finish();
         let start_ns = analysis.start_ns;
         let paths = Path::from_flows(&analysis.flows);
-        let mut findings = cause::of_traffic(&analysis.counts, analysis.duration_ns, &paths);
+        let mut findings = cause::explain_traffic(&analysis.counts, analysis.duration_ns, &paths);
         for finding in &mut findings {
-            cause::name_packets(finding, &paths, analysis.broadcasts, analysis.pauses);
+            cause::add_packet_numbers(finding, &paths, analysis.broadcasts, analysis.pauses);
         }
-        findings.extend(cause::of_udp_streams(&analysis.udp_streams));
+        findings.extend(cause::explain_udp_streams(&analysis.udp_streams));
         drop(paths);
         let pictures = traced_connections(&analysis.flows);
         // Each flow is freed as soon as it is reported: there may be thousands.

@@ -1,4 +1,4 @@
-//! What is told of a capture, for people.
+//! The report of a capture as text.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, UdpS
 use linerate_results::format;
 use linerate_results::record::Cause;
 
-/// Connections that are told one by one before the rest is summed up.
-const MOST_ROWS: usize = 40;
-/// What is told of each connection.
-pub(crate) const HEAD: [&str; 10] = [
+/// Rows of a table before the rest is summed up.
+const MAX_ROWS: usize = 40;
+/// Columns of the table of connections.
+pub(crate) const CONNECTION_HEAD: [&str; 10] = [
     "packet",
     "sender",
     "receiver",
@@ -20,11 +20,20 @@ pub(crate) const HEAD: [&str; 10] = [
     "lost",
     "time-outs",
     "RTT",
-    "most of the time",
+    "main limit",
 ];
-/// What is told of each UDP stream.
+/// Columns of the table of UDP streams.
 pub(crate) const STREAM_HEAD: [&str; 10] = [
-    "packet", "sender", "receiver", "payload", "time", "rate", "lost", "late", "jitter", "UDP of",
+    "packet",
+    "sender",
+    "receiver",
+    "payload",
+    "time",
+    "rate",
+    "lost",
+    "reordered",
+    "jitter",
+    "tool",
 ];
 
 impl Report {
@@ -40,7 +49,7 @@ impl Report {
             };
             let _ = writeln!(
                 text,
-                "\n{}. {between}{} ({} sure)",
+                "\n{}. {between}{} (confidence {})",
                 rank + 1,
                 finding.cause,
                 format::percent(finding.confidence)
@@ -48,11 +57,11 @@ impl Report {
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
         }
-        // Results may be explained without a capture.
+        // Results can be explained without a capture.
         if self.captures.is_empty() {
             return text;
         }
-        let _ = write!(text, "\n{}", self.seen());
+        let _ = write!(text, "\n{}", self.overview());
         self.connection_table(&mut text);
         self.stream_table(&mut text);
         for capture in &self.captures {
@@ -63,7 +72,7 @@ impl Report {
         text
     }
 
-    /// What it all comes down to.
+    /// The main finding, in one sentence.
     pub fn verdict(&self) -> String {
         match self.findings.first() {
             Some(found) if found.finding.cause == Cause::AtLineRate => {
@@ -71,24 +80,22 @@ impl Report {
                 format!("The path itself is the limit for {share} of the time.")
             }
             Some(found) if found.share_of_time > 0.0 => format!(
-                "{} of the time went to one cause: {}.",
+                "One cause accounts for {} of the time: {}.",
                 format::percent(found.share_of_time),
                 found.finding.cause
             ),
-            Some(found) => format!("One thing stands out: {}.", found.finding.cause),
-            None if self.captures.is_empty() => {
-                "Nothing is wrong that these results show.".to_owned()
-            }
+            Some(found) => format!("Main finding: {}.", found.finding.cause),
+            None if self.captures.is_empty() => "These results show no problem.".to_owned(),
             None if self.connections.is_empty() && self.udp_streams.is_empty() => {
-                "There is no TCP connection and no UDP stream of iperf in it: nothing to explain."
+                "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
                     .to_owned()
             }
-            None => "Nothing is wrong that a capture shows.".to_owned(),
+            None => "The capture shows no problem.".to_owned(),
         }
     }
 
-    /// How much there was of what.
-    pub fn seen(&self) -> String {
+    /// Packet counts by kind, and the limits of the capture.
+    pub fn overview(&self) -> String {
         let packets = &self.packets;
         let kinds = [
             (packets.tcp, "TCP"),
@@ -113,16 +120,16 @@ impl Report {
         if packets.unknown_links > 0 {
             let _ = writeln!(
                 text,
-                "{} packets came over links that linerate does not look into",
+                "{} packets are from link types that linerate does not decode",
                 format::count(packets.unknown_links)
             );
         }
-        self.captured(&mut text);
+        self.capture_notes(&mut text);
         text
     }
 
-    /// What the place of capture does to what is seen.
-    fn captured(&self, text: &mut String) {
+    /// Effects of the place of capture.
+    fn capture_notes(&self, text: &mut String) {
         let near = |near| {
             let connections = self.connections.iter();
             let near = connections.filter(|connection| connection.captured_near == Some(near));
@@ -132,8 +139,10 @@ impl Report {
         let place = match (sender, receiver) {
             (0, 0) => None,
             (_, 0) => Some("the sender of the payload"),
-            (0, _) => Some("the receiver of the payload: what its sender waited for is inferred"),
-            _ => Some("the sender of some payload and the receiver of other"),
+            (0, _) => {
+                Some("the receiver of the payload: the reasons for the sender's waits are inferred")
+            }
+            _ => Some("the sender of some payload and the receiver of the rest"),
         };
         if let Some(place) = place {
             let _ = writeln!(text, "captured near {place}");
@@ -145,24 +154,24 @@ impl Report {
         if self.packets.dropped > 0 {
             let _ = writeln!(
                 text,
-                "{} packets were dropped while capturing: some of what seems lost may be these",
+                "{} packets were dropped while capturing: some apparent losses may be such drops",
                 format::count(self.packets.dropped)
             );
         }
-        let large = sum(|way| way.super_segments);
+        let large = sum(|direction| direction.super_segments);
         if large > 0 {
             let _ = writeln!(
                 text,
-                "{} segments are larger than the receiver takes: an adapter cuts them up or has put them together \
-                 (TSO, GRO), so frames and their gaps are not seen",
+                "{} segments exceed the MSS: an adapter splits or merges them (TSO, GRO), so frames and their gaps are \
+                 not visible",
                 format::count(large)
             );
         }
-        let unseen = sum(|way| way.unseen_bytes);
+        let unseen = sum(|direction| direction.unseen_bytes);
         if unseen > 0 {
             let _ = writeln!(
                 text,
-                "{} of payload were acknowledged and not captured; they do not count as lost",
+                "{} of payload were acknowledged but not captured; they do not count as lost",
                 format::bytes(unseen)
             );
         }
@@ -170,7 +179,13 @@ impl Report {
 
     fn connection_table(&self, text: &mut String) {
         let left = self.other_connections.connections;
-        table(text, HEAD, &self.connections, row, (left, "connections"));
+        table(
+            text,
+            CONNECTION_HEAD,
+            &self.connections,
+            row,
+            (left, "connections"),
+        );
     }
 
     fn stream_table(&self, text: &mut String) {
@@ -185,19 +200,19 @@ impl Report {
     }
 }
 
-/// A row for each of the first, and how many there are besides.
+/// A row for each of the first items, and the number of further ones.
 fn table<T>(
     text: &mut String,
     head: [&str; 10],
-    told: &[T],
+    items: &[T],
     row: impl Fn(&T) -> [String; 10],
     (others, what): (u64, &str),
 ) {
-    if told.is_empty() {
+    if items.is_empty() {
         return;
     }
     let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(told.iter().take(MOST_ROWS).map(row));
+    rows.extend(items.iter().take(MAX_ROWS).map(row));
     let mut widths = [0; 10];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -208,7 +223,7 @@ fn table<T>(
     for row in &rows {
         let mut line = String::new();
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Names to the left, figures to the right.
+            // Names are left-aligned, figures right-aligned.
             if matches!(at, 1 | 2 | 9) {
                 let _ = write!(line, "{cell:<width$}  ");
             } else {
@@ -217,10 +232,10 @@ fn table<T>(
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    let left = told.len().saturating_sub(MOST_ROWS) as u64 + others;
+    let left = items.len().saturating_sub(MAX_ROWS) as u64 + others;
     if left > 0 {
         let left = format::count(left);
-        let _ = writeln!(text, "and {left} {what} more (--json has them)");
+        let _ = writeln!(text, "and {left} more {what} (listed by --json)");
     }
 }
 

@@ -65,8 +65,8 @@ impl Gaps {
     pub fn summary(&self) -> Option<GapSummary> {
         Some(GapSummary {
             ideal_ns: self.ideal_ns,
-            gap: distribution::figures(&self.all)?,
-            deviation: distribution::figures(&self.deviations),
+            gap: distribution::from_histogram(&self.all)?,
+            deviation: distribution::from_histogram(&self.deviations),
         })
     }
 

@@ -140,7 +140,7 @@ pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distrib
             break;
         }
     }
-    let looks = distribution::figures(gaps.histogram());
+    let looks = distribution::from_histogram(gaps.histogram());
     (looks.unwrap_or_default(), away, away_ns)
 }
 

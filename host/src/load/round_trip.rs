@@ -117,7 +117,7 @@ pub fn ping(config: &PingConfig) -> Result<PingReport, LoadError> {
     Ok(PingReport {
         sent,
         lost,
-        times: distribution::figures(&all),
+        times: distribution::from_histogram(&all),
         notes,
         all,
     })

@@ -1,4 +1,4 @@
-//! A row a figure (RFC 4180): reads the same whatever was measured.
+//! CSV with one row per figure (RFC 4180): the same columns for every measurement.
 
 use super::figures::{conditions, figures};
 use crate::record::Run;

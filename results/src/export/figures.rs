@@ -1,4 +1,4 @@
-//! Every figure of a result, by its name.
+//! All figures of a result, by name.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,16 @@ use crate::record::Measurement;
 pub struct Figure {
     /// Its name in the results' `metrics`, the parts joined by dots: `rtt_ns.p50`. The unit is in it.
     pub metric: String,
-    /// Its value; a truth is 1 or 0.
+    /// Its value; a Boolean is 1 or 0.
     pub value: f64,
 }
 
-/// The figures of `result`, in the order of the record. Series (`intervals`, lists) are none.
+/// The figures of `result`, in the order of the record. Series (`intervals`, lists) are left out.
 pub fn figures(result: &Measurement) -> Vec<Figure> {
     let value = serde_json::to_value(result).unwrap_or_default();
     let mut all = Vec::new();
     if let Some(Value::Object(metrics)) = value.get("metrics") {
-        // Where a trial has failed, the figures beside the reason are none.
+        // The figures of a failed trial are meaningless.
         let failure = metrics.get("failure").and_then(Value::as_str);
         if failure.is_some_and(|why| !why.is_empty()) {
             return all;
@@ -44,18 +44,18 @@ fn walk(members: &Map<String, Value>, prefix: &str, all: &mut Vec<Figure>) {
     }
 }
 
-/// What a result was made under, in order: everything in its `params` that is a word or a number, and
-/// what differs from nothing. Two results with the same are comparable.
+/// The conditions of a result, in order: every non-empty string, non-zero number and `true` in its
+/// `params`. Two results with the same conditions are comparable.
 pub(crate) fn conditions(result: &Measurement) -> Vec<(String, String)> {
     let value = serde_json::to_value(result).unwrap_or_default();
     let mut all = Vec::new();
     if let Some(Value::Object(params)) = value.get("params") {
-        words(params, "", &mut all);
+        flatten(params, "", &mut all);
     }
     all
 }
 
-fn words(members: &Map<String, Value>, prefix: &str, all: &mut Vec<(String, String)>) {
+fn flatten(members: &Map<String, Value>, prefix: &str, all: &mut Vec<(String, String)>) {
     for (name, value) in members {
         let name = format!("{prefix}{name}");
         match value {
@@ -64,7 +64,7 @@ fn words(members: &Map<String, Value>, prefix: &str, all: &mut Vec<(String, Stri
                 all.push((name, number.to_string()));
             }
             Value::Bool(true) => all.push((name, "true".to_owned())),
-            Value::Object(members) => words(members, &format!("{name}."), all),
+            Value::Object(members) => flatten(members, &format!("{name}."), all),
             _ => {}
         }
     }

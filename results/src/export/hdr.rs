@@ -1,4 +1,4 @@
-//! `HdrHistogram`'s log format, version 1.3: a line a distribution, tagged with its result.
+//! `HdrHistogram`'s log format, version 1.3: one line per distribution, tagged with its result.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::record::{Measurement, Run};
 
-/// Significant digits that are kept.
+/// Significant digits.
 const DIGITS: u8 = 3;
 
 /// The log of all distributions of `run` in nanoseconds; `None` where there is none.
@@ -36,7 +36,7 @@ pub fn hdr(run: &Run) -> Option<String> {
     (count > 0).then(|| String::from_utf8(bytes).ok()).flatten()
 }
 
-/// A time, and how many there are of it.
+/// A time and its count.
 type Step = (u64, u64);
 
 fn histogram(steps: &[Step]) -> Option<Histogram<u64>> {
@@ -68,7 +68,7 @@ fn distributions(result: &Measurement) -> Vec<(String, Vec<Step>)> {
     all
 }
 
-/// The `histogram` of each [`Distribution`](crate::record::Distribution), by the name of what it is of.
+/// The `histogram` of each [`Distribution`](crate::record::Distribution), by the path of its field.
 fn histograms(value: &Value, name: &str, all: &mut Vec<(String, Vec<Step>)>) {
     let Value::Object(members) = value else {
         return;

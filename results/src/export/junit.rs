@@ -1,10 +1,10 @@
-//! `JUnit`'s XML: a test case a result, and one for each limit that was not met.
+//! `JUnit` XML: one test case per result, and one per violated limit.
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::record::Run;
 
-/// The report. `failures`: what should have come out and did not, each in a sentence.
+/// The report. `failures`: violated limits, each in a sentence.
 pub fn junit(run: &Run, failures: &[String]) -> String {
     let mut measured = TestSuite::new("measured");
     for (at, result) in run.results.iter().enumerate() {
@@ -14,12 +14,15 @@ pub fn junit(run: &Run, failures: &[String]) -> String {
         } else {
             name
         };
-        let told = result.told();
-        let wrong = told.failures();
-        let status = status(&wrong.join("; "));
-        let mut case = TestCase::new(format!("{} {name} {}", at + 1, told.detail()), status);
+        let description = result.describe();
+        let failed = description.failures();
+        let status = status(&failed.join("; "));
+        let mut case = TestCase::new(
+            format!("{} {name} {}", at + 1, description.detail()),
+            status,
+        );
         case.set_classname(format!("{}.{}", run.scenario, result.kind()));
-        case.set_system_out(told.line());
+        case.set_system_out(description.one_line());
         measured.add_test_case(case);
     }
     for it in &run.not_measured {
@@ -41,11 +44,11 @@ pub fn junit(run: &Run, failures: &[String]) -> String {
     report.to_string().unwrap_or_default()
 }
 
-fn status(wrong: &str) -> TestCaseStatus {
-    if wrong.is_empty() {
+fn status(failure: &str) -> TestCaseStatus {
+    if failure.is_empty() {
         return TestCaseStatus::success();
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(wrong);
+    status.set_message(failure);
     status
 }

@@ -1,12 +1,12 @@
-//! Results in the formats of other programs. Pure: from a [`Run`](crate::record::Run) alone, so any of
-//! them can be made again later.
+//! Results in the formats of other programs. Pure: from a [`Run`](crate::record::Run) alone, so each
+//! can be regenerated later.
 //!
 //! | module | for |
 //! |---|---|
-//! | [`csv`] | spreadsheets and data frames: a row a figure |
+//! | [`csv`] | spreadsheets and data frames: one row per figure |
 //! | [`junit`] | continuous integration |
-//! | [`openmetrics`] | Prometheus and what reads its text format |
-//! | [`hdr`] | `HdrHistogram` logs: distributions whole, not by a few percentiles |
+//! | [`openmetrics`] | Prometheus and other readers of its text format |
+//! | [`hdr`] | `HdrHistogram` logs: complete distributions, not only percentiles |
 
 pub mod csv;
 mod figures;

@@ -1,4 +1,4 @@
-//! The `OpenMetrics` text format: a gauge a metric, the conditions as labels.
+//! The `OpenMetrics` text format: one gauge per metric, the conditions as labels.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;

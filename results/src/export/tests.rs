@@ -6,7 +6,7 @@ fn fixture() -> Run {
 }
 
 #[test]
-fn a_row_a_figure() {
+fn one_row_per_figure() {
     let run = fixture();
     let text = csv::csv(&run);
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
@@ -27,7 +27,7 @@ fn a_row_a_figure() {
 }
 
 #[test]
-fn junit_has_results_limits_and_what_was_left_out() {
+fn junit_has_results_limits_and_skipped_measurements() {
     let mut run = fixture();
     run.not_measured.push(NotMeasured {
         what: "round <trips>".to_owned(),
@@ -45,7 +45,7 @@ fn junit_has_results_limits_and_what_was_left_out() {
 }
 
 #[test]
-fn openmetrics_ends_as_it_must_and_names_no_metric_twice() {
+fn openmetrics_ends_with_eof_and_names_no_metric_twice() {
     let text = openmetrics::openmetrics(&fixture());
     assert!(text.ends_with("# EOF\n"));
     let types: Vec<&str> = text

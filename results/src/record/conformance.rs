@@ -1,27 +1,27 @@
-//! The `conformance` measurement: a driver against what every driver has to do.
+//! The `conformance` measurement: a driver tested against the requirements for every driver.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Setting, Told};
+use super::{Describe, Ledger, Setting};
 use crate::format;
 
-/// A case that a driver was put through.
+/// A conformance case of a driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conformance {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: ConformanceParams,
-    /// What came out.
+    /// Results.
     pub metrics: ConformanceMetrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
 }
 
-/// Which case.
+/// Parameters of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConformanceParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
@@ -29,24 +29,24 @@ pub struct ConformanceParams {
     pub setting: Setting,
     /// Its name.
     pub case: String,
-    /// What it tries, in a few words.
+    /// Short description.
     pub about: String,
 }
 
-/// What came of it.
+/// Metrics of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConformanceMetrics {
-    /// The driver did what it has to.
+    /// The driver met the requirement.
     pub passed: bool,
-    /// Frames that went to and fro.
+    /// Frames exchanged.
     pub frames: u64,
-    /// What it did otherwise, in a sentence; empty where it passed.
+    /// The failure, in a sentence; empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
 
 impl Conformance {
-    /// What came of it, in a few words.
+    /// The outcome, in a few words.
     pub fn verdict(&self) -> String {
         if self.metrics.passed {
             format!("passed, {} frames", format::count(self.metrics.frames))
@@ -56,12 +56,12 @@ impl Conformance {
     }
 }
 
-impl Told for Conformance {
+impl Describe for Conformance {
     fn detail(&self) -> String {
         self.params.case.clone()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         format!("{:<14} {}", self.params.case, self.verdict())
     }
 

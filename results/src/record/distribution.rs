@@ -1,4 +1,4 @@
-//! How times are distributed: part of several results.
+//! Distributions of times: part of several results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 /// A distribution of times. Percentiles are within a thousandth; the shortest and longest are exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
-    /// How many there are.
+    /// Number of samples.
     pub count: u64,
     /// The shortest.
     pub min_ns: u64,
     /// The median.
     pub p50_ns: u64,
-    /// 90 of 100 are no longer.
+    /// The 90th percentile.
     pub p90_ns: u64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000; the longest where there are less.
+    /// The 99.9th percentile; the longest if there are fewer than 1000 samples.
     pub p999_ns: u64,
     /// The longest.
     pub max_ns: u64,
-    /// All of them, in steps of about one per cent; empty where only the figures are of interest.
+    /// All samples, in steps of about one per cent; empty where only the figures matter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bucket>,
 }
@@ -28,9 +28,9 @@ pub struct Distribution {
 /// A step of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
-    /// The longest time that belongs to it; the shortest is above that of the step before.
+    /// Upper bound of the step, inclusive; the lower bound is that of the previous step, exclusive.
     pub up_to_ns: u64,
-    /// How many are in it.
+    /// Number of samples in it.
     pub count: u64,
 }
 
@@ -42,15 +42,15 @@ impl Distribution {
 
     /// The same without the histogram.
     #[must_use]
-    pub fn figures(&self) -> Self {
+    pub fn without_histogram(&self) -> Self {
         Self {
             histogram: Vec::new(),
             ..self.clone()
         }
     }
 
-    /// The share of all that are no longer than each step, from 0 to 1.
-    pub fn cumulated(&self) -> Vec<(u64, f64)> {
+    /// The cumulative share of samples up to each step, from 0 to 1.
+    pub fn cumulative(&self) -> Vec<(u64, f64)> {
         let all: u64 = self.histogram.iter().map(|it| it.count).sum();
         let mut sum = 0;
         let share = |bucket: &Bucket| {
@@ -72,7 +72,7 @@ mod tests {
             histogram: vec![bucket(10, 1), bucket(20, 3)],
             ..Distribution::default()
         };
-        assert_eq!(distribution.cumulated(), [(10, 0.25), (20, 1.0)]);
-        assert_eq!(Distribution::default().cumulated(), []);
+        assert_eq!(distribution.cumulative(), [(10, 0.25), (20, 1.0)]);
+        assert_eq!(Distribution::default().cumulative(), []);
     }
 }

@@ -11,81 +11,81 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// The cause.
     pub cause: Cause,
-    /// From 0 (a guess) to 1 (counted, nothing else fits).
+    /// From 0 (a guess) to 1 (counted, no other explanation).
     pub confidence: f64,
-    /// What it does to this measurement, in one sentence with figures.
+    /// The effect on this measurement, in one sentence with figures.
     pub summary: String,
-    /// The figures it rests on, units in the names.
+    /// The underlying figures, units in the names.
     pub evidence: BTreeMap<String, f64>,
-    /// What to change, in one sentence.
+    /// The recommended change, in one sentence.
     pub advice: String,
 }
 
-/// The causes that are told apart.
+/// The causes that linerate distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The receive interrupt is not ready again when the next frame begins.
     InterruptOverrunsGap,
-    /// Code on the receive path is fetched from flash and waits for it.
+    /// Code on the receive path waits for instruction fetches from flash.
     CodeInFlash,
     /// The sender may send more than the receive queue holds.
     QueueOverflow,
-    /// The sender waits for its retransmission timer while nothing moves.
+    /// The sender waits for its retransmission timer while the wire is idle.
     RetransmissionStalls,
-    /// The wire is silent while the device works through what it received.
+    /// The wire is idle while the device processes received data.
     MainThreadBound,
-    /// The wire is silent while the peer prepares its answer.
+    /// The wire is idle while the peer prepares its answer.
     PeerTurnaround,
-    /// The device's own frames take the wire's time (half duplex) or hold the receiver.
+    /// The device's own frames occupy the wire (half duplex) or block the receiver.
     TransmitHoldsReceiver,
-    /// Bits were lost or damaged on the wire.
+    /// Bits were lost or corrupted on the wire.
     WireErrors,
-    /// The ledger does not add up: frames are missing that nothing counted.
+    /// The ledger does not balance: no counter accounts for some frames.
     LedgerImbalance,
-    /// A receiver loses segments that follow closely behind others.
+    /// A receiver loses segments that closely follow others.
     LossInBursts,
-    /// Segments are lost wherever they stand.
+    /// Segments are lost regardless of their position in a burst.
     RandomLoss,
-    /// Segments overtake each other.
+    /// Segments arrive out of order.
     Reordering,
-    /// The receiver grants no more.
+    /// The receiver's window limits the sender.
     ReceiveWindow,
-    /// The receiver's program does not read as fast as segments come.
+    /// The receiving application does not read as fast as segments arrive.
     ReceiverReadsSlowly,
     /// The sender holds small segments back for acknowledgments that the receiver holds back.
     DelayedAckWithNagle,
-    /// Acknowledgments come later than they could.
+    /// Acknowledgments are sent later than possible.
     LateAcks,
     /// The sender has nothing ready to send.
     SenderIdle,
-    /// The sender dares no more.
+    /// The congestion window limits the sender.
     CongestionWindow,
-    /// Frames to everybody keep every station busy.
+    /// Broadcast frames keep every station busy.
     BroadcastStorm,
     /// Pause frames stop a sender.
     Paused,
-    /// One segment is under way at a time.
+    /// Only one segment is in flight at a time.
     OneInFlight,
-    /// Segments are much smaller than they could be.
+    /// Segments are much smaller than the MSS.
     SmallWrites,
-    /// The sender's system lets its segments go one after the other, at a rate.
+    /// The sending host paces its segments.
     HostPacing,
-    /// A queue on the path is so long that segments wait in it for longer than anything else takes.
+    /// Waiting in a queue on the path dominates the round trip.
     Bufferbloat,
-    /// Stations on a half-duplex medium send at the same time.
+    /// Stations on a half-duplex medium transmit at the same time.
     Collisions,
-    /// The host that measures drops what has already arrived.
+    /// The measuring host drops datagrams that have arrived.
     HostReceiveDrops,
-    /// The host that measures sends less than it was to.
+    /// The measuring host sends less than requested.
     HostSendLimit,
-    /// The more a receiver is offered, the less it delivers.
+    /// The receiver delivers less as the offered load rises.
     ReceiveLivelock,
-    /// Most of a frame's time is the same whatever its length.
+    /// Most of a frame's time does not depend on its length.
     PerFrameCost,
-    /// The capture does not have all that passed.
+    /// The capture misses packets.
     CaptureIncomplete,
-    /// Nothing keeps it from line rate.
+    /// The transfer runs at line rate.
     AtLineRate,
 }
 
@@ -96,11 +96,11 @@ impl fmt::Display for Cause {
             Self::CodeInFlash => "code in flash",
             Self::QueueOverflow => "receive queue overflows",
             Self::RetransmissionStalls => "retransmission stalls",
-            Self::MainThreadBound => "main thread bound",
+            Self::MainThreadBound => "main-thread bound",
             Self::PeerTurnaround => "peer turnaround",
-            Self::TransmitHoldsReceiver => "transmitting holds the receiver",
+            Self::TransmitHoldsReceiver => "transmission blocks the receiver",
             Self::WireErrors => "wire errors",
-            Self::LedgerImbalance => "ledger does not add up",
+            Self::LedgerImbalance => "ledger does not balance",
             Self::LossInBursts => "loss inside bursts",
             Self::RandomLoss => "random loss",
             Self::Reordering => "reordering",
@@ -120,7 +120,7 @@ impl fmt::Display for Cause {
             Self::HostReceiveDrops => "drops by the measuring host",
             Self::HostSendLimit => "limit of the measuring host",
             Self::ReceiveLivelock => "receive livelock",
-            Self::PerFrameCost => "cost of each frame",
+            Self::PerFrameCost => "per-frame cost",
             Self::CaptureIncomplete => "capture is incomplete",
             Self::AtLineRate => "at line rate",
         })

@@ -1,11 +1,11 @@
-//! What one direction of a transfer came to: part of the results of targets.
+//! One direction of a transfer: part of the results of targets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Distribution;
 
-/// Which way payload goes, as seen from the device that is measured.
+/// Direction of the payload, as seen from the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -19,12 +19,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// For sentences.
-    pub const fn words(self) -> &'static str {
+    /// Label for sentences.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::ToDevice => "to the device",
             Self::FromDevice => "from the device",
-            Self::Both => "both ways at once",
+            Self::Both => "in both directions",
         }
     }
 }
@@ -41,8 +41,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As people write it.
-    pub const fn words(self) -> &'static str {
+    /// Name of the protocol.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
             Self::Udp => "UDP",
@@ -50,44 +50,45 @@ impl Transport {
     }
 }
 
-/// The end that a count was made at.
+/// The end that made a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
-    /// The bench: this program.
+#[schemars(rename = "End")]
+pub enum CountedAt {
+    /// This machine.
     #[default]
     Host,
-    /// What is measured.
+    /// The device.
     Device,
 }
 
 /// One direction of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
-    /// Payload that arrived, as its receiver counts it; where it does not tell (TCP), what it has
+    /// Payload received, as counted by the receiver; without a report (TCP), the payload that it
     /// acknowledged.
     pub octets: u64,
-    /// The time that this took: of datagrams from the first to the last one, of a stream from its
-    /// beginning until all of it was acknowledged or read.
+    /// Duration: for datagrams from the first to the last one, for a stream from its
+    /// start until all of it was acknowledged or read.
     pub span_ns: u64,
-    /// Payload over time. Of datagrams, the first one begins the time and does not count.
+    /// Payload over time. The first datagram starts the time and does not count.
     pub goodput_bytes_per_s: f64,
-    /// Who has counted this.
-    pub counted_by: End,
-    /// What UDP has beside that.
+    /// The end that made the count.
+    pub counted_by: CountedAt,
+    /// Further counts for UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
-    /// What arrived, or was handed to the network where this end sends, piece by piece.
+    /// Payload received, or handed to the network if this end sends, by interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
-    /// Of datagrams, the times from each to the next as they arrived, where the receiver's are known here.
+    /// Gaps between datagrams as they arrived, if the receiver's times are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Distribution>,
 }
 
 impl Flow {
     /// A stream of so many octets.
-    pub fn stream(octets: u64, span_ns: u64, counted_by: End) -> Self {
+    pub fn stream(octets: u64, span_ns: u64, counted_by: CountedAt) -> Self {
         Self {
             octets,
             span_ns,
@@ -98,7 +99,12 @@ impl Flow {
     }
 
     /// Datagrams with so many octets in all.
-    pub fn datagrams(octets: u64, span_ns: u64, counted_by: End, datagrams: Datagrams) -> Self {
+    pub fn datagrams(
+        octets: u64,
+        span_ns: u64,
+        counted_by: CountedAt,
+        datagrams: Datagrams,
+    ) -> Self {
         let behind_the_first = datagrams.received.saturating_sub(1) as f64;
         let share = behind_the_first / (datagrams.received.max(1) as f64);
         Self {
@@ -120,31 +126,31 @@ fn per_second(octets: f64, span_ns: u64) -> f64 {
     }
 }
 
-/// Datagrams of one direction: `sent = received + lost`, duplicates apart.
+/// Datagrams of one direction: `sent = received + lost`, without duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Datagrams {
-    /// Different ones sent.
+    /// Distinct datagrams sent.
     pub sent: u64,
-    /// Different ones received.
+    /// Distinct datagrams received.
     pub received: u64,
-    /// Those missing.
+    /// Missing datagrams.
     pub lost: u64,
-    /// Received behind one that was sent later; `None` where the receiver does not say (iperf 3's results
+    /// Received after one that was sent later; `None` if the receiver does not report it (iperf 3's results
     /// have no field for it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
-    /// Received again; `None` where the receiver does not tell them from late ones.
+    /// Duplicates; `None` if the receiver does not distinguish them from late datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<u64>,
     /// Interarrival jitter (RFC 3550 section 6.4.1) at the end.
     pub jitter_ns: u64,
-    /// Of `lost`, those that this machine's own socket dropped; `None` where nobody knows.
+    /// Of `lost`, those that this machine's socket dropped; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_by_host: Option<u64>,
 }
 
 impl Datagrams {
-    /// Those missing, of all that were sent.
+    /// Missing datagrams as a share of those sent.
     pub fn loss_ratio(&self) -> f64 {
         if self.sent == 0 {
             0.0
@@ -154,12 +160,12 @@ impl Datagrams {
     }
 }
 
-/// A piece of a transfer.
+/// An interval of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Since the transfer began.
+    /// Its end, since the start of the transfer.
     pub end_ns: u64,
-    /// Payload since the last one.
+    /// Payload since the previous interval.
     pub octets: u64,
 }
 
@@ -168,16 +174,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_datagram_begins_the_time() {
+    fn the_first_datagram_starts_the_time() {
         let datagrams = Datagrams {
             sent: 11,
             received: 11,
             ..Datagrams::default()
         };
         // Ten gaps of a millisecond, 100 octets each.
-        let flow = Flow::datagrams(1_100, 10_000_000, End::Device, datagrams);
+        let flow = Flow::datagrams(1_100, 10_000_000, CountedAt::Device, datagrams);
         assert!((flow.goodput_bytes_per_s - 100_000.0).abs() < 1e-6);
-        let none = Flow::datagrams(0, 0, End::Device, Datagrams::default());
+        let none = Flow::datagrams(0, 0, CountedAt::Device, Datagrams::default());
         assert!(none.goodput_bytes_per_s.abs() < f64::EPSILON);
     }
 }

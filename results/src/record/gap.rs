@@ -1,21 +1,21 @@
-//! What stands between a download and the line's limit.
+//! The gap between a transfer and line rate.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The time of one request beyond what the line alone needs for its bytes, divided into causes:
+/// The time of one request beyond the line's time for its bytes, divided by cause:
 /// `total_ns = line_ns + the sum of the parts`, to the nanosecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GapToLineRate {
     /// The request of median goodput, counted from 0.
     pub request: u64,
-    /// What it took, from the first SYN to the last byte consumed.
+    /// Its duration, from the first SYN to the last byte consumed.
     pub total_ns: u64,
-    /// What the line needs for the body: full segments back to back, with a gap behind each.
+    /// The line's time for the body: full segments back to back, with a gap after each.
     pub line_ns: u64,
-    /// The difference, by cause; causes that took no time are left out.
+    /// The difference, by cause; causes without time are left out.
     pub parts: Vec<GapPart>,
 }
 
@@ -38,7 +38,7 @@ impl GapToLineRate {
 pub struct GapPart {
     /// The cause.
     pub cause: GapCause,
-    /// Its time. Negative where it saved some: a peer whose clock runs fast has shorter frames.
+    /// Its time. Negative if it saved time: a peer with a fast clock has shorter frames.
     pub ns: i64,
 }
 
@@ -48,34 +48,34 @@ pub struct GapPart {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum GapCause {
-    /// Everything before the first data, and silence while the flight still grows.
+    /// Everything before the first data, and silence during slow start.
     HandshakeAndSlowStart,
     /// Frames of the receiving station.
     AckAirtime,
-    /// 96 bit times at each frame, beyond one for each full segment, and longer ones in a row.
+    /// 96 bit times per frame, beyond one for each full segment, and longer gaps within a burst.
     InterPacketGaps,
-    /// Octets that are not body in the sender's frames beyond those of full segments, frames that
-    /// are not full, and the sender's clock where it is not exact.
+    /// Octets other than the body in the sender's frames beyond those of full segments, short frames,
+    /// and the clock error of the sender.
     HeadersAndClock,
     /// Silence that the peer ended.
     PeerTurnaround,
-    /// Silence that the device ended, nothing more known.
+    /// Silence that the device ended, cause unknown.
     Device,
-    /// The same, of that: interrupts.
+    /// Of the device's silence: interrupts.
     Interrupt,
-    /// The same, of that: copying memory.
+    /// Of the device's silence: copying memory.
     Copies,
-    /// The same, of that: checksums.
+    /// Of the device's silence: checksums.
     Checksums,
-    /// The same, of that: the TCP/IP stack.
+    /// Of the device's silence: the TCP/IP stack.
     Stack,
-    /// The same, of that: MAC and PHY on the main thread.
+    /// Of the device's silence: MAC and PHY on the main thread.
     Driver,
-    /// The same, of that: the program and everything else.
+    /// Of the device's silence: the program and everything else.
     Program,
-    /// The same, of that: nothing, it waits for an interrupt.
+    /// Of the device's silence: idle, waiting for an interrupt.
     Idle,
-    /// Frames that were lost, that came again, and silence before they came again.
+    /// Lost frames, retransmitted frames, and the silence before them.
     Retransmission,
     /// Attempts that collided, and back-off.
     Collisions,
@@ -84,7 +84,7 @@ pub enum GapCause {
 }
 
 impl GapCause {
-    /// Every cause, in the order in which it is shown.
+    /// Every cause, in display order.
     pub const ALL: [Self; 16] = [
         Self::AckAirtime,
         Self::InterPacketGaps,
@@ -104,7 +104,7 @@ impl GapCause {
         Self::OtherTraffic,
     ];
 
-    /// Whether it is the device's processing.
+    /// True if it is part of the device's processing.
     pub const fn is_device(self) -> bool {
         matches!(
             self,
@@ -124,7 +124,7 @@ impl fmt::Display for GapCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::HandshakeAndSlowStart => "handshake and slow start",
-            Self::AckAirtime => "acknowledgments on the air",
+            Self::AckAirtime => "acknowledgments on the wire",
             Self::InterPacketGaps => "inter-packet gaps",
             Self::HeadersAndClock => "headers, short frames, clock",
             Self::PeerTurnaround => "peer turnaround",
@@ -135,7 +135,7 @@ impl fmt::Display for GapCause {
             Self::Stack => "device: TCP/IP stack",
             Self::Driver => "device: MAC and PHY",
             Self::Program => "device: program",
-            Self::Idle => "device: waits",
+            Self::Idle => "device: idle",
             Self::Retransmission => "retransmission",
             Self::Collisions => "collisions and back-off",
             Self::OtherTraffic => "other traffic",

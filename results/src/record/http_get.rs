@@ -3,24 +3,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, GapToLineRate, Ledger, ScopeTrace, Setting, Told};
+use super::{Describe, Finding, GapToLineRate, Ledger, ScopeTrace, Setting};
 use crate::format;
 use crate::stats;
 
-/// Downloads of one size, one after the other, each over a TCP connection of its own.
+/// Downloads of one size, sequentially, each over its own TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGet {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: HttpGetParams,
-    /// What came out. Arrays have one entry a request.
+    /// Results. Arrays have one entry per request.
     pub metrics: HttpGetMetrics,
-    /// What the wire allows.
+    /// Limits of the wire.
     pub limits: HttpGetLimits,
-    /// Where each frame went.
+    /// Fate of each frame.
     pub ledger: Ledger,
-    /// What the metrics were made from.
+    /// Samples behind the metrics.
     pub samples: HttpGetSamples,
-    /// Why it is not at line rate, the weightiest first.
+    /// Why it is not at line rate, largest weight first.
     pub findings: Vec<Finding>,
 }
 
@@ -42,22 +42,22 @@ pub struct HttpGetParams {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGetMetrics {
     /// Body bytes over the time from the first SYN on the wire to the last byte consumed, on the
-    /// virtual clock; one entry a request.
+    /// virtual clock; one entry per request.
     pub goodput_bytes_per_s: Vec<f64>,
     /// Median of the requests.
     pub goodput_bytes_per_s_p50: f64,
-    /// The same on the device's own clock, from its connect call; one entry a request.
+    /// The same on the device's own clock, from its connect call; one entry per request.
     pub device_goodput_bytes_per_s: Vec<f64>,
-    /// CRC-32 (IEEE) of the body as the device received it; one entry a request.
+    /// CRC-32 (IEEE) of the body as the device received it; one entry per request.
     pub crc32: Vec<u32>,
-    /// CRC-32 of the body as the peer served it; one entry a request.
+    /// CRC-32 of the body as the peer served it; one entry per request.
     pub crc32_expected: Vec<u32>,
     /// Frames that the peer sent to the device.
     pub sent_frames: u64,
     /// Frames that the device's stack accepted.
     pub received_frames: u64,
-    /// Part of the peer's frames that did not arrive: repeated attempts, and frames under way at the
-    /// end of the run, apart.
+    /// Share of the peer's frames that did not arrive, not counting repeated attempts and frames in flight at the
+    /// end of the run.
     pub frame_loss_rate: f64,
     /// Frames that the device put on the wire.
     pub device_sent_frames: u64,
@@ -70,27 +70,27 @@ pub struct HttpGetMetrics {
     /// The same between two frames of the device; zero when it sent none back to back.
     #[serde(default)]
     pub device_inter_packet_gap_ns_min: u64,
-    /// Data segments that the peer sent again.
+    /// Data segments that the peer retransmitted.
     pub retransmitted_segments: u64,
     /// From the end of a lone data segment to the acknowledgment that covers it: median; zero
     /// when there was none.
     pub segment_to_ack_ns_p50: u64,
-    /// Where the time of the requests went.
+    /// Time of the requests by activity.
     pub time_share: TimeShare,
-    /// Share of the time that the hart waited for the flash cache, when the target knows it.
+    /// Share of the time that the hart waited for the flash cache, if the target reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_wait_share: Option<f64>,
-    /// What the median request took beyond the line's time for its body, by cause.
+    /// Time of the median request beyond the line's time for its body, by cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_to_line_rate: Option<GapToLineRate>,
 }
 
-/// Where the time from first SYN to last byte went, seen on the wire. The shares add up to 1.
+/// The time from first SYN to last byte by activity, as seen on the wire. The shares add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShare {
-    /// The peer's frames that brought something new, with the gaps between them.
+    /// The peer's frames with new data, with the gaps between them.
     pub receiving: f64,
-    /// The peer's frames that brought nothing new, or were lost.
+    /// The peer's frames without new data, or lost.
     pub repeating: f64,
     /// The device's frames.
     pub transmitting: f64,
@@ -108,11 +108,11 @@ impl TimeShare {
         self.parts().iter().map(|(_, share)| share).sum()
     }
 
-    /// The parts with their names for people, in the order in which they are drawn.
+    /// The parts with their display names, in the order in which they are drawn.
     pub fn parts(&self) -> [(&'static str, f64); 6] {
         [
             ("receiving new data", self.receiving),
-            ("receiving repeats", self.repeating),
+            ("receiving repeated or lost frames", self.repeating),
             ("transmitting", self.transmitting),
             ("waiting for the device", self.device),
             ("waiting for the peer", self.peer),
@@ -127,18 +127,18 @@ impl TimeShare {
 /// Limits of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGetLimits {
-    /// Full segments back to back for ever, nothing else on the wire.
+    /// Endless full segments back to back, nothing else on the wire.
     pub line_goodput_bytes_per_s: f64,
-    /// The least silence that the wire keeps between two frames.
+    /// The minimum silence between two frames.
     pub inter_packet_gap_ns: u64,
 }
 
 /// Samples of a download.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGetSamples {
-    /// One entry a request.
+    /// One entry per request.
     pub requests: Vec<Request>,
-    /// For each data segment sent again, the time since the same octet was sent last.
+    /// For each retransmitted data segment, the time since the same octet was last sent.
     pub retransmission_delays_ns: Vec<u64>,
     /// Two frames in a row as an oscilloscope would show them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,7 +158,7 @@ pub struct Request {
     pub sent_frames: u64,
     /// Frames that the stack accepted.
     pub received_frames: u64,
-    /// Data segments that the peer sent again.
+    /// Data segments that the peer retransmitted.
     pub retransmitted_segments: u64,
     /// The longest silence on the wire.
     pub longest_silence_ns: u64,
@@ -174,12 +174,12 @@ impl HttpGet {
     }
 }
 
-impl Told for HttpGet {
+impl Describe for HttpGet {
     fn detail(&self) -> String {
         format::bytes(self.params.bytes)
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         format!(
             "get {:<7} median {}, {} of line rate, {} of the frames lost",
             format::bytes(self.params.bytes),
@@ -190,6 +190,6 @@ impl Told for HttpGet {
     }
 
     fn failures(&self) -> Vec<String> {
-        super::told::crc32_differs(&self.metrics.crc32, &self.metrics.crc32_expected)
+        super::describe::crc32_mismatch(&self.metrics.crc32, &self.metrics.crc32_expected)
     }
 }

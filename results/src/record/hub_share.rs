@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Row, Setting, Told};
+use super::{Describe, Ledger, ReportRow, Setting};
 use crate::format;
 
 /// A device that always has something to send, on a hub with others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HubShare {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: HubShareParams,
-    /// What came out.
+    /// Results.
     pub metrics: HubShareMetrics,
-    /// Where each frame toward the device went.
+    /// Fate of each frame toward the device.
     pub ledger: Ledger,
 }
 
@@ -25,11 +25,11 @@ pub struct HubShareParams {
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// How long it is measured.
+    /// Duration of the measurement.
     pub measured_ms: u64,
     /// Stations that send: the device and the others.
     pub stations: u64,
-    /// What they offer together, as a share of the line rate.
+    /// Their total offered load, as a share of the line rate.
     pub offered_load: f64,
     /// Octets of each frame with FCS.
     pub frame_octets: u64,
@@ -38,7 +38,7 @@ pub struct HubShareParams {
 /// Metrics of a hub.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HubShareMetrics {
-    /// Each station's share of the octets that got through, the device first.
+    /// Each station's share of the delivered octets, the device first.
     pub shares: Vec<f64>,
     /// The device's.
     pub device_share: f64,
@@ -46,9 +46,9 @@ pub struct HubShareMetrics {
     pub fair_share: f64,
     /// `device_share` / `fair_share` - 1.
     pub deviation: f64,
-    /// Octets of good frames, all stations, over what the line carries in that time.
+    /// Octets of good frames of all stations, over the capacity of the line in that time.
     pub utilisation: f64,
-    /// Frames of the device that got through.
+    /// Frames of the device that were delivered.
     pub device_frames: u64,
     /// Transmissions of the device that collided.
     pub device_collisions: u64,
@@ -58,14 +58,14 @@ pub struct HubShareMetrics {
     pub uncounted_frames: i64,
 }
 
-impl Told for HubShare {
+impl Describe for HubShare {
     fn detail(&self) -> String {
         "hub share".to_owned()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         format!(
-            "{} stations: {} of what got through, {} would be fair; {} of the line used",
+            "{} stations: {} of the delivered octets, fair share {}; line utilisation {}",
             self.params.stations,
             format::percent(self.metrics.device_share),
             format::percent(self.metrics.fair_share),
@@ -73,11 +73,11 @@ impl Told for HubShare {
         )
     }
 
-    fn row(&self) -> Option<Row> {
+    fn row(&self) -> Option<ReportRow> {
         let (params, metrics) = (&self.params, &self.metrics);
         let words = format!(
-            "{} stations, {} offered: the device has {}, a fair share is {}; the medium is used \
-             to {}; {} collisions, {} frames given up",
+            "{} stations, {} offered: the device gets {}, fair share {}; medium utilisation \
+             {}; {} collisions, {} frames given up",
             params.stations,
             format::percent(params.offered_load),
             format::percent(metrics.device_share),
@@ -86,6 +86,6 @@ impl Told for HubShare {
             format::count(metrics.device_collisions),
             format::count(metrics.device_frames_given_up),
         );
-        Some(Row::new("hub", words, metrics.uncounted_frames == 0))
+        Some(ReportRow::new("hub", words, metrics.uncounted_frames == 0))
     }
 }

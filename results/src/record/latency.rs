@@ -1,21 +1,21 @@
-//! The `latency` measurement: round trips, with nothing else going on or under a load.
+//! The `latency` measurement: round trips, idle or under a load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Distribution, Finding, Flow, Ledger, Setting, Told, Transport};
+use super::{Describe, Direction, Distribution, Finding, Flow, Ledger, Setting, Transport};
 use crate::format;
 
-/// Round trips, with nothing else going on or under one load.
+/// Round trips, idle or under one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: LatencyParams,
-    /// What came out.
+    /// Results.
     pub metrics: LatencyMetrics,
-    /// What could be measured here at all.
+    /// Limits of the measurement.
     pub limits: LatencyLimits,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why it is not shorter.
@@ -26,7 +26,7 @@ pub struct Latency {
 /// Parameters of round trips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
@@ -34,30 +34,30 @@ pub struct LatencyParams {
     pub setting: Setting,
     /// Requests asked for.
     pub count: u64,
-    /// From one to the next.
+    /// Interval between requests.
     pub interval_ns: u64,
     /// Octets of payload of each.
     pub payload_bytes: u64,
-    /// What went on at the same time; left out: nothing.
+    /// Concurrent load; left out if idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
 }
 
-/// What goes on while round trips are measured.
+/// The load while round trips are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// Payload that was to be sent; 0 for as fast as it goes.
+    /// Offered payload rate; 0 for unlimited.
     pub offered_bytes_per_s: f64,
 }
 
 impl Load {
-    /// In a few words.
-    pub fn words(&self) -> String {
-        let what = format!("{} {}", self.transport.words(), self.direction.words());
+    /// Label for sentences.
+    pub fn label(&self) -> String {
+        let what = format!("{} {}", self.transport.label(), self.direction.label());
         if self.offered_bytes_per_s > 0.0 {
             format!("{what} at {}", format::bit_rate(self.offered_bytes_per_s))
         } else {
@@ -73,28 +73,28 @@ pub struct LatencyMetrics {
     pub sent: u64,
     /// Of these, answered.
     pub answered: u64,
-    /// Lost on the way to the device, as far as it is known.
+    /// Lost on the way to the device, if known.
     pub lost_to_device: u64,
-    /// Lost on the way back, as far as it is known.
+    /// Lost on the way back, if known.
     pub lost_from_device: u64,
-    /// Lost one way or the other.
+    /// Lost in an unknown direction.
     pub lost_either: u64,
-    /// Answers behind one to a later request.
+    /// Answers received after one to a later request.
     pub out_of_order: u64,
-    /// Answers that came again.
+    /// Duplicate answers.
     pub duplicates: u64,
-    /// The round trips; left out when there was none.
+    /// The round trips; left out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Distribution>,
-    /// Packet delay variation (RFC 8219 section 7.3.1) of the round trip: 99.9th percentile less the shortest.
+    /// Packet delay variation (RFC 8219 section 7.3.1) of the round trip: 99.9th percentile minus the minimum.
     pub pdv_ns: u64,
-    /// What of the load the device received.
+    /// The load received by the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_device: Option<Flow>,
-    /// What of the load came from the device.
+    /// The load sent by the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_device: Option<Flow>,
-    /// Why there is nothing, in a sentence; empty where there is something.
+    /// Why there is no result, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
@@ -109,29 +109,29 @@ impl LatencyMetrics {
     }
 }
 
-/// What could be measured.
+/// Limits of a latency measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyLimits {
-    /// The times are those of a simulation: exact, this machine adds nothing.
+    /// The times are those of a simulation: exact, without delay of this machine.
     #[serde(default)]
     pub is_simulated: bool,
-    /// The same round trip over this machine's loopback: what it adds by itself. Left out where it was
+    /// The same round trip over this machine's loopback: its own delay. Left out if
     /// not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<Distribution>,
 }
 
 impl LatencyLimits {
-    /// In a sentence.
-    pub fn words(&self) -> String {
+    /// Noise floor, in a sentence.
+    pub fn sentence(&self) -> String {
         match &self.noise_floor {
             _ if self.is_simulated => {
-                "Times are the simulation's: exact, with a noise floor of 0.".to_owned()
+                "Times are those of the simulation: exact, with a noise floor of 0.".to_owned()
             }
-            None => "This machine's noise floor is not known.".to_owned(),
+            None => "The noise floor of this machine is unknown.".to_owned(),
             Some(floor) => format!(
                 "Noise floor of this machine, the same round trip over its loopback: median {}, 99th percentile \
-                 {}, longest {}; what is not well above is not the link's.",
+                 {}, longest {}; times close to it are not those of the link.",
                 format::time(floor.p50_ns),
                 format::time(floor.p99_ns),
                 format::time(floor.max_ns)
@@ -141,22 +141,22 @@ impl LatencyLimits {
 }
 
 impl Latency {
-    /// The load in words.
-    pub fn load_words(&self) -> String {
+    /// Label of the load.
+    pub fn load_label(&self) -> String {
         self.params
             .load
-            .map_or_else(|| "idle".to_owned(), |load| load.words())
+            .map_or_else(|| "idle".to_owned(), |load| load.label())
     }
 }
 
-impl Told for Latency {
+impl Describe for Latency {
     fn detail(&self) -> String {
-        format!("round trips, {}", self.load_words())
+        format!("round trips, {}", self.load_label())
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let metrics = &self.metrics;
-        let told = match &metrics.rtt {
+        let outcome = match &metrics.rtt {
             None => metrics.failure.clone(),
             Some(rtt) => format!(
                 "median {}, 99% within {}, longest {}, {} of {} lost",
@@ -167,6 +167,6 @@ impl Told for Latency {
                 format::count(metrics.sent),
             ),
         };
-        format!("{:<10} {}: {told}", "latency", self.load_words())
+        format!("{:<10} {}: {outcome}", "latency", self.load_label())
     }
 }

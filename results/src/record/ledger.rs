@@ -1,4 +1,4 @@
-//! Where each frame went.
+//! The fate of each frame.
 
 use std::collections::BTreeMap;
 
@@ -57,14 +57,14 @@ impl Ledger {
         self.sent_frames as i64 - self.delivered_frames as i64 - self.lost() as i64
     }
 
-    /// Entries that are no frame with a fate of its own: attempts that the sender repeated, and
-    /// frames that were under way when the measurement ended.
+    /// Entries that are no frame with a final fate: attempts that the sender repeated, and
+    /// frames in flight when the measurement ended.
     fn undecided(&self) -> u64 {
         let causes = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
         causes.into_iter().map(|cause| self.lost_for(cause)).sum()
     }
 
-    /// Frames that did not arrive, of those that were sent; zero when nothing was sent.
+    /// Share of sent frames that did not arrive; zero if nothing was sent.
     ///
     /// The ledger counts attempts, this counts frames: one whose attempt collided within its slot
     /// time and was repeated is one frame, and one that was still on the wire or in the device's
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adds_up_or_says_what_is_missing() {
+    fn balances_or_reports_missing_frames() {
         let mut ledger = Ledger {
             sent_frames: 100,
             delivered_frames: 70,

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Setting, Told};
+use super::{Describe, Ledger, Setting};
 
 /// One point of the loss surface: full frames at one clock offset and one jitter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossSurface {
     /// The point.
     pub params: LossSurfaceParams,
-    /// What came out.
+    /// Results.
     pub metrics: LossSurfaceMetrics,
-    /// Where each frame went.
+    /// Fate of each frame.
     pub ledger: Ledger,
 }
 
@@ -24,9 +24,9 @@ pub struct LossSurfaceParams {
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// How much faster than the device's the peer's clock runs.
+    /// Offset of the peer's clock from the device's; positive if faster.
     pub clock_ppm: f64,
-    /// How far each edge lies from its place at most, to either side, uniformly.
+    /// Maximum deviation of each edge from its nominal position, uniform to either side.
     pub jitter_ns: f64,
     /// Octets of each frame with FCS.
     pub frame_octets: u64,
@@ -39,21 +39,21 @@ pub struct LossSurfaceMetrics {
     pub frames_sent: u64,
     /// Frames that the device's stack accepted.
     pub frames_received: u64,
-    /// Of these, those whose content was not what had been sent.
+    /// Of these, corrupted ones.
     pub frames_wrong: u64,
     /// (`frames_sent` - `frames_received`) / `frames_sent`.
     pub frame_loss_rate: f64,
 }
 
-impl Told for LossSurface {
+impl Describe for LossSurface {
     fn detail(&self) -> String {
         let params = &self.params;
         format!("{:+} ppm, {} ns", params.clock_ppm, params.jitter_ns)
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         format!(
-            "{}: {} of {} received, {} wrong",
+            "{}: {} of {} received, {} corrupted",
             self.detail(),
             self.metrics.frames_received,
             self.metrics.frames_sent,

@@ -1,10 +1,11 @@
 //! The result format: schema 1.
 //!
-//! One [`Run`] is one JSON file. It is complete: every finding and the whole report can be made
-//! from it again, without the device. Units are in the names. Fields are only ever added; a reader
-//! ignores those that it does not know.
+//! One [`Run`] is one JSON file. It is complete: every finding and the whole report can be regenerated
+//! from it without the device. Units are in the names. Fields are only ever added; a reader
+//! ignores unknown ones.
 
 mod conformance;
+mod describe;
 mod distribution;
 mod finding;
 mod flow;
@@ -29,14 +30,14 @@ mod setting;
 mod size_sweep;
 mod storm;
 mod throughput;
-mod told;
 mod udp_sweep;
 mod window_sweep;
 
 pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
+pub use describe::{Describe, ReportRow};
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
-pub use flow::{Datagrams, Direction, End, Flow, Interval, Transport};
+pub use flow::{CountedAt, Datagrams, Direction, Flow, Interval, Transport};
 pub use gap::{GapCause, GapPart, GapToLineRate};
 pub use http_both::{HttpBoth, HttpBothMetrics};
 pub use http_get::{
@@ -63,7 +64,6 @@ pub use setting::{Conditions, Setting};
 pub use size_sweep::{SizeSweep, SizeSweepMetrics, SizeSweepParams};
 pub use storm::{Storm, StormMetrics, StormParams};
 pub use throughput::{Throughput, ThroughputMetrics, ThroughputParams};
-pub use told::{Row, Told};
 pub use udp_sweep::{UdpSweep, UdpSweepMetrics, UdpSweepParams};
 pub use window_sweep::{WindowSweep, WindowSweepMetrics, WindowSweepParams};
 
@@ -83,34 +83,34 @@ pub struct Run {
     pub schema: u32,
     /// Name of the scenario.
     pub scenario: String,
-    /// One line for people, from the scenario.
+    /// Title from the scenario.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// What was measured, with what and where.
+    /// Target, tool and host of the run.
     pub provenance: Provenance,
-    /// One entry a measurement, in the scenario's order.
+    /// One entry per measurement, in the scenario's order.
     pub results: Vec<Measurement>,
-    /// What several results show together, of measurements of targets: what to look at first first.
+    /// Findings across measurements of targets, in the order in which to check them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What was asked for and could not be measured.
+    /// Requested measurements that were not possible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<NotMeasured>,
-    /// Where the processor's cycles went, by `program-variant`, of the runs that ask for it.
+    /// Processor cycles, by `program-variant`, of the runs that request a profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// Something that was asked for and could not be measured.
+/// A requested measurement that was not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotMeasured {
-    /// What, in a few words.
+    /// The measurement, in a few words.
     pub what: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub why: String,
 }
 
-/// Makes of the list of measurements what knows all of them.
+/// Generates everything that covers all measurements from one list.
 macro_rules! measurements {
     ($($(#[$about:meta])* $name:literal $kind:ident $all:ident,)*) => {
         /// One measurement. The kind is in `measurement`.
@@ -149,22 +149,22 @@ macro_rules! measurements {
                 }
             }
 
-            /// Run and conditions, for whoever arranged them.
+            /// Run and conditions, mutable.
             pub fn setting_mut(&mut self) -> &mut Setting {
                 match self {
                     $(Self::$kind(result) => &mut result.params.setting,)*
                 }
             }
 
-            /// Where each frame went.
+            /// Fate of each frame.
             pub fn ledger(&self) -> &Ledger {
                 match self {
                     $(Self::$kind(result) => &result.ledger,)*
                 }
             }
 
-            /// It in words.
-            pub fn told(&self) -> &dyn Told {
+            /// Its description.
+            pub fn describe(&self) -> &dyn Describe {
                 match self {
                     $(Self::$kind(result) => result,)*
                 }
@@ -185,8 +185,8 @@ macro_rules! measurements {
     };
 }
 
-// Every measurement: its name in results and scenarios, its record (a module of that name), and what
-// a run calls all of them.
+// Every measurement: its name in results and scenarios, its record (a module of that name), and the
+// method of `Run` that returns all of them.
 measurements! {
     /// ICMP echo requests sent by the device.
     "ping" Ping pings,
@@ -196,15 +196,15 @@ measurements! {
     "http_put" HttpPut http_puts,
     /// A download and an upload at the same time.
     "http_both" HttpBoth http_boths,
-    /// What a receiver of 10BASE-T has to cope with, one case.
+    /// A conformance case of a 10BASE-T receiver.
     "phy_conformance" PhyConformance phy_conformances,
     /// Loss at one clock offset and one jitter.
     "loss_surface" LossSurface loss_surface,
-    /// A storm of frames, and what comes after.
+    /// A storm of frames, and the recovery after it.
     "storm" Storm storms,
-    /// Shares of a medium that several stations want.
+    /// Shares of a medium that several stations contend for.
     "hub_share" HubShare hub_shares,
-    /// What device and link partner come to.
+    /// Auto-negotiation of device and link partner.
     "negotiation" Negotiation negotiations,
     /// A transfer between bench and target.
     "throughput" Throughput throughputs,
@@ -216,13 +216,13 @@ measurements! {
     "size_sweep" SizeSweep size_sweeps,
     /// TCP with socket buffers of one size: a point of a sweep over windows.
     "window_sweep" WindowSweep window_sweeps,
-    /// Round trips, with nothing else going on or under a load.
+    /// Round trips, idle or under a load.
     "latency" Latency latencies,
-    /// The times between datagrams of one size.
+    /// Gaps between datagrams of one size.
     "packet_gaps" PacketGaps packet_gaps,
     /// A step of RFC 6349.
     "rfc6349" Rfc6349 rfc6349_steps,
-    /// A case that a driver was put through.
+    /// A conformance case of a driver.
     "conformance" Conformance conformances,
 }
 
@@ -232,11 +232,11 @@ pub enum ReadError {
     /// Not JSON, or not in this format.
     #[error("line {}, column {}: {}", error.line(), error.column(), without_position(error))]
     Json {
-        /// What the JSON reader says.
+        /// Error of the JSON reader.
         error: serde_json::Error,
     },
     /// Written by a later version.
-    #[error("schema {found} is not known; this linerate reads schema {SCHEMA}")]
+    #[error("unknown schema {found}; this linerate reads schema {SCHEMA}")]
     Schema {
         /// The version in the file.
         found: u32,
@@ -249,7 +249,7 @@ impl From<serde_json::Error> for ReadError {
     }
 }
 
-/// The reader's message without the position at its end, which is told before it.
+/// The reader's message without the position at its end, which is reported before it.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ")
@@ -260,7 +260,7 @@ impl Run {
     /// Reads a result file.
     ///
     /// # Errors
-    /// [`ReadError`] says where the text is not in the format.
+    /// [`ReadError`] gives the position at which the text does not match the format.
     pub fn from_json(text: &str) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Version {

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Row, Setting, Told};
+use super::{Describe, Ledger, ReportRow, Setting};
 
-/// What a device and a link partner come to.
+/// The result of auto-negotiation between a device and a link partner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Negotiation {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: NegotiationParams,
-    /// What came out.
+    /// Results.
     pub metrics: NegotiationMetrics,
-    /// Where each frame of the peer went.
+    /// Fate of each frame of the peer.
     pub ledger: Ledger,
 }
 
@@ -21,12 +21,12 @@ pub struct Negotiation {
 pub struct NegotiationParams {
     /// Variant of the firmware.
     pub variant: String,
-    /// Run and conditions; `duplex` is what it came to.
+    /// Run and conditions; `duplex` is the negotiated one.
     #[serde(flatten)]
     pub setting: Setting,
-    /// `up`, or `down` where the two have nothing in common.
+    /// `up`, or `down` if the two have no common ability.
     pub expected_link: String,
-    /// The duplex that must come out, if the link comes up.
+    /// The expected duplex, if the link comes up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_duplex: Option<String>,
 }
@@ -34,15 +34,15 @@ pub struct NegotiationParams {
 /// Metrics of a negotiation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NegotiationMetrics {
-    /// What the device said last: `up` or `down`; empty when it said nothing.
+    /// The last state reported by the device: `up` or `down`; empty without a report.
     pub link: String,
-    /// How it came to that: "auto-negotiation", "parallel detection", "forced".
+    /// Method: "auto-negotiation", "parallel detection", "forced".
     pub by: String,
-    /// What it says of its partner.
+    /// The link partner, as reported by the device.
     pub partner: String,
-    /// The duplex that the device says.
+    /// The duplex reported by the device.
     pub device_duplex: String,
-    /// When it first said that the link is up, from power-on.
+    /// Time of the first report that the link is up, from power-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_after_ms: Option<f64>,
     /// Remote faults that the device counted.
@@ -51,16 +51,16 @@ pub struct NegotiationMetrics {
     pub pings_sent: u64,
     /// Pings that it answered.
     pub pings_answered: u64,
-    /// Link, duplex and pings are what was expected.
+    /// Link, duplex and pings are as expected.
     pub passed: bool,
 }
 
-impl Told for Negotiation {
+impl Describe for Negotiation {
     fn detail(&self) -> String {
         "negotiation".to_owned()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let metrics = &self.metrics;
         format!(
             "link {} by {} after {}, {}; {} of {} pings answered",
@@ -90,7 +90,7 @@ impl Told for Negotiation {
         )]
     }
 
-    fn row(&self) -> Option<Row> {
+    fn row(&self) -> Option<ReportRow> {
         let metrics = &self.metrics;
         let up = metrics
             .up_after_ms
@@ -111,6 +111,6 @@ impl Told for Negotiation {
             metrics.pings_answered,
             metrics.pings_sent,
         );
-        Some(Row::new("negotiation", words, metrics.passed))
+        Some(ReportRow::new("negotiation", words, metrics.passed))
     }
 }

@@ -1,19 +1,19 @@
-//! The `packet_gaps` measurement: the times between datagrams as they arrive.
+//! The `packet_gaps` measurement: gaps between datagrams as they arrive.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Finding, Flow, Ledger, Setting, Told};
+use super::{Describe, Direction, Finding, Flow, Ledger, Setting};
 use crate::format;
 
-/// The times between datagrams of one size, one way.
+/// Gaps between datagrams of one size in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketGaps {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: PacketGapsParams,
-    /// What came out.
+    /// Results.
     pub metrics: PacketGapsMetrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why they are not even.
@@ -24,19 +24,19 @@ pub struct PacketGaps {
 /// Parameters of datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketGapsParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Which way: never both at once.
+    /// Direction: never both at once.
     pub direction: Direction,
     /// Octets of payload of each datagram.
     pub payload_bytes: u64,
-    /// Payload that was to be sent; 0 for as fast as it goes.
+    /// Offered payload rate; 0 for unlimited.
     pub offered_bytes_per_s: f64,
-    /// The times are those of a simulated wire: exact. Else of this machine, as its program reads them.
+    /// The times are those of a simulated wire: exact. Otherwise those at which this machine's program reads.
     #[serde(default)]
     pub is_simulated: bool,
 }
@@ -44,39 +44,39 @@ pub struct PacketGapsParams {
 impl PacketGapsParams {
     /// From one datagram to the next at an even pace; `None` without a rate.
     pub fn ideal_ns(&self) -> Option<f64> {
-        let is_some = self.offered_bytes_per_s > 0.0 && self.payload_bytes > 0;
-        is_some.then(|| self.payload_bytes as f64 * 1e9 / self.offered_bytes_per_s)
+        let has_rate = self.offered_bytes_per_s > 0.0 && self.payload_bytes > 0;
+        has_rate.then(|| self.payload_bytes as f64 * 1e9 / self.offered_bytes_per_s)
     }
 }
 
 /// Metrics of datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketGapsMetrics {
-    /// The count, with the gaps where the target sees each datagram arrive.
+    /// The count, with the gaps if the target records each arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
-    /// Why there is nothing, in a sentence; empty where there is something.
+    /// Why there is no result, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
 
-impl Told for PacketGaps {
+impl Describe for PacketGaps {
     fn detail(&self) -> String {
         let params = &self.params;
         format!(
             "gaps of {} {}",
             format::bytes(params.payload_bytes),
-            params.direction.words()
+            params.direction.label()
         )
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let gaps = self
             .metrics
             .flow
             .as_ref()
             .and_then(|flow| flow.gaps.as_ref());
-        let told = match gaps {
+        let outcome = match gaps {
             None => self.metrics.failure.clone(),
             Some(gaps) => format!(
                 "median {}, 99% within {}, longest {}",
@@ -85,6 +85,6 @@ impl Told for PacketGaps {
                 format::time(gaps.max_ns)
             ),
         };
-        format!("{:<10} {}: {told}", "gaps", self.detail())
+        format!("{:<10} {}: {outcome}", "gaps", self.detail())
     }
 }

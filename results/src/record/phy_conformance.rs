@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Setting, Told};
+use super::{Describe, Ledger, Setting};
 
 /// Frames of one conformance case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhyConformance {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: PhyConformanceParams,
-    /// What came out.
+    /// Results.
     pub metrics: PhyConformanceMetrics,
-    /// Where each frame went.
+    /// Fate of each frame.
     pub ledger: Ledger,
 }
 
@@ -28,13 +28,13 @@ pub struct PhyConformanceParams {
     pub setting: Setting,
     /// The case.
     pub case: String,
-    /// What it tries, in a few words.
+    /// Short description.
     pub about: String,
-    /// The clauses that ask for it.
+    /// The clauses that require it.
     pub source: String,
-    /// Frames at the start that may be lost: the device has to notice something first.
+    /// Frames at the start that may be lost while the device adapts.
     pub settling_frames: u64,
-    /// Why this case may fail, if the scenario says that it may.
+    /// Why this case may fail, if the scenario allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excuse: Option<String>,
 }
@@ -42,36 +42,36 @@ pub struct PhyConformanceParams {
 /// Metrics of a conformance case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhyConformanceMetrics {
-    /// Frames sent that the device has to receive, without those that settle it.
+    /// Frames sent that the device must receive, without the settling frames.
     pub frames_sent: u64,
     /// Of these, those that the device's stack accepted.
     pub frames_received: u64,
-    /// Frames that were accepted and must not be, or whose content was not what had been sent.
+    /// Frames that were accepted but must be rejected, or that were corrupted.
     pub frames_wrong: u64,
-    /// Frames sent that the device has to refuse.
+    /// Frames sent that the device must reject.
     pub frames_to_refuse: u64,
-    /// Of these, those that it refused and counted for the right cause.
+    /// Of these, those that it rejected and counted for the right cause.
     pub frames_refused: u64,
-    /// Of these, those that it refused for another cause: cause, frames.
+    /// Of these, those that it rejected for another cause: cause, frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames_refused_otherwise: BTreeMap<String, u64>,
-    /// Nothing was lost, nothing was wrong, every refusal had the right cause.
+    /// No loss, no corruption, every rejection with the right cause.
     pub passed: bool,
 }
 
-impl Told for PhyConformance {
+impl Describe for PhyConformance {
     fn detail(&self) -> String {
         self.params.case.clone()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let metrics = &self.metrics;
         format!(
-            "{:<26} {}: {} of {} received, {} wrong, {} of {} refused",
+            "{:<26} {}: {} of {} received, {} wrong, {} of {} rejected",
             self.params.case,
             match (metrics.passed, &self.params.excuse) {
                 (true, _) => "passed",
-                (false, Some(_)) => "failed, as is known",
+                (false, Some(_)) => "failed, as expected",
                 (false, None) => "FAILED",
             },
             metrics.frames_received,
@@ -88,7 +88,7 @@ impl Told for PhyConformance {
             return Vec::new();
         }
         vec![format!(
-            "{} of {} frames received, {} wrong, {} of {} refused for the right cause",
+            "{} of {} frames received, {} wrong, {} of {} rejected for the right cause",
             metrics.frames_received,
             metrics.frames_sent,
             metrics.frames_wrong,

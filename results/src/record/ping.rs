@@ -3,22 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger, Setting, Told};
+use super::{Describe, Finding, Ledger, Setting};
 use crate::format;
 use crate::stats;
 
 /// ICMP echo requests from the device to the peer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ping {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: PingParams,
-    /// What came out.
+    /// Results.
     pub metrics: PingMetrics,
-    /// What the wire allows.
+    /// Limits of the wire.
     pub limits: PingLimits,
-    /// Where each frame went.
+    /// Fate of each frame.
     pub ledger: Ledger,
-    /// What the metrics were made from.
+    /// Samples behind the metrics.
     pub samples: PingSamples,
     /// Why it is not faster.
     pub findings: Vec<Finding>,
@@ -87,18 +87,18 @@ pub struct PingLimits {
 /// Samples of a ping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PingSamples {
-    /// One entry a reply, on the device's clock.
+    /// One entry per reply, on the device's clock.
     pub rtt_ns: Vec<u64>,
-    /// One entry a reply, on the wire.
+    /// One entry per reply, on the wire.
     pub wire_rtt_ns: Vec<u64>,
 }
 
-impl Told for Ping {
+impl Describe for Ping {
     fn detail(&self) -> String {
         "ping".to_owned()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         format!(
             "ping       {} of {} answered, median {}",
             self.metrics.received,

@@ -1,4 +1,4 @@
-//! Where a processor's cycles went.
+//! Processor cycles by call stack.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Profile {
     /// Frequency of the processor, hertz.
     pub cycles_per_s: u64,
-    /// Frames that the device's stack accepted meanwhile.
+    /// Frames that the device's stack accepted in that time.
     pub frames: u64,
-    /// Names of the functions that the stacks are made of. What was inlined belongs to the function
+    /// Names of the functions in the stacks. Inlined code counts for the function
     /// that it was inlined into.
     pub functions: Vec<String>,
     /// Every stack in which time was spent.
@@ -20,12 +20,12 @@ pub struct Profile {
 /// A call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileStack {
-    /// Whether an interrupt or exception opened it.
+    /// True if an interrupt or exception started it.
     pub interrupt: bool,
-    /// Places in `functions`, the outermost first.
+    /// Indices into `functions`, the outermost first.
     pub path: Vec<u32>,
     /// CPU cycles in the innermost function itself.
     pub cycles: u64,
-    /// How often that was entered this way.
+    /// Number of calls of that function with this stack.
     pub calls: u64,
 }

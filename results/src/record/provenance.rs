@@ -1,4 +1,4 @@
-//! What was measured, with what and where.
+//! Provenance: target, tool and host of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,9 +18,9 @@ pub struct Provenance {
     pub host: String,
     /// Processor of the bench.
     pub cpu: String,
-    /// The board, named for what it is; empty for a target that is only known by its URL.
+    /// The board; empty for a target that is only known by its URL.
     pub board: String,
-    /// URL of the target, where it was given by one.
+    /// URL of the target, if given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     /// The timing table that the simulated board used.
@@ -44,15 +44,15 @@ pub struct Provenance {
     /// Hash over every wire event of each firmware's run, by `program-variant`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trace_hash: BTreeMap<String, String>,
-    /// Virtual time that was simulated, all firmwares together.
+    /// Simulated virtual time, all firmware images together.
     #[serde(default)]
     pub virtual_ns: u64,
-    /// Files written beside the results, relative to them.
+    /// Files written next to the results, relative to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
 }
 
-/// Whether both ends may send at once.
+/// Duplex mode of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Duplex {
@@ -63,7 +63,7 @@ pub enum Duplex {
     Full,
     /// There is no link.
     None,
-    /// Nobody here can know: a target reached through a network.
+    /// Unknown: a target reached through a network.
     Unknown,
 }
 
@@ -84,11 +84,11 @@ impl fmt::Display for Duplex {
 pub struct PeerModel {
     /// Time from a frame received to its answer on the wire.
     pub turnaround_ns: u64,
-    /// Up to this much more, at random.
+    /// Random additional time, up to this.
     pub turnaround_jitter_ns: u64,
-    /// What it sends on its own, in a few words; empty for nothing.
+    /// Its unsolicited traffic, in a few words; empty for none.
     pub background: String,
-    /// Whether its TCP pays no regard to SACK blocks, as if the device sent none.
+    /// Its TCP ignores SACK blocks, as if the device sent none.
     pub disregards_sack_blocks: bool,
 }
 
@@ -99,17 +99,17 @@ pub struct TimingEntry {
     pub name: String,
     /// Value.
     pub value: f64,
-    /// How it is known.
+    /// Kind of source.
     pub kind: EntryKind,
-    /// Where from.
+    /// Source.
     pub source: String,
-    /// The published figure that was known when the value was chosen: what it predicts of that
+    /// The published figure that was known when the value was chosen: a prediction of that
     /// figure is no evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted: Option<String>,
 }
 
-/// How a timing entry is known.
+/// Kind of source of a timing entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {

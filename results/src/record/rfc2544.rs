@@ -3,19 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger, Setting, Told};
+use super::{Describe, Finding, Ledger, Setting};
 use crate::format;
 use crate::stats;
 
-/// One trial of RFC 2544 section 26, toward an end station. What trials mean together is found by
-/// [`crate::summary`].
+/// One trial of RFC 2544 section 26, toward an end station. The summary in `linerate_explain` combines
+/// trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rfc2544 {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: Rfc2544Params,
-    /// What came out.
+    /// Results.
     pub metrics: Rfc2544Metrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why it is not faster.
@@ -23,7 +23,7 @@ pub struct Rfc2544 {
     pub findings: Vec<Finding>,
 }
 
-/// What a trial is part of.
+/// The test that a trial belongs to.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,8 +41,8 @@ pub enum Rfc2544Test {
 }
 
 impl Rfc2544Test {
-    /// For sentences.
-    pub const fn words(self) -> &'static str {
+    /// Label for sentences.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
             Self::Latency => "latency",
@@ -52,7 +52,7 @@ impl Rfc2544Test {
     }
 }
 
-/// How it is known which frames arrived.
+/// Method of counting the frames that arrived.
 #[derive(
     Clone,
     Copy,
@@ -72,15 +72,15 @@ pub enum Counting {
     /// An agent on the device counts them.
     #[default]
     Agent,
-    /// The device sends each one back, and those that come back are counted.
+    /// The device reflects each frame, and the returned frames are counted.
     Reflector,
-    /// They carry UDP datagrams, and what receives those on the device counts them.
+    /// The frames carry UDP datagrams, and the receiver on the device counts them.
     Datagrams,
 }
 
 impl Counting {
-    /// For sentences.
-    pub const fn words(self) -> &'static str {
+    /// Label for sentences.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Agent => "frames counted by an agent on the device",
             Self::Reflector => "frames sent back by an L2 reflector on the device",
@@ -89,53 +89,53 @@ impl Counting {
     }
 }
 
-/// Whether the procedure is the standard's in its lengths and repetitions.
+/// Durations and repetitions of the procedure, compared with the standard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// Shorter trials and fewer of them.
     #[default]
     Short,
-    /// The standard's.
+    /// Those of the standard.
     Full,
 }
 
 /// Parameters of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rfc2544Params {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// What it is part of.
+    /// The test that it belongs to.
     pub test: Rfc2544Test,
-    /// Whether lengths and repetitions are the standard's.
+    /// Durations and repetitions.
     pub extent: Extent,
-    /// How it is known which frames arrived.
+    /// Method of counting the frames that arrived.
     pub counting: Counting,
     /// Octets of a frame, FCS included.
     pub frame_octets: u64,
-    /// What the line carries.
+    /// Line rate.
     pub line_bits_per_s: u64,
-    /// Frames that were to be sent.
+    /// Frames to send.
     pub frames: u64,
-    /// At which rate: the line's own for a burst.
+    /// Offered rate: line rate for a burst.
     pub offered_frames_per_s: f64,
-    /// In which steps the rate was searched; 0 where it was not.
+    /// Resolution of the rate search; 0 if there was none.
     #[serde(default)]
     pub resolution_frames_per_s: f64,
-    /// Which repetition of its test it belongs to, from 0.
+    /// Repetition of its test, from 0.
     #[serde(default)]
     pub repetition: u64,
-    /// How many repetitions were planned.
+    /// Planned repetitions.
     #[serde(default)]
     pub repetitions: u64,
-    /// The longest burst that was to be tried, frames; 0 where none was.
+    /// The longest burst to try, frames; 0 if none.
     #[serde(default)]
     pub longest_burst: u64,
-    /// The pause behind the trial, for frames that are late and for the device to settle.
+    /// The pause after the trial, for late frames and for the device to settle.
     #[serde(default)]
     pub pause_ns: u64,
 }
@@ -145,24 +145,24 @@ pub struct Rfc2544Params {
 pub struct Rfc2544Metrics {
     /// Frames sent.
     pub sent_frames: u64,
-    /// Different frames that arrived.
+    /// Distinct frames that arrived.
     pub received_frames: u64,
-    /// Those missing.
+    /// Missing frames.
     pub lost_frames: u64,
-    /// Arrived behind one that was sent later.
+    /// Frames that arrived after one that was sent later.
     #[serde(default)]
     pub out_of_order_frames: u64,
-    /// Arrived again, where the receiver tells them.
+    /// Duplicates, if the receiver reports them.
     #[serde(default)]
     pub duplicate_frames: u64,
-    /// Of what arrived, frames a second between the first and the last one; 0 where nobody tells.
+    /// Received frames per second between the first and the last one; 0 if unknown.
     #[serde(default)]
     pub received_frames_per_s: f64,
-    /// What arrived came so much slower than it was to be sent that the sender can't have kept the
-    /// rate, or the device has not kept up with it: the trial says nothing about that rate.
+    /// The received rate is so far below the offered one that the sender did not reach it, or the
+    /// device did not keep up: the trial is not valid for that rate.
     #[serde(default)]
     pub is_below_offered: bool,
-    /// From each frame to its return, or to the answer of a probe beside the frames.
+    /// Time from each frame to its return, or to the answer of a concurrent probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<FrameRoundTrips>,
 }
@@ -170,7 +170,7 @@ pub struct Rfc2544Metrics {
 /// Round trips of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameRoundTrips {
-    /// How many.
+    /// Number of round trips.
     pub count: u64,
     /// Of the tagged frame: the first one sent in the second half of the stream that came back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,13 +183,13 @@ pub struct FrameRoundTrips {
     pub mean_ns: u64,
     /// Longest.
     pub max_ns: u64,
-    /// What of each of them is no latency: the times that the frame itself takes on the line, which
-    /// store-and-forward latency (RFC 1242 section 3.8) does not hold.
+    /// The part of each that is not latency: the times of the frame itself on the line, which
+    /// store-and-forward latency (RFC 1242 section 3.8) excludes.
     pub serialisation_ns: u64,
 }
 
 impl FrameRoundTrips {
-    /// Of `samples`; `None` without any.
+    /// From `samples`; `None` without any.
     pub fn of(samples: &[u64], tagged_ns: Option<u64>, serialisation_ns: u64) -> Option<Self> {
         let (min_ns, max_ns) = (*samples.iter().min()?, *samples.iter().max()?);
         let sum: u128 = samples.iter().copied().map(u128::from).sum();
@@ -206,13 +206,13 @@ impl FrameRoundTrips {
 }
 
 impl Rfc2544 {
-    /// Whether every frame arrived, at the rate that was asked for.
+    /// True if every frame arrived at the offered rate.
     pub const fn is_lossless(&self) -> bool {
         let metrics = &self.metrics;
         metrics.lost_frames == 0 && metrics.sent_frames > 0 && !metrics.is_below_offered
     }
 
-    /// Those missing, of all that were sent.
+    /// Missing frames as a share of those sent.
     pub fn loss_ratio(&self) -> f64 {
         match self.metrics.sent_frames {
             0 => 0.0,
@@ -220,12 +220,12 @@ impl Rfc2544 {
         }
     }
 
-    /// Frames of this size that the line carries in a second.
+    /// Line rate for this frame size, frames per second.
     pub fn line_frames_per_s(&self) -> f64 {
         line_frames_per_s(self.params.line_bits_per_s, self.params.frame_octets)
     }
 
-    /// For how long frames were to be sent, nanoseconds.
+    /// Planned duration of the trial, nanoseconds.
     pub fn span_ns(&self) -> u64 {
         let rate = self.params.offered_frames_per_s;
         if rate > 0.0 {
@@ -236,19 +236,19 @@ impl Rfc2544 {
     }
 }
 
-/// The most frames of `octets` (FCS included) that a line carries in a second: each has 8 octets of
-/// preamble and SFD before it and a gap of 12 behind it (IEEE 802.3 clauses 3.1.1 and 4.4.2).
+/// Line rate in frames per second for frames of `octets` (FCS included): each has 8 octets of
+/// preamble and SFD before it and a gap of 12 after it (IEEE 802.3 clauses 3.1.1 and 4.4.2).
 pub fn line_frames_per_s(line_bits_per_s: u64, octets: u64) -> f64 {
     line_bits_per_s as f64 / ((octets + 20) * 8) as f64
 }
 
-impl Told for Rfc2544 {
+impl Describe for Rfc2544 {
     fn detail(&self) -> String {
         let params = &self.params;
-        format!("{}, {} octets", params.test.words(), params.frame_octets)
+        format!("{}, {} octets", params.test.label(), params.frame_octets)
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let (params, metrics) = (&self.params, &self.metrics);
         let offer = match params.test {
             Rfc2544Test::BackToBack => format!("burst of {}", format::count(params.frames)),
@@ -258,7 +258,7 @@ impl Told for Rfc2544 {
                 format::count(params.offered_frames_per_s.round() as u64)
             ),
         };
-        let came = if metrics.lost_frames > 0 {
+        let outcome = if metrics.lost_frames > 0 {
             format!(
                 "{} of {} lost ({})",
                 format::count(metrics.lost_frames),
@@ -267,7 +267,7 @@ impl Told for Rfc2544 {
             )
         } else if metrics.is_below_offered {
             format!(
-                "none of {} lost, but only {} frames/s arrived",
+                "none of {} lost, but only {} frames/s received",
                 format::count(metrics.sent_frames),
                 format::count(metrics.received_frames_per_s.round() as u64)
             )
@@ -283,9 +283,9 @@ impl Told for Rfc2544 {
             _ => String::new(),
         };
         format!(
-            "{} octets, {}: {offer}: {came}{times}",
+            "{} octets, {}: {offer}: {outcome}{times}",
             params.frame_octets,
-            params.test.words()
+            params.test.label()
         )
     }
 }

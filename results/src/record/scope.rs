@@ -1,4 +1,4 @@
-//! A piece of waveform, coarse enough to be drawn and kept.
+//! A short waveform, coarse enough to be drawn and stored.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,17 +17,17 @@ pub struct ScopeTrace {
     pub tx: Vec<Burst>,
     /// The debug pin is high.
     pub debug: Vec<Pulse>,
-    /// What to point at.
+    /// Marked time spans.
     pub marks: Vec<Mark>,
-    /// The lines' levels where they were recorded; the picture is drawn from these at such places.
+    /// Recorded levels of the lines; the picture uses them where available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edges>,
 }
 
-/// Every change of a line's level over a stretch of time, as recorded.
+/// Every level change of a line over a time span, as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edges {
-    /// Whether it is the line towards the device, rather than the one from it.
+    /// True for the line toward the device, false for the line from it.
     pub rx: bool,
     /// Recorded from here.
     pub start_ns: u64,
@@ -48,11 +48,11 @@ pub struct Burst {
     pub end_ns: u64,
     /// Octets with FCS.
     pub bytes: u64,
-    /// What became of it, in a word or two; empty when unknown.
+    /// Its fate, in a word or two; empty if unknown.
     pub fate: String,
 }
 
-/// A pin was high.
+/// A period in which a pin was high.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pulse {
     /// Rising edge.
@@ -64,7 +64,7 @@ pub struct Pulse {
 /// A time span with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// What it is.
+    /// Its label.
     pub label: String,
     /// Its start.
     pub start_ns: u64,

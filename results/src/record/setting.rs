@@ -1,4 +1,4 @@
-//! Under which conditions a result came about.
+//! The conditions of a result.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use super::Duplex;
 
-/// Which run of the scenario, and under which conditions: in the `params` of every result.
+/// The run of the scenario and its conditions: in the `params` of every result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Setting {
-    /// Name of the run; the variant where the scenario gives none.
+    /// Name of the run; the variant if the scenario gives none.
     pub run: String,
-    /// What the link came to, at the end of the measurement.
+    /// Duplex of the link at the end of the measurement.
     pub duplex: Duplex,
-    /// What the other end and the cable are like.
+    /// Properties of the peer and the cable.
     pub conditions: Conditions,
 }
 
-/// What the other end and the cable are like.
+/// Properties of the peer and the cable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
-    /// The peer's time from a frame received to its first reaction.
+    /// The peer's time from a received frame to its first response.
     pub turnaround_ns: u64,
-    /// Up to this much more, at random.
+    /// Random additional time, up to this.
     pub turnaround_jitter_ns: u64,
-    /// From one broadcast of the peer that concerns nobody to the next, milliseconds; 0 for none.
+    /// Interval of background broadcasts of the peer that address no station, milliseconds; 0 for none.
     pub background_arp_ms: u64,
-    /// What is wrong with the signal, by the names of `wire` in a scenario; what is not is left out.
+    /// Impairments of the signal, by the names of `wire` in a scenario; zeros are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub wire: BTreeMap<String, f64>,
-    /// Further stations on a hub; 0 for a cable without one.
+    /// Further stations on a hub; 0 without a hub.
     pub hub_stations: u64,
-    /// What those offer together, as a share of the line rate.
+    /// Their total offered load, as a share of the line rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_offered_load: Option<f64>,
-    /// What the link partner offers in auto-negotiation; nothing when it does not negotiate.
+    /// Abilities that the link partner advertises in auto-negotiation; empty if it does not negotiate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partner: Vec<String>,
 }

@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Finding, Flow, Ledger, Setting, Told, Transport};
+use super::{Describe, Direction, Finding, Flow, Ledger, Setting, Transport};
 use crate::format;
 
-/// A transfer with sends of one size, one way: a point of a sweep over sizes.
+/// A transfer with sends of one size in one direction: a point of a sweep over sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSweep {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: SizeSweepParams,
-    /// What came out.
+    /// Results.
     pub metrics: SizeSweepMetrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why it is not faster.
@@ -24,7 +24,7 @@ pub struct SizeSweep {
 /// Parameters of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSweepParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
@@ -32,38 +32,38 @@ pub struct SizeSweepParams {
     pub setting: Setting,
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way: never both at once.
+    /// Direction: never both at once.
     pub direction: Direction,
     /// Octets of a write, or of a datagram's payload.
     pub payload_bytes: u64,
-    /// What was to be sent, payload; 0 for as fast as it goes.
+    /// Offered payload rate; 0 for unlimited.
     pub offered_bytes_per_s: f64,
 }
 
 /// Metrics of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSweepMetrics {
-    /// The count; left out where nobody told.
+    /// The count; left out without a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
-    /// Why there is no count, in a sentence; empty where there is one.
+    /// Why there is no count, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
 
-impl Told for SizeSweep {
+impl Describe for SizeSweep {
     fn detail(&self) -> String {
         let params = &self.params;
         format!(
-            "{} {}, {} a send",
-            params.transport.words(),
-            params.direction.words(),
+            "{} {}, {} per send",
+            params.transport.label(),
+            params.direction.label(),
             format::bytes(params.payload_bytes)
         )
     }
 
-    fn line(&self) -> String {
-        let told = match &self.metrics.flow {
+    fn one_line(&self) -> String {
+        let outcome = match &self.metrics.flow {
             None => self.metrics.failure.clone(),
             Some(flow) => {
                 let loss = flow.datagrams.map_or_else(String::new, |it| {
@@ -72,6 +72,6 @@ impl Told for SizeSweep {
                 format!("{}{loss}", format::rate(flow.goodput_bytes_per_s))
             }
         };
-        format!("{:<10} {}: {told}", "size", self.detail())
+        format!("{:<10} {}: {outcome}", "size", self.detail())
     }
 }

@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Row, Setting, Told};
+use super::{Describe, Ledger, ReportRow, Setting};
 use crate::format;
 
-/// A storm of frames, and what the device can still do during and after it.
+/// A storm of frames, and the device's behaviour during and after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Storm {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: StormParams,
-    /// What came out.
+    /// Results.
     pub metrics: StormMetrics,
-    /// Where each frame of the peer went, those of the storm included.
+    /// Fate of each frame of the peer, including those of the storm.
     pub ledger: Ledger,
 }
 
@@ -25,11 +25,11 @@ pub struct StormParams {
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// How long it lasts.
+    /// Duration.
     pub storm_ms: u64,
     /// Octets of each frame with FCS.
     pub frame_octets: u64,
-    /// Whom its frames are for: `device`, `foreign`, `broadcast` or `multicast`.
+    /// Destination of its frames: `device`, `foreign`, `broadcast` or `multicast`.
     pub destination: String,
 }
 
@@ -41,39 +41,39 @@ pub struct StormMetrics {
     /// Of these, those that the device's stack accepted.
     pub storm_frames_received: u64,
     /// The longest time in the storm in which the stack accepted no frame at all: an upper bound
-    /// for how long the main thread stood still. The storm's length when it accepted none.
+    /// for the standstill of the main thread. The storm's duration if it accepted none.
     pub longest_standstill_ms: f64,
     /// Share of the storm's time that the receive interrupt left free, seen on the debug pin.
     pub free_share: f64,
-    /// Until the reply to a ping was on the wire; nothing when there was none.
+    /// Until the reply to a ping was on the wire; none without a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_after_ms: Option<f64>,
-    /// Until a download over a new connection was complete, begun at the storm's end; nothing when
+    /// Until a download over a new connection, started at the storm's end, was complete; none if
     /// it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_connection_after_ms: Option<f64>,
-    /// Until the connection that was open before brought new data; nothing when it never did.
+    /// Until the connection that was open before received new data; none if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_connection_after_ms: Option<f64>,
-    /// Whether that connection's download was complete in the end.
+    /// True if that connection's download was completed in the end.
     pub old_connection_completed: bool,
-    /// Frames that the peer sent and that are neither accepted nor counted as lost.
+    /// Frames of the peer that are neither accepted nor counted as lost.
     pub uncounted_frames: i64,
-    /// Whether the device's counters tell the same as the wire: frames accepted and lost, each cause.
+    /// True if the device's counters match the wire: frames accepted and lost, each cause.
     pub counters_exact: bool,
 }
 
-/// When it came.
+/// Formats a time, or `never`.
 fn after(ms: Option<f64>) -> String {
     ms.map_or_else(|| "never".into(), |ms| format!("after {ms:.1} ms"))
 }
 
-impl Told for Storm {
+impl Describe for Storm {
     fn detail(&self) -> String {
         "storm".to_owned()
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let metrics = &self.metrics;
         format!(
             "storm of {} frames: {} uncounted; then a ping {}, a connection {}, the old one {}",
@@ -85,7 +85,7 @@ impl Told for Storm {
         )
     }
 
-    fn row(&self) -> Option<Row> {
+    fn row(&self) -> Option<ReportRow> {
         let metrics = &self.metrics;
         let words = format!(
             "{} of {} frames of {} octets ({}): {} accepted, {} of the time free, longest \
@@ -101,6 +101,10 @@ impl Told for Storm {
             after(metrics.new_connection_after_ms),
             after(metrics.old_connection_after_ms),
         );
-        Some(Row::new("storm", words, metrics.uncounted_frames == 0))
+        Some(ReportRow::new(
+            "storm",
+            words,
+            metrics.uncounted_frames == 0,
+        ))
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The run in `tests/fixtures`; `explain`'s tests check that this version writes it.
+/// The run in `tests/fixtures`; the tests of `explain` check that this version writes it.
 fn sample_run() -> Run {
     Run::from_json(include_str!("../../tests/fixtures/run.json")).expect("the fixture is valid")
 }
@@ -14,7 +14,7 @@ fn a_result_is_written_with_the_name_of_its_kind() {
     }
 }
 
-/// Names that the results must carry, whatever else they carry.
+/// Names that the results must have.
 #[test]
 fn published_names_are_kept() {
     let json: serde_json::Value =
@@ -93,7 +93,7 @@ fn published_names_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_read_says_where() {
+fn a_read_error_gives_its_position() {
     let error = Run::from_json("{\n\"schema\": 1,\n!")
         .expect_err("not JSON")
         .to_string();
@@ -101,7 +101,7 @@ fn what_cannot_be_read_says_where() {
     let error = Run::from_json("{\"schema\": 7}")
         .expect_err("later")
         .to_string();
-    assert_eq!(error, "schema 7 is not known; this linerate reads schema 1");
+    assert_eq!(error, "unknown schema 7; this linerate reads schema 1");
     let error = Run::from_json("{\"schema\": 1, \"scenario\": \"x\"}")
         .expect_err("short")
         .to_string();
@@ -129,7 +129,7 @@ fn schema_names_the_fields() {
     );
 }
 
-/// `params.duplex` of every kind of result, among those that have no sample.
+/// `params.duplex` of every kind of result, including those without a sample.
 #[test]
 fn every_kind_of_result_has_a_duplex_in_its_parameters() {
     let schema: serde_json::Value = serde_json::from_str(&schema_json()).expect("valid JSON");

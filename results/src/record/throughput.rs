@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Finding, Flow, Ledger, Setting, Told, Transport};
+use super::{Describe, Direction, Finding, Flow, Ledger, Setting, Transport};
 use crate::format;
 
-/// A transfer between bench and target, TCP or UDP, one way or both.
+/// A transfer between this machine and the target, TCP or UDP, in one or both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: ThroughputParams,
-    /// What came out.
+    /// Results.
     pub metrics: ThroughputMetrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why it is not faster.
@@ -24,7 +24,7 @@ pub struct Throughput {
 /// Parameters of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThroughputParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
@@ -32,17 +32,17 @@ pub struct ThroughputParams {
     pub setting: Setting,
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
     /// Connections in each direction.
     pub streams: u64,
-    /// Octets of a write or of a datagram's payload; 0 for what the protocol has by default.
+    /// Octets of a write or of a datagram's payload; 0 for the default of the protocol.
     pub payload_bytes: u64,
-    /// What was to be sent in each direction; 0 for as fast as it goes.
+    /// Offered payload rate in each direction; 0 for unlimited.
     pub offered_bytes_per_s: f64,
 }
 
-/// Metrics of a transfer. A direction that was not asked for, or that the target can't tell of, is
+/// Metrics of a transfer. A direction that was not requested, or that the target does not report, is
 /// left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThroughputMetrics {
@@ -63,8 +63,8 @@ impl ThroughputMetrics {
     }
 }
 
-/// One direction in words.
-fn flow_words(flow: &Flow) -> String {
+/// One direction as text.
+fn describe_flow(flow: &Flow) -> String {
     let rate = format::rate(flow.goodput_bytes_per_s);
     let Some(datagrams) = &flow.datagrams else {
         return rate;
@@ -90,22 +90,22 @@ fn flow_words(flow: &Flow) -> String {
 }
 
 impl Throughput {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         let flows = self.metrics.flows();
         let words: Vec<String> = flows
-            .map(|(way, flow)| format!("{way} {}", flow_words(flow)))
+            .map(|(direction, flow)| format!("{direction} {}", describe_flow(flow)))
             .collect();
         words.join("; ")
     }
 }
 
-impl Told for Throughput {
+impl Describe for Throughput {
     fn detail(&self) -> String {
         let params = &self.params;
-        format!("{} {}", params.transport.words(), params.direction.words())
+        format!("{} {}", params.transport.label(), params.direction.label())
     }
 
-    fn line(&self) -> String {
-        format!("{:<10} {}", self.params.transport.words(), self.words())
+    fn one_line(&self) -> String {
+        format!("{:<10} {}", self.params.transport.label(), self.label())
     }
 }

@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Finding, Flow, Ledger, Setting, Told};
+use super::{Describe, Direction, Finding, Flow, Ledger, Setting};
 use crate::format;
 use crate::stats;
 
-/// Datagrams offered at one rate, one way: a point of a load sweep.
+/// Datagrams offered at one rate in one direction: a point of a load sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpSweep {
-    /// What was asked for.
+    /// Parameters of the request.
     pub params: UdpSweepParams,
-    /// What came out.
+    /// Results.
     pub metrics: UdpSweepMetrics,
-    /// Frames are not followed here: empty.
+    /// Empty: frames are not tracked here.
     #[serde(default)]
     pub ledger: Ledger,
     /// Why it is not faster.
@@ -25,48 +25,48 @@ pub struct UdpSweep {
 /// Parameters of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpSweepParams {
-    /// Variant of the firmware, where there is one.
+    /// Variant of the firmware, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Which way: never both at once.
+    /// Direction: never both at once.
     pub direction: Direction,
     /// Octets of payload of each datagram.
     pub payload_bytes: u64,
-    /// Payload that the sender was to send.
+    /// Offered payload rate.
     pub offered_bytes_per_s: f64,
-    /// For how long.
+    /// Duration.
     pub span_ns: u64,
 }
 
 /// Metrics of a point. Rates are payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpSweepMetrics {
-    /// What its sender has sent, over the time that it was to send: less than what was offered where
-    /// the sender could not send it.
+    /// Payload sent, over the planned duration: less than offered if
+    /// the sender could not keep up.
     pub sent_bytes_per_s: f64,
-    /// What its receiver has received, over that time, or over its own where that was longer. A receiver
-    /// that was busy for a fraction of the test only is not faster for that.
+    /// Payload received, over that duration, or over the receiver's if that was longer. A receiver
+    /// that was active for only a fraction of the test is not faster for it.
     pub received_bytes_per_s: f64,
-    /// The count; left out where the receiver told nothing.
+    /// The count; left out without a report of the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
-    /// Why there is no count, in a sentence; empty where there is one.
+    /// Why there is no count, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
 
 impl UdpSweepMetrics {
-    /// Of datagrams that `flow` counts, asked for by `params`.
+    /// From the datagrams that `flow` counts, requested by `params`.
     pub fn of(params: &UdpSweepParams, flow: Flow) -> Self {
         let datagrams = flow.datagrams.unwrap_or_default();
         let rate = |datagrams: u64, span_ns: u64| {
             let octets = (datagrams * params.payload_bytes) as f64;
             stats::ratio(octets * 1e9, span_ns as f64)
         };
-        // A receiver that has died knows nothing of what was sent after that; the sender's intervals do.
+        // A receiver that crashed does not count datagrams sent after that; the sender's intervals do.
         let handed_over: u64 = flow.intervals.iter().map(|it| it.octets).sum();
         let handed_over = handed_over / params.payload_bytes.max(1);
         Self {
@@ -78,23 +78,23 @@ impl UdpSweepMetrics {
     }
 }
 
-impl Told for UdpSweep {
+impl Describe for UdpSweep {
     fn detail(&self) -> String {
         let params = &self.params;
         format!(
             "UDP {} at {}",
-            params.direction.words(),
+            params.direction.label(),
             format::bit_rate(params.offered_bytes_per_s)
         )
     }
 
-    fn line(&self) -> String {
+    fn one_line(&self) -> String {
         let (params, metrics) = (&self.params, &self.metrics);
         let offered = format!(
             "{:<10} {} offered {}",
             "load",
             format::bit_rate(params.offered_bytes_per_s),
-            params.direction.words()
+            params.direction.label()
         );
         let Some(flow) = &metrics.flow else {
             return format!("{offered}: {}", metrics.failure);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use linerate_agent::frame::{Fill, OVERHEAD, Plan};
 use linerate_ether::fcs;
-use linerate_results::record::{self, End, Flow};
+use linerate_results::record::{self, CountedAt, Flow};
 use linerate_sim::peer::generator::DEVICE;
 use linerate_sim::peer::host;
 use linerate_sim::peer::host::program::{Blaster, LENGTHS};
@@ -75,7 +75,7 @@ impl Target {
         let to_device = Flow::datagrams(
             said.octets + said.frames * fcs::LEN as u64,
             said.span_us * 1_000,
-            End::Device,
+            CountedAt::Device,
             record::Datagrams {
                 sent: sent.sent.0,
                 received: different,

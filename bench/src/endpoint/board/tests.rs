@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use linerate_results::record::{Direction, End};
+use linerate_results::record::{CountedAt, Direction};
 
 use crate::conformance::try_case;
 use crate::endpoint::*;
@@ -115,8 +115,8 @@ fn datagrams_arrive_as_many_as_were_sent() {
     for direction in [Direction::ToDevice, Direction::FromDevice] {
         let outcome = run(target.as_mut(), &datagrams(direction));
         let (flow, by) = match direction {
-            Direction::ToDevice => (outcome.to_device, End::Device),
-            _ => (outcome.from_device, End::Host),
+            Direction::ToDevice => (outcome.to_device, CountedAt::Device),
+            _ => (outcome.from_device, CountedAt::Host),
         };
         let flow = flow.expect("that way");
         let counts = flow.datagrams.expect("datagrams");

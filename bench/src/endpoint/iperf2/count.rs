@@ -1,7 +1,7 @@
 //! What iperf 2's figures are in ours.
 
 use linerate_agent::iperf2::{Client, Report};
-use linerate_results::record::{self, Direction, End, Flow, Interval};
+use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
 use crate::endpoint::run::Ran;
 use crate::endpoint::{Datagrams, Outcome};
@@ -60,7 +60,7 @@ impl Total {
     fn flow(self) -> Option<Flow> {
         self.is_some.then(|| Flow {
             intervals: self.intervals,
-            ..Flow::stream(self.octets, self.span_ns, End::Host)
+            ..Flow::stream(self.octets, self.span_ns, CountedAt::Host)
         })
     }
 }
@@ -72,7 +72,7 @@ pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Out
     if asked.direction != Direction::FromDevice {
         outcome.to_device = counted.reported.map(|report| Flow {
             intervals: ran.to_device,
-            ..flow(report, End::Device, [None; 2])
+            ..flow(report, CountedAt::Device, [None; 2])
         });
     }
     if asked.direction != Direction::ToDevice {
@@ -81,7 +81,7 @@ pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Out
             gaps: ran.gaps,
             ..flow(
                 report,
-                End::Host,
+                CountedAt::Host,
                 [Some(counted.received_duplicates), ran.dropped],
             )
         });
@@ -91,7 +91,7 @@ pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Out
 }
 
 /// What came again and what this machine dropped, where that is known.
-fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
+fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
     let (sent, lost) = (u64::from(report.datagrams), u64::from(report.lost));
     let datagrams = record::Datagrams {
         sent,

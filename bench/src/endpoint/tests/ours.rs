@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use linerate_results::record::{Direction, End};
+use linerate_results::record::{CountedAt, Direction};
 
 use super::super::*;
 use linerate_host::serve::{Limits, Protocol, ServeConfig, ServeEvent, serve};
@@ -85,7 +85,7 @@ fn the_far_end_s_count_is_taken_where_there_is_one() {
     with(Protocol::Iperf3, "iperf3", |target| {
         let outcome = target.run(&octets(Direction::ToDevice, 1_000_000), &mut Unwatched);
         let flow = outcome.expect("it runs").to_device.expect("a flow");
-        assert_eq!(flow.counted_by, End::Device);
+        assert_eq!(flow.counted_by, CountedAt::Device);
     });
 }
 

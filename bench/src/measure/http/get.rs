@@ -69,6 +69,6 @@ fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         ledger,
         findings: Vec::new(),
     };
-    get.findings = cause::of_http_get(&get);
+    get.findings = cause::explain_http_get(&get);
     Ok(get)
 }

@@ -65,7 +65,7 @@ fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
         ledger,
         findings: Vec::new(),
     };
-    put.findings = cause::of_http_put(&put);
+    put.findings = cause::explain_http_put(&put);
     Ok(put)
 }
 

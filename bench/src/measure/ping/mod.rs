@@ -155,7 +155,7 @@ impl Observer for Pinging {
             },
             findings: Vec::new(),
         };
-        ping.findings = cause::of_ping(&ping);
+        ping.findings = cause::explain_ping(&ping);
         Ok(vec![Measurement::Ping(ping)])
     }
 }

@@ -190,7 +190,7 @@ impl Procedure for Latency {
 
     fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
         let limits = limits(&self.round_trips, target);
-        bench.note(&limits.words());
+        bench.note(&limits.sentence());
         let idle = bench.trial(target, &self.trial(None))?;
         if bench.is_over() {
             return Ok(());
@@ -201,7 +201,7 @@ impl Procedure for Latency {
             if let Err(why) = target.can(&trial) {
                 bench.note(&format!(
                     "latency under {}: not measured: {why}",
-                    load.words()
+                    load.label()
                 ));
                 continue;
             }

@@ -159,7 +159,7 @@ impl Rfc2544 {
             tests: suite.tests.clone(),
             ..self.plan.clone()
         };
-        trials.bench.note(suite.counting.words());
+        trials.bench.note(suite.counting.label());
         for test in TESTS.into_iter().filter(|test| plan.has(*test)) {
             let mut kept = Vec::new();
             for mut size in suite.sizes {
@@ -285,7 +285,7 @@ impl Procedure for Rfc2544 {
                 extent: self.plan.extent,
                 pause: self.plan.pause,
             };
-            let counting = suite.counting.words();
+            let counting = suite.counting.label();
             match self.suite(suite, &mut trials) {
                 Ok(()) => {}
                 Err(Stop::Over) => {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use linerate_results::record::{
-    self, Counting, End, Flow, Measurement, Rfc2544 as Record, Rfc2544Test, line_frames_per_s,
+    self, CountedAt, Counting, Flow, Measurement, Rfc2544 as Record, Rfc2544Test, line_frames_per_s,
 };
 
 use super::*;
@@ -67,7 +67,7 @@ impl Scripted {
             lost,
             ..record::Datagrams::default()
         };
-        Flow::datagrams(received * payload, span_ns, End::Device, datagrams)
+        Flow::datagrams(received * payload, span_ns, CountedAt::Device, datagrams)
     }
 }
 

@@ -1,16 +1,16 @@
-//! Round trips that wait behind the load.
+//! Round trips that wait in a queue under load.
 
-use crate::cause::scored::{Weighed, evidence};
-use crate::series::latency::{idle_p50, loaded};
+use crate::cause::scored::{ScoredFinding, evidence};
+use crate::series::latency::{idle_p50, loaded_rtt};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, Latency};
 use linerate_results::stats;
 
-/// The load under which a round trip waits the longest.
-pub(super) fn look(all: &[&Latency]) -> Option<Weighed> {
+/// Finds the load under which a round trip waits longest.
+pub(super) fn evaluate(all: &[&Latency]) -> Option<ScoredFinding> {
     let idle_ns = idle_p50(all).filter(|idle| *idle > 0)?;
     let bloated = all.iter().filter_map(|it| {
-        let loaded = loaded(it, idle_ns).filter(|loaded| loaded.is_bloat)?;
+        let loaded = loaded_rtt(it, idle_ns).filter(|loaded| loaded.is_bloat)?;
         Some((*it, loaded.p50_ns))
     });
     let (worst, p50_ns) = bloated.max_by_key(|it| it.1)?;
@@ -26,14 +26,14 @@ pub(super) fn look(all: &[&Latency]) -> Option<Weighed> {
     } else {
         String::new()
     };
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: 1.0 - stats::ratio(idle_ns as f64, p50_ns as f64),
         finding: Finding {
             cause: Cause::Bufferbloat,
             confidence: 0.8,
             summary: format!(
-                "Under {} a round trip takes {} instead of {}: the rest of it is a queue{holds}.",
-                worst.load_words(),
+                "Under {} a round trip takes {} instead of {}: the difference is a queue{holds}.",
+                worst.load_label(),
                 format::time(p50_ns),
                 format::time(idle_ns),
             ),
@@ -43,8 +43,8 @@ pub(super) fn look(all: &[&Latency]) -> Option<Weighed> {
                 ("load_bytes_per_s", rate),
                 ("queue_bytes", queue_bytes),
             ]),
-            advice: "Find the queue, this machine's first (tc -s qdisc, ethtool -g): one that is managed (fq_codel, \
-                     cake) or shorter, or a smaller window of TCP, keeps the rate without the wait."
+            advice: "Find the queue, starting with this machine's (tc -s qdisc, ethtool -g). A managed queue \
+                     (fq_codel, cake), a shorter queue or a smaller TCP window keeps the rate without the delay."
                 .into(),
         },
     })

@@ -1,22 +1,22 @@
-//! A device that receives less, the more it is offered.
+//! A device that receives less as the offered load rises.
 
-use crate::cause::scored::{Weighed, evidence};
-use crate::series::load::{Point, collapsed, most};
+use crate::cause::scored::{ScoredFinding, evidence};
+use crate::series::load::{Point, collapse, saturation};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
 
-/// What rates are of.
+/// Unit in which rates are reported.
 #[derive(Clone, Copy)]
-pub(super) enum Unit {
+pub(super) enum RateUnit {
     /// Payload of datagrams.
     Payload,
-    /// Whole frames of so many octets.
+    /// Whole frames of `octets` each.
     Frames { octets: u64 },
 }
 
-impl Unit {
-    fn rate(self, bytes_per_s: f64) -> String {
+impl RateUnit {
+    fn format(self, bytes_per_s: f64) -> String {
         match self {
             Self::Payload => format::bit_rate(bytes_per_s),
             Self::Frames { octets } => format!(
@@ -27,12 +27,12 @@ impl Unit {
     }
 }
 
-/// `points` of a load sweep to the device, by what was offered.
-pub(super) fn look(points: &[Point], unit: Unit) -> Option<Weighed> {
-    let most = most(points)?;
-    let least = collapsed(points, most)?;
-    // What has collapsed stays so: a trial that failed is none, nor one where the sender sent less.
-    let is_low = |it: &&Point| collapsed(&[**it], most).is_some();
+/// Evaluates the `points` of a load sweep to the device, sorted by offered rate.
+pub(super) fn evaluate(points: &[Point], unit: RateUnit) -> Option<ScoredFinding> {
+    let most = saturation(points)?;
+    let least = collapse(points, most)?;
+    // A collapse persists: a single failed trial is none, nor a trial in which the sender sent less.
+    let is_low = |it: &&Point| collapse(&[**it], most).is_some();
     let first = points.iter().position(|it| is_low(&it))?;
     let beyond = &points[first..];
     if !beyond
@@ -43,17 +43,17 @@ pub(super) fn look(points: &[Point], unit: Unit) -> Option<Weighed> {
     }
     let gain = most.received / least.received;
     let once = beyond.len() == 1;
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: 1.0 - stats::ratio(least.received, most.received),
         finding: Finding {
             cause: Cause::ReceiveLivelock,
             confidence: if once { 0.7 } else { 0.9 },
             summary: format!(
-                "The more the device is offered, the less it receives: {} at its best, {} with {} offered. What it \
-                 spends on frames that it drops is missing for those that it keeps.",
-                unit.rate(most.received),
-                unit.rate(least.received),
-                unit.rate(least.offered),
+                "The device receives less as the offered load rises: {} at best, {} with {} offered. The time spent on \
+                 frames that it drops is not available for those that it keeps.",
+                unit.format(most.received),
+                unit.format(least.received),
+                unit.format(least.offered),
             ),
             evidence: evidence([
                 ("most_received_bytes_per_s", most.received),
@@ -64,12 +64,14 @@ pub(super) fn look(points: &[Point], unit: Unit) -> Option<Weighed> {
                 ("loss_share_at_least", least.loss),
             ]),
             advice: format!(
-                "Take frames in by polling with a budget while there are many, let the hardware drop what finds no \
-                 descriptor, or ask for pause frames by the queue's level. {}",
+                "Poll with a budget under high load, let the hardware drop frames for which no \
+                 descriptor is free, or send pause frames according to the queue level. {}",
                 if least.received > 0.0 {
-                    format!("Without this the overload would bring {gain:.1} times as much.")
+                    format!(
+                        "Without this the device would receive {gain:.1} times as much under overload."
+                    )
                 } else {
-                    "Now nothing arrives under overload.".to_owned()
+                    "At present nothing is received under overload.".to_owned()
                 }
             ),
         },

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sample;
 use linerate_results::record::{
-    Datagrams, Distribution, End, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
+    CountedAt, Datagrams, Distribution, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
     Measurement, Rfc2544, Rfc2544Metrics, Rfc2544Params, SizeSweep, SizeSweepMetrics,
     SizeSweepParams, Throughput as Transfer, ThroughputMetrics, ThroughputParams, UdpSweep,
     UdpSweepMetrics, UdpSweepParams, line_frames_per_s,
@@ -11,10 +11,14 @@ const PAYLOAD: u64 = 1_470;
 const SPAN_NS: u64 = 2_000_000_000;
 
 /// A point of a load sweep: offered, sent and received in Mbit/s, dropped by this machine.
-fn load(way: Direction, [offered, sent, received]: [f64; 3], own: Option<u64>) -> Measurement {
+fn load(
+    direction: Direction,
+    [offered, sent, received]: [f64; 3],
+    own: Option<u64>,
+) -> Measurement {
     let count = |mbit_per_s: f64| (mbit_per_s * 250_000.0 / PAYLOAD as f64).round() as u64;
     let params = UdpSweepParams {
-        direction: way,
+        direction,
         payload_bytes: PAYLOAD,
         offered_bytes_per_s: offered * 125_000.0,
         span_ns: SPAN_NS,
@@ -37,7 +41,7 @@ fn flow(sent: u64, received: u64, lost_by_host: Option<u64>) -> Flow {
         lost_by_host,
         ..Datagrams::default()
     };
-    Flow::datagrams(received * PAYLOAD, SPAN_NS, End::Device, datagrams)
+    Flow::datagrams(received * PAYLOAD, SPAN_NS, CountedAt::Device, datagrams)
 }
 
 fn to(rates: [f64; 3]) -> Measurement {
@@ -49,8 +53,8 @@ fn found(results: Vec<Measurement>) -> Vec<Finding> {
         results,
         ..sample::run()
     };
-    let found = of_targets(&run);
-    // What a summary shows is the same.
+    let found = explain_targets(&run);
+    // A summary shows the same findings.
     let shown = crate::summary::all(&run).into_iter();
     assert_eq!(shown.flat_map(|it| it.findings).count(), found.len());
     found
@@ -61,7 +65,7 @@ fn causes(results: Vec<Measurement>) -> Vec<Cause> {
 }
 
 #[test]
-fn what_this_machine_dropped_is_not_the_devices_loss() {
+fn drops_by_this_machine_are_not_the_devices_loss() {
     let from = |offered, received, own| {
         load(
             Direction::FromDevice,
@@ -73,8 +77,8 @@ fn what_this_machine_dropped_is_not_the_devices_loss() {
     assert_eq!(found[0].cause, Cause::HostReceiveDrops);
     assert_eq!(
         found[0].summary,
-        "1,600 of the 1,701 datagrams that were lost from the device had arrived: this machine's own socket had no \
-         room for them. 101 were lost before."
+        "Of the 1,701 datagrams lost from the device, 1,600 had arrived at this machine: its socket buffer was full. \
+         101 were lost earlier."
     );
     assert_eq!(found.len(), 1);
     assert_eq!(causes(vec![from(40.0, 30.0, 0)]), []);
@@ -83,7 +87,7 @@ fn what_this_machine_dropped_is_not_the_devices_loss() {
 }
 
 #[test]
-fn transfers_tell_it_too() {
+fn transfers_show_drops_too() {
     let transfer = |own| {
         Measurement::Throughput(Transfer {
             params: ThroughputParams::default(),
@@ -96,12 +100,12 @@ fn transfers_tell_it_too() {
         })
     };
     assert_eq!(causes(vec![transfer(Some(900))]), [Cause::HostReceiveDrops]);
-    assert_eq!(causes(vec![transfer(Some(2))]), [], "as few are chance");
+    assert_eq!(causes(vec![transfer(Some(2))]), [], "so few may be chance");
     assert_eq!(causes(vec![transfer(None)]), []);
 }
 
 #[test]
-fn a_knee_at_what_this_machine_sends_is_its_own() {
+fn a_knee_at_this_machines_send_limit_is_its_own() {
     let slow = vec![
         to([200.0; 3]),
         to([400.0, 310.0, 310.0]),
@@ -110,8 +114,8 @@ fn a_knee_at_what_this_machine_sends_is_its_own() {
     let found = found(slow);
     assert_eq!(
         found[0].summary,
-        "This machine sent no more than 312 Mbit/s of the 800 Mbit/s that it was to send, and all of that arrived: \
-         the limit is its own, and the device's lies beyond."
+        "This machine sent only 312 Mbit/s of the 800 Mbit/s requested, and all of it arrived: this machine is the \
+         limit, not the device."
     );
     assert_eq!(found[0].cause, Cause::HostSendLimit);
     let once = vec![
@@ -131,7 +135,7 @@ fn a_full_line_is_no_limit_of_this_machine() {
 }
 
 #[test]
-fn what_is_sent_and_lost_is_no_limit_of_this_machine() {
+fn loss_after_sending_is_no_limit_of_this_machine() {
     let results = vec![
         to([80.0; 3]),
         to([160.0, 150.0, 150.0]),
@@ -141,7 +145,7 @@ fn what_is_sent_and_lost_is_no_limit_of_this_machine() {
 }
 
 #[test]
-fn a_device_that_delivers_less_the_more_it_is_offered_is_named() {
+fn a_device_that_receives_less_under_overload_is_named() {
     let results = vec![
         to([300.0; 3]),
         to([400.0, 400.0, 378.0]),
@@ -152,7 +156,9 @@ fn a_device_that_delivers_less_the_more_it_is_offered_is_named() {
     let found = found(results);
     assert_eq!(found[0].cause, Cause::ReceiveLivelock);
     assert!(
-        found[0].advice.ends_with("would bring 1.5 times as much."),
+        found[0]
+            .advice
+            .ends_with("1.5 times as much under overload."),
         "{}",
         found[0].advice
     );
@@ -184,10 +190,10 @@ fn a_plateau_and_a_single_bad_trial_are_no_livelock() {
 }
 
 /// Sizes, each frame with the time of `ns`; more is offered than arrives.
-fn sizes(way: Direction, ns: impl Fn(f64) -> f64) -> Vec<Measurement> {
+fn sizes(direction: Direction, ns: impl Fn(f64) -> f64) -> Vec<Measurement> {
     let point = |octets: u64| {
         let received = (2e9 / ns(octets as f64)) as u64;
-        let lost = if way == Direction::ToDevice {
+        let lost = if direction == Direction::ToDevice {
             received / 10
         } else {
             0
@@ -198,11 +204,11 @@ fn sizes(way: Direction, ns: impl Fn(f64) -> f64) -> Vec<Measurement> {
             lost,
             ..Datagrams::default()
         };
-        let flow = Flow::datagrams(received * octets, SPAN_NS, End::Device, datagrams);
+        let flow = Flow::datagrams(received * octets, SPAN_NS, CountedAt::Device, datagrams);
         Measurement::SizeSweep(SizeSweep {
             params: SizeSweepParams {
                 transport: Transport::Udp,
-                direction: way,
+                direction,
                 payload_bytes: octets,
                 offered_bytes_per_s: 1e9,
                 ..SizeSweepParams::default()
@@ -219,14 +225,14 @@ fn sizes(way: Direction, ns: impl Fn(f64) -> f64) -> Vec<Measurement> {
 }
 
 #[test]
-fn frames_that_take_their_time_whatever_their_length_are_named() {
+fn a_fixed_cost_per_frame_is_named() {
     let found = found(sizes(Direction::ToDevice, |octets| {
         900_000.0 + 300.0 * octets
     }));
     assert_eq!(found[0].cause, Cause::PerFrameCost);
     assert!(
         found[0].summary.starts_with(
-            "A frame to the device takes 901 µs whatever its length, and 300 ns for each octet"
+            "A frame to the device takes 901 µs regardless of its length, plus 300 ns per octet"
         ),
         "{}",
         found[0].summary
@@ -236,14 +242,14 @@ fn frames_that_take_their_time_whatever_their_length_are_named() {
 }
 
 #[test]
-fn one_size_that_was_held_up_does_not_hide_the_rest() {
-    let held_up = |times: fn(f64) -> f64| {
+fn one_delayed_size_does_not_hide_the_rest() {
+    let delayed = |times: fn(f64) -> f64| {
         sizes(Direction::ToDevice, |octets| {
             let ns = 900_000.0 + 300.0 * octets;
             ns * times(octets)
         })
     };
-    let once = held_up(|octets| {
+    let once = delayed(|octets| {
         if (500.0..600.0).contains(&octets) {
             1.8
         } else {
@@ -251,7 +257,7 @@ fn one_size_that_was_held_up_does_not_hide_the_rest() {
         }
     });
     assert_eq!(causes(once), [Cause::PerFrameCost]);
-    let often = held_up(|octets| {
+    let often = delayed(|octets| {
         if octets < 1_000.0 {
             1_000.0 / octets
         } else {
@@ -263,13 +269,13 @@ fn one_size_that_was_held_up_does_not_hide_the_rest() {
 
 #[test]
 fn the_lines_own_overhead_is_no_cost_of_a_frame() {
-    // 10 Mbit/s: 66 octets beside the payload.
+    // 10 Mbit/s: 66 octets in addition to the payload.
     let line = sizes(Direction::FromDevice, |octets| 800.0 * (octets + 66.0));
     assert_eq!(causes(line), []);
 }
 
 #[test]
-fn what_all_arrives_is_this_machines_own_time() {
+fn times_without_loss_are_this_machines_own() {
     let mut own = sizes(Direction::ToDevice, |octets| 900_000.0 + 300.0 * octets);
     for it in &mut own {
         let Measurement::SizeSweep(it) = it else {
@@ -329,7 +335,7 @@ fn frame_loss_shows_a_livelock() {
         };
         (2..=10).map(trial).collect()
     };
-    // Up to 4 tenths arrive, and of ten tenths one.
+    // Up to 4 tenths arrive; of ten tenths, one arrives.
     let livelock = tenths(|tenth| ((tenth - 4.0) * 0.15).max(0.0));
     assert_eq!(causes(livelock), [Cause::ReceiveLivelock]);
     let plateau = tenths(|tenth| (1.0 - 4.0 / tenth).max(0.0));
@@ -347,7 +353,7 @@ fn round_trips(p50_ns: u64, load: Option<Load>) -> Measurement {
                 p50_ns,
                 ..Distribution::default()
             }),
-            to_device: load.map(|_| Flow::stream(1_000_000, 1_000_000_000, End::Device)),
+            to_device: load.map(|_| Flow::stream(1_000_000, 1_000_000_000, CountedAt::Device)),
             ..LatencyMetrics::default()
         },
         limits: LatencyLimits::default(),
@@ -357,7 +363,7 @@ fn round_trips(p50_ns: u64, load: Option<Load>) -> Measurement {
 }
 
 #[test]
-fn round_trips_that_wait_behind_the_load_are_named() {
+fn round_trips_that_wait_under_load_are_named() {
     let under = |p50_ns| {
         let loaded = round_trips(p50_ns, Some(Load::default()));
         vec![round_trips(2_000_000, None), loaded]
@@ -365,7 +371,7 @@ fn round_trips_that_wait_behind_the_load_are_named() {
     let found = found(under(302_000_000));
     assert_eq!(
         found[0].summary,
-        "Under TCP to the device a round trip takes 302 ms instead of 2 ms: the rest of it is a queue that holds \
+        "Under TCP to the device a round trip takes 302 ms instead of 2 ms: the difference is a queue that holds \
          about 300 kB."
     );
     assert_eq!(causes(under(6_000_000)), []);

@@ -1,35 +1,35 @@
-//! Loss, its kinds, and what it costs.
+//! Loss: its pattern and its cost.
 
 use std::collections::BTreeMap;
 
-use super::signs::Signs;
-use super::{FEWEST_LOSSES, share};
-use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use super::symptoms::PathSymptoms;
+use super::{MIN_LOSSES, share};
+use crate::cause::scored::{MIN_SHARE, ScoredFinding, evidence};
 use linerate_capture::tcp::{BURST_POSITIONS, FLIGHT_BINS, Limit, poisson_at_most};
 use linerate_capture::traffic::Path;
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
 
-/// Losses are this much more frequent where more is under way than fits a queue.
-const MUCH_MORE: f64 = 8.0;
-/// A queue for fewer segments is none: bursts are lost in it.
-const LEAST_ROOM: usize = 3;
-/// What is less probable than this is no chance.
-const CHANCE: f64 = 0.001;
-/// From this part of the time that losses cost on, it is the timer that makes them expensive.
-const STALLS_MATTER: f64 = 0.8;
+/// The loss rate rises at least by this factor when the data in flight exceeds a queue.
+const LOSS_RATE_FACTOR: f64 = 8.0;
+/// A smaller queue is reported as loss inside bursts.
+const MIN_QUEUE_SEGMENTS: usize = 3;
+/// Significance level: less probable patterns are not chance.
+const SIGNIFICANCE: f64 = 0.001;
+/// From this share of the cost of losses on, time-outs dominate it.
+const MIN_STALL_SHARE: f64 = 0.8;
 
-pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
+pub(super) fn losses(path: &Path, symptoms: &PathSymptoms) -> Option<ScoredFinding> {
     let stalls = share(path, Limit::RtoStall);
-    let mending = share(path, Limit::LossInBursts) + share(path, Limit::RandomLoss);
-    let cost = stalls + mending;
-    if signs.reordered || path.lost() < FEWEST_LOSSES || cost < WORTH_NAMING / 5.0 {
+    let recovery = share(path, Limit::LossInBursts) + share(path, Limit::RandomLoss);
+    let cost = stalls + recovery;
+    if symptoms.reordered || path.lost() < MIN_LOSSES || cost < MIN_SHARE / 5.0 {
         return None;
     }
     let spacing = &path.spacing;
     let (alone, close) = (spacing.isolated.rate(), spacing.back_to_back.rate());
-    let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < CHANCE;
+    let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < SIGNIFICANCE;
     let figures = evidence([
         ("lost_segments", path.lost() as f64),
         ("segments", path.segments as f64),
@@ -43,15 +43,15 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
         ("last_packet", path.last_retransmit as f64),
     ]);
     let waits = format!(
-        "For {} of the time the sender mends losses, {} of it waiting for its retransmission timer ({} time-outs, \
-         the longest stall {}).",
+        "The sender spends {} of the time on loss recovery, {} of it waiting for its retransmission timer \
+         ({} time-outs, longest stall {}).",
         format::percent(cost),
         format::percent(stats::ratio(stalls, cost)),
         format::count(path.time_outs),
         format::time(path.longest_stall_ns),
     );
-    let finding = if let Some(room) = room(path) {
-        overflows(path, room, &waits, figures)
+    let finding = if let Some(capacity) = queue_capacity(path) {
+        queue_overflow(path, capacity, &waits, figures)
     } else if in_bursts {
         let fits = (1..BURST_POSITIONS)
             .find(|at| {
@@ -69,16 +69,16 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
                 0.8
             },
             summary: format!(
-                "{} loses what follows closely: {} of the segments that come right behind other packets, but {} of \
-                 those that come alone. {waits}",
+                "{} loses segments that arrive back to back: {} of the segments right after other packets, but only \
+                 {} of isolated ones. {waits}",
                 path.receiver,
                 format::percent(close),
                 format::percent(alone),
             ),
             evidence: figures,
             advice: format!(
-                "Let the receiver take a frame while it is busy with the one before: more receive buffers and a \
-                 shorter receive interrupt. Until then let it grant a window no larger than its queue: here {} of {} B.",
+                "Make the receiver accept a frame while it processes the previous one: more receive buffers and a \
+                 shorter receive interrupt. Until then, advertise a window no larger than its queue: here {} of {} B.",
                 if fits == 1 {
                     "1 segment".to_owned()
                 } else {
@@ -87,36 +87,36 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
                 format::count(u64::from(path.segment_bytes)),
             ),
         }
-    } else if stalls >= STALLS_MATTER * cost {
-        stalled(path, stalls, &waits, figures)
+    } else if stalls >= MIN_STALL_SHARE * cost {
+        retransmission_stalls(path, stalls, &waits, figures)
     } else {
         Finding {
             cause: Cause::RandomLoss,
             confidence: 0.7,
             summary: format!(
-                "{} of {} segments were lost, wherever they stood in a burst. {waits}",
+                "{} of {} segments were lost, regardless of their position in a burst. {waits}",
                 format::count(path.lost()),
                 format::count(path.segments),
             ),
             evidence: figures,
-            advice: "Look for errors that both ends' adapters count (ethtool -S), at cable and duplex; on a \
-                     bottleneck at its queue."
+            advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting; at a \
+                     bottleneck, check its queue."
                 .into(),
         }
     };
-    // What it dares to send is less for each loss.
-    let less = match finding.cause {
+    // Each loss shrinks the congestion window.
+    let congestion = match finding.cause {
         Cause::LossInBursts => 0.0,
         _ => share(path, Limit::CongestionWindow),
     };
-    Some(Weighed {
-        weight: cost + less,
+    Some(ScoredFinding {
+        weight: cost + congestion,
         finding,
     })
 }
 
-/// How many segments fit what lies before the receiver, if more than that are lost and fewer are not.
-fn room(path: &Path) -> Option<usize> {
+/// Capacity in segments of a queue before the receiver, if more segments in flight are lost and fewer are not.
+fn queue_capacity(path: &Path) -> Option<usize> {
     let (sent, lost) = (&path.sent_by_flight, &path.lost_by_flight);
     let sum = |of: &[u64]| of.iter().sum::<u64>();
     let all_lost = sum(lost);
@@ -124,44 +124,54 @@ fn room(path: &Path) -> Option<usize> {
         let (below, beyond) = (sum(&lost[..*at]), sum(&lost[*at..]));
         let expected = all_lost as f64 * stats::ratio(sum(&sent[..*at]) as f64, sum(sent) as f64);
         let rate = |lost: u64, of: &[u64]| stats::ratio(lost as f64, sum(of) as f64);
-        beyond >= FEWEST_LOSSES
-            && rate(beyond, &sent[*at..]) >= MUCH_MORE * rate(below, &sent[..*at])
-            && poisson_at_most(below, expected) < CHANCE
+        beyond >= MIN_LOSSES
+            && rate(beyond, &sent[*at..]) >= LOSS_RATE_FACTOR * rate(below, &sent[..*at])
+            && poisson_at_most(below, expected) < SIGNIFICANCE
     };
-    (LEAST_ROOM..FLIGHT_BINS).rev().find(fits)
+    (MIN_QUEUE_SEGMENTS..FLIGHT_BINS).rev().find(fits)
 }
 
-fn overflows(path: &Path, room: usize, waits: &str, figures: BTreeMap<String, f64>) -> Finding {
+fn queue_overflow(
+    path: &Path,
+    capacity: usize,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Finding {
     let mut figures = figures;
-    figures.insert("room_segments".to_owned(), room as f64);
+    figures.insert("room_segments".to_owned(), capacity as f64);
     Finding {
         cause: Cause::QueueOverflow,
         confidence: 0.8,
         summary: format!(
-            "With {room} segments or more under way {} of {} are lost, with fewer next to none: a queue before {} \
-             takes no more, and its window of {} lets {} send them. {waits}",
-            format::count(path.lost_by_flight[room..].iter().sum()),
-            format::count(path.sent_by_flight[room..].iter().sum()),
+            "With {capacity} or more segments in flight, {} of {} are lost; with fewer, almost none: a queue before {} \
+             is full, but its window of {} lets {} send them. {waits}",
+            format::count(path.lost_by_flight[capacity..].iter().sum()),
+            format::count(path.sent_by_flight[capacity..].iter().sum()),
             path.receiver,
             format::bytes(path.max_window.into()),
             path.sender,
         ),
         evidence: figures,
         advice: format!(
-            "Grant a window no larger than the receive queue: {} here; or make that queue (descriptors, buffers) as \
-             large as the window.",
-            format::bytes(room as u64 * u64::from(path.segment_bytes)),
+            "Advertise a window no larger than the receive queue ({} here), or enlarge the queue (descriptors, \
+             buffers) to the size of the window.",
+            format::bytes(capacity as u64 * u64::from(path.segment_bytes)),
         ),
     }
 }
 
-fn stalled(path: &Path, stalls: f64, waits: &str, figures: BTreeMap<String, f64>) -> Finding {
+fn retransmission_stalls(
+    path: &Path,
+    stalls: f64,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Finding {
     Finding {
         cause: Cause::RetransmissionStalls,
         confidence: 0.9,
         summary: format!(
-            "{} of {} segments were lost, and nothing but the timer of {} mends that: too little is under way to \
-             ask for it again, or {} does not ask. {waits}",
+            "{} of {} segments were lost, and only the retransmission timer of {} recovers them: too little is in \
+             flight for fast retransmit, or {} does not request it. {waits}",
             format::count(path.lost()),
             format::count(path.segments),
             path.sender,
@@ -169,8 +179,8 @@ fn stalled(path: &Path, stalls: f64, waits: &str, figures: BTreeMap<String, f64>
         ),
         evidence: figures,
         advice: format!(
-            "Have at least four segments under way (window, size of a message), selective acknowledgments at both \
-             ends, and look for the loss itself: a stall takes {} here.",
+            "Keep at least four segments in flight (window, message size), enable selective acknowledgments at both \
+             ends, and find the loss itself: a stall takes {} here.",
             format::time((stalls * path.time_ns as f64 / path.time_outs.max(1) as f64) as u64),
         ),
     }

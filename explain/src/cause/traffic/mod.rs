@@ -1,93 +1,93 @@
-//! From what captures show to causes: what each cost of the time of the connections between two hosts.
+//! Findings from a capture: each cause, with its share of the time of the connections between two hosts.
 //!
-//! Each rule is a function that looks at a [`Path`] and says nothing or a weighed finding, as in the rest of
-//! this module. Rules about the capture itself come first: what it missed must not be blamed on the link.
+//! Each rule is a function that evaluates a [`Path`] and returns `None` or a scored finding. Rules about the
+//! capture itself come first: packets that it missed must not be blamed on the link.
 //!
-//! | module | whose fault |
+//! | module | causes |
 //! |---|---|
-//! | `link` | the capture's, or of the link as a whole |
-//! | `loss` | segments that were lost |
-//! | `receiver` | the receiver's |
-//! | `sender` | the sender's |
-//! | `route` | of what lies between |
-//! | `signs` | what several rules go by |
+//! | `link` | the capture, or the link as a whole |
+//! | `loss` | lost segments |
+//! | `receiver` | the receiver |
+//! | `sender` | the sender |
+//! | `path` | the network between the ends |
+//! | `symptoms` | observations that several rules use |
 
 mod link;
 mod loss;
+mod path;
 mod receiver;
-mod route;
 mod sender;
-mod signs;
+mod symptoms;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
 
 use crate::cause::scored::PathFinding;
-use crate::cause::scored::Weighed;
+use crate::cause::scored::ScoredFinding;
 use linerate_capture::tcp::Limit;
 use linerate_capture::traffic::{Counts, Path};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
-use signs::Signs;
+use symptoms::PathSymptoms;
 
-/// Every look at a path.
-const LOOKS: [fn(&Path, &Signs) -> Option<Weighed>; 12] = [
-    loss::loss,
-    route::overtaken,
-    receiver::window,
-    receiver::held_back,
-    receiver::late,
-    sender::idle,
-    sender::congestion,
-    sender::paced,
+/// The rules for a path.
+const RULES: [fn(&Path, &PathSymptoms) -> Option<ScoredFinding>; 12] = [
+    loss::losses,
+    path::reordering,
+    receiver::receive_window,
+    receiver::delayed_ack_with_nagle,
+    receiver::late_acks,
+    sender::sender_idle,
+    sender::congestion_window,
+    sender::host_pacing,
     sender::one_in_flight,
     sender::small_writes,
-    route::bloated,
-    route::rate,
+    path::bufferbloat,
+    path::path_rate,
 ];
 
-/// Fewer losses are chance.
-const FEWEST_LOSSES: u64 = 3;
+/// Fewer losses may be chance.
+const MIN_LOSSES: u64 = 3;
 /// A smaller gain is not worth a sentence.
-const LEAST_GAIN: f64 = 0.05;
+const MIN_GAIN: f64 = 0.05;
 
-/// Why the connections are slow, what cost the most time first. Empty if nothing stands out.
-pub fn of_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<PathFinding> {
+/// The reasons why the connections are slow, largest share of the time first. Empty if nothing is wrong.
+pub fn explain_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<PathFinding> {
     let total_ns: f64 = paths.iter().map(|path| path.time_ns as f64).sum();
     let mut found = Vec::new();
     for path in paths {
-        let part = stats::ratio(path.time_ns as f64, total_ns);
-        let signs = Signs::of(path);
-        let weighed = LOOKS.iter().filter_map(|look| look(path, &signs));
-        for Weighed { weight, finding } in weighed {
+        let path_share = stats::ratio(path.time_ns as f64, total_ns);
+        let symptoms = PathSymptoms::of(path);
+        let scored = RULES.iter().filter_map(|rule| rule(path, &symptoms));
+        for ScoredFinding { weight, finding } in scored {
             let weight = weight.min(1.0);
             found.push(PathFinding {
                 sender: Some(path.sender.to_string()),
                 receiver: Some(path.receiver.to_string()),
-                share_of_time: weight * part,
+                share_of_time: weight * path_share,
                 finding: with_gain(finding, path, weight),
             });
         }
     }
-    found.extend(link::paused(counts, duration_ns));
-    // That a path is full is no cause: whatever else there is comes before it.
+    found.extend(link::pause_frames(counts, duration_ns));
+    // A full path is not a fault: all other findings precede it.
     let is_full = |found: &PathFinding| found.finding.cause == Cause::AtLineRate;
     found.sort_by(|a, b| {
         let by_time = b.share_of_time.total_cmp(&a.share_of_time);
         is_full(a).cmp(&is_full(b)).then(by_time)
     });
-    let mut first: Vec<PathFinding> = paths.iter().filter_map(link::missed).collect();
-    first.extend(link::storm(counts, duration_ns));
+    let mut first: Vec<PathFinding> = paths.iter().filter_map(link::incomplete_capture).collect();
+    first.extend(link::broadcast_storm(counts, duration_ns));
     first.extend(found);
     first
 }
 
-/// Says what the transfers would take if the cause were gone. The times of connections are added up, whether one
-/// comes behind the other or beside it.
+/// Adds the estimated time without the cause to the advice. The times of all connections are added up, consecutive or
+/// concurrent.
 fn with_gain(mut finding: Finding, path: &Path, weight: f64) -> Finding {
-    if finding.cause != Cause::AtLineRate && weight >= LEAST_GAIN {
+    if finding.cause != Cause::AtLineRate && weight >= MIN_GAIN {
         let without_ns = (path.time_ns as f64 * (1.0 - weight)) as u64;
         let figures = &mut finding.evidence;
         figures.insert("time_ns".to_owned(), path.time_ns as f64);
@@ -95,11 +95,11 @@ fn with_gain(mut finding: Finding, path: &Path, weight: f64) -> Finding {
         let (with, without) = (format::time(path.time_ns), format::time(without_ns));
         let whose = match path.connections {
             1 => format!("its {with}"),
-            _ => format!("the connections' {with}, added up,"),
+            _ => format!("the connections' total of {with}"),
         };
         let _ = write!(
             finding.advice,
-            " Without this {whose} would be about {without}."
+            " Without this, {whose} would be about {without}."
         );
     }
     finding

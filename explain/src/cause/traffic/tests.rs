@@ -1,4 +1,4 @@
-//! Each rule over a connection that is made for it. What real hosts send is in `scenarios/causes`.
+//! Each rule on a synthetic connection. `scenarios/causes` has traffic of real hosts.
 
 use super::*;
 use linerate_capture::reader::Address;
@@ -17,13 +17,13 @@ struct Download {
     connection: Connection,
     now_ns: u64,
     packets: u64,
-    /// Behind what was sent.
+    /// End of the data sent.
     sent: u32,
     window: u16,
 }
 
 impl Download {
-    /// Opened in a round trip, by a receiver that grants `window`.
+    /// Opened within one round trip by a receiver that advertises `window`.
     fn open(window: u16, rtt_ns: u64) -> Self {
         let mut own = Self {
             connection: Connection::new(1, 0),
@@ -32,7 +32,7 @@ impl Download {
             sent: 1,
             window,
         };
-        // Largest segment, selective acknowledgments, windows as they are.
+        // MSS, selective acknowledgments, window scale 0.
         let options = [2, 4, 3, 0xE8, 4, 2, 3, 3, 0];
         own.packet(End::First, Segment::SYN, 0, 0, 0, &options);
         own.now_ns = 20 * US;
@@ -62,14 +62,14 @@ impl Download {
         self
     }
 
-    /// Sends what begins at `seq`, again or for the first time.
+    /// Sends or retransmits `len` octets at `seq`.
     fn send_at(&mut self, seq: u32, len: u32) -> &mut Self {
         self.packet(End::Second, Segment::ACK, seq, 1, len, &[]);
         self.sent = self.sent.max(seq + len);
         self
     }
 
-    /// Sends `segments` new ones of `len`, as fast as the wire takes full ones.
+    /// Sends `segments` new segments of `len` octets at the rate of full frames.
     fn send(&mut self, segments: u32, len: u32) -> &mut Self {
         for at in 0..segments {
             if at > 0 {
@@ -89,8 +89,8 @@ impl Download {
         self.ack(self.sent)
     }
 
-    /// Says three times that what begins at `ack` is missing.
-    fn ask_for(&mut self, ack: u32) -> &mut Self {
+    /// Sends duplicate acknowledgments for missing data at `ack`.
+    fn duplicate_acks(&mut self, ack: u32) -> &mut Self {
         for _ in 0..4 {
             self.after(10 * US).ack(ack);
         }
@@ -104,7 +104,7 @@ impl Download {
             connection: Box::new(self.connection),
         };
         let paths = Path::from_flows(&[flow]);
-        let found = of_traffic(&Counts::default(), self.now_ns, &paths);
+        let found = explain_traffic(&Counts::default(), self.now_ns, &paths);
         found.into_iter().map(|it| it.finding.cause).collect()
     }
 }
@@ -128,8 +128,8 @@ fn rounds_over(
     download.causes()
 }
 
-/// Numbers that look like chance and are the same each time.
-fn dice(number: u32) -> u32 {
+/// A deterministic pseudo-random number.
+fn pseudo_random(number: u32) -> u32 {
     number.wrapping_mul(2_654_435_761) >> 16
 }
 
@@ -144,9 +144,9 @@ fn a_full_wire_is_no_cause() {
 }
 
 #[test]
-fn small_dialogues_have_no_cause() {
+fn small_requests_and_responses_have_no_cause() {
     let causes = rounds(100, 60_000, |number, download| {
-        download.after(u64::from(dice(number) % 900) * MS);
+        download.after(u64::from(pseudo_random(number) % 900) * MS);
         download.send(1, 100).after(MS).ack_all();
     });
     assert_eq!(causes, []);
@@ -181,7 +181,7 @@ fn a_segment_at_a_time() {
 }
 
 #[test]
-fn small_segments_one_behind_the_other() {
+fn small_segments_back_to_back() {
     let causes = rounds(40, 60_000, |_, download| {
         download.send(20, 50).after(MS).ack_all();
     });
@@ -203,7 +203,7 @@ fn small_segments_that_wait_for_delayed_acknowledgments() {
 }
 
 #[test]
-fn a_sender_that_is_held_to_a_rate() {
+fn a_sender_that_is_paced() {
     let causes = rounds(60, 60_000, |_, download| {
         download.send(1, MSS).after(MS).ack_all().after(9 * MS);
         download.send(2, MSS).after(MS).ack_all().after(9 * MS);
@@ -215,13 +215,13 @@ fn a_sender_that_is_held_to_a_rate() {
 fn a_sender_with_nothing_ready() {
     let causes = rounds(60, 60_000, |number, download| {
         download.send(8, MSS).after(MS).ack_all();
-        download.after(u64::from(dice(number) % 60) * MS);
+        download.after(u64::from(pseudo_random(number) % 60) * MS);
     });
     assert_eq!(causes[0], Cause::SenderIdle);
 }
 
 #[test]
-fn a_sender_that_dares_no_more() {
+fn a_sender_limited_by_its_congestion_window() {
     let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
         download.send(4, MSS).after(20 * MS).ack_all();
     });
@@ -229,19 +229,19 @@ fn a_sender_that_dares_no_more() {
 }
 
 #[test]
-fn loss_wherever_a_segment_stands() {
+fn loss_at_any_position_in_a_burst() {
     let causes = rounds(80, 60_000, |number, download| {
         let first = download.sent;
-        let lost = first + dice(number) % 8 * MSS;
-        download.send(12, MSS).after(10 * MS).ask_for(lost);
+        let lost = first + pseudo_random(number) % 8 * MSS;
+        download.send(12, MSS).after(10 * MS).duplicate_acks(lost);
         download.send_at(lost, MSS).after(10 * MS).ack_all();
     });
     assert_eq!(causes[0], Cause::RandomLoss);
 }
 
 #[test]
-fn loss_of_what_follows_closely() {
-    // The first of each burst arrives, the timer brings the others, one at a time.
+fn loss_of_segments_back_to_back() {
+    // The first of each burst arrives; the timer recovers the others, one at a time.
     let causes = rounds(20, 60_000, |_, download| {
         let first = download.sent;
         download.send(3, MSS).after(MS).ack(first + MSS);
@@ -254,7 +254,7 @@ fn loss_of_what_follows_closely() {
 }
 
 #[test]
-fn loss_that_only_the_timer_mends() {
+fn loss_that_only_the_timer_recovers() {
     let causes = rounds(60, 60_000, |number, download| {
         let lost = download.sent;
         download.send(1, MSS);
@@ -262,7 +262,7 @@ fn loss_that_only_the_timer_mends() {
             download.after(300 * MS).send_at(lost, MSS);
         }
         download.after(MS).ack_all();
-        // Every other one follows closely, whether the one before was lost or not.
+        // Every other segment follows closely, regardless of whether the previous one was lost.
         download.send(2, MSS).after(MS).ack_all().after(5 * MS);
         if number % 3 == 0 {
             let lost = download.sent;
@@ -276,7 +276,7 @@ fn loss_that_only_the_timer_mends() {
 
 #[test]
 fn a_queue_that_is_shorter_than_the_window() {
-    // Eight fit; what comes while as many are under way is lost.
+    // The queue holds eight segments; more are lost.
     let causes = rounds(40, 60_000, |_, download| {
         let first = download.sent;
         download.send(10, MSS).after(5 * MS);
@@ -303,7 +303,7 @@ fn segments_that_overtake_each_other() {
 }
 
 #[test]
-fn acknowledgments_that_come_late_at_times() {
+fn acknowledgments_that_are_sometimes_late() {
     let causes = rounds(60, 60_000, |number, download| {
         let late = if number % 3 == 0 { MS } else { 25 * MS };
         download.send(2, MSS).after(late).ack_all().after(50 * US);
@@ -315,7 +315,7 @@ fn acknowledgments_that_come_late_at_times() {
 fn a_queue_of_the_path_that_fills() {
     let mut download = Download::open(60_000, MS);
     download.after(MS).send(50, MSS);
-    // 50 segments under way: each takes 5 ms on the slowest link.
+    // 50 segments in flight: each takes 5 ms on the slowest link.
     for _ in 0..200 {
         let acked = download.sent - 50 * MSS + MSS;
         download.after(5 * MS).ack(acked);
@@ -325,7 +325,7 @@ fn a_queue_of_the_path_that_fills() {
 }
 
 #[test]
-fn a_window_that_was_closed_once_is_not_why_a_queue_is_full() {
+fn a_window_closed_once_does_not_explain_a_full_queue() {
     let mut download = Download::open(50_000, MS);
     download.after(MS).send(50, MSS);
     for number in 0..200 {
@@ -342,7 +342,7 @@ fn a_window_that_was_closed_once_is_not_why_a_queue_is_full() {
 }
 
 #[test]
-fn a_capture_that_lacks_what_was_acknowledged() {
+fn a_capture_that_lacks_acknowledged_segments() {
     let causes = rounds(60, 60_000, |number, download| {
         download.send(2, MSS);
         if number % 5 == 0 {
@@ -354,9 +354,9 @@ fn a_capture_that_lacks_what_was_acknowledged() {
 }
 
 #[test]
-fn storms_and_pauses_are_of_the_link() {
+fn storms_and_pauses_concern_the_link() {
     let found = |counts: Counts| -> Vec<Cause> {
-        let found = of_traffic(&counts, 10_000 * MS, &[]);
+        let found = explain_traffic(&counts, 10_000 * MS, &[]);
         found.into_iter().map(|it| it.finding.cause).collect()
     };
     let counts = |broadcasts, paused_ms| Counts {

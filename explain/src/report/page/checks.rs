@@ -1,10 +1,10 @@
-//! Facts that must hold, beside the verdict.
+//! Consistency checks, shown below the verdict.
 
 use serde::Serialize;
 
 use linerate_results::record::{Ledger, Measurement, Run};
 
-/// A fact that must hold, and whether it does.
+/// A consistency check and its result.
 #[derive(Serialize)]
 pub(super) struct Check {
     holds: bool,
@@ -28,22 +28,22 @@ pub(super) fn checks(run: &Run) -> Vec<Check> {
         checks.push(Check {
             holds: equal,
             text: if equal {
-                format!("CRC-32 equal on both sides for all {requests} downloads")
+                format!("CRC-32 is equal on both sides for all {requests} downloads")
             } else {
-                "CRC-32 differs between the sides".into()
+                "CRC-32 differs between the two sides".into()
             },
         });
     }
-    // Where no frame is followed, there is nothing to add up.
-    let is_followed = |result: &Measurement| *result.ledger() != Ledger::default();
-    if run.results.iter().any(is_followed) {
+    // Without frame accounting there is nothing to balance.
+    let has_ledger = |result: &Measurement| *result.ledger() != Ledger::default();
+    if run.results.iter().any(has_ledger) {
         checks.push(Check {
             holds: missing == 0,
             text: if missing == 0 {
-                "the ledger adds up: each frame sent is delivered or lost for a counted cause"
+                "the ledger balances: each frame sent is delivered or lost for a counted cause"
                     .into()
             } else {
-                format!("the ledger does not add up: {missing} frames unaccounted for")
+                format!("the ledger does not balance: {missing} frames are unaccounted for")
             },
         });
     }

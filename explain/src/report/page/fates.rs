@@ -1,4 +1,4 @@
-//! Where each frame went.
+//! The fate of each frame.
 
 use linerate_ether::ledger::Drop;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(super) struct Fate {
     delivered: String,
     lost: Vec<FateLoss>,
     balance: &'static str,
-    adds_up: bool,
+    is_balanced: bool,
 }
 
 #[derive(Serialize)]
@@ -74,11 +74,11 @@ pub(super) fn fate(get: &HttpGet, class: String) -> Fate {
                 frames: format::count(*frames),
             })
             .collect(),
-        adds_up: missing == 0,
+        is_balanced: missing == 0,
         balance: if missing == 0 {
-            "adds up"
+            "balances"
         } else {
-            "does not add up"
+            "does not balance"
         },
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn fate_legend(gets: &[&HttpGet]) -> Vec<Legend> {
 
 fn drop_class(name: &str) -> String {
     let layer = Drop::from_name(name).map_or("unknown", |cause| cause.layer().name());
-    // Causes of one layer share a hue; the PHY and the MAC have two that matter.
+    // Causes of one layer share a hue; the PHY and the MAC have two important ones.
     let shade = if matches!(name, "truncated" | "bad_fcs") {
         " b"
     } else {

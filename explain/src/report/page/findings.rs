@@ -1,4 +1,4 @@
-//! The findings, with their evidence worded.
+//! The findings, with their evidence formatted.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub(super) struct StageFindings<'a> {
     findings: Vec<FindingView>,
 }
 
-/// What several results say together, and why.
+/// The summary of a procedure with its findings.
 #[derive(Serialize)]
 pub(super) struct SummaryView {
     #[serde(flatten)]
@@ -74,7 +74,7 @@ fn views(findings: &[Finding]) -> Vec<FindingView> {
     findings.iter().map(view).collect()
 }
 
-/// A figure of evidence, worded by the unit in its name.
+/// A figure of evidence, formatted according to the unit in its name.
 pub(in crate::report) fn evidence(name: &str, value: f64) -> String {
     if name.contains("_share") || name.starts_with("share_") {
         format::percent(value)

@@ -1,4 +1,4 @@
-//! What stands between each transfer and the line's limit.
+//! The gap between each transfer and line rate.
 
 use serde::Serialize;
 
@@ -15,11 +15,11 @@ pub(super) struct Gap {
     name: String,
     size: String,
     goodput: String,
-    missing: String,
+    shortfall: String,
     chart: String,
     rows: Vec<GapRow>,
     sum: GapRow,
-    adds_up: bool,
+    is_balanced: bool,
 }
 
 #[derive(Serialize)]
@@ -32,8 +32,8 @@ struct GapRow {
     share: String,
 }
 
-/// A transfer whose gap is known.
-struct Known<'a> {
+/// A transfer with a known gap.
+struct TransferGap<'a> {
     variant: &'a str,
     setting: &'a Setting,
     kind: &'static str,
@@ -44,7 +44,7 @@ struct Known<'a> {
 /// The gaps of the largest transfers of each run.
 pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
     let gets = run.http_gets().filter_map(|get| {
-        Some(Known {
+        Some(TransferGap {
             variant: &get.params.variant,
             setting: &get.params.setting,
             kind: "download",
@@ -53,7 +53,7 @@ pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
         })
     });
     let puts = run.http_puts().filter_map(|put| {
-        Some(Known {
+        Some(TransferGap {
             variant: &put.params.variant,
             setting: &put.params.setting,
             kind: "upload",
@@ -61,23 +61,26 @@ pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
             gap: put.metrics.gap_to_line_rate.as_ref()?,
         })
     });
-    let mut largest: Vec<Known<'_>> = Vec::new();
-    for known in gets.chain(puts) {
+    let mut largest: Vec<TransferGap<'_>> = Vec::new();
+    for transfer in gets.chain(puts) {
         let same = largest.iter_mut().find(|other| {
-            other.kind == known.kind
-                && name(other.variant, other.setting) == name(known.variant, known.setting)
+            other.kind == transfer.kind
+                && name(other.variant, other.setting) == name(transfer.variant, transfer.setting)
         });
         match same {
-            Some(other) if other.bytes < known.bytes => *other = known,
+            Some(other) if other.bytes < transfer.bytes => *other = transfer,
             Some(_) => {}
-            None => largest.push(known),
+            None => largest.push(transfer),
         }
     }
-    largest.iter().map(|known| gap(known, class)).collect()
+    largest
+        .iter()
+        .map(|transfer| gap(transfer, class))
+        .collect()
 }
 
-fn gap(known: &Known<'_>, class: &dyn Fn(&str) -> String) -> Gap {
-    let Known { gap, bytes, .. } = *known;
+fn gap(transfer: &TransferGap<'_>, class: &dyn Fn(&str) -> String) -> Gap {
+    let TransferGap { gap, bytes, .. } = *transfer;
     let rate = |ns: u64| linerate_results::stats::ratio(bytes as f64 * 1e9, ns as f64);
     let (limit, goodput) = (rate(gap.line_ns), rate(gap.total_ns));
     let beyond_ns = gap.total_ns as i64 - gap.line_ns as i64;
@@ -123,27 +126,27 @@ fn gap(known: &Known<'_>, class: &dyn Fn(&str) -> String) -> Gap {
     let whole = parts.iter().map(|part| part.size).sum();
     let label = format!(
         "{}, {} of {}: {} short of {}",
-        name(known.variant, known.setting),
-        known.kind,
+        name(transfer.variant, transfer.setting),
+        transfer.kind,
         format::bytes(bytes),
         format::rate((limit - goodput).max(0.0)),
         format::rate(limit),
     );
-    let colour = name(known.variant, known.setting);
+    let colour = name(transfer.variant, transfer.setting);
     Gap {
         class: class(colour),
         name: colour.to_owned(),
-        size: format!("{} of {}", known.kind, format::bytes(bytes)),
+        size: format!("{} of {}", transfer.kind, format::bytes(bytes)),
         goodput: exact(goodput),
-        missing: exact(limit - goodput),
+        shortfall: exact(limit - goodput),
         chart: stack::stack(&parts, whole, &label),
         rows,
         sum: row("", "sum".into(), beyond_ns),
-        adds_up: gap.missing_ns() == 0,
+        is_balanced: gap.missing_ns() == 0,
     }
 }
 
-/// Bytes per second to the byte: what adds up is to be seen to add up.
+/// Bytes per second without rounding, so that the sum can be checked.
 fn exact(rate: f64) -> String {
     format!("{} B/s", format::count(rate.max(0.0).round() as u64))
 }

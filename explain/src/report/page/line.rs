@@ -1,4 +1,4 @@
-//! What the physical layer copes with: conformance cases and the loss surface.
+//! Limits of the physical layer: conformance cases and the loss surface.
 
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub(super) fn cases(run: &Run) -> Vec<CaseRow<'_>> {
     cases.collect()
 }
 
-/// A surface for each run that has points of one.
+/// A surface for each run that has loss-surface points.
 pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
     let view = |(label, octets, points): (&str, u64, Vec<Point>)| {
         let (sent, lost) = Point::within_the_standard(&points);
@@ -66,7 +66,7 @@ pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
             String::new()
         } else {
             format!(
-                " Within what the standard allows, {} of {} were lost.",
+                " Within the limits of the standard, {} of {} were lost.",
                 format::count(lost),
                 format::count(sent)
             )
@@ -85,7 +85,7 @@ pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
     names::surfaces(run).into_iter().map(view).collect()
 }
 
-/// What the colours of the surfaces stand for.
+/// The meaning of the surfaces' colours.
 pub(super) fn surface_legend(run: &Run) -> Vec<Legend> {
     let runs = names::surfaces(run);
     let legend = surface::legend(runs.iter().flat_map(|(.., points)| points));
@@ -93,6 +93,6 @@ pub(super) fn surface_legend(run: &Run) -> Vec<Legend> {
         class: class.to_owned(),
         name: name.to_owned(),
     };
-    let framed = item(("allowed", "what the standard allows"));
+    let framed = item(("allowed", "limits of the standard"));
     legend.map(item).chain([framed]).collect()
 }

@@ -1,4 +1,4 @@
-//! What the template shows: the record, worded. A section of the page is a file here.
+//! The data of the template: the record, formatted. Each section of the page is a file here.
 
 mod checks;
 mod fates;
@@ -71,7 +71,7 @@ pub struct Page<'a> {
     timing: Vec<TimingRow<'a>>,
 }
 
-/// A colour and what it stands for.
+/// A colour and its meaning.
 #[derive(Serialize)]
 struct Legend {
     class: String,
@@ -102,7 +102,7 @@ impl<'a> Page<'a> {
             .next()
             .unwrap_or(0.0);
         let gets: Vec<&HttpGet> = run.http_gets().collect();
-        // One picture a stage where one is enough: the largest size tells most.
+        // Where one picture per stage is enough: the largest size is the most significant.
         let largest: Vec<&HttpGet> = names
             .iter()
             .filter_map(|name| {
@@ -189,7 +189,7 @@ fn size(get: &HttpGet) -> String {
     )
 }
 
-/// What a download is called.
+/// The name of a download.
 fn label(get: &HttpGet) -> &str {
     name(&get.params.variant, &get.params.setting)
 }

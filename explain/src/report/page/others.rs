@@ -1,4 +1,4 @@
-//! Measurements without a section of their own: a line each, as they tell it themselves.
+//! Measurements without a separate section: one row each, from their own description.
 
 use serde::Serialize;
 
@@ -12,26 +12,26 @@ pub(super) struct OtherRow<'a> {
     kind: &'static str,
     name: &'a str,
     conditions: String,
-    words: String,
+    outcome: String,
     passed: bool,
 }
 
 /// Every measurement that no other section shows.
 pub(super) fn others(run: &Run) -> Vec<OtherRow<'_>> {
     let rows = run.results.iter().filter_map(|result| {
-        let row = result.told().row()?;
+        let row = result.describe().row()?;
         Some(OtherRow {
             kind: row.kind,
             name: name(result.variant(), result.setting()),
             conditions: conditions(&result.setting().conditions),
-            words: row.words,
+            outcome: row.outcome,
             passed: row.passed,
         })
     });
     rows.collect()
 }
 
-/// What is not as it is on a perfect cable, in words.
+/// The conditions that differ from a perfect cable, as text.
 pub(super) fn conditions(conditions: &Conditions) -> String {
     let mut words = Vec::new();
     if conditions.turnaround_ns > 0 {
@@ -44,10 +44,16 @@ pub(super) fn conditions(conditions: &Conditions) -> String {
         words.push(format!("{} {value}", name.replace('_', " ")));
     }
     if conditions.hub_stations > 0 {
-        words.push(format!("{} more on a hub", conditions.hub_stations));
+        words.push(format!(
+            "{} other stations on a hub",
+            conditions.hub_stations
+        ));
     }
     if !conditions.partner.is_empty() {
-        words.push(format!("partner offers {}", conditions.partner.join(", ")));
+        words.push(format!(
+            "link partner advertises {}",
+            conditions.partner.join(", ")
+        ));
     }
     words.join("; ")
 }

@@ -1,4 +1,4 @@
-//! Where the processor's cycles went.
+//! Processor cycles by function.
 
 use serde::Serialize;
 
@@ -35,8 +35,8 @@ struct FunctionView {
     calls: String,
 }
 
-/// Functions that are listed of each thread.
-const LISTED: usize = 15;
+/// Functions listed per thread.
+const MAX_FUNCTIONS: usize = 15;
 
 /// Every profile of the run.
 pub(super) fn profiles(run: &Run) -> Vec<ProfileView<'_>> {
@@ -51,10 +51,10 @@ pub(super) fn profiles(run: &Run) -> Vec<ProfileView<'_>> {
                 name: profile::thread(interrupt),
                 per_frame: per_frame(cycles),
                 share: format::percent(stats::ratio(cycles as f64, all as f64)),
-                others: rows.len().saturating_sub(LISTED),
+                others: rows.len().saturating_sub(MAX_FUNCTIONS),
                 rows: rows
                     .into_iter()
-                    .take(LISTED)
+                    .take(MAX_FUNCTIONS)
                     .map(|row| FunctionView {
                         own: per_frame(row.own),
                         total: per_frame(row.total),
@@ -83,7 +83,7 @@ pub(super) fn profiles(run: &Run) -> Vec<ProfileView<'_>> {
     views.collect()
 }
 
-/// Cycles a frame, worded.
+/// Cycles per frame, formatted.
 fn per_frame(cycles: u64, frames: u64) -> String {
     let cycles = stats::ratio(cycles as f64, frames as f64);
     if cycles >= 100.0 {

@@ -1,4 +1,4 @@
-//! What was measured, with what.
+//! Provenance: the target, the tool and the host.
 
 use serde::Serialize;
 
@@ -27,16 +27,16 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     }
     let mut peer = format!("answers after {}", format::time(p.peer.turnaround_ns));
     if p.peer.turnaround_jitter_ns > 0 {
-        peer.push_str(" and up to ");
+        peer.push_str(" plus up to ");
         peer.push_str(&format::time(p.peer.turnaround_jitter_ns));
-        peer.push_str(" more");
+        peer.push_str(" of jitter");
     }
     if !p.peer.background.is_empty() {
         peer.push_str("; sends ");
         peer.push_str(&p.peer.background);
     }
     if p.peer.disregards_sack_blocks {
-        peer.push_str("; pays no regard to SACK blocks");
+        peer.push_str("; ignores SACK blocks");
     }
     vec![
         ("Board", p.board.clone()),
@@ -44,7 +44,7 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
         ("Peer", peer),
         ("Timing table", p.timing_table.clone()),
         (
-            "Entries that are guesses",
+            "Guessed entries",
             if p.guesses.is_empty() {
                 "none".into()
             } else {
@@ -59,14 +59,14 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The same of a target that is known by its URL.
+/// The same for a target given by its URL.
 fn of_target(run: &Run) -> Vec<(&'static str, String)> {
     let p = &run.provenance;
     let facts = [
         ("Target", p.target.clone()),
         ("Board", p.board.clone()),
         ("Timing table", p.timing_table.clone()),
-        ("Entries that are guesses", p.guesses.join(", ")),
+        ("Guessed entries", p.guesses.join(", ")),
         ("linerate", format!("{} ({})", p.version, p.git)),
         ("Started", p.started.clone()),
         ("Host", format!("{}, {}", p.host, p.cpu)),
@@ -75,7 +75,7 @@ fn of_target(run: &Run) -> Vec<(&'static str, String)> {
     known.collect()
 }
 
-/// The firmwares.
+/// The firmware images.
 pub(super) fn elfs(run: &Run) -> Vec<Elf<'_>> {
     let p = &run.provenance;
     p.elf_sha256

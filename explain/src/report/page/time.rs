@@ -1,4 +1,4 @@
-//! Where the time of a download went.
+//! The time of a download by activity.
 
 use super::{Bar, Legend, label, size};
 use crate::svg::stack;

@@ -1,4 +1,4 @@
-//! What trials of RFC 2544 come to, found from them alone.
+//! Results of RFC 2544, derived from its trials.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use linerate_results::record::Rfc2544;
 /// The highest rate without loss (RFC 2544 section 26.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Throughput {
-    /// What the line carries, frames a second.
+    /// Line rate, frames per second.
     pub(crate) line: f64,
-    /// The steps in which rates were tried.
+    /// Resolution of the rate search.
     pub(crate) resolution: f64,
-    /// The highest rate at which at least two trials and no other lost nothing.
+    /// The highest rate with at least two lossless trials and no lossy one.
     pub(crate) lossless: Option<f64>,
-    /// Without one: the highest rate that lost nothing, but was not repeated.
-    pub(crate) once: Option<f64>,
-    /// Trials with a loss at lower rates than that: the loss does not depend on the rate alone.
+    /// If there is none: the highest lossless rate, not confirmed by a second trial.
+    pub(crate) unconfirmed: Option<f64>,
+    /// Lossy trials at lower rates: the loss does not depend on the rate alone.
     pub(crate) lossy_below: usize,
 }
 
 impl Throughput {
-    /// Of the trials of one size; `None` without any.
+    /// From the trials of one size; `None` without any.
     pub(crate) fn of(trials: &[&Rfc2544]) -> Option<Self> {
         let first = trials.first()?;
-        // Rates are positive: their bits are in their order.
+        // Rates are positive, so their bit patterns sort like their values.
         let mut rates: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
         for trial in trials {
             let (lossless, lossy) = rates
@@ -42,7 +42,7 @@ impl Throughput {
             line: first.line_frames_per_s(),
             resolution: first.params.resolution_frames_per_s,
             lossless: lossless.map(f64::from_bits),
-            once: match lossless {
+            unconfirmed: match lossless {
                 Some(_) => None,
                 None => highest(1).map(f64::from_bits),
             },
@@ -50,12 +50,12 @@ impl Throughput {
         })
     }
 
-    /// As a part of what the line carries.
+    /// As a share of the line rate.
     pub(crate) fn share(&self) -> Option<f64> {
         self.lossless.map(|rate| rate / self.line)
     }
 
-    /// Whether nothing faster can be.
+    /// True at line rate.
     pub(crate) fn is_line_rate(&self) -> bool {
         self.share().is_some_and(|share| share > 1.0 - 1e-9)
     }
@@ -64,13 +64,13 @@ impl Throughput {
 /// Latency at that rate (section 26.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Latency {
-    /// Measured so often.
-    pub(crate) times: u64,
-    /// Of the tagged frames: mean, least, most.
+    /// Number of measurements.
+    pub(crate) repetitions: u64,
+    /// Of the tagged frames: mean, minimum, maximum.
     pub(crate) mean_ns: u64,
     pub(crate) min_ns: u64,
     pub(crate) max_ns: u64,
-    /// Trials in which frames were lost although the rate had been without loss.
+    /// Trials that lost frames although the rate had been lossless.
     pub(crate) lossy: u64,
 }
 
@@ -85,7 +85,7 @@ impl Latency {
             .collect();
         let sum: u128 = tagged.iter().copied().map(u128::from).sum();
         Some(Self {
-            times: tagged.len() as u64,
+            repetitions: tagged.len() as u64,
             mean_ns: u64::try_from(sum.checked_div(tagged.len() as u128)?).unwrap_or(u64::MAX),
             min_ns: *tagged.iter().min()?,
             max_ns: *tagged.iter().max()?,
@@ -97,16 +97,16 @@ impl Latency {
 /// The longest burst without loss (section 26.4, RFC 9004 section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Bursts {
-    /// Searched so often to the end.
-    pub(crate) times: u64,
-    /// Frames: mean, least, most, standard deviation.
+    /// Number of completed searches.
+    pub(crate) repetitions: u64,
+    /// Frames: mean, minimum, maximum, standard deviation.
     pub(crate) mean: f64,
     pub(crate) min: u64,
     pub(crate) max: u64,
     pub(crate) deviation: f64,
-    /// As long as any burst that was tried, at least once.
+    /// At least one search reached the longest burst tried.
     pub(crate) is_limited: bool,
-    /// What the line carries, frames a second.
+    /// Line rate, frames per second.
     pub(crate) line: f64,
 }
 
@@ -114,26 +114,26 @@ impl Bursts {
     pub(crate) fn of(trials: &[&Rfc2544]) -> Option<Self> {
         let first = trials.first()?;
         let limit = first.params.longest_burst;
-        let mut repetitions: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        let mut searches: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for trial in trials {
             let frames = trial.params.frames;
-            let of = repetitions.entry(trial.params.repetition);
-            let (lossless, lossy) = of.or_insert((0, limit + 1));
+            let search = searches.entry(trial.params.repetition);
+            let (lossless, lossy) = search.or_insert((0, limit + 1));
             if trial.metrics.lost_frames == 0 {
                 *lossless = frames.max(*lossless);
             } else {
                 *lossy = frames.min(*lossy);
             }
         }
-        // One that was cut off says nothing.
-        let whole = repetitions.values().filter(|it| it.1 <= it.0 + 1);
+        // A search that was cut off has no result.
+        let whole = searches.values().filter(|it| it.1 <= it.0 + 1);
         let longest: Vec<u64> = whole.map(|it| it.0).collect();
-        let times = longest.len() as u64;
-        let mean = longest.iter().sum::<u64>() as f64 / times.max(1) as f64;
+        let repetitions = longest.len() as u64;
+        let mean = longest.iter().sum::<u64>() as f64 / repetitions.max(1) as f64;
         let squares = longest.iter().map(|it| (*it as f64 - mean).powi(2));
-        let degrees = times.saturating_sub(1).max(1) as f64;
+        let degrees = repetitions.saturating_sub(1).max(1) as f64;
         Some(Self {
-            times,
+            repetitions,
             mean,
             min: *longest.iter().min()?,
             max: *longest.iter().max()?,
@@ -143,13 +143,13 @@ impl Bursts {
         })
     }
 
-    /// For how long the device can be sent to at the line's rate, nanoseconds.
+    /// Duration for which the device receives at line rate without loss, nanoseconds.
     pub(crate) fn implied_ns(&self) -> f64 {
         self.mean / self.line * 1e9
     }
 
-    /// The same without what it takes out of its buffer meanwhile, which it does at its throughput
-    /// (RFC 9004 section 6): what the buffer holds, nanoseconds of the line's rate.
+    /// The same, corrected for the frames that the device processes meanwhile at its throughput
+    /// (RFC 9004 section 6): the size of the buffer in nanoseconds at line rate.
     pub(crate) fn corrected_ns(&self, throughput_frames_per_s: f64) -> f64 {
         self.implied_ns() * (1.0 - throughput_frames_per_s / self.line)
     }

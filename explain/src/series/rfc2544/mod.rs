@@ -1,4 +1,4 @@
-//! The trials of RFC 2544 by the way to count, the size of the frames and the test.
+//! The trials of RFC 2544 by counting method, frame size and test.
 
 mod figures;
 
@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 pub(crate) use figures::{Bursts, Latency, Throughput};
 use linerate_results::record::{Counting, Rfc2544, Rfc2544Test, Run};
 
-/// The trials of each test, by the size of the frames.
-pub(crate) type Sizes<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
+/// The trials of each test, by frame size.
+pub(crate) type TrialsBySize<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
 
-/// All trials in their order.
-pub(crate) fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
-    let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
+/// All trials, by counting method.
+pub(crate) fn by_counting(run: &Run) -> BTreeMap<Counting, TrialsBySize<'_>> {
+    let mut methods: BTreeMap<Counting, TrialsBySize<'_>> = BTreeMap::new();
     for trial in run.rfc2544s() {
         let params = &trial.params;
-        let sizes = ways.entry(params.counting).or_default();
+        let sizes = methods.entry(params.counting).or_default();
         let tests = sizes.entry(params.frame_octets).or_default();
         tests.entry(params.test).or_default().push(trial);
     }
-    ways
+    methods
 }
 
-/// The trials of `test` in each size that has any.
+/// The trials of `test`, by size; sizes without any are left out.
 pub(crate) fn trials<'a, 's>(
-    sizes: &'s Sizes<'a>,
+    sizes: &'s TrialsBySize<'a>,
     test: Rfc2544Test,
 ) -> impl Iterator<Item = (u64, &'s [&'a Rfc2544])> {
     sizes
@@ -33,8 +33,8 @@ pub(crate) fn trials<'a, 's>(
 }
 
 /// The trials of `test` with frames of `octets`; empty without any.
-pub(crate) fn of_size<'a, 's>(
-    sizes: &'s Sizes<'a>,
+pub(crate) fn trials_of_size<'a, 's>(
+    sizes: &'s TrialsBySize<'a>,
     octets: u64,
     test: Rfc2544Test,
 ) -> &'s [&'a Rfc2544] {

@@ -2,22 +2,22 @@
 
 use super::{NONE, percent, title};
 use crate::cause::sweep;
-use crate::series::rfc2544::{Sizes, trials};
+use crate::series::rfc2544::{TrialsBySize, trials};
 use crate::summary::{Axis, Chart, Curves, Line, Summary, Table};
 use linerate_results::format;
 use linerate_results::record::{Counting, Rfc2544, Rfc2544Test};
 
-/// The rates that are tried, as the table names them.
+/// The rates of the trials, as column heads.
 const RATES: [&str; 10] = [
     "100%", "90%", "80%", "70%", "60%", "50%", "40%", "30%", "20%", "10%",
 ];
 
-/// The tenth of the line's rate that a trial offers.
+/// The offered rate of a trial in tenths of the line rate.
 fn tenth(trial: &Rfc2544) -> usize {
     (trial.params.offered_frames_per_s / trial.line_frames_per_s() * 10.0).round() as usize
 }
 
-pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
+pub(super) fn summary(counting: Counting, sizes: &TrialsBySize<'_>) -> Option<Summary> {
     let rows: Vec<(u64, &[&Rfc2544])> = trials(sizes, Rfc2544Test::FrameLoss).collect();
     let all = || rows.iter().flat_map(|(_, trials)| trials.iter());
     let lowest = all().map(|trial| tenth(trial)).min()?;
@@ -51,7 +51,7 @@ pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> 
     let curves = Curves {
         label: "Frames lost over offered rate".to_owned(),
         x: Axis {
-            name: "offered, of what the line carries",
+            name: "offered rate, share of line rate",
             format: |share| format!("{:.0}%", share * 100.0),
             is_logarithmic: false,
         },
@@ -92,13 +92,13 @@ fn verdict(rows: &[(u64, &[&Rfc2544])]) -> String {
         .max_by(|a, b| a.1.loss_ratio().total_cmp(&b.1.loss_ratio()));
     match worst {
         Some((octets, trial)) if trial.metrics.lost_frames > 0 => format!(
-            "Most is lost of frames of {octets} octets: {} at {} of what the line carries.",
+            "Highest loss: {} at {} of line rate, with frames of {octets} octets.",
             loss(trial),
             RATES
                 .get(10_usize.saturating_sub(tenth(trial)))
                 .unwrap_or(&NONE)
         ),
         Some(_) => "No frame was lost at any offered rate.".to_owned(),
-        None => "No rate could be offered as fast as it was to be.".to_owned(),
+        None => "None of the requested rates could be offered.".to_owned(),
     }
 }

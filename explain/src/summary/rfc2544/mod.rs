@@ -7,31 +7,33 @@ mod tests;
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::series::rfc2544::{Bursts, Latency, Sizes, Throughput, of_size, trials, ways};
+use crate::series::rfc2544::{
+    Bursts, Latency, Throughput, TrialsBySize, by_counting, trials, trials_of_size,
+};
 use linerate_results::export::Figure;
 use linerate_results::format;
 use linerate_results::record::{Counting, Rfc2544Test, Run};
 
-/// What was not measured.
+/// Not measured.
 const NONE: &str = "–";
 
-/// Up to three summaries for each way to count.
+/// Up to three summaries per counting method.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
-    let ways = ways(run);
-    let of = |(counting, sizes): (&Counting, &Sizes<'_>)| {
+    let methods = by_counting(run);
+    let of = |(counting, sizes): (&Counting, &TrialsBySize<'_>)| {
         [
             throughput(*counting, sizes),
             loss::summary(*counting, sizes),
             bursts(*counting, sizes),
         ]
     };
-    ways.iter().flat_map(of).flatten().collect()
+    methods.iter().flat_map(of).flatten().collect()
 }
 
-/// What was found, by the way to count and the size of the frames.
+/// The figures, by counting method and frame size.
 pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     let mut all = Vec::new();
-    for (counting, sizes) in &ways(run) {
+    for (counting, sizes) in &by_counting(run) {
         for (octets, tests) in sizes {
             let of = |test| tests.get(&test).map_or(&[][..], Vec::as_slice);
             let found = [
@@ -46,7 +48,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
                 metric: metric.to_owned(),
                 value,
             });
-            let name = format!("RFC 2544, {octets} octets, {}", counting.words());
+            let name = format!("RFC 2544, {octets} octets, {}", counting.label());
             all.push((name, figures.collect()));
         }
     }
@@ -54,7 +56,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
 }
 
 fn title(what: &str, counting: Counting) -> String {
-    format!("RFC 2544 {what}: {}", counting.words())
+    format!("RFC 2544 {what}: {}", counting.label())
 }
 
 fn frames_per_s(rate: f64) -> String {
@@ -72,10 +74,10 @@ struct Row {
     latency: Option<Latency>,
 }
 
-fn throughput(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
+fn throughput(counting: Counting, sizes: &TrialsBySize<'_>) -> Option<Summary> {
     let rows: Vec<Row> = trials(sizes, Rfc2544Test::Throughput)
         .filter_map(|(octets, trials)| {
-            let latency = of_size(sizes, octets, Rfc2544Test::Latency);
+            let latency = trials_of_size(sizes, octets, Rfc2544Test::Latency);
             Some(Row {
                 octets,
                 throughput: Throughput::of(trials)?,
@@ -93,20 +95,20 @@ fn throughput(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
     let has_latency = rows.iter().any(|row| row.latency.is_some());
     let mut head = vec![
         "frame",
-        "line, frames/s",
-        "without loss, frames/s",
-        "of the line",
+        "line rate, frames/s",
+        "lossless, frames/s",
+        "of line rate",
         "frame bits",
         "resolution",
     ];
     if has_latency {
-        head.extend([latency, "least to most"]);
+        head.extend([latency, "min to max"]);
     }
     Some(Summary {
         title: title("throughput", counting),
         verdict: throughput_verdict(&rows),
         findings: sweep::of_frame_sizes(sizes),
-        variant: extent::words(counting, sizes),
+        variant: extent::describe(counting, sizes),
         charts: vec![throughput_chart(&rows)],
         table: Table {
             head,
@@ -122,7 +124,7 @@ fn cells(row: &Row, has_latency: bool) -> Vec<String> {
     let mut cells = vec![
         row.octets.to_string(),
         frames_per_s(it.line),
-        match (it.lossless, it.once) {
+        match (it.lossless, it.unconfirmed) {
             (Some(rate), _) => frames_per_s(rate),
             (None, Some(rate)) => format!("{}, not repeated", frames_per_s(rate)),
             (None, None) => format!("none from {} on", frames_per_s(it.resolution)),
@@ -137,7 +139,11 @@ fn cells(row: &Row, has_latency: bool) -> Vec<String> {
     cells.extend(match row.latency {
         None => [none(), none()],
         Some(latency) => [
-            format!("{} ({} ×)", format::time(latency.mean_ns), latency.times),
+            format!(
+                "{} ({} ×)",
+                format::time(latency.mean_ns),
+                latency.repetitions
+            ),
             format!(
                 "{} to {}{}",
                 format::time(latency.min_ns),
@@ -157,16 +163,16 @@ fn throughput_verdict(rows: &[Row]) -> String {
         let octets = row.octets;
         match (row.throughput.lossless, row.throughput.share()) {
             (Some(rate), Some(share)) => format!(
-                "{} frames/s of {octets} octets ({} of what the line carries)",
+                "{} frames/s of {octets} octets ({} of line rate)",
                 frames_per_s(rate),
                 percent(share)
             ),
-            _ => match row.throughput.once {
+            _ => match row.throughput.unconfirmed {
                 Some(rate) => format!(
-                    "{} frames/s of {octets} octets (once, not repeated)",
+                    "{} frames/s of {octets} octets (one trial, not repeated)",
                     frames_per_s(rate)
                 ),
-                None => format!("no rate of {octets} octets"),
+                None => format!("no rate with {octets} octets"),
             },
         }
     };
@@ -176,17 +182,15 @@ fn throughput_verdict(rows: &[Row]) -> String {
         [] => String::new(),
     };
     let what = if rows.iter().all(|row| row.throughput.is_line_rate()) {
-        format!(
-            "Everything the line carries is received without loss: {ends}; no burst is too long then."
-        )
+        format!("Line rate is received without loss: {ends}; no burst is too long.")
     } else {
-        format!("Received without loss, and when repeated, is {ends}.")
+        format!("Lossless in repeated trials: {ends}.")
     };
     let unsteady = rows.iter().filter(|row| row.throughput.lossy_below > 0);
     match unsteady.count() {
         0 => what,
         sizes => format!(
-            "{what} At {sizes} of {} sizes a trial at a lower rate than that lost frames: loss does \
+            "{what} At {sizes} of {} sizes a trial at a lower rate lost frames: loss does \
              not depend on the rate alone.",
             rows.len()
         ),
@@ -204,37 +208,37 @@ fn throughput_chart(rows: &[Row]) -> Chart {
         is_model: false,
     };
     let curves = Curves {
-        label: "Frame rate without loss over frame size".to_owned(),
+        label: "Lossless frame rate over frame size".to_owned(),
         x: Axis {
-            name: "octets of a frame",
+            name: "octets per frame",
             format: |octets| format!("{octets:.0}"),
             is_logarithmic: false,
         },
         y: Axis {
-            name: "frames a second",
+            name: "frames per second",
             format: |rate| format::count(rate.round() as u64),
             is_logarithmic: false,
         },
         lines: vec![
-            line("without loss", |it| it.lossless),
-            line("the line", |it| Some(it.line)),
+            line("lossless", |it| it.lossless),
+            line("line rate", |it| Some(it.line)),
         ],
         ..Curves::default()
     };
     Chart::of("Throughput", &curves)
 }
 
-fn bursts(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
+fn bursts(counting: Counting, sizes: &TrialsBySize<'_>) -> Option<Summary> {
     let rows: Vec<(u64, Bursts, Option<Throughput>)> = trials(sizes, Rfc2544Test::BackToBack)
         .filter_map(|(octets, trials)| {
-            let throughput = of_size(sizes, octets, Rfc2544Test::Throughput);
+            let throughput = trials_of_size(sizes, octets, Rfc2544Test::Throughput);
             Some((octets, Bursts::of(trials)?, Throughput::of(throughput)))
         })
         .collect();
     let (octets, first, _) = rows.first()?;
     let verdict = format!(
-        "A burst at the smallest gap is received without loss up to {:.0} frames of {octets} \
-         octets, {} long{}.",
+        "A burst at the minimum gap is received without loss up to {:.0} frames of {octets} \
+         octets ({}){}.",
         first.mean,
         format::time(first.implied_ns() as u64),
         match rows.last() {
@@ -248,13 +252,13 @@ fn bursts(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
             .as_ref()
             .and_then(|throughput| throughput.lossless);
         let limited = if it.is_limited {
-            ", as long as any tried"
+            ", longest burst tried"
         } else {
             ""
         };
         vec![
             octets.to_string(),
-            format!("{:.1} ({} ×){limited}", it.mean, it.times),
+            format!("{:.1} ({} ×){limited}", it.mean, it.repetitions),
             format!("{} to {}", format::count(it.min), format::count(it.max)),
             format!("{:.1}", it.deviation),
             format::time(it.implied_ns() as u64),
@@ -267,16 +271,16 @@ fn bursts(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
     Some(Summary {
         title: title("back-to-back frames", counting),
         verdict,
-        variant: "Only sizes whose throughput is below the line's rate (RFC 9004). Buffer time is what \
-                  the burst lasts; corrected, it is without the frames that the device takes out of its \
-                  buffer meanwhile: buffer time × (1 − throughput / line)."
+        variant: "Only sizes with a throughput below line rate (RFC 9004). Buffer time is the duration of \
+                  the burst; the corrected value excludes the frames that the device processes \
+                  meanwhile: buffer time × (1 − throughput / line rate)."
             .to_owned(),
         table: Table {
             head: vec![
                 "frame",
                 "burst, frames",
-                "least to most",
-                "deviation",
+                "min to max",
+                "std. deviation",
                 "buffer time",
                 "corrected",
             ],

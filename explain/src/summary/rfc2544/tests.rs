@@ -78,7 +78,7 @@ fn text(run: &Run) -> String {
 }
 
 #[test]
-fn what_a_short_run_says() {
+fn summaries_of_a_short_run() {
     let mut trials = searched(
         64,
         &[(100, 900), (50, 100), (25, 0), (37, 9), (31, 0), (31, 0)],
@@ -115,14 +115,17 @@ fn what_a_short_run_says() {
 }
 
 #[test]
-fn a_throughput_is_lossless_twice_or_says_that_it_was_not_repeated() {
+fn a_throughput_is_lossless_twice_or_marked_as_not_repeated() {
     let of = |steps: &[(u32, u64)]| {
         let trials = searched(64, steps);
         Throughput::of(&trials.iter().collect::<Vec<_>>()).expect("some")
     };
     let line = line_frames_per_s(LINE, 64);
     let killed = of(&[(100, 5), (50, 0)]);
-    assert_eq!((killed.lossless, killed.once), (None, Some(line / 2.0)));
+    assert_eq!(
+        (killed.lossless, killed.unconfirmed),
+        (None, Some(line / 2.0))
+    );
     let flaky = of(&[
         (100, 5),
         (50, 0),
@@ -137,12 +140,12 @@ fn a_throughput_is_lossless_twice_or_says_that_it_was_not_repeated() {
         (Some(line * 62.0 / 100.0), 1)
     );
     let none = of(&[(100, 5), (50, 1)]);
-    assert_eq!((none.lossless, none.once), (None, None));
+    assert_eq!((none.lossless, none.unconfirmed), (None, None));
     assert!(of(&[(100, 0), (100, 0)]).is_line_rate());
 }
 
 #[test]
-fn a_rate_that_was_not_kept_is_no_throughput() {
+fn a_rate_that_was_not_reached_is_no_throughput() {
     let mut trials = searched(64, &[(100, 0), (100, 0), (50, 0), (50, 0)]);
     for it in &mut trials[..2] {
         it.metrics.is_below_offered = true;
@@ -154,7 +157,7 @@ fn a_rate_that_was_not_kept_is_no_throughput() {
 /// RFC 9004 section 6: a burst of 26,000 frames of 64 octets on 10 Gbit/s, where 14,880,952 frames
 /// a second are the most and 14,000,000 are received without loss.
 #[test]
-fn buffer_time_is_corrected_for_what_is_taken_meanwhile() {
+fn buffer_time_is_corrected_for_frames_processed_meanwhile() {
     let mut bursts = bursts(64, 0, &[(26_000, 0), (26_001, 1)]);
     for it in &mut bursts {
         it.params.line_bits_per_s = 10_000_000_000;
@@ -173,22 +176,22 @@ fn a_search_for_a_burst_that_was_cut_off_does_not_count() {
     let mut trials = bursts(64, 0, &[(4, 0), (5, 1)]);
     trials.extend(bursts(64, 1, &[(4, 0)]));
     let found = Bursts::of(&trials.iter().collect::<Vec<_>>()).expect("some");
-    assert_eq!((found.times, found.max), (1, 4));
+    assert_eq!((found.repetitions, found.max), (1, 4));
     let cut = bursts(64, 1, &[(4, 0)]);
     assert_eq!(Bursts::of(&cut.iter().collect::<Vec<_>>()), None);
     // Not even one frame.
     let none = bursts(64, 0, &[(1, 1)]);
     let none = Bursts::of(&none.iter().collect::<Vec<_>>()).expect("some");
-    assert_eq!((none.times, none.max), (1, 0));
+    assert_eq!((none.repetitions, none.max), (1, 0));
 }
 
 #[test]
-fn a_run_without_trials_says_nothing() {
+fn a_run_without_trials_has_no_summary() {
     assert!(summaries(&sample::run()).is_empty());
 }
 
 #[test]
-fn a_full_run_says_so() {
+fn a_full_run_is_marked_as_full() {
     let mut trials = searched(64, &[(100, 0), (100, 0)]);
     for it in &mut trials {
         it.params.extent = Extent::Full;
@@ -226,8 +229,8 @@ fn a_lower_throughput_is_worse_beside_an_earlier_one() {
         )
         .failures()
     };
-    let told = failures(&fast, &slow);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("frames_per_s was 731"), "{told:?}");
+    let found = failures(&fast, &slow);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("frames_per_s was 731"), "{found:?}");
     assert_eq!(failures(&slow, &fast), [""; 0]);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sample;
 use linerate_results::record::{
-    Datagrams, End, Flow, Ledger, Measurement, UdpSweepMetrics, UdpSweepParams,
+    CountedAt, Datagrams, Flow, Ledger, Measurement, UdpSweepMetrics, UdpSweepParams,
 };
 
 const PAYLOAD: u64 = 1_470;
@@ -25,7 +25,7 @@ fn point(direction: Direction, mbit_per_s: f64, sent: u64, lost: u64) -> Measure
         ..Datagrams::default()
     };
     let octets = (sent - lost) * PAYLOAD;
-    let flow = Flow::datagrams(octets, SPAN_NS, End::Device, datagrams);
+    let flow = Flow::datagrams(octets, SPAN_NS, CountedAt::Device, datagrams);
     Measurement::UdpSweep(UdpSweep {
         metrics: UdpSweepMetrics::of(&params, flow),
         params,
@@ -34,17 +34,17 @@ fn point(direction: Direction, mbit_per_s: f64, sent: u64, lost: u64) -> Measure
     })
 }
 
-fn told(results: Vec<Measurement>) -> Summary {
+fn summarize(results: Vec<Measurement>) -> Summary {
     let run = Run {
         results,
         ..sample::run()
     };
     let mut all = summaries(&run);
-    assert_eq!(all.len(), 1, "of one size");
+    assert_eq!(all.len(), 1, "one size");
     all.remove(0)
 }
 
-/// What an i.MX6 received by its kernel of 2012, as Boundary Devices published it: offered, sent, lost.
+/// An i.MX6 with a kernel of 2012, as published by Boundary Devices: offered, sent, lost.
 const IMX6: [(f64, u64, u64); 9] = [
     (100.0, 17_094, 4),
     (200.0, 34_483, 0),
@@ -60,11 +60,11 @@ const IMX6: [(f64, u64, u64); 9] = [
 #[test]
 fn an_imx6_saturates_and_collapses() {
     let to = |&(offered, sent, lost): &_| point(Direction::ToDevice, offered, sent, lost);
-    let summary = told(IMX6.iter().map(to).collect());
+    let summary = summarize(IMX6.iter().map(to).collect());
     assert_eq!(
         summary.verdict,
-        "To the device: delivers all up to 300 Mbit/s, saturates at 440 Mbit/s, collapses to 294 Mbit/s at \
-         850 Mbit/s offered (livelock: the more is offered, the less arrives)."
+        "To the device: all is received up to 300 Mbit/s, saturates at 440 Mbit/s, collapses to 294 Mbit/s at \
+         850 Mbit/s offered (receive livelock)."
     );
     assert_eq!(summary.table.rows.len(), IMX6.len());
     assert_eq!(
@@ -76,27 +76,27 @@ fn an_imx6_saturates_and_collapses() {
             "378 Mbit/s",
             "95%",
             "4,601 of 68,965 (6.7%)",
-            "not known",
+            "unknown",
             "12 µs"
         ]
     );
-    let legend = ["received, to the device", "all that was offered"];
+    let legend = ["received, to the device", "offered"];
     assert_eq!(summary.charts[0].legend, legend);
     assert!(summary.charts[0].svg.contains("knee to the device"));
 }
 
 #[test]
-fn what_a_sender_does_not_send_is_not_lost() {
+fn datagrams_that_were_not_sent_are_not_lost() {
     let from = |offered, sent| point(Direction::FromDevice, offered, sent, 0);
-    let summary = told(vec![
+    let summary = summarize(vec![
         from(400.0, 68_028),
         from(500.0, 78_000),
         from(1_000.0, 77_000),
     ]);
     assert_eq!(
         summary.verdict,
-        "From the device: delivers all up to 400 Mbit/s, saturates at 459 Mbit/s; the device sends no more \
-         than 459 Mbit/s."
+        "From the device: all is received up to 400 Mbit/s, saturates at 459 Mbit/s; the device sends at most \
+         459 Mbit/s."
     );
     assert!(
         summary.charts[0]
@@ -122,7 +122,7 @@ fn a_few_datagrams_that_all_arrive_are_no_loss() {
             span_ns: SPAN_NS,
             ..UdpSweepParams::default()
         };
-        let flow = Flow::datagrams(87 * PAYLOAD, span_ns, End::Device, datagrams);
+        let flow = Flow::datagrams(87 * PAYLOAD, span_ns, CountedAt::Device, datagrams);
         Measurement::UdpSweep(UdpSweep {
             metrics: UdpSweepMetrics::of(&params, flow),
             params,
@@ -130,22 +130,25 @@ fn a_few_datagrams_that_all_arrive_are_no_loss() {
             findings: Vec::new(),
         })
     };
-    let verdict = told(vec![to(0.5)]).verdict;
-    assert!(verdict.contains("delivers all"), "{verdict}");
+    let verdict = summarize(vec![to(0.5)]).verdict;
+    assert!(
+        verdict.contains("all offered load is received"),
+        "{verdict}"
+    );
 }
 
 #[test]
 fn order_of_results_is_not_that_of_loads() {
     let to = |offered, sent, lost| point(Direction::ToDevice, offered, sent, lost);
-    let summary = told(vec![to(3.0, 511, 0), to(1.0, 171, 0), to(2.0, 341, 0)]);
+    let summary = summarize(vec![to(3.0, 511, 0), to(1.0, 171, 0), to(2.0, 341, 0)]);
     assert_eq!(
         summary.verdict,
-        "To the device: delivers all that was offered, up to 3 Mbit/s; the knee is beyond."
+        "To the device: all offered load is received, up to 3 Mbit/s; the knee is above that."
     );
 }
 
 #[test]
-fn a_receiver_that_tells_nothing_is_not_one_that_receives_nothing() {
+fn a_missing_report_does_not_mean_that_nothing_was_received() {
     let to = |offered, sent, lost| point(Direction::ToDevice, offered, sent, lost);
     let mut silent = to(4.0, 1, 0);
     if let Measurement::UdpSweep(it) = &mut silent {
@@ -154,11 +157,11 @@ fn a_receiver_that_tells_nothing_is_not_one_that_receives_nothing() {
             ..UdpSweepMetrics::default()
         };
     }
-    let summary = told(vec![to(1.0, 171, 0), to(2.0, 341, 171), silent]);
+    let summary = summarize(vec![to(1.0, 171, 0), to(2.0, 341, 171), silent]);
     assert!(
         summary
             .verdict
-            .ends_with("At one load the receiver told nothing."),
+            .ends_with("At one load the receiver sent no report."),
         "{}",
         summary.verdict
     );
@@ -171,8 +174,8 @@ fn a_receiver_that_tells_nothing_is_not_one_that_receives_nothing() {
 }
 
 #[test]
-fn a_receiver_that_dies_has_not_been_fast_before() {
-    // The published one: 63 of 141,358 datagrams in 0.2 of 2 seconds, 3.18 Mbit/s as iperf has it.
+fn a_receiver_that_crashes_is_not_fast_before() {
+    // As published: 63 of 141,358 datagrams in 0.2 of 2 seconds, 3.18 Mbit/s according to iperf.
     let result = point(Direction::ToDevice, 1_000.0, 141_358, 141_295);
     let Measurement::UdpSweep(it) = result else {
         unreachable!("it is one")

@@ -1,4 +1,4 @@
-//! How long one segment came after another: most gaps are short, most of the time may pass in the long ones.
+//! Time between segments: most gaps are short, but the long ones may take most of the time.
 
 use super::super::Svg;
 use linerate_capture::tcp::{GapHistogram, GapRange};
@@ -13,7 +13,7 @@ const BOTTOM: f64 = TOP + HEIGHT;
 pub fn gaps(gaps: &GapHistogram, label: &str) -> String {
     let mut svg = Svg::new("trace", (BOTTOM + 22.0) as u32, label);
     svg.raw(format_args!(
-        r#"<rect class="paper" width="100%" y="{TOP}" height="{HEIGHT}"/><text class="strong" x="0" y="{y}">gaps by length</text><text x="100%" y="{y}" text-anchor="end"><tspan class="k-count">■</tspan> how many  <tspan class="k-time">■</tspan> their time</text>"#,
+        r#"<rect class="paper" width="100%" y="{TOP}" height="{HEIGHT}"/><text class="strong" x="0" y="{y}">gaps by length</text><text x="100%" y="{y}" text-anchor="end"><tspan class="k-count">■</tspan> count  <tspan class="k-time">■</tspan> time</text>"#,
         y = TOP - 7.0
     ));
     let ranges = gaps.ranges();
@@ -28,17 +28,17 @@ pub fn gaps(gaps: &GapHistogram, label: &str) -> String {
         let share = stats::ratio(gap.count as f64, count);
         share.max(stats::ratio(gap.total_ns as f64, time))
     });
-    // Up to the next quarter.
+    // Rounded up to the next quarter.
     let top = (largest.fold(0.0, f64::max) * 4.0).ceil().max(1.0) / 4.0;
     for percent in [0.25, 0.5, 0.75].into_iter().filter(|it| *it < top) {
         let y = BOTTOM - percent / top * HEIGHT;
         svg.line("grid", (0.0, y), (100.0, y));
         svg.text("axis", (0.0, y - 3.0), "start", &format::percent(percent));
     }
-    // Whole decades, so that there are some to name.
+    // Whole decades, so that there are ticks to label.
     let (first, last) = ((first.saturating_sub(1)) / 3 * 3, last.div_ceil(3) * 3);
     let width = 100.0 / (last - first + 1) as f64;
-    // On a phone there is no room to name more decades than these.
+    // A phone has no room for more labels.
     let named = if last - first > 15 { 6 } else { 3 };
     for (at, gap) in ranges.iter().enumerate().take(last + 1).skip(first) {
         let x = (at - first) as f64 * width;
@@ -63,7 +63,7 @@ pub fn gaps(gaps: &GapHistogram, label: &str) -> String {
         );
         for (class, share, shift) in shares {
             if gap.count > 0 {
-                // What is there can be seen.
+                // At least one pixel, so that it is visible.
                 let height = (share / top * HEIGHT).max(1.0);
                 svg.rect(
                     class,
@@ -78,7 +78,7 @@ pub fn gaps(gaps: &GapHistogram, label: &str) -> String {
             svg.line("tick", (end, BOTTOM), (end, BOTTOM + 4.0));
         }
         let name = format::time(GapHistogram::end_ns(at));
-        // On a phone half a letter is a per cent of the width: the first one may have no room to its left.
+        // On a phone half a letter is one per cent of the width: the first label may not fit at the left.
         if at % named == 0 && at < last && end >= name.chars().count() as f64 {
             svg.text("axis", (end, BOTTOM + 17.0), "middle", &name);
         }

@@ -1,4 +1,4 @@
-//! What limited the connection, over time.
+//! The limit of the connection over time.
 
 use std::fmt::Write as _;
 
@@ -15,13 +15,13 @@ const fn style(limit: Limit) -> (&'static str, &'static str) {
         Limit::SlowStart => ("m-slow-start", "limit: slow start"),
         Limit::ReceiveWindow => ("m-receive-window", "limit: receive window"),
         Limit::CongestionWindow => ("m-congestion-window", "limit: congestion window"),
-        Limit::SenderApplication => ("m-sender", "limit: sender's program"),
+        Limit::SenderApplication => ("m-sender", "limit: sending application"),
         Limit::ReceiverProcessing => ("m-receiver", "limit: late acknowledgments"),
         Limit::LossInBursts => ("m-loss-in-bursts", "limit: loss inside bursts"),
         Limit::RandomLoss => ("m-random-loss", "limit: random loss"),
         Limit::RtoStall => ("m-time-out", "limit: time-outs"),
         Limit::AckStarvation => ("m-ack-starvation", "limit: missing acknowledgments"),
-        Limit::PathRate => ("m-path-rate", "limit: the path's rate"),
+        Limit::PathRate => ("m-path-rate", "limit: path rate"),
         Limit::Tail => ("m-tail", "tail"),
     }
 }
@@ -32,7 +32,7 @@ fn total_ns(picture: &Picture<'_>, limit: Limit) -> u64 {
     spans.map(|span| span.end_ns - span.start_ns).sum()
 }
 
-/// What occurs for a hundredth of the time, and can be seen.
+/// The limits that last long enough to be visible: 1% of the time.
 pub(super) fn legend(picture: &Picture<'_>) -> Vec<(&'static str, &'static str)> {
     let limits = Limit::ALL.into_iter();
     let seen = limits.filter(|limit| total_ns(picture, *limit) > picture.duration_ns / 100);
@@ -58,11 +58,11 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         curves += &path(class, &title, &data);
     }
     Panel {
-        name: "what limited it",
+        name: "limited by",
         figures: String::new(),
         curves,
         height: HEIGHT,
         top: 0,
-        written: format::bytes,
+        format_value: format::bytes,
     }
 }

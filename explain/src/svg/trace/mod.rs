@@ -1,9 +1,9 @@
-//! A connection over time: panels below each other with one time axis.
+//! A connection over time: stacked panels with a common time axis.
 //!
 //! Curves are paths in a box that stretches with the width. Dots are strokes of no length, so that they stay round.
 
-mod flight;
 mod gaps;
+mod in_flight;
 mod limits;
 mod rate;
 mod sequence;
@@ -16,44 +16,44 @@ use linerate_results::record::ScopeTrace;
 
 pub use gaps::gaps;
 
-/// A time axis is this long inside a stretched box.
+/// Length of the time axis inside a stretched box.
 const ALONG: f64 = 10_000.0;
-/// A panel's name has this much room above it.
+/// Height of a panel's title.
 const NAME: f64 = 22.0;
-/// From this height on a panel has room for more lines.
+/// From this height on, a panel has room for more lines.
 const TALL: f64 = 200.0;
-/// The time axis has this much below the last panel.
+/// Height of the time axis below the last panel.
 const AXIS: f64 = 22.0;
 
-/// Letters in a line of a file's legend.
-const LINE: usize = 140;
+/// Characters in a line of a file's legend.
+const LEGEND_CHARS: usize = 140;
 
-/// What is drawn of a connection.
+/// The connection to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
-    /// What its sender did.
+    /// Trace of its sender.
     pub trace: &'a Trace,
-    /// When it began, as `limits` count the time.
+    /// Its start, on the time base of `limits`.
     pub start_ns: u64,
     /// From its first packet to its last.
     pub duration_ns: u64,
-    /// What its time went to.
+    /// Its limits over time.
     pub limits: &'a [LimitSpan],
-    /// Payload a second, on the whole.
+    /// Average payload per second.
     pub bytes_per_s: f64,
 }
 
-/// A panel being drawn, with its place in the picture.
+/// A panel being drawn.
 struct Panel {
     name: &'static str,
-    /// Figures of the whole, at the other end of the line that names it; both fit side by side on a phone.
+    /// Summary figures, right-aligned on the line of the name; both fit side by side on a phone.
     figures: String,
     /// Its curves, as markup in a box of its height.
     curves: String,
     height: f64,
-    /// The value at its upper edge, and how values are written.
+    /// The value at its upper edge, and the format of values.
     top: u64,
-    written: fn(u64) -> String,
+    format_value: fn(u64) -> String,
 }
 
 /// Draws a connection that `label` describes.
@@ -61,7 +61,7 @@ pub fn draw(picture: &Picture<'_>, label: &str) -> String {
     let panels = [
         limits::panel(picture),
         sequence::panel(picture),
-        flight::panel(picture),
+        in_flight::panel(picture),
         rate::panel(picture),
     ];
     let bottom: f64 = panels.iter().map(|panel| NAME + panel.height).sum();
@@ -105,9 +105,9 @@ impl Panel {
             svg.line("grid", (0.0, place(tick)), (100.0, place(tick)));
         }
         stretched(svg, top, self.height, &self.curves);
-        // A number stands on its line if it has room there.
+        // Label a line if there is room above it.
         for tick in ticks().skip(1).filter(|tick| place(*tick) - 14.0 > top) {
-            still(svg, "axis", place(tick) - 3.0, &(self.written)(tick));
+            still(svg, "axis", place(tick) - 3.0, &(self.format_value)(tick));
         }
         still(svg, "strong", y + NAME - 7.0, self.name);
         if !self.figures.is_empty() {
@@ -120,7 +120,7 @@ impl Panel {
     }
 }
 
-/// Text at the left edge, which stays there when the rest is stretched.
+/// Text at the left edge that does not move when the rest is stretched.
 fn still(svg: &mut Svg, class: &str, y: f64, text: &str) {
     svg.raw(format_args!(
         r#"<text class="{class}" x="0" y="{y:.1}" data-still="">{}</text>"#,
@@ -135,24 +135,24 @@ fn stretched(svg: &mut Svg, y: f64, height: f64, curves: &str) {
     ));
 }
 
-/// `value` of `whole`, from 0 to 1.
+/// `value` as a share of `whole`, from 0 to 1.
 fn part(value: u64, whole: u64) -> f64 {
     linerate_results::stats::ratio(value as f64, whole as f64).clamp(0.0, 1.0)
 }
 
 impl Picture<'_> {
-    /// Where a time is along the axis.
+    /// Position of a time on the axis.
     fn x(&self, ns: u64) -> f64 {
         (part(ns, self.duration_ns) * ALONG).round()
     }
 
-    /// Where a column begins along the axis.
+    /// Position of the start of a column on the axis.
     fn column_x(&self, at: u64) -> f64 {
         self.x(at * self.trace.width_ns())
     }
 }
 
-/// A path with its tooltip; nothing of nothing.
+/// A path with its tooltip; empty for empty data.
 fn path(class: &str, title: &str, data: &str) -> String {
     if data.is_empty() {
         return String::new();
@@ -163,7 +163,7 @@ fn path(class: &str, title: &str, data: &str) -> String {
     )
 }
 
-/// A line that keeps each value until the next one comes, as path data.
+/// A step line that holds each value until the next one, as path data.
 fn steps(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut data = String::new();
     let mut last: Option<f64> = None;
@@ -181,14 +181,14 @@ fn steps(points: impl Iterator<Item = (f64, f64)>) -> String {
     data
 }
 
-/// What colours and marks stand for: their class and name.
+/// The legend: class and name of each colour and mark.
 pub fn legend(picture: &Picture<'_>) -> Vec<(&'static str, &'static str)> {
     let mut legend = limits::legend(picture);
     legend.extend(sequence::legend(picture.trace));
     legend
 }
 
-/// The picture as a file of its own, with its title and legend.
+/// The picture as a separate file, with its title and legend.
 pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
     let (over_time, lengths) = (draw(picture, title), gaps(picture.trace.gaps(), words));
     let heights = [&over_time, &lengths].map(|svg| height(svg));
@@ -224,15 +224,15 @@ pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
     )
 }
 
-/// What of a legend fits side by side in a file.
+/// Splits a legend into lines that fit the width of a file.
 fn lines(legend: Vec<(&'static str, &'static str)>) -> Vec<Vec<(&'static str, &'static str)>> {
     let mut lines = Vec::new();
-    let mut width = LINE;
+    let mut width = LEGEND_CHARS;
     for entry in legend {
         // With its swatch.
         let letters = entry.1.len() + 3;
         width += letters;
-        if width > LINE {
+        if width > LEGEND_CHARS {
             lines.push(Vec::new());
             width = letters;
         }

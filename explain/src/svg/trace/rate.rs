@@ -1,4 +1,4 @@
-//! Payload a second.
+//! Payload per second.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use linerate_results::format;
 use linerate_results::stats;
 
 const HEIGHT: f64 = 110.0;
-/// Bins are as many as fit, up to this.
+/// Maximum number of bins.
 const MOST_BINS: u64 = 120;
 
 /// The panel.
@@ -44,7 +44,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         }
     }
     let bins = format!("in bins of {}", format::time(width_ns));
-    let mut curves = path("k-again-rate", &format!("sent again, {bins}"), &all);
+    let mut curves = path("k-again-rate", &format!("retransmitted, {bins}"), &all);
     curves += &path("k-rate", &format!("sent for the first time, {bins}"), &new);
     let average = y(picture.bytes_per_s);
     curves += &path(
@@ -53,11 +53,11 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         &format!("M0 {average:.1}H{}", super::ALONG),
     );
     Panel {
-        name: "payload a second",
+        name: "payload per second",
         figures: format!("average {}", format::rate(picture.bytes_per_s)),
         curves,
         height: HEIGHT,
         top: top as u64,
-        written: |rate| format::rate(rate as f64),
+        format_value: |rate| format::rate(rate as f64),
     }
 }

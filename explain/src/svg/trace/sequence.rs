@@ -1,4 +1,4 @@
-//! Sequence numbers over time: what was sent, what was acknowledged, what was granted.
+//! Sequence numbers over time: sent, acknowledged, advertised window.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,40 +8,40 @@ use linerate_capture::tcp::{Mark, MarkKind, Trace};
 use linerate_results::format;
 
 const HEIGHT: f64 = 300.0;
-/// A segment is at least so tall.
-const LEAST: f64 = 2.5;
-/// A window that reaches farther than this part of what was sent beyond it is not shown whole.
+/// Minimum height of a segment.
+const MIN_HEIGHT: f64 = 2.5;
+/// A window that extends beyond the sent data by more than 1/8 of it is cut off.
 const BEYOND: u64 = 8;
 
-/// A kind's class and its names, of one and of several.
+/// The class and the name of each kind.
 const fn style(kind: MarkKind) -> (&'static str, &'static str) {
     match kind {
-        MarkKind::Rto => ("k-time-out", "sent again after a time-out"),
-        MarkKind::TailLossProbe => ("k-probe", "tail-loss probe"),
-        MarkKind::Fast => ("k-fast", "sent again on request"),
-        MarkKind::Recovery => ("k-recovery", "sent again with the rest of a loss"),
-        MarkKind::Spurious => ("k-spurious", "sent again in vain"),
-        MarkKind::OutOfOrder => ("k-overtaken", "overtaken"),
-        MarkKind::ZeroWindow => ("k-closed", "closes the window"),
+        MarkKind::Rto => ("k-time-out", "retransmitted after a time-out"),
+        MarkKind::TailLossProbe => ("k-probe", "tail loss probe"),
+        MarkKind::Fast => ("k-fast", "fast retransmit"),
+        MarkKind::Recovery => ("k-recovery", "retransmitted during recovery"),
+        MarkKind::Spurious => ("k-spurious", "spurious retransmission"),
+        MarkKind::OutOfOrder => ("k-overtaken", "out of order"),
+        MarkKind::ZeroWindow => ("k-closed", "zero window"),
     }
 }
 
-/// What the marks and curves of `trace` stand for: their class and name.
+/// The legend of the marks and curves of `trace`: class and name.
 pub fn legend(trace: &Trace) -> Vec<(&'static str, &'static str)> {
     let kinds: BTreeSet<MarkKind> = trace.marks().iter().map(|mark| mark.kind).collect();
     let mut legend = vec![
         ("k-sent", "sent"),
         ("k-acked", "acknowledged"),
-        ("k-window", "granted window"),
+        ("k-window", "advertised window"),
     ];
     legend.extend(kinds.iter().map(|kind| style(*kind)));
     if kinds.contains(&MarkKind::Rto) {
-        legend.push(("k-stall", "waits for a time-out"));
+        legend.push(("k-stall", "waiting for a time-out"));
     }
     legend
 }
 
-/// The times in which nothing moved until a timer ran out, over the picture's whole height.
+/// The periods without progress until a timer expired, over the full height of the picture.
 pub(super) fn stalls(picture: &Picture<'_>) -> String {
     let marks = picture.trace.marks().iter();
     let mut data = String::new();
@@ -51,7 +51,7 @@ pub(super) fn stalls(picture: &Picture<'_>) -> String {
             let _ = write!(data, "M{from} 0H{to}V1000H{from}z");
         }
     }
-    path("k-stall", "waits for a time-out", &data)
+    path("k-stall", "waiting for a time-out", &data)
 }
 
 /// The panel.
@@ -71,11 +71,11 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let mut curves = String::new();
     let windows = columns.iter().filter_map(|column| {
         let edge = column.acked + u64::from(column.window?);
-        // Out of the picture is out of the picture.
+        // Above the top: drawn outside the picture.
         let height = if edge > top { -9.0 } else { y(edge) };
         Some((picture.column_x(column.index), height))
     });
-    curves += &path("k-window", "end of the granted window", &steps(windows));
+    curves += &path("k-window", "end of the advertised window", &steps(windows));
     let acked = columns
         .iter()
         .filter(|column| column.window.is_some())
@@ -84,7 +84,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let mut data = String::new();
     for column in columns {
         if let Some((low, high)) = column.new_range {
-            let (bottom, top) = (y(low), y(high).min(y(low) - LEAST));
+            let (bottom, top) = (y(low), y(high).min(y(low) - MIN_HEIGHT));
             let _ = write!(
                 data,
                 "M{} {bottom:.1}V{top:.1}",
@@ -113,16 +113,16 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         }
     }
     Panel {
-        name: "octets since the first",
+        name: "relative sequence number",
         figures: String::new(),
         curves,
         height: HEIGHT,
         top,
-        written: format::bytes,
+        format_value: format::bytes,
     }
 }
 
-/// A mark as path data: a stroke of no length, or upright.
+/// A mark as path data: a stroke of zero length, or a vertical one.
 fn dot(picture: &Picture<'_>, mark: &Mark, y: impl Fn(u64) -> f64) -> String {
     let (x, y) = (
         picture.x(mark.at_ns).min(ALONG),

@@ -1,4 +1,4 @@
-//! What is outstanding, and how much may be.
+//! Data in flight, and the advertised window.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let most = u64::from(most.unwrap_or(0));
     let granted = columns.iter().filter_map(|column| column.window).max();
     let granted = u64::from(granted.unwrap_or(0));
-    // A window that is never used would press all else flat.
+    // A window that is never filled would flatten the other curves.
     let top = most.max(granted.min(2 * most)).max(1);
     let y = |octets: u32| HEIGHT - part(octets.into(), top) * HEIGHT;
 
@@ -32,7 +32,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         last = column.in_flight;
     }
     let _ = write!(data, "H{ALONG}V{HEIGHT}z");
-    let mut curves = path("k-flight", "sent and not acknowledged", &data);
+    let mut curves = path("k-flight", "sent but not acknowledged", &data);
     let windows = columns.iter().filter_map(|column| {
         let height = |window: u32| {
             if u64::from(window) > top {
@@ -43,10 +43,10 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         };
         Some((picture.column_x(column.index), height(column.window?)))
     });
-    curves += &path("k-window", "granted window", &steps(windows));
+    curves += &path("k-window", "advertised window", &steps(windows));
     let figures = if granted > top {
         format!(
-            "{} of {} granted",
+            "{} of {} advertised",
             format::bytes(most),
             format::bytes(granted)
         )
@@ -59,6 +59,6 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         curves,
         height: HEIGHT,
         top,
-        written: format::bytes,
+        format_value: format::bytes,
     }
 }

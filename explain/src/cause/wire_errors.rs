@@ -1,22 +1,22 @@
-//! Frames damaged between the stations.
+//! Frames damaged on the medium.
 
 use linerate_ether::ledger::{Drop, Layer};
 
 use super::{collision, loss_weight};
-use crate::cause::scored::{Weighed, evidence};
+use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     let unfinished = get.ledger.lost_for(Drop::InFlight);
     let lost = get
         .ledger
         .lost_at(Layer::Wire)
-        .checked_sub(unfinished + collision::many(get))
+        .checked_sub(unfinished + collision::excessive_collisions(get))
         .filter(|lost| *lost > 0)?;
     let collisions =
         get.ledger.lost_for(Drop::Collision) + get.ledger.lost_for(Drop::LateCollision);
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: loss_weight(get, lost),
         finding: Finding {
             cause: Cause::WireErrors,
@@ -30,8 +30,7 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("lost_frames", lost as f64),
                 ("collisions", collisions as f64),
             ]),
-            advice: "Look at the cable, the line levels and, on half duplex, at carrier sense."
-                .into(),
+            advice: "Check the cable, the line levels and, in half duplex, carrier sense.".into(),
         },
     })
 }

@@ -3,12 +3,12 @@
 use linerate_ether::ledger::{Drop, Layer};
 
 use super::loss_weight;
-use crate::cause::scored::{Weighed, evidence};
+use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 use linerate_results::stats;
 
-pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
     let held_back =
         get.ledger.lost_for(Drop::LeftInQueue) + get.ledger.lost_for(Drop::TransmitQueueFull);
     let full = (get.ledger.lost_at(Layer::Queue) + get.ledger.lost_at(Layer::Ring))
@@ -18,14 +18,14 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     }
     let share = stats::ratio(full as f64, get.ledger.sent_frames as f64);
     let weight = loss_weight(get, full);
-    Some(Weighed {
+    Some(ScoredFinding {
         weight: if weight > 0.0 { weight } else { share },
         finding: Finding {
             cause: Cause::QueueOverflow,
             confidence: 1.0,
             summary: format!(
                 "The TCP window lets the peer send more than the receive queue holds: {} frames \
-                 ({} of those sent) found it full.",
+                 ({} of those sent) arrived while it was full.",
                 format::count(full),
                 format::percent(share),
             ),
@@ -33,10 +33,9 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
                 ("queue_full_frames", full as f64),
                 ("sent_frames", get.ledger.sent_frames as f64),
             ]),
-            advice:
-                "Derive the TCP receive buffer from the queue's capacity, with room for a frame \
+            advice: "Size the TCP receive buffer from the queue's capacity, with room for a frame \
                      that is not TCP."
-                    .into(),
+                .into(),
         },
     })
 }

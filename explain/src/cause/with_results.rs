@@ -1,12 +1,12 @@
-//! A capture beside the results of the same transfers: what the device counted says more than packets do.
+//! A capture combined with the results of the same transfers: the device's counters show more than packets do.
 
-use super::weighed;
+use super::scored_findings;
 use crate::cause::scored::PathFinding;
 use linerate_results::record::{Cause, Measurement, Run};
 use linerate_results::stats;
 
-/// `found` in a capture, with what the counters of `run` name. What is wrong with the capture stays first; then comes
-/// what was counted, then what else the capture shows.
+/// The findings of a capture (`found`), combined with those from the counters of `run`. Order: defects of the capture,
+/// findings from counters, then the other findings of the capture.
 pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
     let gets: Vec<_> = run
         .results
@@ -25,22 +25,22 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
     let all_ns: u64 = gets.iter().map(|get| time_ns(&get.samples.requests)).sum();
     for get in &gets {
         let part = stats::ratio(time_ns(&get.samples.requests) as f64, all_ns as f64);
-        for weighed in weighed(get) {
-            let share_of_time = weighed.weight.min(1.0) * part;
-            let same = |it: &&mut PathFinding| it.finding.cause == weighed.finding.cause;
+        for scored in scored_findings(get) {
+            let share_of_time = scored.weight.min(1.0) * part;
+            let same = |it: &&mut PathFinding| it.finding.cause == scored.finding.cause;
             match counted.iter_mut().find(same) {
                 Some(before) => before.share_of_time += share_of_time,
                 None => counted.push(PathFinding {
                     sender: None,
                     receiver: None,
                     share_of_time,
-                    finding: weighed.finding,
+                    finding: scored.finding,
                 }),
             }
         }
     }
-    // What measurements of a target show together is no part of the time: it comes behind, in its own order.
-    for finding in super::of_targets(run) {
+    // Findings across measurements of a target have no share of the time: they follow, in their own order.
+    for finding in super::explain_targets(run) {
         counted.push(PathFinding {
             sender: None,
             receiver: None,
