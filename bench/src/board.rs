@@ -144,7 +144,7 @@ pub fn all() -> Vec<Board> {
 /// # Errors
 /// [`UnknownBoard`] when there is none.
 pub fn find(name: &str) -> Result<Board, UnknownBoard> {
-    among(all(), name)
+    select(all(), name)
 }
 
 /// The board called `name`, if it is one that the simulator has.
@@ -154,10 +154,10 @@ pub fn find(name: &str) -> Result<Board, UnknownBoard> {
 pub fn find_simulated(name: &str) -> Result<Board, UnknownBoard> {
     let mut boards = all();
     boards.retain(|board| board.simulated.is_some());
-    among(boards, name)
+    select(boards, name)
 }
 
-fn among(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
+fn select(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
     let known: Vec<String> = boards.iter().map(|board| board.name.clone()).collect();
     boards
         .into_iter()

@@ -11,8 +11,8 @@ use linerate_results::record::{
 use linerate_sim::chip::TimingTable;
 
 use crate::firmware::{self, FirmwareError};
-use crate::machine::{Identity, Machine, MachineError, Order};
-use crate::measure::{self, Driven, MeasureError, Plan};
+use crate::machine::{Identity, Machine, MachineConfig, MachineError};
+use crate::measure::{self, DriveOutcome, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
 use crate::scenario::{self, Record, Scenario};
@@ -66,7 +66,7 @@ pub enum RunError {
 
 impl RunError {
     /// Whether the machine failed, rather than the input being wrong.
-    pub const fn is_target(&self) -> bool {
+    pub const fn is_target_failure(&self) -> bool {
         match self {
             Self::Measure {
                 error: MeasureError::Machine(error),
@@ -79,22 +79,23 @@ impl RunError {
 }
 
 /// How a machine is switched on; tests put their own in.
-pub type Open<'a> = &'a (dyn Fn(&Order) -> Result<Box<dyn Machine>, MachineError> + Sync);
+pub type OpenMachine<'a> =
+    &'a (dyn Fn(&MachineConfig) -> Result<Box<dyn Machine>, MachineError> + Sync);
 
 /// One firmware to be measured.
 struct Job {
     /// `program-variant`, the image.
     image: String,
     variant: String,
-    order: Order,
+    config: MachineConfig,
     plan: Arc<dyn Plan>,
     setting: Setting,
 }
 
 /// What a job came to.
-struct Done {
+struct JobResult {
     identity: Identity,
-    driven: Driven,
+    driven: DriveOutcome,
     results: Vec<Measurement>,
 }
 
@@ -106,7 +107,7 @@ struct Done {
 pub fn run(
     scenario: &Scenario,
     options: &Options,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let jobs = jobs(scenario, options)?;
@@ -114,22 +115,22 @@ pub fn run(
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
-        provenance: before(scenario, &jobs),
+        provenance: initial_provenance(scenario, &jobs),
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
-    let done = all(&jobs, options.threads, open, &store, progress)?;
+    let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
     let outcomes = jobs.iter().zip(done);
     for (job, done) in outcomes {
-        after(&mut header.provenance, &job.order.name, &done, &store)?;
-        for warning in &done.driven.remains.warnings {
-            progress.note(&format!("{}: {warning}", job.order.name));
+        add_provenance(&mut header.provenance, &job.config.name, &done, &store)?;
+        for warning in &done.driven.artifacts.warnings {
+            progress.note(&format!("{}: {warning}", job.config.name));
         }
-        if let Some(profile) = done.driven.remains.profile {
-            header.profiles.insert(job.order.name.clone(), profile);
+        if let Some(profile) = done.driven.artifacts.profile {
+            header.profiles.insert(job.config.name.clone(), profile);
         }
         header.results.extend(done.results);
     }
@@ -162,40 +163,40 @@ fn job(
         plan.program(),
         &run.variant,
     )?;
-    let mut order = Order {
+    let mut config = MachineConfig {
         board: scenario.board.clone(),
         name: format!("{}-{}", plan.label(), run.name),
         elf: image.elf,
         seed: scenario.seed,
-        surroundings: run.surroundings.clone(),
+        environment: run.environment.clone(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: options.timing.clone(),
         record: Record {
             profile: run.profile || scenario.record.profile,
             ..scenario.record
         },
     };
-    plan.arrange(&mut order);
+    plan.arrange(&mut config);
     Ok(Job {
         image: image.name,
         variant: run.variant.clone(),
-        setting: setting::of(&run.name, &order.surroundings),
-        order,
+        setting: setting::of(&run.name, &config.environment),
+        config,
         plan: plan.clone(),
     })
 }
 
 /// Runs every job on up to `threads` threads; the first failure ends it.
-fn all(
+fn run_jobs(
     jobs: &[Job],
     threads: usize,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Vec<Done>, RunError> {
+) -> Result<Vec<JobResult>, RunError> {
     let next = AtomicUsize::new(0);
-    let slots: Mutex<Vec<Option<Done>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let slots: Mutex<Vec<Option<JobResult>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let failure: Mutex<Option<RunError>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
@@ -203,7 +204,7 @@ fn all(
                 while lock(&failure).is_none() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    match one(at, job, open, store, progress) {
+                    match run_job(at, job, open, store, progress) {
                         Ok(done) => lock(&slots)[at] = Some(done),
                         Err(error) => _ = lock(&failure).get_or_insert(error),
                     }
@@ -220,22 +221,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn one(
+fn run_job(
     at: usize,
     job: &Job,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Done, RunError> {
-    let name = &job.order.name;
+) -> Result<JobResult, RunError> {
+    let name = &job.config.name;
     let failed = |error: MeasureError| RunError::Measure {
         name: name.clone(),
         error,
     };
-    let machine = open(&job.order).map_err(|error| failed(error.into()))?;
+    let machine = open(&job.config).map_err(|error| failed(error.into()))?;
     let identity = machine.identity();
     let target_knows = machine.duplex().is_some();
-    let mut observer = job.plan.observer(&job.variant, &job.order);
+    let mut observer = job.plan.observer(&job.variant, &job.config);
     progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
@@ -260,7 +261,7 @@ fn one(
     .map_err(failed)?;
     written?;
     progress.end(at, name, driven.ended_ns);
-    Ok(Done {
+    Ok(JobResult {
         identity,
         driven,
         results,
@@ -268,7 +269,7 @@ fn one(
 }
 
 /// The provenance as far as it is known before anything runs.
-fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
+fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     let peer = &scenario.common.peer;
     let simulated = scenario.board.simulated.as_ref();
     let background = match peer.background_arp_ms {
@@ -288,17 +289,17 @@ fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
         },
         elf_sha256: jobs
             .iter()
-            .map(|job| (job.image.clone(), firmware::sha256(&job.order.elf)))
+            .map(|job| (job.image.clone(), firmware::sha256(&job.config.elf)))
             .collect(),
         ..provenance::here()
     }
 }
 
 /// Adds what a finished job tells about itself, and writes what it leaves.
-fn after(
+fn add_provenance(
     provenance: &mut Provenance,
     name: &str,
-    done: &Done,
+    done: &JobResult,
     store: &Store,
 ) -> Result<(), StoreError> {
     provenance.board.clone_from(&done.identity.board);
@@ -314,13 +315,13 @@ fn after(
         .collect();
     provenance.timing.clone_from(&done.identity.timing);
     provenance.virtual_ns += done.driven.ended_ns;
-    let remains = &done.driven.remains;
-    if !remains.trace_hash.is_empty() {
+    let artifacts = &done.driven.artifacts;
+    if !artifacts.trace_hash.is_empty() {
         provenance
             .trace_hash
-            .insert(name.to_owned(), remains.trace_hash.clone());
+            .insert(name.to_owned(), artifacts.trace_hash.clone());
     }
-    for (extension, content) in &remains.files {
+    for (extension, content) in &artifacts.files {
         let file = format!("{name}.{extension}");
         store.write(&file, content)?;
         provenance.artifacts.push(file);

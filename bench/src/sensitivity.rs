@@ -6,7 +6,7 @@ use linerate_sim::chip::{TimingError, TimingTable, esp32c6};
 use serde::Serialize;
 
 use crate::progress::Silent;
-use crate::run::{self, Open, Options, RunError};
+use crate::run::{self, OpenMachine, Options, RunError};
 use crate::scenario::Scenario;
 
 /// An entry of a timing table with another figure.
@@ -88,7 +88,7 @@ pub fn changes(table: &TimingTable, entries: &[String]) -> Result<Vec<Change>, T
 }
 
 /// Measures `scenario` with `table` and then with each of `changes`, and hands each effect as a line
-/// to `tell` as soon as it is there. The first effect is that of no change.
+/// to `report` as soon as it is there. The first effect is that of no change.
 ///
 /// # Errors
 /// [`RunError`] when the scenario cannot be measured with the table as it is. With a change it may
@@ -98,8 +98,8 @@ pub fn run(
     options: &Options,
     table: &TimingTable,
     changes: &[Change],
-    open: Open<'_>,
-    tell: &mut dyn FnMut(&str),
+    open: OpenMachine<'_>,
+    report: &mut dyn FnMut(&str),
 ) -> Result<Vec<Effect>, RunError> {
     let unchanged = Change {
         entry: None,
@@ -121,13 +121,15 @@ pub fn run(
         };
         let effect = match run::run(scenario, &options, open, &Silent) {
             Ok(outcome) => Effect::of(change, &outcome.run),
-            Err(error) if change.entry.is_none() || !error.is_target() => return Err(error),
+            Err(error) if change.entry.is_none() || !error.is_target_failure() => {
+                return Err(error);
+            }
             Err(error) => Effect {
                 failed: Some(error.to_string()),
-                ..Effect::nothing(change)
+                ..Effect::empty(change)
             },
         };
-        tell(&effect.line(effects.first()));
+        report(&effect.line(effects.first()));
         effects.push(effect);
     }
     Ok(effects)
@@ -141,7 +143,7 @@ fn folder(change: &Change) -> String {
 }
 
 impl Effect {
-    fn nothing(change: &Change) -> Self {
+    fn empty(change: &Change) -> Self {
         Self {
             change: change.clone(),
             goodput_bytes_per_s: Vec::new(),
@@ -153,7 +155,7 @@ impl Effect {
     }
 
     fn of(change: &Change, run: &Run) -> Self {
-        let mut effect = Self::nothing(change);
+        let mut effect = Self::empty(change);
         for result in &run.results {
             let name = || crate::scenario::expect::name(result);
             match result {

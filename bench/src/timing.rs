@@ -12,7 +12,7 @@ const END: &str = "# timing table: end";
 /// A figure that no chip can have: a loop that was disturbed on the way counts less than nothing.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("timing entry {entry} cannot be {value}: it is left out, and is as built in")]
-pub struct LeftOut {
+pub struct RejectedEntry {
     /// The entry, `section.name`.
     pub entry: String,
     /// Its figure.
@@ -21,15 +21,15 @@ pub struct LeftOut {
 
 /// Why a text cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum ParseError {
     /// The console's log has the begin of a table, and not its end.
     #[error("the log is cut off within the timing table")]
     CutOff,
     /// There is no entry, or none that can be used.
-    #[error("it has no timing entry that can be used{}", left_out.iter().map(|one| format!("; {one}")).collect::<Vec<_>>().concat())]
-    Nothing {
+    #[error("it has no timing entry that can be used{}", rejected.iter().map(|one| format!("; {one}")).collect::<Vec<_>>().concat())]
+    NoEntry {
         /// What was there.
-        left_out: Vec<LeftOut>,
+        rejected: Vec<RejectedEntry>,
     },
     /// An entry is not written as one should be.
     #[error("timing entry {entry}: {message}")]
@@ -46,11 +46,11 @@ pub enum Unusable {
 
 /// A table that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
+pub struct ParsedTable {
     /// The table.
     pub table: TimingTable,
     /// What of the text is not in it.
-    pub left_out: Vec<LeftOut>,
+    pub rejected: Vec<RejectedEntry>,
 }
 
 /// Reads a table in the form of `sim/src/chip/esp32c6/timing.toml`, whole or in part: an entry that
@@ -58,10 +58,10 @@ pub struct Read {
 /// console's log of `cycle_counting` will do as it is; if it has several tables, the last one counts.
 ///
 /// # Errors
-/// [`Unusable`] says which entry is wrong, or which line.
-pub fn parse(text: &str) -> Result<Read, Unusable> {
+/// [`ParseError`] says which entry is wrong, or which line.
+pub fn parse(text: &str) -> Result<ParsedTable, ParseError> {
     let mut whole: Table = toml::from_str(esp32c6::TIMING_TABLE).map_err(TimingError::from)?;
-    let part: Table = toml::from_str(&cut_out(text)?).map_err(TimingError::from)?;
+    let part: Table = toml::from_str(&extract_table(text)?).map_err(TimingError::from)?;
     let mut entries = Vec::new();
     for (name, value) in part {
         match (whole.get(&name), value) {
@@ -95,7 +95,7 @@ pub fn parse(text: &str) -> Result<Read, Unusable> {
                     rest.push((section, entry, value));
                 }
                 Err(TimingError::Syntax(error)) => {
-                    return Err(Unusable::Entry {
+                    return Err(ParseError::Entry {
                         entry: format!("{section}.{entry}"),
                         message: error.message().trim().replace('\n', "; "),
                     });
@@ -108,17 +108,17 @@ pub fn parse(text: &str) -> Result<Read, Unusable> {
             break;
         }
     }
-    let left_out = entries
+    let rejected = entries
         .into_iter()
-        .map(|(section, entry, value)| LeftOut {
+        .map(|(section, entry, value)| RejectedEntry {
             entry: format!("{section}.{entry}"),
             value: figure(&value).clone(),
         })
         .collect();
     if used {
-        Ok(Read { table, left_out })
+        Ok(ParsedTable { table, rejected })
     } else {
-        Err(Unusable::Nothing { left_out })
+        Err(ParseError::NoEntry { rejected })
     }
 }
 
@@ -129,14 +129,14 @@ fn figure(entry: &Value) -> &Value {
 
 /// The table in a log, with empty lines for those before it, so that each keeps its number; or all of
 /// a text that is no log.
-fn cut_out(text: &str) -> Result<String, Unusable> {
+fn extract_table(text: &str) -> Result<String, ParseError> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let Some(begin) = lines.iter().rposition(|line| *line == BEGIN) else {
         return Ok(lines.join("\n"));
     };
     let rest = &lines[begin + 1..];
     let end = rest.iter().position(|line| *line == END);
-    let table = &rest[..end.ok_or(Unusable::CutOff)?];
+    let table = &rest[..end.ok_or(ParseError::CutOff)?];
     Ok("\n".repeat(begin + 1) + &table.join("\n"))
 }
 
@@ -152,7 +152,7 @@ pub enum Verdict {
     /// It was known as something else.
     Contradicted,
     /// It is a guess, and was not measured.
-    Open,
+    Unmeasured,
 }
 
 impl Verdict {
@@ -163,7 +163,7 @@ impl Verdict {
             Self::Refuted => "refuted",
             Self::Same => "the same",
             Self::Contradicted => "contradicted",
-            Self::Open => "still a guess",
+            Self::Unmeasured => "still a guess",
         }
     }
 }
@@ -176,7 +176,7 @@ pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
         .map(|(before, now)| {
             let guess = before.kind == Confidence::Guess;
             let verdict = match (guess, before.value == now.value) {
-                (true, _) if now.kind == Confidence::Guess => Verdict::Open,
+                (true, _) if now.kind == Confidence::Guess => Verdict::Unmeasured,
                 (true, true) => Verdict::Confirmed,
                 (true, false) => Verdict::Refuted,
                 (false, true) => Verdict::Same,
@@ -234,7 +234,7 @@ mod tests {
         };
         assert_eq!(of("cpu.amo"), Verdict::Confirmed);
         assert_eq!(of("cpu.mret"), Verdict::Refuted);
-        assert_eq!(of("cpu.div"), Verdict::Open);
+        assert_eq!(of("cpu.div"), Verdict::Unmeasured);
         assert_eq!(of("cpu.csr"), Verdict::Same);
         assert_eq!(of("cpu.mul"), Verdict::Contradicted);
     }
@@ -254,7 +254,7 @@ mod tests {
             "[chip]\nflash_cache_line_bytes = { value = 48, kind = \"measured\", source = \"chip\" }\n# div",
         );
         let read = parse(&odd).expect("the rest is valid");
-        let told: Vec<String> = read.left_out.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = read.rejected.iter().map(ToString::to_string).collect();
         assert_eq!(
             told,
             [
@@ -286,7 +286,7 @@ mod tests {
             &entry("ways", 2),
         ];
         let read = parse(&text.concat()).expect("valid");
-        assert_eq!(read.left_out, []);
+        assert_eq!(read.rejected, []);
         assert_eq!(read.table.chip("flash_cache_bytes"), 32);
     }
 

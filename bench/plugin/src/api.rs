@@ -15,7 +15,7 @@ pub struct Block([u8; 0]);
 pub struct Instruction([u8; 0]);
 /// Where an access goes.
 #[repr(C)]
-pub struct Place([u8; 0]);
+pub struct HwAddr([u8; 0]);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`.
 pub const NO_REGISTERS: c_int = 0;
@@ -61,6 +61,6 @@ unsafe extern "C" {
         data: *mut c_void,
     );
     pub fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
-    pub fn qemu_plugin_get_hwaddr(info: MemoryInfo, address: u64) -> *mut Place;
-    pub fn qemu_plugin_hwaddr_is_io(place: *const Place) -> bool;
+    pub fn qemu_plugin_get_hwaddr(info: MemoryInfo, address: u64) -> *mut HwAddr;
+    pub fn qemu_plugin_hwaddr_is_io(place: *const HwAddr) -> bool;
 }

@@ -26,7 +26,7 @@ use api::{Block, Callback, Instruction, MemoryInfo, PluginId};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tables::{Kind, Table, Tables};
+use tables::{CodeKind, Table, Tables};
 
 /// The version of the interface that this is written for (QEMU 4.2 to 8.2).
 #[unsafe(no_mangle)]
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         Ok(tables) => {
             TABLES.get_or_init(|| tables);
             // SAFETY: QEMU's own, with its own number of this plugin.
-            unsafe { api::qemu_plugin_register_vcpu_tb_trans_cb(plugin, translated) };
+            unsafe { api::qemu_plugin_register_vcpu_tb_trans_cb(plugin, block_translated) };
             0
         }
         Err(what) => {
@@ -67,11 +67,11 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 /// QEMU has translated a block: says what is to be counted of it.
-extern "C" fn translated(_: PluginId, block: *mut Block) {
+extern "C" fn block_translated(_: PluginId, block: *mut Block) {
     let Some(tables) = TABLES.get() else { return };
     // SAFETY: this and all below: a block that QEMU has handed out for this call, and its instructions.
     let count = unsafe { api::qemu_plugin_tb_n_insns(block) };
-    let (mut kind, mut slot) = (Kind::Own, 0);
+    let (mut kind, mut slot) = (CodeKind::Own, 0);
     for index in 0..count {
         // SAFETY: there are as many.
         let instruction = unsafe { api::qemu_plugin_tb_get_insn(block, index) };
@@ -80,19 +80,19 @@ extern "C" fn translated(_: PluginId, block: *mut Block) {
         kind = tables.kind(slot);
         count_one(tables, instruction, slot, kind);
     }
-    if count > 0 && kind == Kind::Own {
+    if count > 0 && kind == CodeKind::Own {
         let slot = std::ptr::without_provenance_mut(slot);
         // SAFETY: as above; the slot is a number.
-        unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, began, api::NO_REGISTERS, slot) };
+        unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, block_executed, api::NO_REGISTERS, slot) };
     }
 }
 
-fn count_one(tables: &Tables, instruction: *mut Instruction, slot: usize, kind: Kind) {
-    let executed = tables.place(Table::Executed, slot).as_ptr().cast();
+fn count_one(tables: &Tables, instruction: *mut Instruction, slot: usize, kind: CodeKind) {
+    let executed = tables.word(Table::Executed, slot).as_ptr().cast();
     let for_caller = match kind {
-        Kind::Own => None,
-        Kind::Library => Some(lent as Callback),
-        Kind::Copies => Some(copied as Callback),
+        CodeKind::Own => None,
+        CodeKind::Library => Some(library_executed as Callback),
+        CodeKind::Copies => Some(copy_executed as Callback),
     };
     let slot = std::ptr::without_provenance_mut(slot);
     // SAFETY: an instruction that QEMU has handed out, a word that stays mapped, and a number.
@@ -100,7 +100,7 @@ fn count_one(tables: &Tables, instruction: *mut Instruction, slot: usize, kind: 
         api::qemu_plugin_register_vcpu_insn_exec_inline(instruction, api::ADD_U64, executed, 1);
         api::qemu_plugin_register_vcpu_mem_cb(
             instruction,
-            accessed,
+            memory_accessed,
             api::NO_REGISTERS,
             api::READS_AND_WRITES,
             slot,
@@ -113,28 +113,28 @@ fn count_one(tables: &Tables, instruction: *mut Instruction, slot: usize, kind: 
 }
 
 /// A block of code that is no library's is executed.
-extern "C" fn began(_: c_uint, slot: *mut c_void) {
+extern "C" fn block_executed(_: c_uint, slot: *mut c_void) {
     CALLER.store(slot.addr(), Ordering::Relaxed);
 }
 
 /// An instruction of a library is executed.
-extern "C" fn lent(_: c_uint, _: *mut c_void) {
-    charge(Table::Lent);
+extern "C" fn library_executed(_: c_uint, _: *mut c_void) {
+    count_for_caller(Table::Library);
 }
 
 /// An instruction is executed that copies.
-extern "C" fn copied(_: c_uint, _: *mut c_void) {
-    charge(Table::Copied);
+extern "C" fn copy_executed(_: c_uint, _: *mut c_void) {
+    count_for_caller(Table::Copied);
 }
 
-fn charge(table: Table) {
+fn count_for_caller(table: Table) {
     if let Some(tables) = TABLES.get() {
         tables.add(table, CALLER.load(Ordering::Relaxed));
     }
 }
 
 /// An instruction reads or writes memory, or a device.
-extern "C" fn accessed(_: c_uint, info: MemoryInfo, address: u64, slot: *mut c_void) {
+extern "C" fn memory_accessed(_: c_uint, info: MemoryInfo, address: u64, slot: *mut c_void) {
     // SAFETY: within the callback that has told of this access.
     let is_device = unsafe {
         let place = api::qemu_plugin_get_hwaddr(info, address);

@@ -11,7 +11,7 @@ pub enum Table {
     Executed,
     Reads,
     Writes,
-    Lent,
+    Library,
     Copied,
     Kind,
 }
@@ -21,7 +21,7 @@ const TABLES: usize = 6;
 
 /// Whose an instruction is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CodeKind {
     Own,
     /// Of who called it.
     Library,
@@ -64,22 +64,22 @@ impl Tables {
     }
 
     /// A count.
-    pub fn place(&self, table: Table, slot: usize) -> &'static AtomicU64 {
+    pub fn word(&self, table: Table, slot: usize) -> &'static AtomicU64 {
         &self.words[table as usize * self.slots + slot]
     }
 
     /// Adds one. There is one processor, so that nobody else does.
     pub fn add(&self, table: Table, slot: usize) {
-        let place = self.place(table, slot);
+        let place = self.word(table, slot);
         place.store(place.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Whose the instruction is.
-    pub fn kind(&self, slot: usize) -> Kind {
-        match self.place(Table::Kind, slot).load(Ordering::Relaxed) {
-            0 => Kind::Own,
-            1 => Kind::Library,
-            _ => Kind::Copies,
+    pub fn kind(&self, slot: usize) -> CodeKind {
+        match self.word(Table::Kind, slot).load(Ordering::Relaxed) {
+            0 => CodeKind::Own,
+            1 => CodeKind::Library,
+            _ => CodeKind::Copies,
         }
     }
 }

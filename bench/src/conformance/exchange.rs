@@ -16,10 +16,10 @@ pub const STREAM: u8 = 1;
 /// The shortest frame that a device sends, without FCS.
 const SHORTEST: usize = linerate_agent::frame::SHORTEST;
 /// Nothing came for so long: another frame shows whether something is lost.
-const PROD: Duration = Duration::from_millis(20);
-const PROD_OCTETS: usize = 100;
+const PROBE_AFTER: Duration = Duration::from_millis(20);
+const PROBE_OCTETS: usize = 100;
 /// Faults that are told one by one.
-const TOLD: usize = 3;
+const MAX_DESCRIBED: usize = 3;
 
 /// The host's address.
 pub fn own() -> Mac {
@@ -28,7 +28,7 @@ pub fn own() -> Mac {
 
 /// A frame to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct TestFrame {
     /// Octets without FCS, a tag included.
     pub octets: usize,
     /// To whom.
@@ -40,7 +40,7 @@ pub struct Order {
     pub fill: Fill,
 }
 
-impl Order {
+impl TestFrame {
     /// A frame that is to come back.
     pub const fn of(octets: usize) -> Self {
         Self {
@@ -92,32 +92,32 @@ impl Order {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     count: u64,
-    told: Vec<String>,
+    described: Vec<String>,
 }
 
 impl Faults {
     fn push(&mut self, what: String) {
         self.count += 1;
-        if self.told.len() < TOLD {
-            self.told.push(what);
+        if self.described.len() < MAX_DESCRIBED {
+            self.described.push(what);
         }
     }
 
     /// All of it in a sentence; `None`: nothing is wrong.
-    pub fn words(&self) -> Option<String> {
-        let more = self.count - self.told.len() as u64;
-        let told = self.told.join("; ");
+    pub fn summary(&self) -> Option<String> {
+        let more = self.count - self.described.len() as u64;
+        let described = self.described.join("; ");
         match (self.count, more) {
             (0, _) => None,
-            (_, 0) => Some(told),
-            _ => Some(format!("{told}; and {more} more of the kind")),
+            (_, 0) => Some(described),
+            _ => Some(format!("{described}; and {more} more of the kind")),
         }
     }
 }
 
 /// Sends frames in their order, as many at a time as may be under way, and looks at each that comes back.
 pub struct Exchange {
-    orders: Box<dyn Iterator<Item = Order> + Send>,
+    frames: Box<dyn Iterator<Item = TestFrame> + Send>,
     /// How many frames may be under way.
     pub window: usize,
     /// Frames may be lost. What is behind them then tells, as frames do not overtake each other.
@@ -147,9 +147,9 @@ impl fmt::Debug for Exchange {
 
 impl Exchange {
     /// Of these frames, as many at a time.
-    pub fn new(orders: impl Iterator<Item = Order> + Send + 'static, window: usize) -> Self {
+    pub fn new(frames: impl Iterator<Item = TestFrame> + Send + 'static, window: usize) -> Self {
         Self {
-            orders: Box::new(orders),
+            frames: Box::new(frames),
             window,
             may_lose: false,
             under_way: VecDeque::new(),
@@ -177,17 +177,17 @@ impl Exchange {
         self.sent + self.answered + self.lost
     }
 
-    fn next_order(&mut self, now: Instant) -> Option<Order> {
+    fn next_frame(&mut self, now: Instant) -> Option<TestFrame> {
         if !self.is_done && self.under_way.len() < self.window {
-            let order = self.orders.next();
-            self.is_done = order.is_none();
-            if order.is_some() {
-                return order;
+            let frame = self.frames.next();
+            self.is_done = frame.is_none();
+            if frame.is_some() {
+                return frame;
             }
         }
-        let is_still = now >= self.last.after(PROD);
+        let is_still = now >= self.last.after(PROBE_AFTER);
         let is_in_doubt = self.may_lose && !self.under_way.is_empty() && is_still;
-        is_in_doubt.then_some(Order::of(PROD_OCTETS))
+        is_in_doubt.then_some(TestFrame::of(PROBE_OCTETS))
     }
 
     fn take(&mut self, head: &Head, frame: &[u8]) -> Result<(), String> {
@@ -229,7 +229,7 @@ impl Service for Exchange {
             return Some(self.last);
         }
         let is_in_doubt = self.may_lose && !self.under_way.is_empty();
-        is_in_doubt.then(|| self.last.after(PROD))
+        is_in_doubt.then(|| self.last.after(PROBE_AFTER))
     }
 }
 
@@ -249,14 +249,14 @@ impl Program for Exchange {
     }
 
     fn next_frame(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
-        let order = self.next_order(now)?;
-        order.write(self.sent, room, now);
-        if order.is_answered {
-            self.under_way.push_back((self.sent, order.answer()));
+        let frame = self.next_frame(now)?;
+        frame.write(self.sent, room, now);
+        if frame.is_answered {
+            self.under_way.push_back((self.sent, frame.answer()));
         }
         self.last = now;
         self.sent += 1;
-        Some(order.octets)
+        Some(frame.octets)
     }
 }
 

@@ -17,7 +17,7 @@ mod tests;
 use std::time::Duration;
 
 use self::rig::Rig;
-use crate::endpoint::{TargetError, TestBoard, Watch};
+use crate::endpoint::{TargetError, TestBoard, TrialMonitor};
 
 pub use self::cases::CASES;
 
@@ -32,14 +32,14 @@ pub struct Case {
     /// What it tries, in a few words.
     pub about: &'static str,
     /// Tries it: so many frames went to and fro.
-    run: fn(&mut Rig<'_>) -> Result<u64, Failed>,
+    run: fn(&mut Rig<'_>) -> Result<u64, CaseFailure>,
 }
 
 /// Why a case failed, in a sentence without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed(String);
+pub struct CaseFailure(String);
 
-impl From<TargetError> for Failed {
+impl From<TargetError> for CaseFailure {
     fn from(error: TargetError) -> Self {
         Self(error.to_string())
     }
@@ -61,23 +61,23 @@ pub enum Outcome {
 ///
 /// # Errors
 /// [`TargetError`]: the board does not start.
-pub fn try_case(
+pub fn run_case(
     board: &TestBoard<'_>,
     case: &Case,
     frames: u64,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn TrialMonitor,
 ) -> Result<Outcome, TargetError> {
     let lack = board.lacks.get(case.name);
     let mut session = (board.switch_on)()?;
     session.patience = if lack.is_some() { IMPATIENCE } else { PATIENCE };
-    let mut rig = Rig::new(session, frames, watch);
-    let done = rig.count().and_then(|()| (case.run)(&mut rig));
+    let mut rig = Rig::new(session, frames, monitor);
+    let done = rig.reset_counts().and_then(|()| (case.run)(&mut rig));
     Ok(match (done, lack) {
         (Ok(frames), None) => Outcome::Passed(frames),
         (Ok(_), Some(why)) => {
             Outcome::Failed(format!("it can be passed, though the board says: {why}"))
         }
-        (Err(Failed(what)), None) => Outcome::Failed(what),
+        (Err(CaseFailure(what)), None) => Outcome::Failed(what),
         (Err(_), Some(why)) => Outcome::Skipped(why.clone()),
     })
 }

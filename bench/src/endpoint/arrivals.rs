@@ -7,15 +7,15 @@ use linerate_results::distribution::Times;
 
 /// The datagrams of a stream: a protocol's own messages are no part of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Data {
+pub(super) struct DataFilter {
     /// Of each.
     pub(super) octets: u32,
     /// Tells them from messages of the same size.
     pub(super) is_data: fn(&[u8]) -> bool,
 }
 
-impl Data {
-    fn is(&self, octets: &[u8]) -> bool {
+impl DataFilter {
+    fn matches(&self, octets: &[u8]) -> bool {
         self.octets as usize == octets.len() && (self.is_data)(octets)
     }
 }
@@ -30,14 +30,14 @@ pub(super) type Arrivals<S> = Overheard<S, Gaps>;
 #[derive(Debug)]
 pub(super) struct Gaps {
     /// What counts; `None`: nothing does.
-    data: Option<Data>,
+    data: Option<DataFilter>,
     last: Option<Instant>,
     times: Option<Times>,
 }
 
 impl Gaps {
     /// Those of the datagrams that `service` gets.
-    pub(super) const fn of<S>(service: S, data: Option<Data>) -> Arrivals<S> {
+    pub(super) const fn wrap<S>(service: S, data: Option<DataFilter>) -> Arrivals<S> {
         let ear = Self {
             data,
             last: None,
@@ -54,7 +54,7 @@ impl Gaps {
 
 impl Ear for Gaps {
     fn heard(&mut self, octets: &[u8], now: Instant) {
-        if self.data.is_some_and(|data| data.is(octets))
+        if self.data.is_some_and(|data| data.matches(octets))
             && let Some(last) = self.last.replace(now)
         {
             let gap = now.ns().saturating_sub(last.ns());
@@ -73,11 +73,11 @@ mod tests {
     #[test]
     fn gaps_are_those_between_data_of_the_size() {
         let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 7));
-        let data = Data {
+        let data = DataFilter {
             octets: 16,
             is_data: |octets| octets[0] == 0,
         };
-        let mut arrivals = Gaps::of(Echo::<4, 64>::new(7), Some(data));
+        let mut arrivals = Gaps::wrap(Echo::<4, 64>::new(7), Some(data));
         for (ms, len, first) in [(0, 16, 0), (2, 60, 0), (3, 16, 0), (4, 16, 0), (250, 16, 9)] {
             let now = Instant::from_ns(ms * 1_000_000);
             let mut octets = [0; 64];

@@ -16,7 +16,7 @@ pub enum TargetError {
     },
     /// The target can't do this trial, by its nature.
     #[error("{target} can't do {trial}: {why}")]
-    Unable {
+    Unsupported {
         /// The target's name.
         target: String,
         /// What was asked for.
@@ -47,7 +47,7 @@ impl TargetError {
     /// Whether the input was wrong, rather than the target failing.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Url { .. } | Self::Unable { .. } | Self::Host(_) | Self::Load(_) => true,
+            Self::Url { .. } | Self::Unsupported { .. } | Self::Host(_) | Self::Load(_) => true,
             Self::Failed { .. } => false,
             Self::Machine(error) => error.is_input(),
         }

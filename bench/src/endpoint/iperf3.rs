@@ -7,9 +7,11 @@ use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
 use linerate_results::record::{self, Direction, End, Flow, Interval};
 
-use super::arrivals::Data;
-use super::run::{self, Ran, Step};
-use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+use super::arrivals::DataFilter;
+use super::client::{self, ClientState, FinishedClient};
+use super::{
+    Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+};
 
 /// Its port.
 const PORT: u16 = 5201;
@@ -26,16 +28,16 @@ struct Iperf3 {
 }
 
 /// The server was not ready for another test.
-struct Again;
+struct ServerBusy;
 
 /// For so long after a test a server that does not answer may be winding up.
-const WINDS_UP: Duration = Duration::from_secs(5);
+const CLOSING_TIME: Duration = Duration::from_secs(5);
 /// Between two attempts meanwhile.
-const AGAIN_AFTER: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&[])?;
+    url.check_query(&[])?;
     Ok(Box::new(Iperf3 {
         to: url.address(PORT)?,
         patience: options.patience,
@@ -60,12 +62,12 @@ const fn amount(amount: Amount) -> iperf3::Amount {
 }
 
 impl Iperf3 {
-    fn one(
+    fn run_once(
         &mut self,
         test: Test,
         window: Option<u32>,
-        watch: &mut dyn Watch,
-    ) -> Result<Result<Outcome, Again>, TargetError> {
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Result<Outcome, ServerBusy>, TargetError> {
         self.tests += 1;
         let started = std::time::SystemTime::UNIX_EPOCH.elapsed();
         let seed = started.map_or(0, |since| since.as_nanos() as u64) ^ self.tests;
@@ -76,12 +78,12 @@ impl Iperf3 {
             patience: self.patience,
         };
         let step = |client: &mut Client<STREAMS>, now| match client.progress(now) {
-            Progress::Done => Step::Done,
-            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Done => ClientState::Done,
+            Progress::Failed(failure) => ClientState::Failed(failure),
             Progress::Running => {
                 let outcome = client.outcome(now);
                 let octets = |count: Option<Count>| count.map_or(0, |it| it.octets);
-                Step::Running {
+                ClientState::Running {
                     to_device: octets(outcome.sent),
                     from_device: octets(outcome.received),
                 }
@@ -92,21 +94,21 @@ impl Iperf3 {
             failure = Some(what);
             self.failed(what)
         };
-        let sizes = run::Sizes {
+        let options = client::ClientOptions {
             buffer_octets: window,
-            data: test.udp.then_some(Data {
+            data: test.udp.then_some(DataFilter {
                 octets: test.octets,
                 // A hello has four octets, and its answer.
                 is_data: |_| true,
             }),
         };
-        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed);
-        match (ran, failure) {
-            (Ok(ran), _) => Ok(Ok(counted(ran, test.udp))),
+        let finished = client::run(Client::new(plan), self.to, options, monitor, step, failed);
+        match (finished, failure) {
+            (Ok(finished), _) => Ok(Ok(counted(finished, test.udp))),
             (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
-                if self.winds_up() =>
+                if self.may_be_closing() =>
             {
-                Ok(Err(Again))
+                Ok(Err(ServerBusy))
             }
             (Err(error), _) => Err(error),
         }
@@ -114,22 +116,23 @@ impl Iperf3 {
 
     /// Whether the server may still be at the end of the last test. Then it listens to nobody, as it
     /// opens its port anew for each test.
-    fn winds_up(&self) -> bool {
-        self.ended.is_some_and(|ended| ended.elapsed() < WINDS_UP)
+    fn may_be_closing(&self) -> bool {
+        self.ended
+            .is_some_and(|ended| ended.elapsed() < CLOSING_TIME)
     }
 
     fn test(
         &mut self,
         test: Test,
         window: Option<u32>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         loop {
-            if let Ok(outcome) = self.one(test, window, watch)? {
+            if let Ok(outcome) = self.run_once(test, window, monitor)? {
                 self.ended = Some(Instant::now());
                 return Ok(outcome);
             }
-            std::thread::sleep(AGAIN_AFTER);
+            std::thread::sleep(RETRY_INTERVAL);
         }
     }
 
@@ -158,8 +161,8 @@ impl Iperf3 {
     }
 }
 
-fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
-    let outcome = ran.service.outcome(ran.ended);
+fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
+    let outcome = finished.service.outcome(finished.ended);
     let to = outcome.reported.or(outcome.sent);
     let by = if outcome.reported.is_some() {
         End::Device
@@ -168,27 +171,27 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     };
     let mut notes = Vec::new();
     let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
-    let heard = outcome.reported.map_or(sent, |it| it.datagrams);
-    if udp && sent > heard {
+    let counted_by_server = outcome.reported.map_or(sent, |it| it.datagrams);
+    if udp && sent > counted_by_server {
         notes.push(format!(
             "{} of {sent} datagrams were on their way when the server had counted: they are neither \
              received nor lost",
-            sent - heard
+            sent - counted_by_server
         ));
     }
-    if ran.is_cut {
+    if finished.is_cancelled {
         notes.push("ended by the user before its time".to_owned());
     }
     let mut from_device = outcome.received.map(|count| Flow {
-        gaps: ran.gaps,
-        ..flow(count, udp, End::Host, ran.from_device)
+        gaps: finished.gaps,
+        ..flow(count, udp, End::Host, finished.from_device)
     });
     if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
         // A hello may be dropped, too.
-        datagrams.lost_by_host = ran.dropped.map(|dropped| dropped.min(datagrams.lost));
+        datagrams.lost_by_host = finished.dropped.map(|dropped| dropped.min(datagrams.lost));
     }
     Outcome {
-        to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
+        to_device: to.map(|count| flow(count, udp, by, finished.to_device)),
         from_device,
         notes,
         ..Outcome::default()
@@ -225,7 +228,7 @@ impl Target for Iperf3 {
         format!("iperf3 at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Datagrams(datagrams) if datagrams.payload_octets < 16 => {
                 Err("a datagram of iperf3 has 16 octets of its own at least")
@@ -240,9 +243,13 @@ impl Target for Iperf3 {
         super::path::mtu(self.to)
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.can(trial) {
-            return Err(super::unable(self, trial, why));
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.supports(trial) {
+            return Err(super::unsupported(self, trial, why));
         }
         match trial {
             Trial::Stream(Stream {
@@ -259,7 +266,7 @@ impl Target for Iperf3 {
                     octets: *write_octets,
                     ..Test::default()
                 };
-                self.test(test, *window_octets, watch)
+                self.test(test, *window_octets, monitor)
             }
             Trial::Datagrams(Datagrams {
                 direction: way,
@@ -276,7 +283,7 @@ impl Target for Iperf3 {
                     wide_numbers: true,
                     ..Test::default()
                 };
-                self.test(test, None, watch)
+                self.test(test, None, monitor)
             }
             _ => Ok(Outcome::default()),
         }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 /// a router on the way has told of a smaller one (RFC 1191). `None` where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(super) fn mtu(to: SocketAddr) -> Option<u32> {
-    let socket = std::net::UdpSocket::bind((super::run::own_address(to), 0)).ok()?;
+    let socket = std::net::UdpSocket::bind((super::client::local_address(to), 0)).ok()?;
     // Nothing is sent by this.
     socket.connect(to).ok()?;
     if to.is_ipv4() {

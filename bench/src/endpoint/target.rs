@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::TargetError;
+use super::monitor::TrialMonitor;
 use super::test_board::TestBoard;
 use super::trial::{Outcome, Trial};
-use super::watch::Watch;
 
 /// What is at the other end of a link.
 pub trait Target: Send {
@@ -17,22 +17,26 @@ pub trait Target: Send {
     ///
     /// # Errors
     /// Why it can't, to be read behind "it can't do this:".
-    fn can(&self, trial: &Trial) -> Result<(), &'static str>;
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str>;
 
     /// Whether all that it does for `trial` goes on from the begin to the end, so that something else can be
     /// measured meanwhile.
     ///
     /// # Errors
-    /// As for [`can`](Self::can).
-    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
-        self.can(trial)
+    /// As for [`supports`](Self::supports).
+    fn supports_as_load(&self, trial: &Trial) -> Result<(), &'static str> {
+        self.supports(trial)
     }
 
     /// Does it. `watch` hears now and then how far it is.
     ///
     /// # Errors
     /// [`TargetError`]: it can't, or it failed.
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError>;
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError>;
 
     /// The board on which conformance cases test its driver; `None` for a target that is no board of ours.
     fn test_board(&self) -> Option<TestBoard<'_>> {
@@ -79,10 +83,10 @@ impl Default for Options {
 }
 
 /// `target` was asked for what it can't do.
-pub(crate) fn unable(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
-    TargetError::Unable {
+pub(crate) fn unsupported(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
+    TargetError::Unsupported {
         target: target.name(),
-        trial: trial.words(),
+        trial: trial.label(),
         why,
     }
 }

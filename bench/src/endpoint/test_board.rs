@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::board::session::Session;
+use super::board::session::BoardSession;
 use super::error::TargetError;
 
 /// Switches the board on.
-pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<Session, TargetError> + 'a>;
+pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<BoardSession, TargetError> + 'a>;
 
 /// A board that can be switched on to test its driver.
 pub struct TestBoard<'a> {

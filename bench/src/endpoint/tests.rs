@@ -38,7 +38,7 @@ fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
             interval_ns: 0.0,
             reflected: false,
         });
-        if let Err(why) = target.can(&frames) {
+        if let Err(why) = target.supports(&frames) {
             assert!(!why.is_empty());
         }
     }
@@ -56,7 +56,7 @@ fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
             count: 10,
             interval: Duration::from_millis(100),
             payload_octets: 64,
-            under: Some(Box::new(Trial::Stream(Stream::of(
+            load: Some(Box::new(Trial::Stream(Stream::of(
                 direction,
                 Amount::Span(Duration::from_secs(2)),
             )))),
@@ -64,7 +64,11 @@ fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
     };
     let (to, from) = (under(Direction::ToDevice), under(Direction::FromDevice));
     let tradeoff = pair("iperf2://127.0.0.1?from=tradeoff");
-    assert_eq!(tradeoff.can(&to), Ok(()));
-    assert!(tradeoff.can(&from).is_err_and(|why| why.contains("after")));
-    assert_eq!(pair("iperf2://127.0.0.1").can(&from), Ok(()));
+    assert_eq!(tradeoff.supports(&to), Ok(()));
+    assert!(
+        tradeoff
+            .supports(&from)
+            .is_err_and(|why| why.contains("after"))
+    );
+    assert_eq!(pair("iperf2://127.0.0.1").supports(&from), Ok(()));
 }

@@ -91,7 +91,7 @@ pub struct RoundTrips {
     /// Octets of payload.
     pub payload_octets: u16,
     /// What goes on at the same time; `None`: nothing.
-    pub under: Option<Box<Trial>>,
+    pub load: Option<Box<Trial>>,
 }
 
 /// A load goes on for so long before the first request, where the requests last longer than that.
@@ -127,14 +127,14 @@ pub struct Frames {
 
 impl Trial {
     /// What it is, in a few words.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Self::Stream(stream) => format!("TCP {}", stream.direction.words()),
             Self::Datagrams(datagrams) => format!("UDP {}", datagrams.direction.words()),
-            Self::RoundTrips(RoundTrips { under: None, .. }) => "round trips".to_owned(),
+            Self::RoundTrips(RoundTrips { load: None, .. }) => "round trips".to_owned(),
             Self::RoundTrips(RoundTrips {
-                under: Some(load), ..
-            }) => format!("round trips under {}", load.words()),
+                load: Some(load), ..
+            }) => format!("round trips under {}", load.label()),
             Self::Frames(Frames {
                 reflected: false, ..
             }) => "Ethernet frames".to_owned(),
@@ -151,33 +151,33 @@ pub struct Outcome {
     /// What the device sent.
     pub from_device: Option<Flow>,
     /// Requests and answers.
-    pub round_trips: Option<Answers>,
+    pub round_trips: Option<RoundTripReport>,
     /// What a person should know who reads the figures, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Answers to requests.
+/// RoundTripReport to requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
+pub struct RoundTripReport {
     /// Requests sent.
     pub sent: u64,
     /// Of each one that was answered, in the order of the answers.
-    pub samples: Vec<Answer>,
+    pub samples: Vec<RoundTripSample>,
     /// Those that were lost on the way to the device, and on the way back, as far as it is known.
     pub lost_forward: u64,
     /// See `lost_forward`.
     pub lost_back: u64,
     /// Lost, nobody knows where.
     pub lost_either: u64,
-    /// Answers behind one to a later request.
+    /// RoundTripReport behind one to a later request.
     pub out_of_order: u64,
-    /// Answers that came again.
+    /// RoundTripReport that came again.
     pub duplicates: u64,
 }
 
 /// An answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct RoundTripSample {
     /// When its request was sent, since the trial began.
     pub sent_ns: u64,
     /// From then until it came, without the time that the device says to have taken.
@@ -203,7 +203,7 @@ mod tests {
                 count,
                 interval: RoundTrips::interval_within(load, count),
                 payload_octets: 64,
-                under: None,
+                load: None,
             };
             let (head_start, span) = (asked.head_start(), asked.interval * count);
             assert!(

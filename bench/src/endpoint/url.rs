@@ -8,7 +8,7 @@ use super::TargetError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// As it was written.
-    pub whole: String,
+    pub text: String,
     /// Before `://`.
     pub scheme: String,
     /// Name or address of the host, or what stands there.
@@ -71,7 +71,7 @@ impl Url {
             Some(_) => return Err(wrong("a port is a number from 1 to 65535".to_owned())),
         };
         Ok(Self {
-            whole: text.to_owned(),
+            text: text.to_owned(),
             scheme: scheme.to_ascii_lowercase(),
             host: host.to_owned(),
             port,
@@ -86,7 +86,7 @@ impl Url {
     ///
     /// # Errors
     /// [`TargetError::Url`] names what is not known.
-    pub fn knows_only(&self, known: &[&str]) -> Result<(), TargetError> {
+    pub fn check_query(&self, known: &[&str]) -> Result<(), TargetError> {
         let mut names = self.query.iter().map(|(name, _)| name.as_str());
         let Some(name) = names.find(|name| !known.contains(name)) else {
             return Ok(());
@@ -97,13 +97,13 @@ impl Url {
             format!("there is {}", known.join(", "))
         };
         Err(TargetError::Url {
-            url: self.whole.clone(),
+            url: self.text.clone(),
             what: format!("{}:// knows no `{name}`; {there_is}", self.scheme),
         })
     }
 
     /// The value of `name` behind the `?`.
-    pub fn value(&self, name: &str) -> Option<&str> {
+    pub fn query_value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.iter();
         let found = pairs.find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
@@ -120,7 +120,7 @@ impl Url {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
                 return Err(TargetError::Url {
-                    url: self.whole.clone(),
+                    url: self.text.clone(),
                     what: format!("the host {} is not known: {error}", self.host),
                 });
             }
@@ -129,7 +129,7 @@ impl Url {
         v4.or(addresses.first())
             .copied()
             .ok_or_else(|| TargetError::Url {
-                url: self.whole.clone(),
+                url: self.text.clone(),
                 what: format!("the host {} has no address", self.host),
             })
     }
@@ -162,9 +162,9 @@ mod tests {
     fn what_follows_a_question_mark() {
         let url = Url::parse("iperf2://h:5001?from=tradeoff&x").expect("a URL");
         assert_eq!((url.port, url.path.as_str()), (Some(5001), ""));
-        assert_eq!(url.value("from"), Some("tradeoff"));
-        assert!(url.knows_only(&["from", "x"]).is_ok());
-        let error = url.knows_only(&["from"]).expect_err("x").to_string();
+        assert_eq!(url.query_value("from"), Some("tradeoff"));
+        assert!(url.check_query(&["from", "x"]).is_ok());
+        let error = url.check_query(&["from"]).expect_err("x").to_string();
         assert!(
             error.contains("`x`") && error.contains("there is from"),
             "{error}"

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use linerate_regs_decode::live::{Fault, Memory};
 
-use self::packet::{Reader, Said, digits, number, packet};
+use self::packet::{Message, Reader, digits, number, packet};
 
 /// How often something is said again that came damaged.
 const ATTEMPTS: u32 = 4;
@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 4;
 pub enum GdbError {
     /// Nobody listens.
     #[error("no gdb server at {at}: {why}")]
-    Absent {
+    Unreachable {
         /// Where.
         at: String,
         /// What the system says.
@@ -36,7 +36,7 @@ pub enum GdbError {
     },
     /// It has gone, or is none.
     #[error("the gdb server {0}")]
-    Broken(String),
+    Protocol(String),
 }
 
 /// A connection to a gdb server.
@@ -46,7 +46,7 @@ pub struct Gdb {
     /// How long it may think.
     patience: Duration,
     /// Heard, but not yet asked for.
-    heard: std::collections::VecDeque<u8>,
+    received: std::collections::VecDeque<u8>,
 }
 
 trait Stream: Read + Write + Send {
@@ -75,7 +75,7 @@ impl Gdb {
     /// # Errors
     /// [`GdbError`].
     pub fn attach(address: &str, patience: Duration) -> Result<Self, GdbError> {
-        let absent = |why: std::io::Error| GdbError::Absent {
+        let absent = |why: std::io::Error| GdbError::Unreachable {
             at: address.to_owned(),
             why: why.to_string(),
         };
@@ -98,7 +98,7 @@ impl Gdb {
     /// [`GdbError`].
     #[cfg(unix)]
     pub fn attach_socket(path: &Path, patience: Duration) -> Result<Self, GdbError> {
-        let stream = UnixStream::connect(path).map_err(|why| GdbError::Absent {
+        let stream = UnixStream::connect(path).map_err(|why| GdbError::Unreachable {
             at: path.display().to_string(),
             why: why.to_string(),
         })?;
@@ -110,14 +110,14 @@ impl Gdb {
             stream,
             reader: Reader::default(),
             patience,
-            heard: std::collections::VecDeque::new(),
+            received: std::collections::VecDeque::new(),
         };
-        gdb.ask("qSupported")?;
+        gdb.request("qSupported")?;
         // Whether it stands still is asked for by everyone who attaches, and some stop it only then.
-        gdb.ask("?")?;
+        gdb.request("?")?;
         // QEMU: addresses are those of the bus, whatever the processor's tables say, and devices can be
         // written. Others do not know it and have no tables, or go past them.
-        gdb.ask("Qqemu.PhyMemMode:1")?;
+        gdb.request("Qqemu.PhyMemMode:1")?;
         Ok(gdb)
     }
 
@@ -126,46 +126,48 @@ impl Gdb {
     /// # Errors
     /// [`GdbError`].
     pub fn detach(mut self) -> Result<(), GdbError> {
-        match self.ask("D")?.as_slice() {
+        match self.request("D")?.as_slice() {
             b"OK" | b"" => Ok(()),
-            _ => Err(GdbError::Broken("does not let the device go on".to_owned())),
+            _ => Err(GdbError::Protocol(
+                "does not let the device go on".to_owned(),
+            )),
         }
     }
 
     /// What it answers to `body`.
-    fn ask(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
+    fn request(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
         let until = Instant::now() + self.patience;
         let is_stop = body == "?";
         let mut sent = 0;
         let mut again = true;
-        let mut damaged = 0;
+        let mut corrupted = 0;
         loop {
             if again {
                 sent += 1;
                 if sent > ATTEMPTS {
                     let what = "takes nothing in: is it one?";
-                    return Err(GdbError::Broken(what.to_owned()));
+                    return Err(GdbError::Protocol(what.to_owned()));
                 }
-                self.say(&packet(body))?;
+                self.send(&packet(body))?;
                 again = false;
             }
             match self.next(until)? {
-                Said::Taken => {}
-                Said::Again => again = true,
-                Said::Damaged => {
-                    damaged += 1;
-                    if damaged > ATTEMPTS {
+                Message::Ack => {}
+                Message::Nak => again = true,
+                Message::Corrupted => {
+                    corrupted += 1;
+                    if corrupted > ATTEMPTS {
                         let what = "sends what is damaged: is it one?";
-                        return Err(GdbError::Broken(what.to_owned()));
+                        return Err(GdbError::Protocol(what.to_owned()));
                     }
-                    self.say(b"-")?;
+                    self.send(b"-")?;
                 }
-                Said::Packet(reply) => {
-                    self.say(b"+")?;
+                Message::Packet(reply) => {
+                    self.send(b"+")?;
                     match reply.first() {
                         Some(b'W' | b'X') => {
                             let what = "says that the program has ended";
-                            return Err(GdbError::Broken(what.to_owned()));
+                            return Err(GdbError::Protocol(what.to_owned()));
                         }
                         // That it has stopped, again, and what the program prints.
                         Some(b'T' | b'S') if !is_stop => {}
@@ -177,27 +179,27 @@ impl Gdb {
         }
     }
 
-    fn say(&mut self, octets: &[u8]) -> Result<(), GdbError> {
+    fn send(&mut self, octets: &[u8]) -> Result<(), GdbError> {
         let written = self
             .stream
             .limit(self.patience)
             .and_then(|()| self.stream.write_all(octets));
-        written.map_err(|error| GdbError::Broken(format!("cannot be written to: {error}")))
+        written.map_err(|error| GdbError::Protocol(format!("cannot be written to: {error}")))
     }
 
     /// What it says next.
-    fn next(&mut self, until: Instant) -> Result<Said, GdbError> {
+    fn next(&mut self, until: Instant) -> Result<Message, GdbError> {
         loop {
             // Whatever it says, it has no longer than this.
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(GdbError::Broken(format!(
+                return Err(GdbError::Protocol(format!(
                     "gives no answer within {} s: is it one, and is nobody else attached to it?",
                     self.patience.as_secs_f64()
                 )));
             }
-            while let Some(octet) = self.heard.pop_front() {
-                if let Some(said) = self.reader.take(octet) {
+            while let Some(octet) = self.received.pop_front() {
+                if let Some(said) = self.reader.feed(octet) {
                     return Ok(said);
                 }
             }
@@ -207,15 +209,15 @@ impl Gdb {
                 .limit(left)
                 .and_then(|()| self.stream.read(&mut piece));
             match read {
-                Ok(0) => return Err(GdbError::Broken("has closed the connection".to_owned())),
-                Ok(octets) => self.heard.extend(&piece[..octets]),
+                Ok(0) => return Err(GdbError::Protocol("has closed the connection".to_owned())),
+                Ok(octets) => self.received.extend(&piece[..octets]),
                 Err(error)
                     if matches!(
                         error.kind(),
                         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    return Err(GdbError::Broken(format!("cannot be heard: {error}")));
+                    return Err(GdbError::Protocol(format!("cannot be heard: {error}")));
                 }
             }
         }
@@ -224,7 +226,7 @@ impl Gdb {
     /// Asks for an access to memory.
     fn access(&mut self, body: &str) -> Result<Vec<u8>, Fault> {
         let reply = self
-            .ask(body)
+            .request(body)
             .map_err(|error| Fault::Lost(error.to_string()))?;
         match reply.as_slice() {
             [] => Err(Fault::Lost(
@@ -248,8 +250,8 @@ impl Memory for Gdb {
         let octets = usize::from(bits / 8);
         let reply = self.access(&format!("m{address:x},{octets:x}"))?;
         number(&reply, octets).ok_or_else(|| {
-            let told = String::from_utf8_lossy(&reply).into_owned();
-            refused(&format!("{octets} octets were asked for, `{told}` came"))
+            let text = String::from_utf8_lossy(&reply).into_owned();
+            refused(&format!("{octets} octets were asked for, `{text}` came"))
         })
     }
 
@@ -260,7 +262,7 @@ impl Memory for Gdb {
         if reply == b"OK" {
             return Ok(());
         }
-        let told = String::from_utf8_lossy(&reply).into_owned();
-        Err(refused(&told))
+        let text = String::from_utf8_lossy(&reply).into_owned();
+        Err(refused(&text))
     }
 }

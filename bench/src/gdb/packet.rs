@@ -5,15 +5,15 @@ const LONGEST: usize = 16 * 1024;
 
 /// What the other end has said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Message {
     /// It has a packet of ours.
-    Taken,
+    Ack,
     /// A packet of ours came damaged.
-    Again,
+    Nak,
     /// A packet.
     Packet(Vec<u8>),
     /// A packet that came damaged, or is longer than any that makes sense.
-    Damaged,
+    Corrupted,
 }
 
 /// Finds packets in octets, as they come.
@@ -44,10 +44,10 @@ enum State {
 
 impl Reader {
     /// Takes an octet in.
-    pub fn take(&mut self, octet: u8) -> Option<Said> {
+    pub fn feed(&mut self, octet: u8) -> Option<Message> {
         match (self.state, octet) {
-            (State::Between, b'+') => return Some(Said::Taken),
-            (State::Between, b'-') => return Some(Said::Again),
+            (State::Between, b'+') => return Some(Message::Ack),
+            (State::Between, b'-') => return Some(Message::Nak),
             // A packet never has a bare `$` within: the end of the one before it was lost.
             (State::Between | State::Body | State::Escaped | State::Repeated, b'$') => self.begin(),
             (State::Between, b'%') => self.state = State::Notification,
@@ -86,9 +86,9 @@ impl Reader {
                 let is_right = sum.is_some_and(|(high, low)| high << 4 | low == self.sum);
                 let body = std::mem::take(&mut self.body);
                 return Some(if is_right && !self.is_too_long {
-                    Said::Packet(body)
+                    Message::Packet(body)
                 } else {
-                    Said::Damaged
+                    Message::Corrupted
                 });
             }
         }
@@ -145,36 +145,39 @@ mod tests {
 
     use super::*;
 
-    fn said(octets: &[u8]) -> Vec<Said> {
+    fn messages(octets: &[u8]) -> Vec<Message> {
         let mut reader = Reader::default();
-        octets.iter().filter_map(|it| reader.take(*it)).collect()
+        octets.iter().filter_map(|it| reader.feed(*it)).collect()
     }
 
-    fn packet_of(body: &[u8]) -> Said {
-        Said::Packet(body.to_vec())
+    fn packet_of(body: &[u8]) -> Message {
+        Message::Packet(body.to_vec())
     }
 
     #[test]
     fn packets_and_acknowledgements_are_found() {
         assert_eq!(
-            said(b"+$OK#9a-"),
-            [Said::Taken, packet_of(b"OK"), Said::Again]
+            messages(b"+$OK#9a-"),
+            [Message::Ack, packet_of(b"OK"), Message::Nak]
         );
         assert_eq!(packet("OK"), b"$OK#9a");
-        assert_eq!(said(b"$OK#9b$#00"), [Said::Damaged, packet_of(b"")]);
-        assert_eq!(said(b"$OK#zz"), [Said::Damaged]);
+        assert_eq!(
+            messages(b"$OK#9b$#00"),
+            [Message::Corrupted, packet_of(b"")]
+        );
+        assert_eq!(messages(b"$OK#zz"), [Message::Corrupted]);
         // The end of the first is lost.
-        assert_eq!(said(b"$78563$OK#9a"), [packet_of(b"OK")]);
-        assert_eq!(said(b"%Stop:T05#7f+"), [Said::Taken]);
+        assert_eq!(messages(b"$78563$OK#9a"), [packet_of(b"OK")]);
+        assert_eq!(messages(b"%Stop:T05#7f+"), [Message::Ack]);
     }
 
     #[test]
     fn repeated_and_escaped_octets_are_as_they_were() {
         // "0" and three more; `*` itself behind `}`.
-        assert_eq!(said(b"$0* #7a"), [packet_of(b"0000")]);
-        assert_eq!(said(b"$}\n#87"), [packet_of(b"*")]);
+        assert_eq!(messages(b"$0* #7a"), [packet_of(b"0000")]);
+        assert_eq!(messages(b"$}\n#87"), [packet_of(b"*")]);
         // Nothing to be repeated.
-        assert_eq!(said(b"$* #4a"), [Said::Damaged]);
+        assert_eq!(messages(b"$* #4a"), [Message::Corrupted]);
     }
 
     #[test]
@@ -195,12 +198,12 @@ mod tests {
         ) {
             let mut reader = Reader::default();
             for octet in octets {
-                if let Some(Said::Packet(body)) = reader.take(octet) {
+                if let Some(Message::Packet(body)) = reader.feed(octet) {
                     prop_assert!(body.len() <= LONGEST);
                 }
             }
             // A whole packet is found whatever stood before it, if need be at the second time.
-            let twice: Vec<Said> = b"#00$OK#9a$OK#9a".iter().filter_map(|it| reader.take(*it)).collect();
+            let twice: Vec<Message> = b"#00$OK#9a$OK#9a".iter().filter_map(|it| reader.feed(*it)).collect();
             prop_assert!(twice.contains(&packet_of(b"OK")));
         }
 
@@ -209,7 +212,7 @@ mod tests {
             let mut flood = b"$0".to_vec();
             flood.extend(b"*~".repeat(times));
             flood.extend(b"#00");
-            prop_assert_eq!(said(&flood), [Said::Damaged]);
+            prop_assert_eq!(messages(&flood), [Message::Corrupted]);
         }
 
         #[test]

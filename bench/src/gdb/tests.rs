@@ -23,7 +23,7 @@ fn server(
         let mut reader = super::Reader::default();
         let mut octet = [0];
         while theirs.read(&mut octet).is_ok_and(|octets| octets == 1) {
-            if let Some(super::Said::Packet(body)) = reader.take(octet[0]) {
+            if let Some(super::Message::Packet(body)) = reader.feed(octet[0]) {
                 let body = String::from_utf8(body).expect("text");
                 let _ = theirs.write_all(&answer(&body));
                 asked.push(body);
@@ -135,7 +135,7 @@ fn one_that_goes_away_or_is_not_there_is_told() {
     let error = Gdb::begin(Box::new(ours), PATIENCE)
         .map(drop)
         .expect_err("gone");
-    assert!(matches!(error, GdbError::Broken(_)), "{error}");
+    assert!(matches!(error, GdbError::Protocol(_)), "{error}");
 
     let (stream, _) = server(|asked| match asked {
         "?" => acknowledged("W00"),

@@ -9,7 +9,7 @@ use crate::board::Board;
 
 /// Echo requests that the peer sends to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pings {
+pub struct PeerPings {
     /// When the first is sent, from power-on.
     pub from_ms: u64,
     /// From one to the next.
@@ -20,7 +20,7 @@ pub struct Pings {
 
 /// A download of the peer from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fetch {
+pub struct PeerDownload {
     /// When it begins, from power-on.
     pub from_ms: u64,
     /// Size of the file.
@@ -31,7 +31,7 @@ pub struct Fetch {
 
 /// A firmware on a board with a peer, to be switched on.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct MachineConfig {
     /// The board.
     pub board: Board,
     /// `program-variant`, for messages and file names.
@@ -41,11 +41,11 @@ pub struct Order {
     /// Seed of everything random.
     pub seed: u64,
     /// What surrounds the board.
-    pub surroundings: Surroundings,
+    pub environment: Environment,
     /// What the peer sends to the device on its own, beside its surroundings' traffic.
-    pub pings: Option<Pings>,
+    pub pings: Option<PeerPings>,
     /// What it downloads from the device, at the same time where they overlap.
-    pub fetches: Vec<Fetch>,
+    pub downloads: Vec<PeerDownload>,
     /// How long things take, in place of the board's own table.
     pub timing: Option<TimingTable>,
     /// What to record.
@@ -54,7 +54,7 @@ pub struct Order {
 
 /// What surrounds a board: a run may replace any field of the scenario's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Surroundings {
+pub struct Environment {
     /// Duplex of the link.
     pub duplex: Duplex,
     /// The other end of the cable.
@@ -69,7 +69,7 @@ pub struct Surroundings {
     pub traffic: Option<generator::Config>,
 }
 
-impl Default for Surroundings {
+impl Default for Environment {
     /// Half duplex, a host, nothing wrong, nobody else.
     fn default() -> Self {
         Self {

@@ -8,22 +8,25 @@ mod event;
 mod seam;
 pub mod sim;
 
-pub use config::{Fetch, Order, Peer, Pings, Record, Surroundings};
+pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};
 pub use event::{Event, StationTraffic, Uploaded};
-pub use seam::{Identity, LinkEnd, Machine, MachineError, Remains};
+pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, RunArtifacts};
 
 /// Switches a machine on.
 ///
 /// # Errors
 /// [`MachineError`] when the firmware or the board cannot be used.
-pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
-    sim::open(order)
+pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+    sim::open(config)
 }
 
 /// Switches a machine on whose cable ends in the TAP interface `interface` of this machine.
 ///
 /// # Errors
 /// [`MachineError`] when firmware, board or interface cannot be used.
-pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
-    sim::open_on_tap(order, interface)
+pub fn open_on_tap(
+    config: &MachineConfig,
+    interface: &str,
+) -> Result<Box<dyn Machine>, MachineError> {
+    sim::open_on_tap(config, interface)
 }

@@ -20,17 +20,17 @@ pub struct Identity {
 
 /// The link partner's end of the cable, when the machine was switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkEnd {
+pub struct LinkPartnerStatus {
     /// Frames pass.
     pub up: bool,
     /// Who may send when.
     pub duplex: Duplex,
     /// How it came to that: "auto-negotiation", "parallel detection" or "no negotiation".
-    pub by: &'static str,
+    pub resolution: &'static str,
     /// Frames sent to the device.
     pub frames_sent: u64,
     /// Frames heard of the device.
-    pub frames_heard: u64,
+    pub frames_received: u64,
     /// Transmissions to the device that collided.
     pub collisions: u64,
     /// Frames for the device that came while the link was down: never on the line.
@@ -39,7 +39,7 @@ pub struct LinkEnd {
 
 /// What a machine leaves behind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Remains {
+pub struct RunArtifacts {
     /// Hash over every wire event, in hexadecimal; empty when the machine knows none.
     pub trace_hash: String,
     /// Where the processor's cycles went, if that was recorded.
@@ -47,7 +47,7 @@ pub struct Remains {
     /// Files to be written: extension and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
     /// The far end of its cable; `None` when the machine cannot know.
-    pub link: Option<LinkEnd>,
+    pub link: Option<LinkPartnerStatus>,
     /// What the machine could not model and what it did instead, each once.
     pub warnings: Vec<String>,
 }
@@ -101,7 +101,7 @@ pub trait Machine {
     }
 
     /// Switches it off: frames whose fate was open are handed to `sink` as lost.
-    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains;
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts;
 }
 
 /// Why a machine cannot be used, or cannot go on.

@@ -3,7 +3,7 @@
 use linerate_results::record::{Duplex, Measurement};
 
 use super::{DeviceEvent, MeasureError, Observer};
-use crate::machine::{Event, Machine, Remains};
+use crate::machine::{Event, Machine, RunArtifacts};
 
 /// How often an observer is asked whether it has something: 10 ms of the machine's time.
 const STEP_NS: u64 = 10_000_000;
@@ -15,11 +15,11 @@ const FOLLOW_QUIET_S: u64 = 20;
 
 /// What driving a machine left behind.
 #[derive(Clone, Debug)]
-pub struct Driven {
+pub struct DriveOutcome {
     /// The machine's time when its program ended.
     pub ended_ns: u64,
     /// What the machine leaves.
-    pub remains: Remains,
+    pub artifacts: RunArtifacts,
 }
 
 /// Drives `machine` until its program says that it is done, and hands each measurement to `result`
@@ -33,16 +33,16 @@ pub fn drive(
     limit_s: u64,
     result: &mut dyn FnMut(Measurement),
     tick: &mut dyn FnMut(u64, (u64, u64)),
-) -> Result<Driven, MeasureError> {
-    let mut watch = Watch::default();
-    while !watch.done {
+) -> Result<DriveOutcome, MeasureError> {
+    let mut watchdog = Watchdog::default();
+    while !watchdog.done {
         let until_ns = machine.now_ns() + STEP_NS;
         let mut outcome = Ok(());
         machine.advance(until_ns, &mut |event| {
             if outcome.is_ok() {
-                outcome = match watch.observe(&event) {
+                outcome = match watchdog.observe(&event) {
                     Err(MeasureError::Device { what }) if observer.may_fail(&what) => {
-                        watch.done = true;
+                        watchdog.done = true;
                         Ok(())
                     }
                     observed => observed,
@@ -68,10 +68,10 @@ pub fn drive(
         observer
             .take()
             .into_iter()
-            .for_each(|measured| result(with(duplex, measured)));
-        watch.done |= observer.is_complete();
+            .for_each(|measured| result(with_duplex(duplex, measured)));
+        watchdog.done |= observer.is_complete();
         tick(machine.now_ns(), observer.progress());
-        watch.check(machine.now_ns(), QUIET_S, limit_s)?;
+        watchdog.check(machine.now_ns(), QUIET_S, limit_s)?;
     }
     let ended_ns = machine.now_ns();
     let duplex = machine.duplex();
@@ -79,7 +79,7 @@ pub fn drive(
         observer.counters(counters);
     }
     let mut outcome = Ok(());
-    let remains = machine.finish(&mut |event| {
+    let artifacts = machine.finish(&mut |event| {
         if outcome.is_ok() {
             outcome = observer.observe(event);
         }
@@ -87,12 +87,15 @@ pub fn drive(
     outcome?;
     let last = observer.finish()?;
     for measured in last {
-        result(with(duplex, measured));
+        result(with_duplex(duplex, measured));
     }
-    Ok(Driven { ended_ns, remains })
+    Ok(DriveOutcome {
+        ended_ns,
+        artifacts,
+    })
 }
 
-fn with(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
+fn with_duplex(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
     if let Some(duplex) = duplex {
         measured.setting_mut().duplex = duplex;
     }
@@ -109,10 +112,10 @@ pub fn follow(
     limit_s: Option<u64>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
-) -> Result<Remains, MeasureError> {
-    let mut watch = Watch::default();
+) -> Result<RunArtifacts, MeasureError> {
+    let mut watchdog = Watchdog::default();
     let limit_ns = limit_s.map_or(u64::MAX, |limit_s| limit_s.saturating_mul(1_000_000_000));
-    while !watch.done && !stop() && machine.now_ns() < limit_ns {
+    while !watchdog.done && !stop() && machine.now_ns() < limit_ns {
         let until_ns = (machine.now_ns() + STEP_NS).min(limit_ns);
         let mut outcome = Ok(());
         machine.advance(until_ns, &mut |event| {
@@ -120,12 +123,12 @@ pub fn follow(
                 console(line);
             }
             if outcome.is_ok() {
-                outcome = watch.observe(&event);
+                outcome = watchdog.observe(&event);
             }
         })?;
         outcome?;
         if limit_s.is_none() {
-            watch.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
+            watchdog.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
         }
     }
     Ok(machine.finish(&mut |_| {}))
@@ -133,13 +136,13 @@ pub fn follow(
 
 /// Watches for the end, for errors and for silence.
 #[derive(Default)]
-struct Watch {
+struct Watchdog {
     done: bool,
     last_event_ns: u64,
     last_line: Option<String>,
 }
 
-impl Watch {
+impl Watchdog {
     fn observe(&mut self, event: &Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.last_event_ns = self.last_event_ns.max(frame.end_ns),

@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::plan::scaled;
 use super::{MeasureError, Observer, Section};
-use crate::machine::{Event, Order, StationTraffic};
-use crate::scenario::Surroundings;
+use crate::machine::{Event, MachineConfig, StationTraffic};
+use crate::scenario::Environment;
 
 /// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
 /// its part of the same load.
@@ -68,20 +68,20 @@ impl super::Plan for Plan {
         (self.warm_up_ms + self.measured_ms) / 1_000 + 30
     }
 
-    fn check(&self, around: &Surroundings) -> Result<(), String> {
-        if around.hub.stations == 0 {
+    fn check(&self, environment: &Environment) -> Result<(), String> {
+        if environment.hub.stations == 0 {
             return Err("hub_share needs a hub: give `hub` its `stations`".into());
         }
         Ok(())
     }
 
     /// Leaves the hub to its stations: the peer is silent.
-    fn arrange(&self, order: &mut Order) {
-        "silent".clone_into(&mut order.surroundings.peer.kind);
+    fn arrange(&self, config: &mut MachineConfig) {
+        "silent".clone_into(&mut config.environment.peer.kind);
     }
 
-    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer> {
-        Box::new(observer(variant, self, order))
+    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(variant, self, config))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -94,20 +94,20 @@ impl super::Plan for Plan {
 
 /// Where the observer stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum Phase {
     Booting,
     Sending,
     Stopped,
     Ended,
 }
 
-struct Sharing {
+struct HubShareObserver {
     variant: String,
     plan: Plan,
     stations: u64,
     offered_load: f64,
     octets: u64,
-    step: Step,
+    phase: Phase,
     now_ns: u64,
     frames: u64,
     collisions: u64,
@@ -117,15 +117,15 @@ struct Sharing {
 }
 
 /// The observer for `plan` on a firmware of `variant` on the hub of `order`.
-pub fn observer(variant: &str, plan: &Plan, order: &Order) -> impl Observer + use<> {
-    let hub = order.surroundings.hub;
-    Sharing {
+pub fn observer(variant: &str, plan: &Plan, config: &MachineConfig) -> impl Observer + use<> {
+    let hub = config.environment.hub;
+    HubShareObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         stations: u64::from(hub.stations) + 1,
         offered_load: hub.offered_load,
         octets: u64::from(hub.frame_octets),
-        step: Step::Booting,
+        phase: Phase::Booting,
         now_ns: 0,
         frames: 0,
         collisions: 0,
@@ -135,7 +135,7 @@ pub fn observer(variant: &str, plan: &Plan, order: &Order) -> impl Observer + us
     }
 }
 
-impl Sharing {
+impl HubShareObserver {
     fn frame(&mut self, frame: &Frame) {
         if frame.from == Side::Peer {
             self.ledger.sent_frames += 1;
@@ -153,7 +153,7 @@ impl Sharing {
     }
 }
 
-impl Observer for Sharing {
+impl Observer for HubShareObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         if let Event::Frame(frame) = event {
             self.frame(&frame);
@@ -164,9 +164,9 @@ impl Observer for Sharing {
     fn command(&mut self, now_ns: u64) -> Option<String> {
         self.now_ns = now_ns;
         let now_ms = now_ns / 1_000_000;
-        match self.step {
-            Step::Booting if now_ms >= self.plan.warm_up_ms => {
-                self.step = Step::Sending;
+        match self.phase {
+            Phase::Booting if now_ms >= self.plan.warm_up_ms => {
+                self.phase = Phase::Sending;
                 // At saturation each always has something to send.
                 let percent = if self.offered_load >= 1.0 {
                     100.0
@@ -175,12 +175,12 @@ impl Observer for Sharing {
                 };
                 Some(format!("load {percent:.0} {}", self.octets))
             }
-            Step::Sending if now_ms >= self.plan.ends_ms() => {
-                self.step = Step::Stopped;
+            Phase::Sending if now_ms >= self.plan.ends_ms() => {
+                self.phase = Phase::Stopped;
                 Some("load 0 64".to_owned())
             }
-            Step::Stopped if now_ms >= self.plan.ends_ms() + SETTLE_MS => {
-                self.step = Step::Ended;
+            Phase::Stopped if now_ms >= self.plan.ends_ms() + SETTLE_MS => {
+                self.phase = Phase::Ended;
                 Some("end".to_owned())
             }
             _ => None,

@@ -17,7 +17,7 @@ pub mod storm;
 mod tests;
 
 pub use console::DeviceEvent;
-pub use drive::{Driven, drive, follow};
+pub use drive::{DriveOutcome, drive, follow};
 pub(crate) use observer::ledger;
 pub use observer::{MeasureError, Observer};
 pub use plan::{Plan, Section};

@@ -12,10 +12,10 @@ use linerate_results::record::{
 use serde::Deserialize;
 
 use super::{MeasureError, Observer, Section, console};
-use crate::machine::{Event, Order, Pings};
-use crate::scenario::{Duplex, Surroundings};
+use crate::machine::{Event, MachineConfig, PeerPings};
+use crate::scenario::{Duplex, Environment};
 
-/// What is asked for.
+/// What is end_requested for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -81,23 +81,23 @@ impl super::Plan for Plan {
         self.for_ms / 1_000 + 5
     }
 
-    fn check(&self, around: &Surroundings) -> Result<(), String> {
-        if around.duplex != Duplex::Auto {
+    fn check(&self, environment: &Environment) -> Result<(), String> {
+        if environment.duplex != Duplex::Auto {
             return Err("negotiation needs `duplex = \"auto\"`".into());
         }
         Ok(())
     }
 
     /// Has the peer ping the device at the end.
-    fn arrange(&self, order: &mut Order) {
-        order.pings = Some(Pings {
+    fn arrange(&self, config: &mut MachineConfig) {
+        config.pings = Some(PeerPings {
             from_ms: self.for_ms - PINGS_BEFORE_END_MS,
             every_ms: PING_EVERY_MS,
             count: PINGS,
         });
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
         Box::new(observer(variant, self))
     }
 }
@@ -105,9 +105,9 @@ impl super::Plan for Plan {
 /// What the program tells.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
+enum ProgramEvent {
     /// The link came up, went down or changed.
-    Link(Link),
+    Link(LinkReport),
     /// Something went wrong.
     Error { what: String },
     #[serde(other)]
@@ -117,7 +117,7 @@ enum Line {
 /// What the device says of its link.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Link {
+struct LinkReport {
     /// `up` or `down`.
     state: String,
     /// `half` or `full`.
@@ -129,11 +129,11 @@ struct Link {
 }
 
 /// Watches what is said of the link.
-struct Watching {
+struct NegotiationObserver {
     variant: String,
     plan: Plan,
     now_ns: u64,
-    asked: bool,
+    end_requested: bool,
     metrics: NegotiationMetrics,
     frames: Vec<Frame>,
     counters: BTreeMap<String, u64>,
@@ -141,11 +141,11 @@ struct Watching {
 
 /// The observer for `plan` on a firmware of `variant`.
 pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
-    Watching {
+    NegotiationObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         now_ns: 0,
-        asked: false,
+        end_requested: false,
         metrics: NegotiationMetrics {
             pings_sent: u64::from(PINGS),
             ..NegotiationMetrics::default()
@@ -155,7 +155,7 @@ pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     }
 }
 
-impl Observer for Watching {
+impl Observer for NegotiationObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => {
@@ -166,7 +166,7 @@ impl Observer for Watching {
             }
             Event::Console { at_ns, line } => {
                 match console::read(&line)? {
-                    Some(Line::Link(link)) => {
+                    Some(ProgramEvent::Link(link)) => {
                         if link.state == "up" {
                             self.metrics
                                 .up_after_ms
@@ -178,7 +178,7 @@ impl Observer for Watching {
                         self.metrics.partner = link.partner;
                     }
                     // Without a pulse on the line nothing ever changes that could be told before.
-                    Some(Line::Error { what }) if self.may_fail(&what) => {
+                    Some(ProgramEvent::Error { what }) if self.may_fail(&what) => {
                         LinkState::Down.name().clone_into(&mut self.metrics.link);
                     }
                     _ => {}
@@ -192,7 +192,7 @@ impl Observer for Watching {
     fn command(&mut self, now_ns: u64) -> Option<String> {
         self.now_ns = now_ns;
         let due = now_ns >= self.plan.for_ms * 1_000_000;
-        (due && !std::mem::replace(&mut self.asked, due)).then(|| "end".to_owned())
+        (due && !std::mem::replace(&mut self.end_requested, due)).then(|| "end".to_owned())
     }
 
     fn may_fail(&self, what: &str) -> bool {

@@ -10,8 +10,8 @@ use linerate_sim::peer::generator::{self, ConfigError};
 use linerate_sim::wire::config::OutOfRange;
 
 use super::Observer;
-use crate::machine::Order;
-use crate::scenario::Surroundings;
+use crate::machine::MachineConfig;
+use crate::scenario::Environment;
 
 /// One firmware's worth of measuring.
 pub trait Plan: Any + Debug + Send + Sync {
@@ -28,15 +28,15 @@ pub trait Plan: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// What it needs that is not there, in one sentence.
-    fn check(&self, _around: &Surroundings) -> Result<(), String> {
+    fn check(&self, _around: &Environment) -> Result<(), String> {
         Ok(())
     }
 
     /// Changes what surrounds the board to what it needs.
-    fn arrange(&self, _order: &mut Order) {}
+    fn arrange(&self, _order: &mut MachineConfig) {}
 
     /// The observer on a firmware of `variant` in the surroundings of `order`.
-    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer>;
+    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer>;
 
     /// The same with `factor` times as many frames or seconds, as far as the result still means
     /// something; `None` where nothing is counted in those.
@@ -55,7 +55,7 @@ pub trait Section: DeserializeOwned {
 }
 
 /// Whether a generator sends frames of so many `octets`.
-pub(super) fn sendable(octets: u16) -> Result<(), String> {
+pub(super) fn check_frame_octets(octets: u16) -> Result<(), String> {
     let traffic = generator::Config {
         frame_octets: octets,
         ..generator::Config::default()

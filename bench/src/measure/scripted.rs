@@ -4,7 +4,7 @@ use linerate_capture::wire::{Frame, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::Duplex;
 
-use crate::machine::{Event, Identity, Machine, MachineError, Remains};
+use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
 /// Plays events at their times.
 pub struct Script {
@@ -70,12 +70,12 @@ impl Machine for Script {
         self.duplex
     }
 
-    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts {
         self.events.into_iter().for_each(|(_, event)| sink(event));
-        Remains {
+        RunArtifacts {
             profile: None,
             trace_hash: "00".into(),
-            ..Remains::default()
+            ..RunArtifacts::default()
         }
     }
 }

@@ -7,20 +7,20 @@ use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};
 use super::*;
-use crate::machine::{Event, Order};
-use crate::scenario::Surroundings;
+use crate::machine::{Event, MachineConfig};
+use crate::scenario::Environment;
 
 const MS: u64 = 1_000_000;
 
-fn order() -> Order {
-    Order {
+fn config() -> MachineConfig {
+    MachineConfig {
         board: crate::board::find("esp32c6-bitbang").expect("known"),
         name: "test".into(),
         elf: Vec::new(),
         seed: 1,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: crate::scenario::Record::default(),
     }
@@ -39,9 +39,9 @@ fn frame(at_ns: u64, tag: u32, lost: Option<Drop>) -> Event {
 }
 
 fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
-    let mut order = order();
-    plan.arrange(&mut order);
-    let mut observer = plan.observer("line-rate", &order);
+    let mut config = config();
+    plan.arrange(&mut config);
+    let mut observer = plan.observer("line-rate", &config);
     let mut results = Vec::new();
     drive(
         Box::new(Script::new(events).with_duplex(Duplex::Full)),
@@ -59,7 +59,7 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
 
 fn case(name: &str, frames: u64) -> phy::Plan {
     phy::Plan {
-        what: phy::What::Case {
+        kind: phy::TestKind::Case {
             case: conformance::case(name).expect("there"),
             excuse: None,
         },

@@ -6,7 +6,6 @@
 
 pub mod conformance;
 pub mod latency;
-mod one_way;
 pub mod packet_gaps;
 pub mod rfc2544;
 pub mod rfc6349;
@@ -15,66 +14,71 @@ mod scripted;
 mod session;
 pub mod size_sweep;
 pub mod steps;
+mod sweep_trials;
 pub mod throughput;
 pub mod udp_sweep;
 pub mod window_sweep;
 
-pub use session::{Asked, Session, SessionError, run};
+pub use session::{RequestedProcedure, SessionConfig, SessionError, run};
 
 use std::time::Duration;
 
 use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
 
-use crate::endpoint::{Outcome, Target, TargetError, Trial, Watch};
+use crate::endpoint::{Outcome, Target, TargetError, Trial, TrialMonitor};
 
 /// Something to be done with a target.
 pub trait Procedure {
     /// What it is, in a few words.
-    fn words(&self) -> String;
+    fn label(&self) -> String;
 
     /// How long its trials take at least, to be said before it begins; with the target's own time where
     /// that is simulated.
-    fn at_least(&self) -> Duration;
+    fn min_duration(&self) -> Duration;
 
     /// Whether `target` can do all of it.
     ///
     /// # Errors
     /// Why it can't, a sentence without its end.
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str>;
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str>;
 
     /// Does it. What was measured is handed to `bench` trial by trial.
     ///
     /// # Errors
     /// A trial that failed, when nothing that follows makes sense without it.
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError>;
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError>;
 }
 
 /// Where a procedure is at home: takes its results, and tells the user how far it is.
-pub struct Bench<'a> {
+pub struct TrialContext<'a> {
     /// The name of the run, in every result.
     pub run: String,
-    keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+    save: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
     note: &'a mut dyn FnMut(&str),
-    watch: &'a mut dyn Watch,
-    left_out: Vec<NotMeasured>,
+    monitor: &'a mut dyn TrialMonitor,
+    not_measured: Vec<NotMeasured>,
 }
 
 /// How long a wait goes on after the user has had enough, at most.
-const WAIT: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-impl<'a> Bench<'a> {
+impl<'a> TrialContext<'a> {
     /// A bench that hands results to `keep` and words for the user to `note`.
     pub fn new(
-        keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+        save: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
         note: &'a mut dyn FnMut(&str),
-        watch: &'a mut dyn Watch,
+        monitor: &'a mut dyn TrialMonitor,
     ) -> Self {
         Self {
             run: String::new(),
-            keep,
+            save,
             note,
-            watch,
-            left_out: Vec::new(),
+            monitor,
+            not_measured: Vec::new(),
         }
     }
 
@@ -87,7 +91,7 @@ impl<'a> Bench<'a> {
         target: &mut dyn Target,
         trial: &Trial,
     ) -> Result<Outcome, TargetError> {
-        let outcome = target.run(trial, self.watch)?;
+        let outcome = target.run(trial, self.monitor)?;
         for note in &outcome.notes {
             (self.note)(note);
         }
@@ -98,8 +102,8 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// It can't be written.
-    pub fn keep(&mut self, result: Measurement) -> Result<(), SessionError> {
-        (self.keep)(result)
+    pub fn save(&mut self, result: Measurement) -> Result<(), SessionError> {
+        (self.save)(result)
     }
 
     /// Tells the user something.
@@ -110,7 +114,7 @@ impl<'a> Bench<'a> {
     /// A part of the procedure can't be measured, and why: told to the user, and in the results.
     pub fn not_measured(&mut self, what: &str, why: &str) {
         self.note(&format!("{what}: not measured: {why}"));
-        self.left_out.push(NotMeasured {
+        self.not_measured.push(NotMeasured {
             what: what.to_owned(),
             why: why.to_owned(),
         });
@@ -119,16 +123,16 @@ impl<'a> Bench<'a> {
     /// Waits so long of this machine's time, or until the user has had enough.
     pub fn wait(&self, span: Duration) {
         let mut left = span;
-        while !left.is_zero() && !self.is_over() {
-            let piece = left.min(WAIT);
+        while !left.is_zero() && !self.is_cancelled() {
+            let piece = left.min(POLL_INTERVAL);
             std::thread::sleep(piece);
             left -= piece;
         }
     }
 
     /// The user has had enough: what was measured stays, and no further trial is begun.
-    pub fn is_over(&self) -> bool {
-        self.watch.is_over()
+    pub fn is_cancelled(&self) -> bool {
+        self.monitor.is_cancelled()
     }
 
     /// The setting of a result here.

@@ -6,8 +6,8 @@ use linerate_results::record::{
     Direction, Flow, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
 /// Datagrams of one size after the other, one way, and when each arrives.
@@ -37,20 +37,24 @@ impl PacketGaps {
 }
 
 impl Procedure for PacketGaps {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("gaps between datagrams, {}", self.direction.words())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+        sizes.try_for_each(|size| target.supports(&self.trial(*size)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let is_simulated = target.is_simulated();
         let result = |size: u16, setting, flow: Option<Flow>, failure: String| {
             let is_unseen = flow.as_ref().is_some_and(|flow| flow.gaps.is_none());
@@ -73,9 +77,9 @@ impl Procedure for PacketGaps {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |size| self.trial(size);
-        trials.each(&self.sizes, self.direction, trial, result)
+        trials.run_each(&self.sizes, self.direction, trial, result)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use linerate_results::record::{Datagrams as Count, End, Flow, Measurement};
 
-use super::{Bench, Procedure, SessionError};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{
-    Amount, Answer, Answers, Datagrams, Outcome, RoundTrips, Target, TargetError, Trial, Unwatched,
-    Watch,
+    Amount, Datagrams, NoMonitor, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target,
+    TargetError, Trial, TrialMonitor,
 };
 
-/// Asked for `Trial`, it is what the function says.
+/// RequestedProcedure for `Trial`, it is what the function says.
 pub struct Scripted<F> {
     /// What was asked for so far.
     pub asked: Vec<Trial>,
@@ -27,11 +27,11 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         "a scripted target".to_owned()
     }
 
-    fn can(&self, _: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, _: &Trial) -> Result<(), &'static str> {
         Ok(())
     }
 
-    fn run(&mut self, trial: &Trial, _: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
         self.asked.push(trial.clone());
         (self.answer)(trial).map_err(|what| TargetError::Failed {
             target: self.name(),
@@ -56,9 +56,9 @@ pub fn done(
         Ok(())
     };
     let mut note = |text: &str| notes.push(text.to_owned());
-    let mut watch = Unwatched;
-    let mut bench = Bench::new(&mut keep, &mut note, &mut watch);
-    let outcome = procedure.run(target, &mut bench);
+    let mut monitor = NoMonitor;
+    let mut context = TrialContext::new(&mut keep, &mut note, &mut monitor);
+    let outcome = procedure.run(target, &mut context);
     (outcome, kept, notes)
 }
 
@@ -86,16 +86,16 @@ pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
 /// All of `asked` answered, each after `ns`.
 pub fn answered(asked: &RoundTrips, ns: u64) -> Outcome {
     let samples = vec![
-        Answer {
+        RoundTripSample {
             sent_ns: 0,
             round_trip_ns: ns,
         };
         asked.count as usize
     ];
-    let answers = Answers {
+    let answers = RoundTripReport {
         sent: u64::from(asked.count),
         samples,
-        ..Answers::default()
+        ..RoundTripReport::default()
     };
     Outcome {
         round_trips: Some(answers),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use linerate_explain::cause::of_targets;
 use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
-use super::{Bench, Procedure};
-use crate::endpoint::{Target, TargetError, Watch};
+use super::{Procedure, TrialContext};
+use crate::endpoint::{Target, TargetError, TrialMonitor};
 use crate::provenance;
 use crate::store::{Store, StoreError};
 
@@ -23,7 +23,7 @@ pub enum SessionError {
 }
 
 /// What is to be done, and under which name.
-pub struct Session {
+pub struct SessionConfig {
     /// The name of the results: `test`, `sweep`.
     pub name: String,
     /// The target as the user wrote it.
@@ -36,7 +36,7 @@ pub struct Session {
 
 /// A procedure that was asked for, and whether it is by name: then it is an error that it can't be
 /// done; else it is left out and said so.
-pub struct Asked {
+pub struct RequestedProcedure {
     /// What to do.
     pub procedure: Box<dyn Procedure>,
     /// The user has named it.
@@ -49,30 +49,30 @@ pub struct Asked {
 /// # Errors
 /// [`SessionError`]: what was measured before is in the folder, with a report of it.
 pub fn run(
-    session: &Session,
-    asked: &[Asked],
+    session: &SessionConfig,
+    asked: &[RequestedProcedure],
     target: &mut dyn Target,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn TrialMonitor,
     note: &mut dyn FnMut(&str),
     result: &mut dyn FnMut(&Measurement),
 ) -> Result<Run, SessionError> {
     for it in asked.iter().filter(|it| it.is_required) {
         it.procedure
-            .can(target)
-            .map_err(|why| TargetError::Unable {
+            .check_support(target)
+            .map_err(|why| TargetError::Unsupported {
                 target: target.name(),
-                trial: it.procedure.words(),
+                trial: it.procedure.label(),
                 why,
             })?;
     }
     let mut run = header(session, target);
     let store = Store::create(&session.out, &run)?;
     let mut outcome = Ok(());
-    let mut gone = false;
+    let mut store_failed = false;
     for it in asked {
-        let words = it.procedure.words();
-        if gone || watch.is_over() {
-            let why = if gone {
+        let words = it.procedure.label();
+        if store_failed || monitor.is_cancelled() {
+            let why = if store_failed {
                 "results could not be written any more"
             } else {
                 "the user ended it before"
@@ -80,7 +80,7 @@ pub fn run(
             not_measured(&mut run, words, why);
             continue;
         }
-        if let Err(why) = it.procedure.can(target) {
+        if let Err(why) = it.procedure.check_support(target) {
             note(&format!("{words}: not measured: {why}"));
             not_measured(&mut run, words, why);
             continue;
@@ -92,15 +92,15 @@ pub fn run(
             results.push(measured);
             Ok(())
         };
-        let mut bench = Bench::new(&mut keep, note, watch);
-        let ran = it.procedure.run(target, &mut bench);
-        run.not_measured.append(&mut bench.left_out);
-        if let Err(error) = ran {
+        let mut context = TrialContext::new(&mut keep, note, monitor);
+        let done = it.procedure.run(target, &mut context);
+        run.not_measured.append(&mut context.not_measured);
+        if let Err(error) = done {
             note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
             // What cannot be written down need not be measured; one trial that failed says nothing of
             // the next.
-            gone |= matches!(error, SessionError::Store(_));
+            store_failed |= matches!(error, SessionError::Store(_));
             outcome = outcome.and(Err(error));
         }
     }
@@ -115,7 +115,7 @@ pub fn run(
     outcome.map(|()| run)
 }
 
-fn header(session: &Session, target: &dyn Target) -> Run {
+fn header(session: &SessionConfig, target: &dyn Target) -> Run {
     Run {
         schema: SCHEMA,
         scenario: session.name.clone(),

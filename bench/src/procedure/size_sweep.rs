@@ -7,8 +7,8 @@ use linerate_results::record::{
     Transport,
 };
 
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
 /// Transfers with sends of one size after the other, one way.
@@ -50,21 +50,25 @@ impl SizeSweep {
 }
 
 impl Procedure for SizeSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         let way = self.direction.words();
         format!("sizes of sends, {} {way}", self.transport.words())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+        sizes.try_for_each(|size| target.supports(&self.trial(*size)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let offered_bytes_per_s = match self.transport {
             Transport::Tcp => 0.0,
             Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
@@ -84,9 +88,9 @@ impl Procedure for SizeSweep {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |size| self.trial(size);
-        trials.each(&self.sizes, self.direction, trial, result)
+        trials.run_each(&self.sizes, self.direction, trial, result)
     }
 }
 

@@ -7,22 +7,22 @@ use linerate_results::record::{
     Direction, Ledger, Measurement, UdpSweep as Record, UdpSweepMetrics, UdpSweepParams,
 };
 
-use super::one_way::{Counted, Trials};
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::{SweepOutcome, SweepTrials};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
 /// Loads in a row that a receiver tells nothing of: then it is not the load alone.
-const SILENT: u32 = 2;
+const MAX_SILENT: u32 = 2;
 /// A search for the range: each load is so many times the one before.
 const FACTOR: u64 = 2;
 /// It goes on until so many loads in a row brought no more than the ones before.
-const NO_MORE: u32 = 3;
+const MAX_WITHOUT_GAIN: u32 = 3;
 /// More is at least so much more.
-const MORE: f64 = 1.1;
+const MIN_GAIN: f64 = 1.1;
 /// So many loads lie between the last one that grew and the first that did not.
-const BETWEEN: u32 = 5;
+const KNEE_LOADS: u32 = 5;
 /// A search ends here: payload, bits a second.
-const MOST_BITS_PER_S: u64 = 100_000_000_000;
+const MAX_BITS_PER_S: u64 = 100_000_000_000;
 
 /// A load sweep, one way after the other.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct UdpSweep {
     /// Which ways, each alone.
     pub directions: Vec<Direction>,
     /// What is offered.
-    pub offers: Offers,
+    pub offers: OfferedLoads,
     /// For how long each time.
     pub span: Duration,
     /// Octets of payload of a datagram.
@@ -41,7 +41,7 @@ pub struct UdpSweep {
 
 /// The loads of a sweep: payload, bits a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offers {
+pub enum OfferedLoads {
     /// These.
     Listed(Vec<u64>),
     /// From this one on twice as much each time until no more arrives, then some around the knee.
@@ -52,44 +52,47 @@ pub enum Offers {
 }
 
 /// How a search goes on, by what has arrived so far.
-struct Search {
+struct LoadSearch {
     offer: u64,
-    most: f64,
+    best: f64,
     /// The offer that brought the most.
-    most_at: u64,
-    no_more: u32,
+    best_offer: u64,
+    without_gain: u32,
 }
 
-impl Search {
+impl LoadSearch {
     const fn new(from: u64) -> Self {
         let from = if from == 0 { 1 } else { from };
         Self {
             offer: from,
-            most: 0.0,
-            most_at: from,
-            no_more: 0,
+            best: 0.0,
+            best_offer: from,
+            without_gain: 0,
         }
     }
 
     /// The next load once so much of the last one has arrived.
     fn next(&mut self, received: f64) -> Option<u64> {
-        if received > self.most * MORE {
-            self.most = received;
-            self.most_at = self.offer;
-            self.no_more = 0;
+        if received > self.best * MIN_GAIN {
+            self.best = received;
+            self.best_offer = self.offer;
+            self.without_gain = 0;
         } else {
-            self.no_more += 1;
+            self.without_gain += 1;
         }
         self.offer = self.offer.saturating_mul(FACTOR);
-        (self.no_more < NO_MORE && self.offer <= MOST_BITS_PER_S).then_some(self.offer)
+        (self.without_gain < MAX_WITHOUT_GAIN && self.offer <= MAX_BITS_PER_S).then_some(self.offer)
     }
 
     /// Loads around the knee, which lies within a factor of the load that brought the most.
-    fn between(&self) -> Vec<u64> {
-        let (below, above) = (self.most_at / FACTOR, self.most_at.saturating_mul(FACTOR));
-        let count = 2 * BETWEEN + 1;
+    fn around_knee(&self) -> Vec<u64> {
+        let (below, above) = (
+            self.best_offer / FACTOR,
+            self.best_offer.saturating_mul(FACTOR),
+        );
+        let count = 2 * KNEE_LOADS + 1;
         let mut offers = super::steps::even(below, above, count);
-        offers.retain(|offer| ![below, self.most_at, above].contains(offer));
+        offers.retain(|offer| ![below, self.best_offer, above].contains(offer));
         offers
     }
 }
@@ -107,46 +110,46 @@ impl UdpSweep {
     /// How many loads there are each way; of a search, about.
     const fn loads(&self) -> usize {
         match &self.offers {
-            Offers::Listed(offers) => offers.len(),
-            Offers::Searched { .. } => 12 + 2 * BETWEEN as usize,
+            OfferedLoads::Listed(offers) => offers.len(),
+            OfferedLoads::Searched { .. } => 12 + 2 * KNEE_LOADS as usize,
         }
     }
 }
 
 /// A load sweep under way.
-struct Going<'a, 'b, 'c> {
+struct SweepRun<'a, 'b, 'c> {
     sweep: &'a UdpSweep,
-    trials: Trials<'b, 'c>,
+    trials: SweepTrials<'b, 'c>,
 }
 
-impl Going<'_, '_, '_> {
+impl SweepRun<'_, '_, '_> {
     /// One load; what arrived, bytes a second, or `None` when the receiver told nothing.
-    fn point(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
+    fn run_load(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
         let sweep = self.sweep;
         let params = UdpSweepParams {
             variant: String::new(),
-            setting: self.trials.bench.setting(),
+            setting: self.trials.context.setting(),
             direction,
             payload_bytes: u64::from(sweep.payload_octets),
             offered_bytes_per_s: offer as f64 / 8.0,
             span_ns: sweep.span.as_nanos() as u64,
         };
         let trial = sweep.trial(direction, offer);
-        let (metrics, received) = match self.trials.one_way(&trial, direction)? {
-            Counted::Flow(flow, _) if flow.datagrams.is_some() => {
+        let (metrics, received) = match self.trials.run_one(&trial, direction)? {
+            SweepOutcome::Flow(flow, _) if flow.datagrams.is_some() => {
                 let metrics = UdpSweepMetrics::of(&params, flow);
                 let received = metrics.received_bytes_per_s;
                 (metrics, Some(received))
             }
-            Counted::Flow(..) => (
+            SweepOutcome::Flow(..) => (
                 failed("the target did not count datagrams".to_owned()),
                 None,
             ),
             // Whoever was there before is silenced by the load.
-            Counted::Nothing(why) => (failed(why), None),
-            Counted::Cut => return Ok(None),
+            SweepOutcome::NoReport(why) => (failed(why), None),
+            SweepOutcome::Cancelled => return Ok(None),
         };
-        self.trials.bench.keep(Measurement::UdpSweep(Record {
+        self.trials.context.save(Measurement::UdpSweep(Record {
             params,
             metrics,
             ledger: Ledger::default(),
@@ -159,16 +162,16 @@ impl Going<'_, '_, '_> {
     fn listed(&mut self, direction: Direction, offers: &[u64]) -> Result<(), SessionError> {
         let mut silent = 0;
         for &offer in offers {
-            if self.trials.bench.is_over() {
+            if self.trials.context.is_cancelled() {
                 return Ok(());
             }
-            match self.point(direction, offer)? {
+            match self.run_load(direction, offer)? {
                 Some(_) => silent = 0,
                 None => silent += 1,
             }
-            if silent == SILENT {
-                self.trials.bench.note(&format!(
-                    "load sweep: {SILENT} loads in a row without an answer: no further ones {}",
+            if silent == MAX_SILENT {
+                self.trials.context.note(&format!(
+                    "load sweep: {MAX_SILENT} loads in a row without an answer: no further ones {}",
                     direction.words()
                 ));
                 return Ok(());
@@ -178,16 +181,16 @@ impl Going<'_, '_, '_> {
     }
 
     fn searched(&mut self, direction: Direction, from: u64) -> Result<(), SessionError> {
-        let mut search = Search::new(from);
+        let mut search = LoadSearch::new(from);
         let mut next = Some(search.offer);
         while let Some(offer) = next {
-            if self.trials.bench.is_over() {
+            if self.trials.context.is_cancelled() {
                 return Ok(());
             }
-            let received = self.point(direction, offer)?;
+            let received = self.run_load(direction, offer)?;
             next = search.next(received.unwrap_or(0.0));
         }
-        self.listed(direction, &search.between())
+        self.listed(direction, &search.around_knee())
     }
 }
 
@@ -199,29 +202,33 @@ fn failed(failure: String) -> UdpSweepMetrics {
 }
 
 impl Procedure for UdpSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "load sweep".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         let loads = self.loads() * self.directions.len();
         (self.span + self.settle) * u32::try_from(loads).unwrap_or(u32::MAX)
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut directions = self.directions.iter();
-        directions.try_for_each(|way| target.can(&self.trial(*way, 1)))
+        directions.try_for_each(|way| target.supports(&self.trial(*way, 1)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let mut going = Going {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let mut run = SweepRun {
             sweep: self,
-            trials: Trials::new(target, bench, self.settle),
+            trials: SweepTrials::new(target, context, self.settle),
         };
         for &direction in &self.directions {
             match &self.offers {
-                Offers::Listed(offers) => going.listed(direction, offers)?,
-                Offers::Searched { from } => going.searched(direction, *from)?,
+                OfferedLoads::Listed(offers) => run.listed(direction, offers)?,
+                OfferedLoads::Searched { from } => run.searched(direction, *from)?,
             }
         }
         Ok(())

@@ -7,8 +7,8 @@ use linerate_results::record::{
 };
 
 use super::latency::idle;
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Stream, Target, Trial};
 
 /// TCP with socket buffers of one size after the other, one way.
@@ -37,21 +37,25 @@ impl WindowSweep {
 }
 
 impl Procedure for WindowSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("TCP windows, {}", self.direction.words())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.windows.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut windows = self.windows.iter();
-        windows.try_for_each(|window| target.can(&self.trial(*window)))
+        windows.try_for_each(|window| target.supports(&self.trial(*window)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let rtt_ns = idle(target, bench)?.map(|rtt| rtt.min_ns);
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let rtt_ns = idle(target, context)?.map(|rtt| rtt.min_ns);
         let result = |window: u32, setting, flow, failure| {
             Measurement::WindowSweep(Record {
                 params: WindowSweepParams {
@@ -69,9 +73,9 @@ impl Procedure for WindowSweep {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |window| self.trial(window);
-        trials.each(&self.windows, self.direction, trial, result)
+        trials.run_each(&self.windows, self.direction, trial, result)
     }
 }
 

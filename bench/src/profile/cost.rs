@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Layer;
 use super::counts::Count;
-use super::symbols::{Owner, Place};
+use super::symbols::{Location, Owner};
 
 /// What something takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,7 +32,7 @@ impl Cost {
 
     fn add(&mut self, count: &Count) {
         self.own += count.executed;
-        self.library += count.lent;
+        self.library += count.library;
         self.copies += count.copied;
         self.reads += count.reads;
         self.writes += count.writes;
@@ -64,7 +64,7 @@ pub struct Function {
 }
 
 /// Everything.
-pub(super) struct Sum {
+pub(super) struct Totals {
     /// Instructions, whoever they are charged to.
     pub executed: u64,
     /// Every layer that took something.
@@ -73,14 +73,14 @@ pub(super) struct Sum {
     pub functions: Vec<Function>,
 }
 
-impl Sum {
-    pub(super) fn of(places: impl IntoIterator<Item = (Place, Count)>) -> Self {
+impl Totals {
+    pub(super) fn of(locations: impl IntoIterator<Item = (Location, Count)>) -> Self {
         let mut layers: BTreeMap<Layer, Cost> = BTreeMap::new();
         let mut functions: BTreeMap<(Layer, String, String), Cost> = BTreeMap::new();
         let mut executed = 0;
-        for (place, count) in places {
+        for (location, count) in locations {
             executed += count.executed;
-            let (layer, count) = match place.owner {
+            let (layer, count) = match location.owner {
                 Owner::Layer(layer) => (layer, count),
                 // Its instructions are among those that were lent; who it read a register for is not known.
                 Owner::Caller | Owner::CopiesForCaller => {
@@ -97,7 +97,7 @@ impl Sum {
                 continue;
             }
             layers.entry(layer).or_default().add(&count);
-            let key = (layer, place.function, place.file);
+            let key = (layer, location.function, location.file);
             functions.entry(key).or_default().add(&count);
         }
         let mut functions: Vec<Function> = functions

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::{Range, Sub};
 use std::path::{Path, PathBuf};
 
-use super::symbols::{Owner, Place, Symbols};
+use super::symbols::{Location, Owner, Symbols};
 
 /// Tables in the file, each with a word for each half word of the code and one for all other code.
 const TABLES: usize = 6;
@@ -20,7 +20,7 @@ pub struct Count {
     /// Writes to a device.
     pub writes: u64,
     /// Instructions of libraries that were executed for it.
-    pub lent: u64,
+    pub library: u64,
     /// Of them, those that moved, set or compared octets, apart.
     pub copied: u64,
 }
@@ -33,7 +33,7 @@ impl Sub for Count {
             executed: self.executed - earlier.executed,
             reads: self.reads - earlier.reads,
             writes: self.writes - earlier.writes,
-            lent: self.lent - earlier.lent,
+            library: self.library - earlier.library,
             copied: self.copied - earlier.copied,
         }
     }
@@ -43,7 +43,7 @@ impl Sub for Count {
 pub struct Counts {
     path: PathBuf,
     code: Range<u64>,
-    places: Vec<Place>,
+    locations: Vec<Location>,
 }
 
 impl Counts {
@@ -54,15 +54,16 @@ impl Counts {
     pub fn new(path: &Path, symbols: &Symbols<'_>) -> io::Result<Self> {
         let code = symbols.code();
         let addresses = code.clone().step_by(2);
-        let mut places: Vec<Place> = addresses.map(|address| symbols.place(address)).collect();
-        places.push(Place {
+        let mut locations: Vec<Location> =
+            addresses.map(|address| symbols.location(address)).collect();
+        locations.push(Location {
             owner: Owner::Layer(super::Layer::Unknown),
             function: "outside of the firmware".to_owned(),
             file: String::new(),
         });
-        let mut file = vec![0; (TABLES - 1) * places.len() * WORD];
-        for place in &places {
-            let kind: u64 = match place.owner {
+        let mut file = vec![0; (TABLES - 1) * locations.len() * WORD];
+        for location in &locations {
+            let kind: u64 = match location.owner {
                 Owner::Layer(_) => 0,
                 Owner::Caller => 1,
                 Owner::CopiesForCaller => 2,
@@ -73,7 +74,7 @@ impl Counts {
         Ok(Self {
             path: path.to_owned(),
             code,
-            places,
+            locations,
         })
     }
 
@@ -95,7 +96,7 @@ impl Counts {
     pub fn read(&self) -> io::Result<Vec<Count>> {
         let file = std::fs::read(&self.path)?;
         let (words, _) = file.as_chunks::<WORD>();
-        let slots = self.places.len();
+        let slots = self.locations.len();
         let word = |table: usize, slot: usize| {
             let word = words.get(table * slots + slot);
             word.map_or(0, |it| u64::from_ne_bytes(*it))
@@ -104,16 +105,16 @@ impl Counts {
             executed: word(0, slot),
             reads: word(1, slot),
             writes: word(2, slot),
-            lent: word(3, slot),
+            library: word(3, slot),
             copied: word(4, slot),
         };
         Ok((0..slots).map(count).collect())
     }
 
     /// What was counted between two looks, with the place that it is of; what was not executed is left out.
-    pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Place, Count)> {
+    pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
         let counts = from.iter().zip(to).map(|(from, to)| *to - *from);
-        let all = self.places.iter().cloned().zip(counts);
+        let all = self.locations.iter().cloned().zip(counts);
         all.filter(|(_, count)| *count != Count::default())
             .collect()
     }

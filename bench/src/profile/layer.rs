@@ -19,7 +19,7 @@ pub enum Layer {
 }
 
 /// Parts of paths, the first that fits decides. `None`: it is a library, whose work is its caller's.
-const OWNERS: [(&str, Option<Layer>); 18] = [
+const LAYERS_BY_PATH: [(&str, Option<Layer>); 18] = [
     ("/rustc/", None),
     ("/rust/library/", None),
     ("compiler-builtins", None),
@@ -67,7 +67,7 @@ impl Layer {
     /// Whose the file is; `None`: a library's.
     #[must_use]
     pub fn of(file: &str) -> Option<Self> {
-        OWNERS
+        LAYERS_BY_PATH
             .iter()
             .find(|(part, _)| file.contains(part))
             .and_then(|(_, layer)| *layer)

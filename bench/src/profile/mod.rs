@@ -13,11 +13,11 @@
 
 pub mod cost;
 pub mod counts;
+mod display;
 pub mod layer;
 pub mod symbols;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use cost::{Cost, Function, LayerCost};
 pub use layer::Layer;
@@ -28,7 +28,7 @@ use serde::Serialize;
 /// What is to go on meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Program {
+pub enum Workload {
     /// A TCP stream (iperf 2).
     Tcp,
     /// UDP datagrams that fill frames (iperf 2).
@@ -37,7 +37,7 @@ pub enum Program {
     Frames,
 }
 
-impl Program {
+impl Workload {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Frames];
 
@@ -54,18 +54,18 @@ impl Program {
 
 /// What is to be profiled.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ProfileRequest {
     /// The board: `qemu://BOARD`.
     pub target: String,
     /// Its firmware's variant; `None`: the default one.
     pub variant: Option<String>,
     /// What goes on.
-    pub program: Program,
+    pub program: Workload,
     /// Which way: one.
     pub direction: Direction,
     /// Octets of payload.
     pub octets: u64,
-    /// Without the network, which only [`Program::Udp`] knows, with as many datagrams as the firmware has.
+    /// Without the network, which only [`Workload::Udp`] knows, with as many datagrams as the firmware has.
     pub null: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Profile {
     /// The firmware's variant.
     pub variant: String,
     /// What went on, and which way.
-    pub program: Program,
+    pub program: Workload,
     /// See `program`.
     pub direction: Direction,
     /// Without the network.
@@ -98,19 +98,19 @@ impl Profile {
     /// Sums up what was counted on `board`.
     #[must_use]
     pub fn new(
-        asked: &Asked,
+        request: &ProfileRequest,
         board: &str,
         variant: &str,
         frames: (u64, u64),
-        places: impl IntoIterator<Item = (symbols::Place, counts::Count)>,
+        locations: impl IntoIterator<Item = (symbols::Location, counts::Count)>,
     ) -> Self {
-        let sum = cost::Sum::of(places);
+        let sum = cost::Totals::of(locations);
         Self {
             board: board.to_owned(),
             variant: variant.to_owned(),
-            program: asked.program,
-            direction: asked.direction,
-            null: asked.null,
+            program: request.program,
+            direction: request.direction,
+            null: request.null,
             frames: frames.0,
             frames_back: frames.1,
             instructions: sum.executed,

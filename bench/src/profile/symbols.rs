@@ -22,7 +22,7 @@ pub enum Owner {
 
 /// What an instruction is part of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Location {
     /// Who pays.
     pub owner: Owner,
     /// The function, inlined or not.
@@ -82,10 +82,10 @@ impl<'a> Symbols<'a> {
 
     /// What the instruction at this address is part of.
     #[must_use]
-    pub fn place(&self, address: u64) -> Place {
+    pub fn location(&self, address: u64) -> Location {
         let before = self.names.range(..=address).next_back();
         let symbol = before.map_or("", |(_, name)| name);
-        self.by_source(address, symbol).unwrap_or_else(|| Place {
+        self.by_source(address, symbol).unwrap_or_else(|| Location {
             owner: if COPIES.iter().any(|it| symbol.contains(it)) {
                 Owner::CopiesForCaller
             } else {
@@ -97,7 +97,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// The innermost function that is no library's.
-    fn by_source(&self, address: u64, symbol: &str) -> Option<Place> {
+    fn by_source(&self, address: u64, symbol: &str) -> Option<Location> {
         let LookupResult::Output(frames) = self.context.find_frames(address) else {
             return None;
         };
@@ -109,7 +109,7 @@ impl<'a> Symbols<'a> {
             if let Some(layer) = Layer::of(file) {
                 let name = frame.function.as_ref();
                 let name = name.and_then(|it| it.raw_name().ok());
-                return Some(Place {
+                return Some(Location {
                     owner: Owner::Layer(layer),
                     function: plain(name.as_deref().unwrap_or(symbol)),
                     file: short(file).to_owned(),

@@ -18,7 +18,7 @@ pub trait Device {
     }
 
     /// Whether it is there for this alone, so that its registers may be written and put back.
-    fn may_be_written(&self) -> bool {
+    fn is_writable(&self) -> bool {
         false
     }
 
@@ -26,13 +26,13 @@ pub trait Device {
     ///
     /// # Errors
     /// [`TargetError`]: it is not reached.
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
 
     /// Lets it run for so long.
     ///
     /// # Errors
     /// [`TargetError`]: it has stopped.
-    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+    fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         std::thread::sleep(span);
         Ok(())
     }

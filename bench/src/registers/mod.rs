@@ -24,7 +24,7 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError
         return Ok(Box::new(probe::Probe::new(chip, options.patience)));
     }
     let parsed = Url::parse(url)?;
-    parsed.knows_only(&[])?;
+    parsed.check_query(&[])?;
     match parsed.scheme.as_str() {
         #[cfg(target_os = "linux")]
         "qemu" => crate::endpoint::inspect(&parsed, options),
@@ -38,7 +38,7 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError
 }
 
 /// A gdb server that somebody else has started.
-struct Server {
+struct GdbServer {
     address: String,
     patience: Duration,
 }
@@ -46,7 +46,7 @@ struct Server {
 fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     let Some(port) = url.port else {
         return Err(TargetError::Url {
-            url: url.whole.clone(),
+            url: url.text.clone(),
             what: "a port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
                 .to_owned(),
         });
@@ -56,21 +56,21 @@ fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> 
     } else {
         url.host.clone()
     };
-    Ok(Box::new(Server {
+    Ok(Box::new(GdbServer {
         address: format!("{host}:{port}"),
         patience: options.patience,
     }))
 }
 
-impl Device for Server {
+impl Device for GdbServer {
     fn name(&self) -> String {
         format!("the device behind the gdb server at {}", self.address)
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error| failed(self.name(), &error);
         let mut gdb = Gdb::attach(&self.address, self.patience).map_err(failed)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(failed)
     }
 }

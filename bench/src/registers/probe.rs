@@ -12,7 +12,7 @@ use crate::gdb::{Gdb, GdbError};
 
 const PROGRAM: &str = "probe-rs";
 /// How often it is looked whether the server listens.
-const LOOKS: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What hangs on the probe.
 pub(super) struct Probe {
@@ -37,7 +37,7 @@ impl Probe {
     }
 
     /// Starts the server on a port that is free now.
-    fn start(&self) -> Result<(Owned, String), TargetError> {
+    fn start(&self) -> Result<(ServerProcess, String), TargetError> {
         let no_port = |error| self.failed(format!("no port for its gdb server: {error}"));
         let free = TcpListener::bind("127.0.0.1:0").map_err(no_port)?;
         let address = free.local_addr().map_err(no_port)?.to_string();
@@ -49,7 +49,7 @@ impl Probe {
             .stdout(Stdio::null())
             .spawn();
         match process {
-            Ok(process) => Ok((Owned(process), address)),
+            Ok(process) => Ok((ServerProcess(process), address)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.failed(
                 "probe-rs is not installed: `cargo install probe-rs-tools --locked`, or \
                  https://probe.rs/docs/getting-started/installation"
@@ -60,17 +60,17 @@ impl Probe {
     }
 
     /// Waits until it listens.
-    fn attach(&self, server: &mut Owned, address: &str) -> Result<Gdb, TargetError> {
+    fn attach(&self, server: &mut ServerProcess, address: &str) -> Result<Gdb, TargetError> {
         let until = Instant::now() + self.patience;
         loop {
             match Gdb::attach(address, self.patience) {
-                Err(GdbError::Absent { .. }) if Instant::now() < until => {}
+                Err(GdbError::Unreachable { .. }) if Instant::now() < until => {}
                 attached => return attached.map_err(|error| failed(self.name(), &error)),
             }
             if let Ok(Some(status)) = server.0.try_wait() {
                 return Err(self.failed(format!("probe-rs has ended ({status})")));
             }
-            std::thread::sleep(LOOKS);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -92,18 +92,18 @@ impl Device for Probe {
         }
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let (mut server, address) = self.start()?;
         let mut gdb = self.attach(&mut server, &address)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(|error| failed(self.name(), &error))
     }
 }
 
 /// A process that ends with this.
-struct Owned(Child);
+struct ServerProcess(Child);
 
-impl Drop for Owned {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

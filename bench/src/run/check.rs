@@ -7,7 +7,7 @@ use crate::scenario::{Expectation, expect};
 /// What `run` should have come to and did not, each in a sentence: the scenario's expectations, and
 /// what always holds.
 pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
-    let mut failures: Vec<String> = run.results.iter().flat_map(always).collect();
+    let mut failures: Vec<String> = run.results.iter().flat_map(invariant_failures).collect();
     for expected in expectations {
         failures.extend(expected.failures(&run.results));
     }
@@ -15,7 +15,7 @@ pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
 }
 
 /// What holds without being asked for.
-fn always(result: &Measurement) -> Vec<String> {
+fn invariant_failures(result: &Measurement) -> Vec<String> {
     let name = expect::name(result);
     let mut failures = Vec::new();
     let missing = result.ledger().missing_frames();

@@ -4,18 +4,18 @@ use linerate_results::record::{Conditions, Duplex, Setting};
 use linerate_sim::wire::config::{self, Impairments};
 use serde_json::Value;
 
-use crate::scenario::Surroundings;
+use crate::scenario::Environment;
 
 /// What the results of the run called `run` say of its `surroundings`.
-pub fn of(run: &str, surroundings: &Surroundings) -> Setting {
-    let Surroundings {
+pub fn of(run: &str, environment: &Environment) -> Setting {
+    let Environment {
         peer, wire, hub, ..
-    } = surroundings;
-    let advertise = serde_json::to_value(surroundings.partner.advertise).unwrap_or_default();
+    } = environment;
+    let advertise = serde_json::to_value(environment.partner.advertise).unwrap_or_default();
     let names = advertise.as_array().into_iter().flatten();
     Setting {
         run: run.to_owned(),
-        duplex: duplex(surroundings.duplex),
+        duplex: duplex(environment.duplex),
         conditions: Conditions {
             turnaround_ns: peer.turnaround_us * 1_000,
             turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn only_what_is_wrong_is_told() {
-        let mut surroundings = Surroundings::default();
-        assert!(of("a", &surroundings).conditions.wire.is_empty());
-        surroundings.wire.clock_ppm = -100.0;
-        surroundings.wire.noise.width_ns = 20.0;
-        surroundings.wire.swapped_polarity = true;
-        surroundings.partner.advertise = vec![config::Ability::TenHalf].into();
-        let told = of("a", &surroundings).conditions;
+        let mut environment = Environment::default();
+        assert!(of("a", &environment).conditions.wire.is_empty());
+        environment.wire.clock_ppm = -100.0;
+        environment.wire.noise.width_ns = 20.0;
+        environment.wire.swapped_polarity = true;
+        environment.partner.advertise = vec![config::Ability::TenHalf].into();
+        let told = of("a", &environment).conditions;
         let wire: Vec<(&str, f64)> = told.wire.iter().map(|(k, v)| (k.as_str(), *v)).collect();
         assert_eq!(
             wire,

@@ -38,7 +38,7 @@ pub struct Limit {
 
 impl Expectation {
     /// Whether it speaks of results of `run`.
-    pub fn is_about(&self, run: &Run) -> bool {
+    pub fn applies_to_run(&self, run: &Run) -> bool {
         self.run.as_ref().is_none_or(|name| *name == run.name)
             && self
                 .variant
@@ -49,11 +49,14 @@ impl Expectation {
     /// What of it `results` do not meet, each in a sentence. That nothing is there to be held
     /// against it is one, too.
     pub fn failures(&self, results: &[Measurement]) -> Vec<String> {
-        let meant: Vec<&Measurement> = results.iter().filter(|result| self.means(result)).collect();
+        let matching: Vec<&Measurement> = results
+            .iter()
+            .filter(|result| self.applies_to(result))
+            .collect();
         let mut failures = Vec::new();
         for limit in &self.limits {
             let mut seen = false;
-            for result in &meant {
+            for result in &matching {
                 let value = serde_json::to_value(result).unwrap_or_default();
                 let metric = value.pointer(&format!("/metrics/{}", limit.metric.replace('.', "/")));
                 // A kind of measurement that knows no such metric is not meant.
@@ -70,7 +73,7 @@ impl Expectation {
         failures
     }
 
-    fn means(&self, result: &Measurement) -> bool {
+    fn applies_to(&self, result: &Measurement) -> bool {
         let value = || serde_json::to_value(result).unwrap_or_default();
         let run = &result.setting().run;
         self.run.as_ref().is_none_or(|name| name == run)
@@ -114,17 +117,17 @@ impl Limit {
         let Some(found) = found else {
             return Some(format!("{name}: there is no {metric}"));
         };
-        let told = |value| in_words(metric, value);
+        let shown = |value| format_metric(metric, value);
         match (self.min, self.max) {
             (Some(min), _) if found < min || found.is_nan() => Some(format!(
                 "{name}: {metric} {} is below {}",
-                told(found),
-                told(min)
+                shown(found),
+                shown(min)
             )),
             (_, Some(max)) if found > max || found.is_nan() => Some(format!(
                 "{name}: {metric} {} is above {}",
-                told(found),
-                told(max)
+                shown(found),
+                shown(max)
             )),
             _ => None,
         }
@@ -132,7 +135,7 @@ impl Limit {
 }
 
 /// A figure with the unit that its name tells.
-fn in_words(metric: &str, value: f64) -> String {
+fn format_metric(metric: &str, value: f64) -> String {
     let name = metric
         .trim_end_matches("_p50")
         .trim_end_matches("_max")

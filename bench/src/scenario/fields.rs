@@ -21,23 +21,23 @@ pub struct Field {
 /// Every field that `T` reads, `path` being where it is.
 pub fn of<T: DeserializeOwned>(path: &str) -> Vec<Field> {
     let found = RefCell::new(Vec::new());
-    let asked = T::deserialize(Asked {
+    let result = T::deserialize(FieldProbe {
         path: path.to_owned(),
         found: &found,
     });
-    if let Err(error) = asked {
+    if let Err(error) = result {
         panic!("{path}: {error}");
     }
     found.into_inner()
 }
 
 /// What a type asks for a value.
-struct Asked<'f> {
+struct FieldProbe<'f> {
     path: String,
     found: &'f RefCell<Vec<Field>>,
 }
 
-impl Asked<'_> {
+impl FieldProbe<'_> {
     fn within(&self, name: &str) -> Self {
         let dot = if self.path.is_empty() || name.is_empty() {
             ""
@@ -51,7 +51,7 @@ impl Asked<'_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Asked<'_> {
+impl<'de> Deserializer<'de> for FieldProbe<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
@@ -145,7 +145,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
 }
 
 /// A list of one.
-struct Once<'f>(Option<Asked<'f>>);
+struct Once<'f>(Option<FieldProbe<'f>>);
 
 impl<'de> SeqAccess<'de> for Once<'_> {
     type Error = Error;
@@ -160,7 +160,7 @@ impl<'de> SeqAccess<'de> for Once<'_> {
 
 /// All fields of a table, one after the other.
 struct Fields<'f> {
-    of: Asked<'f>,
+    of: FieldProbe<'f>,
     names: &'static [&'static str],
     /// Its fields are not the table's own.
     wrapper: bool,

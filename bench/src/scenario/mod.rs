@@ -17,7 +17,7 @@ pub use expect::{Expectation, Limit};
 pub use linerate_sim::wire::config::{Ability, Duplex, Partner, Pulses};
 
 use crate::board::Board;
-pub use crate::machine::{Peer, Record, Surroundings};
+pub use crate::machine::{Environment, Peer, Record};
 use crate::measure::Plan;
 
 /// An experiment.
@@ -32,7 +32,7 @@ pub struct Scenario {
     /// Seed of everything random.
     pub seed: u64,
     /// What the runs have in common.
-    pub common: Surroundings,
+    pub common: Environment,
     /// What is recorded beside the results.
     pub record: Record,
     /// What is measured.
@@ -49,7 +49,7 @@ pub struct Run {
     /// The variant.
     pub variant: String,
     /// What surrounds the board.
-    pub surroundings: Surroundings,
+    pub environment: Environment,
     /// What is measured, in order.
     pub plans: Vec<Arc<dyn Plan>>,
     /// Count cycles by function.
@@ -73,7 +73,7 @@ impl Scenario {
         self.runs.retain(|run| names.contains(&run.name));
         let kept = &self.runs;
         self.expect
-            .retain(|expected| kept.iter().any(|run| expected.is_about(run)));
+            .retain(|expected| kept.iter().any(|run| expected.applies_to_run(run)));
         unknown
     }
 

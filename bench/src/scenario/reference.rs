@@ -208,9 +208,9 @@ fn each_default_is_the_one_that_holds() {
             let Some(default) = &row.default else {
                 continue;
             };
-            let mut told = plain.clone();
-            set(&mut told, &name, &row.field, default);
-            assert_eq!(read(&told), read(&plain), "[{name}] {}", row.field);
+            let mut given = plain.clone();
+            set(&mut given, &name, &row.field, default);
+            assert_eq!(read(&given), read(&plain), "[{name}] {}", row.field);
             checked += 1;
         }
     }

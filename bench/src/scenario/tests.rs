@@ -102,16 +102,22 @@ fn runs_take_over_what_they_do_not_replace() {
     let [plain, other] = &scenario.runs[..] else {
         panic!("two runs")
     };
-    assert_eq!(plain.surroundings, scenario.common);
-    let around = &other.surroundings;
-    assert_eq!(around.duplex, Duplex::Auto);
+    assert_eq!(plain.environment, scenario.common);
+    let environment = &other.environment;
+    assert_eq!(environment.duplex, Duplex::Auto);
     assert_eq!(
-        (around.peer.turnaround_us, around.peer.background_arp_ms),
+        (
+            environment.peer.turnaround_us,
+            environment.peer.background_arp_ms
+        ),
         (0, 50)
     );
-    assert_eq!((around.wire.clock_ppm, around.wire.jitter_ns), (100.0, 3.0));
-    assert_eq!(around.partner.advertise, vec![Ability::TenHalf].into());
-    assert_eq!(around.hub.stations, 3);
+    assert_eq!(
+        (environment.wire.clock_ppm, environment.wire.jitter_ns),
+        (100.0, 3.0)
+    );
+    assert_eq!(environment.partner.advertise, vec![Ability::TenHalf].into());
+    assert_eq!(environment.hub.stations, 3);
     // Two cases, six points, and one of each of the others.
     assert_eq!(other.plans.len(), 2 + 6 + 3);
 }
@@ -206,7 +212,7 @@ fn a_case_without_a_frame_that_counts_is_refused() {
 fn points_that_the_wire_cannot_follow_are_refused() {
     let surface = "jitter_ns = [0, 10], clock_ppm = [-50, 0, 50]";
     let at = |new: &str| refused(surface, new);
-    for (points, told) in [
+    for (points, given) in [
         (
             "jitter_ns = [0, 30], clock_ppm = [0]",
             "jitter_ns is 30: it must be between 0 and 24.5",
@@ -224,7 +230,7 @@ fn points_that_the_wire_cannot_follow_are_refused() {
             "octets is 2000: it must be between 64 and 1518",
         ),
     ] {
-        assert_eq!(at(points), format!("x.toml:28:16: {told}"));
+        assert_eq!(at(points), format!("x.toml:28:16: {given}"));
     }
     // What else the run's wire does counts, too.
     let distorted = SEVERAL

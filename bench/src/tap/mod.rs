@@ -10,19 +10,19 @@ pub use pace::{Pace, Pacer};
 
 use std::time::{Duration, Instant};
 
-use crate::machine::{Event, Machine, MachineError, Remains};
+use crate::machine::{Event, Machine, MachineError, RunArtifacts};
 use crate::measure::DeviceEvent;
 
 /// How it went.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct TapRun {
     /// Virtual time that passed.
     pub virtual_ns: u64,
     /// Wall-clock time by which virtual time fell behind for good, because the simulation could
     /// not keep up.
     pub slipped: Duration,
     /// What the machine leaves.
-    pub remains: Remains,
+    pub artifacts: RunArtifacts,
 }
 
 /// Runs `machine` at the pace of the wall clock until its program says that it is done, `limit` has
@@ -35,7 +35,7 @@ pub fn serve(
     limit: Option<Duration>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
-) -> Result<Served, MachineError> {
+) -> Result<TapRun, MachineError> {
     let started = Instant::now();
     let mut pacer = Pacer::new();
     let mut done = false;
@@ -55,10 +55,10 @@ pub fn serve(
         }
     }
     let virtual_ns = machine.now_ns();
-    let remains = machine.finish(&mut |_| {});
-    Ok(Served {
+    let artifacts = machine.finish(&mut |_| {});
+    Ok(TapRun {
         virtual_ns,
         slipped: Duration::from_nanos(pacer.slipped_ns()),
-        remains,
+        artifacts,
     })
 }

@@ -48,10 +48,10 @@ impl Server {
     }
 
     /// What it has printed, once that is `enough`.
-    pub fn said(&self, enough: impl Fn(&str) -> bool) -> String {
-        let said = || std::fs::read_to_string(self.text.path()).expect("its file");
-        until(|| enough(&said()), said);
-        said()
+    pub fn printed_text(&self, enough: impl Fn(&str) -> bool) -> String {
+        let printed_text = || std::fs::read_to_string(self.text.path()).expect("its file");
+        until(|| enough(&printed_text()), printed_text);
+        printed_text()
     }
 }
 

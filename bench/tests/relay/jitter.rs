@@ -4,13 +4,13 @@
 use super::background::Server;
 use super::count::iperf2_until_end;
 use super::record::{Datagram, Record};
-use super::said::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
 use super::serve::Stop;
 use super::stock::output;
+use super::tool_output::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
 use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, Numbered};
 use linerate_agent::{Ear, Instant, Limits, Overheard, Service, iperf3};
-use linerate_bench::endpoint::{Amount, Datagrams, Options, Trial, Unwatched, open};
+use linerate_bench::endpoint::{Amount, Datagrams, NoMonitor, Options, Trial, open};
 use linerate_host::relay::Way;
 use linerate_host::relay::rig::RIGHT;
 use linerate_host::sockets::{Driver, Settings};
@@ -132,17 +132,17 @@ fn attempt(
     let client = || {
         let url = format!("{scheme}://10.0.0.2");
         let mut target = open(&url, &Options::default()).expect("a target");
-        target.run(&trial, &mut Unwatched)
+        target.run(&trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
     let flow = outcome.to_device.expect("a flow");
-    let said = server.said(enough);
+    let printed_text = server.printed_text(enough);
     drop(server);
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    let told_ns = flow.datagrams.expect("datagrams").jitter_ns;
-    Some(((told_ns, said, record), lost))
+    let reported_ns = flow.datagrams.expect("datagrams").jitter_ns;
+    Some(((reported_ns, printed_text, record), lost))
 }
 
 /// Stock iperf 2 goes by when its system noted a datagram: that was while the relay handed it over,
@@ -151,15 +151,15 @@ fn attempt(
 fn stock_iperf_2_tells_the_jitter_that_the_relay_made() {
     const SERVER: &str = "iperf -s -u -w 2M -f B -p 5001";
     let enough = |text: &str| printed(text).len() == 1;
-    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf2", enough) else {
+    let Some((reported_ns, printed_text, record)) = to_stock(SERVER, "iperf2", enough) else {
         return;
     };
-    let is_same = is_same_jitter(&printed_jitter(&said), &[told_ns]);
-    assert!(is_same, "{told_ns} {said}");
+    let is_same = is_same_jitter(&printed_jitter(&printed_text), &[reported_ns]);
+    assert!(is_same, "{reported_ns} {printed_text}");
     let truth = Truth::of(iperf2_until_end(&went(&record, 5001)), iperf2_sent_ns);
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
-    let off_ns = (told_ns as f64 - truth.jitter).abs();
-    let what = format!("{told_ns} ns, {truth:?}");
+    let off_ns = (reported_ns as f64 - truth.jitter).abs();
+    let what = format!("{reported_ns} ns, {truth:?}");
     assert!(off_ns <= truth.doubt + MICROSECONDS_NS, "{what}");
 }
 
@@ -168,16 +168,19 @@ fn stock_iperf_2_tells_the_jitter_that_the_relay_made() {
 fn stock_iperf_3_tells_the_jitter_that_it_prints() {
     const SERVER: &str = "iperf3 -s -1 -J -p 5201";
     let enough = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
-    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf3", enough) else {
+    let Some((reported_ns, printed_text, record)) = to_stock(SERVER, "iperf3", enough) else {
         return;
     };
-    let streams = streams_of(&said);
-    assert!(has_jitter(&streams[0], told_ns), "{told_ns} {said}");
+    let streams = streams_of(&printed_text);
+    assert!(
+        has_jitter(&streams[0], reported_ns),
+        "{reported_ns} {printed_text}"
+    );
     let truth = Truth::of(&went(&record, 5201), iperf3_sent_ns);
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
     assert!(
-        told_ns as f64 > PLAUSIBLE_NS.start / 3.0,
-        "{told_ns} {truth:?}"
+        reported_ns as f64 > PLAUSIBLE_NS.start / 3.0,
+        "{reported_ns} {truth:?}"
     );
 }
 
@@ -202,7 +205,7 @@ impl Ear for Noted {
 
 /// What one of our servers says of the jitter, and what it has read.
 struct Ours {
-    told_ns: u64,
+    reported_ns: u64,
     read: Vec<Read>,
     text: String,
     record: Record,
@@ -238,21 +241,21 @@ fn attempt_from_stock<S: Service + Send>(
         };
         let mut driver = Driver::new(Overheard { service, ear }, settings).expect("it listens");
         listening.send(()).expect("the test waits");
-        let mut told = None;
+        let mut reported = None;
         // The client may ask again for what it did not hear; its end may be seen before its goodbye.
         let mut turns_left = 100;
         while turns_left > 0 {
             driver.turn(Duration::from_millis(50)).expect("a turn");
-            told = told.or(tell(&mut driver.service().service));
+            reported = reported.or(tell(&mut driver.service().service));
             let is_over = is_over.load(Ordering::Relaxed);
             turns_left -= u32::from(is_over);
-            if is_over && told.is_some() {
+            if is_over && reported.is_some() {
                 break;
             }
         }
-        (told, driver.into_service().ear.read)
+        (reported, driver.into_service().ear.read)
     };
-    let (text, (told, read)) = std::thread::scope(|scope| {
+    let (text, (reported, read)) = std::thread::scope(|scope| {
         let right = rig.right();
         let server = scope.spawn(move || right.enter(server).expect("entered"));
         let stop = Stop(is_over);
@@ -263,9 +266,9 @@ fn attempt_from_stock<S: Service + Send>(
     });
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    let told_ns = told.expect("it tells").as_nanos() as u64;
+    let reported_ns = reported.expect("it tells").as_nanos() as u64;
     let ours = Ours {
-        told_ns,
+        reported_ns,
         read,
         text,
         record,
@@ -289,17 +292,23 @@ fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
     let transits: Vec<i64> = times()
         .map(|(it, (_, ns))| *ns as i64 - sent_ns(it))
         .collect();
-    let told_ns = ours.told_ns as f64;
+    let reported_ns = ours.reported_ns as f64;
     let read_ns = Mean::of(&transits);
-    assert!((told_ns - read_ns).abs() <= 2.0, "{told_ns} {read_ns}");
+    assert!(
+        (reported_ns - read_ns).abs() <= 2.0,
+        "{reported_ns} {read_ns}"
+    );
     // Of two clocks: what they differ by is the same for all.
     let waits: Vec<i64> = times()
         .map(|(it, (_, ns))| *ns as i64 - middle(it))
         .collect();
     let (truth, waits_ns) = (Truth::of(went, sent_ns), Mean::of(&waits));
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
-    let off_ns = (told_ns - truth.jitter).abs();
-    assert!(off_ns <= waits_ns + 2.0, "{told_ns} {truth:?} {waits_ns}");
+    let off_ns = (reported_ns - truth.jitter).abs();
+    assert!(
+        off_ns <= waits_ns + 2.0,
+        "{reported_ns} {truth:?} {waits_ns}"
+    );
 }
 
 #[test]
@@ -310,8 +319,8 @@ fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
     let Some(mut ours) = from_stock(line, server, tell) else {
         return;
     };
-    let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.told_ns]);
-    assert!(is_same, "{} {}", ours.told_ns, ours.text);
+    let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.reported_ns]);
+    assert!(is_same, "{} {}", ours.reported_ns, ours.text);
     let is_end = |(head, _): &Read| Numbered::parse(head).is_some_and(|it| it.number < 0);
     let end = ours.read.iter().position(is_end).expect("an end");
     ours.read.truncate(end + 1);
@@ -328,6 +337,10 @@ fn our_server_of_iperf_3_tells_the_jitter_of_what_it_has_read() {
         return;
     };
     let streams = streams_of(&ours.text);
-    assert!(has_jitter(&streams[0], ours.told_ns), "{}", ours.told_ns);
+    assert!(
+        has_jitter(&streams[0], ours.reported_ns),
+        "{}",
+        ours.reported_ns
+    );
     is_true(&ours, &went(&ours.record, iperf3::PORT), iperf3_sent_ns);
 }

@@ -6,13 +6,13 @@ mod background;
 mod count;
 mod jitter;
 mod record;
-mod said;
 mod serve;
 mod serve_tcp;
 mod simulated_board;
 mod sockets;
 mod stock;
 mod targets;
+mod tool_output;
 
 use linerate_host::relay::{Plan, Rig, rig};
 use record::Record;

@@ -4,10 +4,10 @@ use super::count::{
     Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
 };
 use super::record::{Datagram, Record};
-use super::said::{
+use super::stock::output;
+use super::tool_output::{
     has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted, streams_of,
 };
-use super::stock::output;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
 use linerate_host::relay::Way;
@@ -138,7 +138,7 @@ fn jitter_ns(served: &[Served]) -> Vec<u64> {
     served.iter().filter_map(of).collect()
 }
 
-fn told(served: &[Served]) -> Vec<Counts> {
+fn reported(served: &[Served]) -> Vec<Counts> {
     let of = |it: &Served| {
         let datagrams = it.datagrams.expect("datagrams");
         let received = datagrams.received.expect("a receiver's counts");
@@ -174,7 +174,7 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let counts = told(&it.served(Direction::Received));
+        let counts = reported(&it.served(Direction::Received));
         let expected = expected(&it.record, (Way::Forward, 1), iperf2_numbers, Expected::of);
         assert_eq!(counts, expected, "{faults} {flags}");
         assert_eq!(
@@ -206,8 +206,8 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
             return;
         }
-        assert_eq!(told(&sent), expected, "{faults} {flags}: {}", it.text);
-        let both = sorted([told(&sent), told(&received)].concat());
+        assert_eq!(reported(&sent), expected, "{faults} {flags}: {}", it.text);
+        let both = sorted([reported(&sent), reported(&received)].concat());
         assert_eq!(printed(&it.text), both, "{faults} {flags}: {}", it.text);
         let jitter_ns = jitter_ns(&it.served);
         let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
@@ -227,7 +227,7 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
         let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
-        assert_eq!(told(&it.served), [expected], "{faults} {flags}");
+        assert_eq!(reported(&it.served), [expected], "{faults} {flags}");
         let printed = streams_of(&it.text);
         let mut printed: Vec<(u64, u64)> = printed.iter().map(lost_and_all).collect();
         printed.sort_unstable();
@@ -256,7 +256,7 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
         let numbers = backward.into_values().map(|stream| iperf3_numbers(&stream));
         let numbers: Vec<u64> = numbers.flatten().collect();
         let read = it.served[0].octets / 1400;
-        let [(told_lost, ..)] = told(&it.served)[..] else {
+        let [(told_lost, ..)] = reported(&it.served)[..] else {
             panic!("one: {:?}", it.served);
         };
         // What it prints it may have counted a little later than what it told us.
@@ -305,7 +305,7 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         let received = it.served(Direction::Received);
-        assert_eq!(told(&received), [expected], "{faults} {flags}");
+        assert_eq!(reported(&received), [expected], "{faults} {flags}");
         let mut printed: Vec<(u64, u64)> = forward.iter().map(lost_and_all).collect();
         printed.sort_unstable();
         let counts = sorted(counts).into_iter().map(|(lost, all, _)| (lost, all));
@@ -320,7 +320,7 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
             let (lost, out_of_order) = (lost_and_all(stream).0, number(stream, "out_of_order"));
             let is_so = iperf3_may_count(&numbers, read, lost, Some(out_of_order));
             assert!(is_so, "{faults}: {read} of {numbers:?}: {stream}");
-            if let [alone] = &told(&sent)[..]
+            if let [alone] = &reported(&sent)[..]
                 && backward.len() == 1
             {
                 let is_so = iperf3_may_count(&numbers, sent[0].octets / octets, alone.0, None);

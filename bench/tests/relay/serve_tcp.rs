@@ -2,8 +2,8 @@
 
 use super::each;
 use super::record::Lane;
-use super::said::{end_of, number};
 use super::serve::run_at;
+use super::tool_output::{end_of, number};
 use linerate_host::relay::Way;
 use linerate_host::serve::{Direction, Protocol, Served};
 

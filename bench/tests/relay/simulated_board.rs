@@ -7,13 +7,13 @@ use super::count::{
     Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
 };
 use super::record::{Record, Streams};
-use super::said::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::serve::{Stop, both_ways, expected, port_and_read};
 use super::serve_tcp::TCP_FAULTS;
 use super::stock::output;
+use super::tool_output::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::{has, overflows, rig, undisturbed};
-use linerate_bench::machine::{Order, open_on_tap};
-use linerate_bench::scenario::{self, Surroundings};
+use linerate_bench::machine::{MachineConfig, open_on_tap};
+use linerate_bench::scenario::{self, Environment};
 use linerate_bench::{board, firmware, tap};
 use linerate_host::relay::{Rig, Way};
 use rustix::process::setpriority_process;
@@ -31,7 +31,7 @@ const MOST_SLIP: Duration = Duration::from_secs(2);
 /// The board's end of its cable, in the right namespace.
 const CABLE: &str = "linerate0";
 
-fn order() -> Option<Order> {
+fn config() -> Option<MachineConfig> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         eprintln!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return None;
@@ -40,14 +40,14 @@ fn order() -> Option<Order> {
     let board = board::find("esp32c6-bitbang").expect("the board");
     let image = firmware::find(folder, &board.name, "bench_agent", "line-rate");
     let image = image.unwrap_or_else(|error| panic!("{error}"));
-    Some(Order {
+    Some(MachineConfig {
         board,
         name: image.name,
         elf: image.elf,
         seed: 1,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: scenario::Record::default(),
     })
@@ -67,15 +67,15 @@ fn run(settings: &str, tests: usize, line: &str) -> Option<Outcome> {
 
 fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
     let tool = line.split_whitespace().next().expect("a tool");
-    let order = order()?;
+    let config = config()?;
     let rig = rig(settings).filter(|_| has(tool))?;
     plug(&rig);
     let is_over = &AtomicBool::new(false);
-    let (console, said) = channel();
+    let (console, printed_text) = channel();
     let board = || {
         // Of this thread alone, as the relay's.
         let _ = setpriority_process(None, -20);
-        let machine = open_on_tap(&order, CABLE).unwrap_or_else(|error| panic!("{error}"));
+        let machine = open_on_tap(&config, CABLE).unwrap_or_else(|error| panic!("{error}"));
         let stop = || is_over.load(Ordering::Relaxed);
         // Nobody reads any more: it is about to be over.
         let mut tell = |line: &str| drop(console.send(line.to_owned()));
@@ -86,7 +86,7 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         let right = rig.right();
         let board = scope.spawn(move || right.enter(board).expect("entered"));
         let stop = Stop(is_over);
-        let next = |event: &str| event_of(&said, event);
+        let next = |event: &str| event_of(&printed_text, event);
         next("listening");
         let text = output(rig.left().command("timeout"), line);
         let served = (0..tests).map(|_| next("served")).collect();
@@ -123,7 +123,7 @@ fn event_of(console: &Receiver<String>, wanted: &str) -> Value {
 }
 
 /// What the console told of one direction: lost, all.
-fn told(it: &Outcome, direction: &str) -> (u64, u64) {
+fn reported(it: &Outcome, direction: &str) -> (u64, u64) {
     let mut those = it.served.iter().filter(|one| one["direction"] == direction);
     let [Some(one), None] = [those.next(), those.next()] else {
         panic!("one that was {direction}: {:?}", it.served);
@@ -184,10 +184,10 @@ fn iperf_2_the_board_and_the_relay_count_alike() {
         let both = sorted(vec![forward, backward]);
         assert_eq!(printed(&it.text), both, "{faults}: {}", it.text);
         for ((lost, all, _), direction) in [(forward, "received"), (backward, "sent")] {
-            let told = told(&it, direction);
-            assert_eq!(told, (lost, all), "{faults} {direction}");
-            let is_so = faults != ONE_PER_CENT || is_one_per_cent(told);
-            assert!(is_so, "{faults} {direction}: {told:?}");
+            let reported = reported(&it, direction);
+            assert_eq!(reported, (lost, all), "{faults} {direction}");
+            let is_so = faults != ONE_PER_CENT || is_one_per_cent(reported);
+            assert!(is_so, "{faults} {direction}: {reported:?}");
         }
     }
 }
@@ -206,7 +206,7 @@ fn iperf_3_the_board_and_the_relay_count_alike() {
         let expected = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
         let sent = lost_and_all(forward);
         assert_eq!([sent], [(expected[0].0, expected[0].1)], "{faults}");
-        assert_eq!(sent, told(&it, "received"), "{faults}: {:?}", it.served);
+        assert_eq!(sent, reported(&it, "received"), "{faults}: {:?}", it.served);
         // What the board sent, as the client has counted it.
         let (port, read) = port_and_read(&it.text, backward);
         let numbers = iperf3_numbers(&it.record.went(Way::Backward, 16)[&(5201, port)]);

@@ -3,7 +3,7 @@
 use super::background::{HASTE, Server};
 use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers};
 use super::record::Record;
-use super::said::printed;
+use super::tool_output::printed;
 use super::{each, has, overflows, rig, undisturbed};
 use linerate_host::relay::Way;
 use std::process::Command;

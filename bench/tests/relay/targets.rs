@@ -6,15 +6,15 @@ use super::count::{
     iperf3_wide_numbers,
 };
 use super::record::{Datagram, Record};
-use super::said::{
+use super::serve_tcp::TCP_FAULTS;
+use super::tool_output::{
     end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
     printed_octets, sorted, streams_of,
 };
-use super::serve_tcp::TCP_FAULTS;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::endpoint::{
-    Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open,
+    Amount, Datagrams, NoMonitor, Options, Outcome, Stream, Trial, open,
 };
 use linerate_host::relay::Way;
 use linerate_results::record::{self, Direction, End, Flow};
@@ -25,9 +25,9 @@ const IPERF2_UDP: &str = "iperf -s -u -w 2M -f B -p 5001";
 const IPERF3: &str = "iperf3 -s -1 -J -p 5201";
 
 /// What one of our targets found, what the server printed, and what passed between them.
-struct Ran {
+struct TrialRun {
     outcome: Outcome,
-    said: String,
+    printed_text: String,
     record: Record,
 }
 
@@ -38,7 +38,7 @@ fn run(
     trial: &Trial,
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
-) -> Option<Ran> {
+) -> Option<TrialRun> {
     undisturbed(|| attempt(settings, server, trial, mtu, &enough))
 }
 
@@ -48,7 +48,7 @@ fn attempt(
     trial: &Trial,
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
-) -> Option<(Ran, u64)> {
+) -> Option<(TrialRun, u64)> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
     narrow(&rig, mtu);
@@ -60,20 +60,20 @@ fn attempt(
     let scheme = if tool == "iperf3" { "iperf3" } else { "iperf2" };
     let client = || {
         let mut target = open(&format!("{scheme}://10.0.0.2"), &options).expect("a target");
-        target.run(trial, &mut Unwatched)
+        target.run(trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
     let outcome = outcome.unwrap_or_else(|error| panic!("{settings} {trial:?}: {error}"));
-    let said = running.said(enough);
+    let printed_text = running.printed_text(enough);
     drop(running);
     let overflows = overflows(&rig);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {
         assert_eq!(way.discarded_frames, Some(0), "{settings} {trial:?}");
     }
-    let ran = Ran {
+    let ran = TrialRun {
         outcome,
-        said,
+        printed_text,
         record,
     };
     Some((ran, overflows))
@@ -139,13 +139,13 @@ fn octets(datagrams: &[Datagram]) -> u64 {
 /// Our own receiver tells all four apart.
 fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) {
     let counts = flow.datagrams.expect("datagrams");
-    let told = Expected {
+    let reported = Expected {
         sent: counts.sent,
         lost: counts.lost,
         out_of_order: counts.out_of_order.expect("ours tells"),
         repeated: counts.duplicates.expect("ours tells"),
     };
-    assert_eq!(told, expected, "{what}");
+    assert_eq!(reported, expected, "{what}");
     assert_eq!(counts.received, counts.sent - counts.lost, "{what}");
     assert_eq!(flow.octets, octets(went), "{what}");
     assert_eq!(flow.counted_by, End::Host, "{what}");
@@ -163,7 +163,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         .to_device
         .as_ref()
         .and_then(|flow| flow.datagrams);
-    let (mut told, mut jitter_ns) = (Vec::new(), Vec::new());
+    let (mut reported, mut jitter_ns) = (Vec::new(), Vec::new());
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
         let counts = flow.datagrams.expect("datagrams");
@@ -173,7 +173,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         assert_eq!(ours, expected.counts(), "{what}");
         assert_eq!(flow.octets, octets(iperf2_until_end(&went)), "{what}");
         assert_eq!(flow.counted_by, End::Device, "{what}");
-        told.push(ours);
+        reported.push(ours);
         jitter_ns.push(counts.jitter_ns);
     }
     if *direction != ToDevice {
@@ -187,13 +187,18 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         if *direction == Both {
             let counts = flow.datagrams.expect("datagrams");
             let late = counts.out_of_order.expect("ours tells");
-            told.push((counts.lost, counts.sent, late));
+            reported.push((counts.lost, counts.sent, late));
             jitter_ns.push(counts.jitter_ns);
         }
     }
-    assert_eq!(printed(&it.said), sorted(told), "{what}: {}", it.said);
-    let is_same = is_same_jitter(&printed_jitter(&it.said), &jitter_ns);
-    assert!(is_same, "{what}: {jitter_ns:?} {}", it.said);
+    assert_eq!(
+        printed(&it.printed_text),
+        sorted(reported),
+        "{what}: {}",
+        it.printed_text
+    );
+    let is_same = is_same_jitter(&printed_jitter(&it.printed_text), &jitter_ns);
+    assert!(is_same, "{what}: {jitter_ns:?} {}", it.printed_text);
     to
 }
 
@@ -207,21 +212,28 @@ fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
         .to_device
         .as_ref()
         .and_then(|flow| flow.datagrams);
-    let streams = streams_of(&it.said);
+    let streams = streams_of(&it.printed_text);
     let of = |sender: bool| streams.iter().find(|it| it["sender"] == sender);
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
-        let (counts, said) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
+        let (counts, printed_text) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
         let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5201);
         let read = flow.octets / u64::from(*size);
-        let late = Some(number(said, "out_of_order"));
+        let late = Some(number(printed_text, "out_of_order"));
         let is_so = iperf3_may_count(&iperf3_wide_numbers(&went), read, counts.lost, late);
-        assert!(is_so, "{what}: {counts:?} {read} {said}");
-        assert_eq!((counts.lost, counts.sent), lost_and_all(said), "{what}");
+        assert!(is_so, "{what}: {counts:?} {read} {printed_text}");
+        assert_eq!(
+            (counts.lost, counts.sent),
+            lost_and_all(printed_text),
+            "{what}"
+        );
         assert_eq!(counts.out_of_order, None, "{what}: nobody has told");
-        let bytes = number(&end_of(&it.said)["sum_received"], "bytes");
+        let bytes = number(&end_of(&it.printed_text)["sum_received"], "bytes");
         assert_eq!(flow.octets, bytes, "{what}");
-        assert!(has_jitter(said, counts.jitter_ns), "{what}: {said}");
+        assert!(
+            has_jitter(printed_text, counts.jitter_ns),
+            "{what}: {printed_text}"
+        );
     }
     if *direction != ToDevice {
         let flow = it.outcome.from_device.expect("a flow");
@@ -307,11 +319,14 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
         let Some(it) = run(TCP_FAULTS, IPERF2, &transfer(case), mtu, enough) else {
             return;
         };
-        let told = |flow: Option<Flow>| flow.map(|flow| flow.octets);
-        let (to, from) = (told(it.outcome.to_device), told(it.outcome.from_device));
+        let reported = |flow: Option<Flow>| flow.map(|flow| flow.octets);
+        let (to, from) = (
+            reported(it.outcome.to_device),
+            reported(it.outcome.from_device),
+        );
         let is = |way| (direction == way || direction == Both).then_some(octets);
         assert_eq!((to, from), (is(ToDevice), is(FromDevice)), "{case:?}");
-        let mut printed = printed_octets(&it.said);
+        let mut printed = printed_octets(&it.printed_text);
         printed.sort_unstable();
         assert_eq!(printed, parts, "{case:?}");
         // Connections that carry data: on those of the other way the server only greets.
@@ -347,29 +362,35 @@ fn our_octets_and_those_of_stock_iperf_3_all_arrive() {
         let Some(it) = run(&faults, IPERF3, &trial, mtu, is_json) else {
             return;
         };
-        let end = end_of(&it.said);
+        let end = end_of(&it.printed_text);
         let [forward, backward] = [Way::Forward, Way::Backward].map(|way| {
             // The first one is for control.
             let data = it.record.tcp(way).into_iter().skip(1);
             data.map(|it| it.octets).sum::<u64>()
         });
         if direction != FromDevice {
-            let told = it.outcome.to_device.expect("a report").octets;
-            assert_eq!(told, number(&end["sum_received"], "bytes"), "{case:?}");
+            let reported = it.outcome.to_device.expect("a report").octets;
+            assert_eq!(reported, number(&end["sum_received"], "bytes"), "{case:?}");
             let sent =
                 forward - COOKIE * u64::from(streams) * if direction == Both { 2 } else { 1 };
-            assert!(told > 0 && told <= sent, "{case:?} {told} {sent}");
+            assert!(
+                reported > 0 && reported <= sent,
+                "{case:?} {reported} {sent}"
+            );
         }
         if direction != ToDevice {
-            let told = it.outcome.from_device.expect("a flow").octets;
+            let reported = it.outcome.from_device.expect("a flow").octets;
             let name = if direction == Both {
                 "sum_sent_bidir_reverse"
             } else {
                 "sum_sent"
             };
-            assert_eq!(told, number(&end[name], "bytes"), "{case:?}");
-            assert_eq!(told, backward, "{case:?}");
-            assert!(told >= octets || direction == Both, "{case:?} {told}");
+            assert_eq!(reported, number(&end[name], "bytes"), "{case:?}");
+            assert_eq!(reported, backward, "{case:?}");
+            assert!(
+                reported >= octets || direction == Both,
+                "{case:?} {reported}"
+            );
         }
     });
 }

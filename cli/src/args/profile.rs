@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use linerate_bench::profile::Program;
+use linerate_bench::profile::Workload;
 
 use super::quantity;
 
@@ -25,7 +25,7 @@ pub struct Profile {
     pub reverse: bool,
     /// What goes on: a TCP stream, UDP datagrams that fill frames, raw frames past the stack
     #[arg(long, value_name = "NAME", default_value = "tcp", value_parser = program)]
-    pub program: Program,
+    pub program: Workload,
     /// Without the network: datagrams come from nowhere and go there, so that what is left is what the stack
     /// and the services take; with `--program udp`, on boards that have a program `null`
     #[arg(long)]
@@ -48,10 +48,10 @@ pub struct Profile {
 }
 
 /// `tcp`, `udp` or `frames`.
-fn program(written: &str) -> Result<Program, String> {
-    let found = Program::ALL.into_iter().find(|it| it.name() == written);
+fn program(written: &str) -> Result<Workload, String> {
+    let found = Workload::ALL.into_iter().find(|it| it.name() == written);
     found.ok_or_else(|| {
-        let names = Program::ALL.map(Program::name);
+        let names = Workload::ALL.map(Workload::name);
         format!("there are {}", names.join(", "))
     })
 }

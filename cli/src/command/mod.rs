@@ -36,14 +36,14 @@ use crate::output;
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
     let read = read_timing(path)?;
-    for left_out in &read.left_out {
-        eprintln!("{}: {left_out}", path.display());
+    for rejected in &read.rejected {
+        eprintln!("{}: {rejected}", path.display());
     }
     Ok(Some(read.table))
 }
 
 /// Reads a timing table, or the log that has one.
-fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::Read> {
+fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::ParsedTable> {
     // Bytes of a boot loader that are no text are not the table's.
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))

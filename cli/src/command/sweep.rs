@@ -8,9 +8,9 @@ use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::packet_gaps::PacketGaps;
 use linerate_bench::procedure::rfc6349::Rfc6349;
 use linerate_bench::procedure::size_sweep::SizeSweep;
-use linerate_bench::procedure::udp_sweep::{Offers, UdpSweep};
+use linerate_bench::procedure::udp_sweep::{OfferedLoads, UdpSweep};
 use linerate_bench::procedure::window_sweep::WindowSweep;
-use linerate_bench::procedure::{Asked, Procedure, steps};
+use linerate_bench::procedure::{Procedure, RequestedProcedure, steps};
 use linerate_results::record::{Direction, Transport};
 
 use super::test;
@@ -50,13 +50,13 @@ pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
         count: args.count,
         interval: Duration::from_millis(args.interval),
         payload_octets: args.length,
-        under: None,
+        load: None,
     });
-    let is_loaded = !args.idle && procedure.can_load(target.as_ref());
+    let is_loaded = !args.idle && procedure.supports_any_load(target.as_ref());
     if !is_loaded {
         procedure.loads.clear();
     }
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(procedure),
         is_required: true,
     }];
@@ -72,12 +72,14 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
         settle: Duration::from_millis(500),
     };
     let mut target = test::open(&args.link)?;
-    let can = |way: &Direction| is_required || procedure(vec![*way]).can(target.as_ref()).is_ok();
+    let can = |way: &Direction| {
+        is_required || procedure(vec![*way]).check_support(target.as_ref()).is_ok()
+    };
     let mut possible: Vec<Direction> = ways.iter().copied().filter(can).collect();
     if possible.is_empty() {
         possible = ways;
     }
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(procedure(possible)),
         is_required: true,
     }];
@@ -148,9 +150,9 @@ fn sizes(args: &args::Sweep, [low, high]: [u64; 2], most: u64) -> Result<Vec<u64
 fn each_way<P: Procedure + 'static>(
     args: &args::Sweep,
     procedure: impl Fn(Direction) -> P,
-) -> Vec<Asked> {
+) -> Vec<RequestedProcedure> {
     let (ways, is_required) = ways(args.forward, args.reverse);
-    let asked = |way| Asked {
+    let asked = |way| RequestedProcedure {
         procedure: Box::new(procedure(way)),
         is_required,
     };
@@ -165,9 +167,9 @@ fn settle(args: &args::Sweep) -> Duration {
     Duration::from_millis(args.settle)
 }
 
-fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
-    let searched = || Offers::Searched { from: SEARCH_FROM };
-    let offers = values(args)?.map_or_else(searched, Offers::Listed);
+fn load(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
+    let searched = || OfferedLoads::Searched { from: SEARCH_FROM };
+    let offers = values(args)?.map_or_else(searched, OfferedLoads::Listed);
     Ok(each_way(args, |way| UdpSweep {
         directions: vec![way],
         offers: offers.clone(),
@@ -177,7 +179,7 @@ fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }))
 }
 
-fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn size(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let (transport, range, most) = if args.udp {
         (Transport::Udp, DATAGRAMS, 65_507)
     } else {
@@ -197,7 +199,7 @@ fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }))
 }
 
-fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn window(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let sizes = sizes(args, WINDOWS, 1_000_000_000)?;
     let windows: Vec<u32> = sizes.iter().map(|it| *it as u32).collect();
     Ok(each_way(args, |direction| WindowSweep {
@@ -209,14 +211,14 @@ fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
 }
 
 /// What the device sends, unless the other way is named: there, it would have to tell.
-fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn gaps(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let sizes = sizes(args, DATAGRAMS, 65_507)?;
     let direction = if args.forward {
         Direction::ToDevice
     } else {
         Direction::FromDevice
     };
-    Ok(vec![Asked {
+    Ok(vec![RequestedProcedure {
         procedure: Box::new(PacketGaps {
             direction,
             sizes: sizes.iter().map(|it| *it as u16).collect(),
@@ -228,7 +230,7 @@ fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }])
 }
 
-fn latency(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn latency(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let Some(offers) = values(args)? else {
         return Err(wrong(
             "latency is swept over loads: --from 1M --to 10M; `linerate test` has idle and loaded alone"
@@ -236,7 +238,7 @@ fn latency(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
         ));
     };
     let (ways, _) = ways(args.forward, args.reverse);
-    Ok(vec![Asked {
+    Ok(vec![RequestedProcedure {
         procedure: Box::new(Latency::over_loads(
             test::round_trips(span(args)),
             &ways,

@@ -12,7 +12,7 @@ use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::{self, Span};
 
 use crate::conformance::exchange::own;
-use crate::endpoint::{Running, STEP, Stopped};
+use crate::endpoint::{RunningBoard, STEP, StepError};
 
 /// Frames that it takes while it does nothing.
 const RING: usize = 8;
@@ -58,7 +58,7 @@ pub struct Double {
     host: Host,
     now: time::Instant,
     typed: String,
-    said: Vec<String>,
+    console: Vec<String>,
     ring: VecDeque<Vec<u8>>,
     /// What lay in the buffer that is used next.
     before: Vec<u8>,
@@ -83,7 +83,7 @@ impl Double {
             host,
             now: time::Instant::ZERO,
             typed: String::new(),
-            said: vec![
+            console: vec![
                 format!("@ {{\"event\":\"boot\",\"burst\":{RING}}}"),
                 "@ {\"event\":\"listening\"}".to_owned(),
             ],
@@ -98,8 +98,8 @@ impl Double {
         }
     }
 
-    fn say(&mut self, event: &str, members: &str) {
-        self.said
+    fn print(&mut self, event: &str, members: &str) {
+        self.console
             .push(format!("@ {{\"event\":\"{event}\",{members}}}"));
     }
 
@@ -107,7 +107,7 @@ impl Double {
         *self.counters.entry(counter).or_default() += 1;
     }
 
-    fn obey(&mut self, line: &str) {
+    fn execute(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["frames", stream] => {
@@ -124,7 +124,7 @@ impl Double {
                 let members = format!(
                     "\"frames\":{frames},\"altered\":{altered},\"for_others\":{for_others}"
                 );
-                self.say("frames", &members);
+                self.print("frames", &members);
             }
             ["counters"] => {
                 let all: Vec<String> = self
@@ -133,11 +133,11 @@ impl Double {
                     .map(|(name, count)| format!("\"{name}\":{count}"))
                     .chain(["\"LinkPulses\":0".to_owned()])
                     .collect();
-                self.say("counters", &all.join(","));
+                self.print("counters", &all.join(","));
             }
             ["hold", state] => {
                 self.is_held = state == "on";
-                self.say("hold", &format!("\"on\":{}", self.is_held));
+                self.print("hold", &format!("\"on\":{}", self.is_held));
             }
             ["device", state] => {
                 self.is_stopped = state == "stop" || self.fault == Fault::StaysStopped;
@@ -146,11 +146,11 @@ impl Double {
                 } else if self.fault == Fault::Replays {
                     self.ring.push_back(self.before.clone());
                 }
-                self.say("device", &format!("\"stopped\":{}", self.is_stopped));
+                self.print("device", &format!("\"stopped\":{}", self.is_stopped));
             }
             ["blast", frames, octets, _] => {
                 self.blast(frames.parse().expect(line), octets.parse().expect(line));
-                self.say("blasted", &format!("\"frames\":{frames}"));
+                self.print("blasted", &format!("\"frames\":{frames}"));
             }
             _ => panic!("{line}"),
         }
@@ -253,17 +253,17 @@ impl Double {
     }
 }
 
-impl Running for Double {
+impl RunningBoard for Double {
     fn now(&self) -> Instant {
         Instant::from_ns(self.now.as_ns())
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
         self.now += Span::from_ns(STEP.as_nanos() as u64);
         while let Some((line, rest)) = self.typed.split_once('\n') {
             let (line, rest) = (line.to_owned(), rest.to_owned());
             self.typed = rest;
-            self.obey(&line);
+            self.execute(&line);
         }
         // As many as a step has time for.
         for _ in 0..4 * RING {
@@ -274,7 +274,7 @@ impl Running for Double {
             self.serve();
         }
         self.serve();
-        console.append(&mut self.said);
+        console.append(&mut self.console);
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl Running for Double {
                 ("down", "LinkDowns")
             };
             self.count(counter);
-            self.say("link", &format!("\"state\":\"{state}\""));
+            self.print("link", &format!("\"state\":\"{state}\""));
         }
         Ok(())
     }

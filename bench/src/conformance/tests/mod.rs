@@ -6,18 +6,18 @@ mod double;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::endpoint::{Session, Unwatched};
+use crate::endpoint::{BoardSession, NoMonitor};
 use double::{Double, Fault};
 
 /// What came of the case, of one device a case.
-fn tried(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
+fn run(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
     let lacks: BTreeMap<String, String> = lacks
         .iter()
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
-    let switch_on = || Session::begin(Box::new(Double::new(fault)), "a double".to_owned());
+    let switch_on = || BoardSession::begin(Box::new(Double::new(fault)), "a double".to_owned());
     let board = TestBoard::new(&lacks, Box::new(switch_on));
-    let outcome = try_case(&board, case, 500, &mut Unwatched);
+    let outcome = run_case(&board, case, 500, &mut NoMonitor);
     outcome.expect("it starts")
 }
 
@@ -30,7 +30,7 @@ fn a_sound_device_passes_every_case() {
     let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
     assert_eq!(names.len(), CASES.len(), "each has its own name");
     for case in CASES {
-        let outcome = tried(case, Fault::Nothing, &[]);
+        let outcome = run(case, Fault::Nothing, &[]);
         let passed = matches!(outcome, Outcome::Passed(frames) if frames > 20);
         assert!(passed, "{}: {outcome:?}", case.name);
     }
@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_device_is_found() {
             "`device start` has no effect",
         ),
     ] {
-        let outcome = tried(case(name), fault, &[]);
+        let outcome = run(case(name), fault, &[]);
         let found = matches!(&outcome, Outcome::Failed(what) if what.contains(words));
         if !found {
             missed.push((fault, name, outcome));
@@ -77,9 +77,9 @@ fn what_is_wrong_with_a_device_is_found() {
 #[test]
 fn what_a_board_lacks_is_skipped_unless_it_has_it() {
     let lacks = [("filter", "its model takes every address")];
-    let outcome = tried(case("filter"), Fault::Promiscuous, &lacks);
+    let outcome = run(case("filter"), Fault::Promiscuous, &lacks);
     assert_eq!(outcome, Outcome::Skipped(lacks[0].1.to_owned()));
-    let outcome = tried(case("filter"), Fault::Nothing, &lacks);
+    let outcome = run(case("filter"), Fault::Nothing, &lacks);
     let Outcome::Failed(what) = outcome else {
         panic!("{outcome:?}")
     };

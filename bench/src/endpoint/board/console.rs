@@ -13,7 +13,10 @@ impl Console {
     ///
     /// # Errors
     /// It says something else, in words.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<Option<T>, String> {
+    pub(crate) fn take_event<T: DeserializeOwned>(
+        &mut self,
+        event: &str,
+    ) -> Result<Option<T>, String> {
         let key = format!("\"event\":\"{event}\"");
         let Some(at) = self.0.iter().position(|line| line.contains(&key)) else {
             return Ok(None);
@@ -41,11 +44,11 @@ mod tests {
             "@ {\"event\":\"rounds\",x",
         ];
         let mut console = Console(said.map(str::to_owned).to_vec());
-        assert_eq!(console.hear::<Value>("frames"), Ok(None));
-        let heard = console.hear::<Value>("rounds").expect("JSON");
+        assert_eq!(console.take_event::<Value>("frames"), Ok(None));
+        let heard = console.take_event::<Value>("rounds").expect("JSON");
         assert_eq!(heard.expect("an event")["rounds"], 3);
         assert_eq!(console.0.len(), 1);
-        assert!(console.hear::<Value>("rounds").is_err());
+        assert!(console.take_event::<Value>("rounds").is_err());
         assert_eq!(console.last(), "nothing");
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use linerate_results::record::Direction;
 use linerate_sim::peer::tcp;
 
-use super::session::{Running, Session};
+use super::session::{BoardSession, RunningBoard};
 use crate::board::{self, Board};
 use crate::endpoint::{self, TestBoard};
 use crate::endpoint::{
-    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, Url, Watch,
+    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
 };
 use crate::firmware::{self, Image};
 use crate::machine::MachineError;
@@ -35,7 +35,7 @@ const ANY: Trial = Trial::Frames(crate::endpoint::Frames {
 });
 
 /// A board, and what runs it.
-pub(super) struct Target {
+pub(super) struct BoardTarget {
     pub(super) board: Board,
     pub(super) elf_dir: PathBuf,
     pub(super) seed: u64,
@@ -58,7 +58,7 @@ pub(super) struct Runner {
     pub(super) switch_on: SwitchOn,
 }
 
-pub(super) type SwitchOn = fn(&Target, &Trial) -> Result<Box<dyn Running>, TargetError>;
+pub(super) type SwitchOn = fn(&BoardTarget, &Trial) -> Result<Box<dyn RunningBoard>, TargetError>;
 
 /// Opens the board that `url` names; its firmware is looked for when it is first switched on.
 pub(super) fn open(
@@ -69,10 +69,14 @@ pub(super) fn open(
     Ok(Box::new(find(url, options, runner)?))
 }
 
-pub(super) fn find(url: &Url, options: &Options, runner: Runner) -> Result<Target, TargetError> {
-    url.knows_only(&[])?;
+pub(super) fn find(
+    url: &Url,
+    options: &Options,
+    runner: Runner,
+) -> Result<BoardTarget, TargetError> {
+    url.check_query(&[])?;
     let wrong = |what: String| TargetError::Url {
-        url: url.whole.clone(),
+        url: url.text.clone(),
         what,
     };
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
@@ -93,7 +97,7 @@ pub(super) fn find(url: &Url, options: &Options, runner: Runner) -> Result<Targe
             known.join(", ")
         )));
     }
-    Ok(Target {
+    Ok(BoardTarget {
         board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
@@ -130,7 +134,7 @@ fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
     amount(asked.amount)
 }
 
-impl Target {
+impl BoardTarget {
     /// The firmware.
     pub(super) fn image(&self) -> Result<Image, MachineError> {
         self.image_of(PROGRAM)
@@ -143,18 +147,18 @@ impl Target {
     }
 
     /// Switches the board on and waits until it listens.
-    pub(super) fn switch_on(&self, trial: &Trial) -> Result<Session, TargetError> {
+    pub(super) fn switch_on(&self, trial: &Trial) -> Result<BoardSession, TargetError> {
         let running = (self.runner.switch_on)(self, trial)?;
-        Session::begin(running, endpoint::Target::name(self))
+        BoardSession::begin(running, endpoint::Target::name(self))
     }
 }
 
-impl endpoint::Target for Target {
+impl endpoint::Target for BoardTarget {
     fn name(&self) -> String {
         format!("{} ({}, {PROGRAM})", self.board.name, self.runner.how)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(asked) => stream(asked),
             Trial::Datagrams(asked) => datagrams(asked),
@@ -164,31 +168,35 @@ impl endpoint::Target for Target {
                 Err("bench_agent answers STAMP packets of 256 octets at most")
             }
             Trial::RoundTrips(RoundTrips {
-                under: Some(load), ..
+                load: Some(load), ..
             }) => match &**load {
-                Trial::Stream(_) | Trial::Datagrams(_) => self.can(load),
+                Trial::Stream(_) | Trial::Datagrams(_) => self.supports(load),
                 _ => Err("only TCP and UDP go on beside round trips"),
             },
             Trial::Frames(frames) if !FRAME_OCTETS.contains(&frames.octets) => {
                 Err("a frame has 64 to 1518 octets")
             }
-            Trial::RoundTrips(RoundTrips { under: None, .. }) | Trial::Frames(_) => Ok(()),
+            Trial::RoundTrips(RoundTrips { load: None, .. }) | Trial::Frames(_) => Ok(()),
         }
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.can(trial) {
-            return Err(endpoint::unable(self, trial, why));
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.supports(trial) {
+            return Err(endpoint::unsupported(self, trial, why));
         }
         let mut session = self.switch_on(trial)?;
         let mut outcome = match trial {
             Trial::Stream(_) | Trial::Datagrams(_) => {
-                let mut transfer = self.begin(trial, &mut session)?;
-                session.run_until(watch, |session| transfer.is_over(session))?;
-                transfer.end(&mut session)?
+                let mut transfer = self.start_transfer(trial, &mut session)?;
+                session.run_until(monitor, |session| transfer.poll_done(session))?;
+                transfer.finish(&mut session)?
             }
-            Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, watch)?,
-            Trial::Frames(asked) => self.frames(asked, &mut session, watch)?,
+            Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, monitor)?,
+            Trial::Frames(asked) => self.frames(asked, &mut session, monitor)?,
         };
         outcome.notes.extend(session.notes());
         Ok(outcome)
@@ -213,7 +221,7 @@ pub(super) fn tcp_of(trial: &Trial) -> tcp::Config {
     let default = tcp::Config::default();
     let trial = match trial {
         Trial::RoundTrips(RoundTrips {
-            under: Some(load), ..
+            load: Some(load), ..
         }) => load,
         trial => trial,
     };

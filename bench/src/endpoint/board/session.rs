@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::console::Console;
-use crate::endpoint::{TargetError, Watch};
+use crate::endpoint::{TargetError, TrialMonitor};
 use crate::machine::MachineError;
 
 /// How often it is looked how far a trial is.
@@ -18,7 +18,7 @@ const BOOT: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// A board that is switched on, with a host at the other end of its cable.
-pub(crate) trait Running {
+pub(crate) trait RunningBoard {
     /// The board's time.
     fn now(&self) -> Instant;
 
@@ -26,7 +26,7 @@ pub(crate) trait Running {
     ///
     /// # Errors
     /// What happened to it, for a sentence, or why it cannot go on.
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped>;
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError>;
 
     /// Types on its console.
     fn type_in(&mut self, text: &str);
@@ -47,14 +47,14 @@ pub(crate) trait Running {
 }
 
 /// Why a board does not go on.
-pub(crate) enum Stopped {
+pub(crate) enum StepError {
     /// In words, behind the board's name.
-    Words(String),
+    Reason(String),
     /// Its machine says it.
     Machine(MachineError),
 }
 
-impl From<MachineError> for Stopped {
+impl From<MachineError> for StepError {
     fn from(error: MachineError) -> Self {
         Self::Machine(error)
     }
@@ -67,37 +67,37 @@ struct Boot {
 }
 
 /// A board that listens.
-pub(crate) struct Session {
-    board: Box<dyn Running>,
+pub(crate) struct BoardSession {
+    board: Box<dyn RunningBoard>,
     name: String,
     console: Console,
     /// When the trial began, and its payload so far.
     pub(super) began: Instant,
     octets: u64,
     /// The user has had enough.
-    pub(super) is_cut: bool,
+    pub(super) is_cancelled: bool,
     /// An answer of the console comes within this time.
     pub(crate) patience: Duration,
     /// So many of the longest frames the device takes in a row, as it says when it starts.
     pub(crate) burst: usize,
 }
 
-impl Session {
+impl BoardSession {
     /// Waits until the board called `name` listens.
-    pub(crate) fn begin(board: Box<dyn Running>, name: String) -> Result<Self, TargetError> {
+    pub(crate) fn begin(board: Box<dyn RunningBoard>, name: String) -> Result<Self, TargetError> {
         let mut session = Self {
             board,
             name,
             console: Console::default(),
             began: Instant::from_ns(0),
             octets: 0,
-            is_cut: false,
+            is_cancelled: false,
             patience: ANSWER,
             burst: 1,
         };
-        let boot: Boot = session.said_within(BOOT, "boot")?;
+        let boot: Boot = session.read_event_within(BOOT, "boot")?;
         session.burst = boot.burst.unwrap_or(1);
-        session.said_within::<IgnoredAny>(BOOT, "listening")?;
+        session.read_event_within::<IgnoredAny>(BOOT, "listening")?;
         session.began = session.now();
         Ok(session)
     }
@@ -115,32 +115,32 @@ impl Session {
     fn step(&mut self) -> Result<(), TargetError> {
         match self.board.step(&mut self.console.0) {
             Ok(()) => Ok(()),
-            Err(Stopped::Machine(error)) => Err(error.into()),
-            Err(Stopped::Words(what)) => Err(self.failed(&what)),
+            Err(StepError::Machine(error)) => Err(error.into()),
+            Err(StepError::Reason(what)) => Err(self.failed(&what)),
         }
     }
 
     /// Lets time pass until `is_over`, or until the user has had enough.
     pub(crate) fn run_until(
         &mut self,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
         mut is_over: impl FnMut(&mut Self) -> Result<bool, TargetError>,
     ) -> Result<(), TargetError> {
-        while !self.is_cut && !is_over(self)? {
+        while !self.is_cancelled && !is_over(self)? {
             self.step()?;
-            watch.at(self.elapsed(), self.octets);
-            self.is_cut = watch.is_over();
+            monitor.update(self.elapsed(), self.octets);
+            self.is_cancelled = monitor.is_cancelled();
         }
         Ok(())
     }
 
     /// Says how much payload has come and gone.
-    pub(super) fn moved(&mut self, octets: u64) {
+    pub(super) fn set_octets(&mut self, octets: u64) {
         self.octets = octets;
     }
 
     /// Lets time pass.
-    pub(crate) fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+    pub(crate) fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         let until = self.now().after(span);
         while self.now() < until {
             self.step()?;
@@ -149,20 +149,23 @@ impl Session {
     }
 
     /// What the console's next line with `event` says.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, TargetError> {
-        self.said_within(self.patience, event)
+    pub(crate) fn read_event<T: DeserializeOwned>(
+        &mut self,
+        event: &str,
+    ) -> Result<T, TargetError> {
+        self.read_event_within(self.patience, event)
     }
 
-    fn said_within<T: DeserializeOwned>(
+    fn read_event_within<T: DeserializeOwned>(
         &mut self,
         limit: Duration,
         event: &str,
     ) -> Result<T, TargetError> {
         let until = self.now().after(limit);
         loop {
-            let heard = self.console.hear(event);
-            if let Some(said) = heard.map_err(|what| self.failed(&what))? {
-                return Ok(said);
+            let event_read = self.console.take_event(event);
+            if let Some(data) = event_read.map_err(|what| self.failed(&what))? {
+                return Ok(data);
             }
             if self.now() >= until {
                 return Err(self.failed(&format!(
@@ -176,23 +179,23 @@ impl Session {
     }
 
     /// Types `command` on the console.
-    pub(crate) fn tell(&mut self, command: &str) {
+    pub(crate) fn type_command(&mut self, command: &str) {
         self.board.type_in(&format!("{command}\n"));
     }
 
     /// Types `command` and reads what `event` answers.
-    pub(crate) fn ask<T: DeserializeOwned>(
+    pub(crate) fn query<T: DeserializeOwned>(
         &mut self,
         command: &str,
         event: &str,
     ) -> Result<T, TargetError> {
-        self.forget();
-        self.tell(command);
-        self.hear(event)
+        self.clear_console();
+        self.type_command(command);
+        self.read_event(event)
     }
 
     /// Forgets what the console has said.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear_console(&mut self) {
         self.console.0.clear();
     }
 
@@ -211,7 +214,7 @@ impl Session {
     /// The peer runs none.
     pub(crate) fn start<P: Program>(&mut self, program: P) -> Result<Handle, TargetError> {
         let handle = self.programs(|all| all.start(Box::new(program)));
-        handle.ok_or_else(|| self.stranger())
+        handle.ok_or_else(|| self.wrong_program())
     }
 
     /// Does something with the program that `handle` names.
@@ -224,7 +227,7 @@ impl Session {
         with: impl FnOnce(&mut P) -> R,
     ) -> Result<R, TargetError> {
         let done = self.programs(|all| all.get_mut::<P>(handle).map(with));
-        done.flatten().ok_or_else(|| self.stranger())
+        done.flatten().ok_or_else(|| self.wrong_program())
     }
 
     /// Stops the program and takes it back.
@@ -233,10 +236,10 @@ impl Session {
     /// It is none of this kind.
     pub(crate) fn stop<P: Program>(&mut self, handle: Handle) -> Result<P, TargetError> {
         let program = self.programs(|all| all.stop::<P>(handle)).flatten();
-        program.map_or_else(|| Err(self.stranger()), |program| Ok(*program))
+        program.map_or_else(|| Err(self.wrong_program()), |program| Ok(*program))
     }
 
-    fn stranger(&self) -> TargetError {
+    fn wrong_program(&self) -> TargetError {
         self.failed("its peer runs another program")
     }
 
@@ -260,7 +263,7 @@ impl Session {
     /// What became of frames that did not get through, and of the trial.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.board.notes();
-        if self.is_cut {
+        if self.is_cancelled {
             notes.push("ended by the user before its time".to_owned());
         }
         notes

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use linerate_results::record::{Direction, End};
 
-use crate::conformance::try_case;
+use crate::conformance::run_case;
 use crate::endpoint::*;
 
 /// Short: each millisecond of the board takes a while.
@@ -29,8 +29,8 @@ fn board(seed: u64) -> Option<Box<dyn Target>> {
 }
 
 fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
-    let done = target.run(trial, &mut Unwatched);
-    done.unwrap_or_else(|error| panic!("{}: {error}", trial.words()))
+    let done = target.run(trial, &mut NoMonitor);
+    done.unwrap_or_else(|error| panic!("{}: {error}", trial.label()))
 }
 
 fn stream(direction: Direction) -> Trial {
@@ -74,7 +74,7 @@ fn firmware_that_nobody_has_built_is_named_with_the_command() {
     };
     let mut target = open("sim://esp32c6-bitbang", &options).expect("a board");
     let error = target
-        .run(&stream(Direction::ToDevice), &mut Unwatched)
+        .run(&stream(Direction::ToDevice), &mut NoMonitor)
         .expect_err("no firmware");
     assert!(error.is_input());
     let text = error.to_string();
@@ -86,7 +86,7 @@ fn the_mac_passes_the_conformance_cases() {
     let Some(target) = board(5) else { return };
     let board = target.test_board().expect("a board");
     for case in crate::conformance::CASES {
-        let outcome = try_case(&board, case, 300, &mut Unwatched).expect("it starts");
+        let outcome = run_case(&board, case, 300, &mut NoMonitor).expect("it starts");
         let is_wrong = matches!(outcome, crate::conformance::Outcome::Failed(_));
         assert!(!is_wrong, "{}: {outcome:?}", case.name);
     }
@@ -132,7 +132,7 @@ fn round_trips_take_longer_under_a_load() {
         count: 20,
         interval: Duration::from_millis(10),
         payload_octets: 44,
-        under: None,
+        load: None,
     };
     let median = |outcome: Outcome| {
         let answers = outcome.round_trips.expect("answers");
@@ -148,7 +148,7 @@ fn round_trips_take_longer_under_a_load() {
         Direction::ToDevice,
         Amount::Span(Duration::from_millis(900)),
     ));
-    asked.under = Some(Box::new(load));
+    asked.load = Some(Box::new(load));
     let loaded = run(target.as_mut(), &Trial::RoundTrips(asked));
     assert!(loaded.to_device.is_some());
     let loaded = median(loaded);

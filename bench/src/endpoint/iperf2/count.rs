@@ -3,15 +3,18 @@
 use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, Direction, End, Flow, Interval};
 
-use crate::endpoint::run::Ran;
+use crate::endpoint::client::FinishedClient;
 use crate::endpoint::{Datagrams, Outcome};
 
 /// Streams that ran at the same time, together.
-pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {
+pub(in crate::endpoint) fn streams(
+    finished: Vec<FinishedClient<Client>>,
+    direction: Direction,
+) -> Outcome {
     let mut to = Total::default();
     let mut from = Total::default();
     let mut outcome = Outcome::default();
-    for one in ran {
+    for one in finished {
         let counted = one.service.outcome(one.ended);
         if let Some(sent) = counted.sent {
             // The server says nothing of what it got. It has closed the connection when it had all:
@@ -24,7 +27,7 @@ pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) 
             let span_ns = received.span.as_nanos() as u64;
             from.add(received.octets, span_ns, one.from_device);
         }
-        cut(&mut outcome, one.is_cut);
+        cut(&mut outcome, one.is_cancelled);
     }
     if direction != Direction::FromDevice {
         outcome.to_device = to.flow();
@@ -66,27 +69,30 @@ impl Total {
 }
 
 /// Datagrams of one test.
-pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outcome {
-    let counted = ran.service.outcome(ran.ended);
+pub(in crate::endpoint) fn datagrams(
+    finished: FinishedClient<Client>,
+    asked: &Datagrams,
+) -> Outcome {
+    let counted = finished.service.outcome(finished.ended);
     let mut outcome = Outcome::default();
     if asked.direction != Direction::FromDevice {
         outcome.to_device = counted.reported.map(|report| Flow {
-            intervals: ran.to_device,
+            intervals: finished.to_device,
             ..flow(report, End::Device, [None; 2])
         });
     }
     if asked.direction != Direction::ToDevice {
         outcome.from_device = counted.received.map(|report| Flow {
-            intervals: ran.from_device,
-            gaps: ran.gaps,
+            intervals: finished.from_device,
+            gaps: finished.gaps,
             ..flow(
                 report,
                 End::Host,
-                [Some(counted.received_duplicates), ran.dropped],
+                [Some(counted.received_duplicates), finished.dropped],
             )
         });
     }
-    cut(&mut outcome, ran.is_cut);
+    cut(&mut outcome, finished.is_cancelled);
     outcome
 }
 
@@ -107,8 +113,8 @@ fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]
     Flow::datagrams(report.octets, span_ns, counted_by, datagrams)
 }
 
-fn cut(outcome: &mut Outcome, is_cut: bool) {
-    if is_cut && outcome.notes.is_empty() {
+fn cut(outcome: &mut Outcome, is_cancelled: bool) {
+    if is_cancelled && outcome.notes.is_empty() {
         outcome
             .notes
             .push("ended by the user before its time".to_owned());

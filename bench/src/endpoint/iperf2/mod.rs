@@ -9,9 +9,11 @@ use linerate_agent::Progress;
 use linerate_agent::iperf2::{self, Back, Client, Failure, Numbered, Plan, Test};
 use linerate_results::record::Direction;
 
-use super::arrivals::Data;
-use super::run::{self, Step};
-use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+use super::arrivals::DataFilter;
+use super::client::{self, ClientState};
+use super::{
+    Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+};
 
 /// Its port (registered with IANA for "commplex-link", and iperf's ever since).
 const PORT: u16 = 5001;
@@ -20,7 +22,7 @@ const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
 /// How a device is made to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum SendMode {
     /// `-R`: it sends on our connection. Since version 2.1.
     Reverse,
     /// `-r`: it connects back when we have sent. Known to every version, and to lwIP's `lwiperf`.
@@ -30,7 +32,7 @@ enum From {
 struct Iperf2 {
     to: SocketAddr,
     patience: Duration,
-    from: From,
+    send_mode: SendMode,
     /// Where the next test listens for a connection back: another port each time, as the last one may
     /// still be waiting for its connection's last segments (RFC 9293 section 3.6.1).
     back_port: u16,
@@ -53,9 +55,9 @@ fn time_of_day_ns() -> u64 {
 
 /// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
 /// answers.
-pub(super) fn data(plan: &Plan) -> Option<Data> {
+pub(super) fn data(plan: &Plan) -> Option<DataFilter> {
     let is_data = |octets: &[u8]| Numbered::parse(octets).is_some_and(|head| head.number >= 0);
-    plan.udp.then_some(Data {
+    plan.udp.then_some(DataFilter {
         octets: plan.test.buffer_octets,
         is_data,
     })
@@ -63,13 +65,13 @@ pub(super) fn data(plan: &Plan) -> Option<Data> {
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&["from"])?;
-    let from = match url.value("from") {
-        None | Some("reverse") => From::Reverse,
-        Some("tradeoff") => From::Tradeoff,
+    url.check_query(&["from"])?;
+    let send_mode = match url.query_value("from") {
+        None | Some("reverse") => SendMode::Reverse,
+        Some("tradeoff") => SendMode::Tradeoff,
         Some(other) => {
             return Err(TargetError::Url {
-                url: url.whole.clone(),
+                url: url.text.clone(),
                 what: format!("`from` is reverse (iperf -R) or tradeoff (iperf -r), not `{other}`"),
             });
         }
@@ -77,7 +79,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     Ok(Box::new(Iperf2 {
         to: url.address(PORT)?,
         patience: options.patience,
-        from,
+        send_mode,
         back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
         ended: None,
     }))
@@ -85,10 +87,10 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 
 impl Iperf2 {
     fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
-        let (back, reverse) = match (direction, self.from) {
+        let (back, reverse) = match (direction, self.send_mode) {
             (Direction::ToDevice, _) => (Back::No, false),
-            (Direction::FromDevice, From::Reverse) => (Back::No, true),
-            (Direction::FromDevice, From::Tradeoff) => (Back::AtTheEnd, false),
+            (Direction::FromDevice, SendMode::Reverse) => (Back::No, true),
+            (Direction::FromDevice, SendMode::Tradeoff) => (Back::AtTheEnd, false),
             (Direction::Both, _) => (Back::AtOnce, false),
         };
         self.back_port += 1;
@@ -120,19 +122,19 @@ impl Iperf2 {
         }
     }
 
-    fn one(
+    fn run_client(
         &self,
         plan: Plan,
         window: Option<u32>,
-        watch: &mut dyn Watch,
-    ) -> Result<run::Ran<Client>, TargetError> {
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<client::FinishedClient<Client>, TargetError> {
         let step = |client: &mut Client, now| match client.progress(now) {
-            Progress::Done => Step::Done,
-            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Done => ClientState::Done,
+            Progress::Failed(failure) => ClientState::Failed(failure),
             Progress::Running => {
                 let outcome = client.outcome(now);
                 let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
-                Step::Running {
+                ClientState::Running {
                     to_device: octets(outcome.sent),
                     from_device: octets(outcome.received),
                 }
@@ -140,11 +142,11 @@ impl Iperf2 {
         };
         let failed = |failure| self.failed(failure, &plan);
         let client = Client::new(plan).with_time_of_day(time_of_day_ns());
-        let sizes = run::Sizes {
+        let options = client::ClientOptions {
             buffer_octets: window,
             data: data(&plan),
         };
-        run::run(client, self.to, sizes, watch, step, failed)
+        client::run(client, self.to, options, monitor, step, failed)
     }
 
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
@@ -175,7 +177,11 @@ impl Iperf2 {
         }
     }
 
-    fn stream(&mut self, stream: &Stream, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn stream(
+        &mut self,
+        stream: &Stream,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         let streams = stream.streams.max(1);
         let plans: Vec<Plan> = (0..streams)
             .map(|at| {
@@ -187,24 +193,26 @@ impl Iperf2 {
         let (first, others) = plans.split_at(1);
         let window = stream.window_octets;
         let this = &*self;
-        let ran = std::thread::scope(|scope| {
+        let finished = std::thread::scope(|scope| {
             let others: Vec<_> = others
                 .iter()
-                .map(|plan| scope.spawn(move || this.one(*plan, window, &mut super::Unwatched)))
+                .map(|plan| {
+                    scope.spawn(move || this.run_client(*plan, window, &mut super::NoMonitor))
+                })
                 .collect();
-            let mut ran = vec![this.one(first[0], window, watch)];
+            let mut finished = vec![this.run_client(first[0], window, monitor)];
             for other in others {
-                ran.extend(other.join());
+                finished.extend(other.join());
             }
-            ran.into_iter().collect::<Result<Vec<_>, _>>()
+            finished.into_iter().collect::<Result<Vec<_>, _>>()
         })?;
-        Ok(count::streams(ran, stream.direction))
+        Ok(count::streams(finished, stream.direction))
     }
 
     fn datagrams(
         &mut self,
         asked: &Datagrams,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let rate = match asked.payload_bits_per_s {
             0 => UNLIMITED_BITS_PER_S,
@@ -212,8 +220,8 @@ impl Iperf2 {
         };
         let octets = u32::from(asked.payload_octets);
         let test = self.test(asked.direction, asked.amount, octets, rate);
-        let ran = self.one(self.plan(true, test), None, watch)?;
-        Ok(count::datagrams(ran, asked))
+        let finished = self.run_client(self.plan(true, test), None, monitor)?;
+        Ok(count::datagrams(finished, asked))
     }
 }
 
@@ -222,7 +230,7 @@ impl Target for Iperf2 {
         format!("iperf 2 at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(Stream { amount, .. }) | Trial::Datagrams(Datagrams { amount, .. }) => {
                 match amount {
@@ -238,31 +246,35 @@ impl Target for Iperf2 {
         }
     }
 
-    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports_as_load(&self, trial: &Trial) -> Result<(), &'static str> {
         let direction = match trial {
             Trial::Stream(stream) => Some(stream.direction),
             Trial::Datagrams(datagrams) => Some(datagrams.direction),
             _ => None,
         };
-        if direction == Some(Direction::FromDevice) && self.from == From::Tradeoff {
+        if direction == Some(Direction::FromDevice) && self.send_mode == SendMode::Tradeoff {
             return Err("with ?from=tradeoff the device sends only after it has received");
         }
-        self.can(trial)
+        self.supports(trial)
     }
 
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         if let Some(ended) = self.ended {
             std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
         }
-        let outcome = match (self.can(trial), trial) {
-            (Ok(()), Trial::Stream(stream)) => self.stream(stream, watch),
-            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, watch),
+        let outcome = match (self.supports(trial), trial) {
+            (Ok(()), Trial::Stream(stream)) => self.stream(stream, monitor),
+            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, monitor),
             (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unable(self, trial, why)),
+            (Err(why), _) => Err(super::unsupported(self, trial, why)),
         };
         self.ended = Some(Instant::now());
         outcome

@@ -9,9 +9,9 @@ use linerate_agent::Instant;
 use linerate_agent::frame::{Blast, ETHERTYPE, Fill, OVERHEAD, Plan, renumber};
 use linerate_ring::{Receive, Transmit};
 
-use super::matched::{Matched, Wanted};
-use super::pace::Pace;
-use crate::endpoint::Watch;
+use super::matcher::{ExpectedReplies, ReplyMatcher};
+use super::pace::SendPacer;
+use crate::endpoint::TrialMonitor;
 use linerate_host::load::LoadError;
 use linerate_host::load::counters::Counters;
 use linerate_host::load::pace::Clock;
@@ -28,7 +28,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// How long it is looked whether answers come again when all are there.
 const SETTLE: Duration = Duration::from_millis(20);
 /// How often it is looked whether it is over.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The first frame goes so long after the beginning.
 const FIRST_NS: u64 = 1_000_000;
 /// No Ethernet is slower.
@@ -38,11 +38,11 @@ const NOT_YET: u64 = u64::MAX;
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct ExchangeConfig<'a> {
     /// Out of which interface.
     pub(super) interface: &'a str,
     /// What, to whom, and how many.
-    pub(super) wanted: Wanted,
+    pub(super) expected: ExpectedReplies,
     /// From one to the next; 0: back to back.
     pub(super) interval_ns: f64,
     /// What the line carries, if it is known.
@@ -53,25 +53,25 @@ pub(super) struct Order<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Exchanged {
+pub(super) struct ExchangeResult {
     pub(super) sent: u64,
-    pub(super) matched: Matched,
+    pub(super) matched: ReplyMatcher,
     /// What is to be known of the figures.
     pub(super) notes: Vec<String>,
     /// The user has had enough before all were sent.
-    pub(super) is_cut: bool,
+    pub(super) is_cancelled: bool,
 }
 
 /// Why there was no exchange.
 #[derive(Debug)]
-pub(super) enum Stopped {
+pub(super) enum ExchangeError {
     /// This machine can't.
     Load(LoadError),
     /// It could not keep up; a sentence.
     Slow(String),
 }
 
-impl<E: Into<LoadError>> From<E> for Stopped {
+impl<E: Into<LoadError>> From<E> for ExchangeError {
     fn from(error: E) -> Self {
         Self::Load(error.into())
     }
@@ -89,11 +89,14 @@ struct Shared {
 }
 
 /// Sends, and gathers the answers until all are there or none is to be expected any more.
-pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Exchanged, Stopped> {
-    let receive = Receive::open(order.interface, Some(ETHERTYPE), RECEIVE_RING)?;
-    let transmit = Transmit::open(order.interface, order.wanted.octets, SEND_RING)?;
+pub(super) fn exchange(
+    config: &ExchangeConfig<'_>,
+    monitor: &mut dyn TrialMonitor,
+) -> Result<ExchangeResult, ExchangeError> {
+    let receive = Receive::open(config.interface, Some(ETHERTYPE), RECEIVE_RING)?;
+    let transmit = Transmit::open(config.interface, config.expected.octets, SEND_RING)?;
     let bypasses = transmit.bypasses_queue();
-    let before = Counters::read(order.interface).ok();
+    let before = Counters::read(config.interface).ok();
     let shared = Shared {
         clock: Clock::start(),
         over: AtomicBool::new(false),
@@ -101,34 +104,34 @@ pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Excha
         answered: AtomicU64::new(0),
         ended_ns: AtomicU64::new(NOT_YET),
     };
-    let mut is_cut = false;
+    let mut is_cancelled = false;
     let (sent, received) = thread::scope(|scope| {
-        let (tell, told) = channel::<()>();
+        let (done_sender, done) = channel::<()>();
         let shared = &shared;
         let receiving = thread::Builder::new().spawn_scoped(scope, move || {
             // Whoever waits learns by its end that this thread has come to its own.
-            let _tell = tell;
-            gather(receive, order.wanted, shared)
+            let _done_sender = done_sender;
+            collect_replies(receive, config.expected, shared)
         });
         let receiving = receiving.map_err(LoadError::Thread)?;
         let sending = thread::Builder::new().spawn_scoped(scope, move || {
-            let _ended = Ended(shared);
-            Sender::new(order, transmit, shared).send()
+            let _ended = EndGuard(shared);
+            Sender::new(config, transmit, shared).send()
         });
         let sending = match sending {
             Ok(sending) => sending,
             Err(error) => {
                 shared.over.store(true, Ordering::Relaxed);
-                return Err(Stopped::Load(LoadError::Thread(error)));
+                return Err(ExchangeError::Load(LoadError::Thread(error)));
             }
         };
-        while told.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let frames =
                 shared.sent.load(Ordering::Relaxed) + shared.answered.load(Ordering::Relaxed);
             let since_begin = Duration::from_nanos(shared.clock.now_ns());
-            watch.at(since_begin, frames * order.wanted.octets as u64);
-            if watch.is_over() {
-                is_cut = true;
+            monitor.update(since_begin, frames * config.expected.octets as u64);
+            if monitor.is_cancelled() {
+                is_cancelled = true;
                 shared.over.store(true, Ordering::Relaxed);
             }
         }
@@ -138,19 +141,19 @@ pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Excha
     })?;
     let (matched, dropped_by_ring) = received?;
     let sent = sent?;
-    let after = Counters::read(order.interface).ok();
+    let after = Counters::read(config.interface).ok();
     let dropped_on_the_way_out = before
         .zip(after)
         .map_or(0, |(before, after)| after.since(&before).tx_dropped);
-    Ok(Exchanged {
+    Ok(ExchangeResult {
         notes: notes(
-            order,
+            config,
             &matched,
             bypasses,
             dropped_by_ring,
             dropped_on_the_way_out,
         ),
-        is_cut: is_cut && sent < order.wanted.count,
+        is_cancelled: is_cancelled && sent < config.expected.count,
         sent,
         matched,
     })
@@ -163,13 +166,13 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 fn notes(
-    order: &Order<'_>,
-    matched: &Matched,
+    config: &ExchangeConfig<'_>,
+    matched: &ReplyMatcher,
     bypasses: bool,
     dropped_by_ring: u64,
     dropped_on_the_way_out: u64,
 ) -> Vec<String> {
-    let interface = order.interface;
+    let interface = config.interface;
     let mut notes = Vec::new();
     if !bypasses {
         notes.push(format!(
@@ -197,9 +200,9 @@ fn notes(
 }
 
 /// Says that nothing more is sent, also by a panic.
-struct Ended<'a>(&'a Shared);
+struct EndGuard<'a>(&'a Shared);
 
-impl Drop for Ended<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         let now = self.0.clock.now_ns();
         self.0.ended_ns.store(now, Ordering::Relaxed);
@@ -207,10 +210,10 @@ impl Drop for Ended<'_> {
 }
 
 struct Sender<'a> {
-    order: &'a Order<'a>,
+    config: &'a ExchangeConfig<'a>,
     ring: Transmit,
     shared: &'a Shared,
-    pace: Pace,
+    pace: SendPacer,
     /// The frame of which all others are made.
     frame: Vec<u8>,
     /// When a frame was taken last.
@@ -220,19 +223,19 @@ struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    fn new(order: &'a Order<'a>, ring: Transmit, shared: &'a Shared) -> Self {
-        let wanted = order.wanted;
-        let bits = (wanted.octets + OVERHEAD) as f64 * 8.0;
-        let frame_ns = order.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
+    fn new(config: &'a ExchangeConfig<'a>, ring: Transmit, shared: &'a Shared) -> Self {
+        let expected = config.expected;
+        let bits = (expected.octets + OVERHEAD) as f64 * 8.0;
+        let frame_ns = config.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
         let first_ns = shared.clock.now_ns() + FIRST_NS;
         let longest_ns = frame_ns.unwrap_or(bits * 1e9 / SLOWEST_BITS_PER_S);
-        let span_ns = wanted.count as f64 * longest_ns.max(order.interval_ns);
-        let mut frame = vec![0; wanted.octets];
+        let span_ns = expected.count as f64 * longest_ns.max(config.interval_ns);
+        let mut frame = vec![0; expected.octets];
         let plan = Plan {
-            to: wanted.station,
-            from: wanted.own,
-            stream: wanted.stream,
-            sizes: &[wanted.octets as u16],
+            to: expected.station,
+            from: expected.own,
+            stream: expected.stream,
+            sizes: &[expected.octets as u16],
             fill: Fill::Octet(0),
             reflect: true,
             count: 1,
@@ -242,24 +245,24 @@ impl<'a> Sender<'a> {
         // It has room, and the first one is due at once.
         let _ = Blast::new(plan, start).next(&mut frame, start);
         Self {
-            order,
+            config,
             ring,
             shared,
-            pace: Pace::new(first_ns, order.interval_ns, frame_ns.unwrap_or(0.0)),
+            pace: SendPacer::new(first_ns, config.interval_ns, frame_ns.unwrap_or(0.0)),
             frame,
             taken_ns: first_ns,
-            latest_ns: first_ns + (2.0 * span_ns) as u64 + order.patience.as_nanos() as u64,
+            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.patience.as_nanos() as u64,
         }
     }
 
     /// Sends all of them, or as many as there are until it is over: how many.
-    fn send(mut self) -> Result<u64, Stopped> {
+    fn send(mut self) -> Result<u64, ExchangeError> {
         let mut is_flushed = true;
-        while self.pace.handed() < self.order.wanted.count && !self.is_over() {
+        while self.pace.handed() < self.config.expected.count && !self.is_over() {
             let now = self.shared.clock.now_ns();
             let due = self.pace.due_ns();
             if is_flushed && now < due {
-                let look = now + LOOK.as_nanos() as u64;
+                let look = now + POLL_INTERVAL.as_nanos() as u64;
                 self.shared.clock.wait_until(due.min(look));
                 self.taken_ns = self.shared.clock.now_ns();
                 continue;
@@ -285,7 +288,7 @@ impl<'a> Sender<'a> {
         for handed in 0..BATCH {
             let now = self.shared.clock.now_ns();
             let number = self.pace.handed();
-            if number >= self.order.wanted.count || now < self.pace.due_ns() {
+            if number >= self.config.expected.count || now < self.pace.due_ns() {
                 return handed;
             }
             let Some(room) = self.ring.room() else {
@@ -302,26 +305,26 @@ impl<'a> Sender<'a> {
     }
 
     /// Whether there is an end to it.
-    fn check(&mut self, has_taken: bool) -> Result<(), Stopped> {
+    fn check(&mut self, has_taken: bool) -> Result<(), ExchangeError> {
         let now = self.shared.clock.now_ns();
-        let Order {
+        let ExchangeConfig {
             interface,
             patience,
             ..
-        } = self.order;
+        } = self.config;
         if has_taken {
             self.taken_ns = now;
         } else if u128::from(now.saturating_sub(self.taken_ns)) > patience.as_nanos() {
-            return Err(Stopped::Slow(format!(
+            return Err(ExchangeError::Slow(format!(
                 "{interface} has taken no frame for {} s; is its line up (`ip link show {interface}`)?",
                 patience.as_secs_f64()
             )));
         }
         if now > self.latest_ns {
-            return Err(Stopped::Slow(format!(
+            return Err(ExchangeError::Slow(format!(
                 "{interface} took {} of {} frames in twice the time that was due; take a lower rate",
                 self.pace.handed(),
-                self.order.wanted.count
+                self.config.expected.count
             )));
         }
         Ok(())
@@ -330,13 +333,17 @@ impl<'a> Sender<'a> {
 
 /// Takes what comes until all is there, or nothing is to be expected any more; and how many frames the
 /// system dropped for want of room.
-fn gather(mut ring: Receive, wanted: Wanted, shared: &Shared) -> Result<(Matched, u64), Stopped> {
-    let mut matched = Matched::new(wanted);
+fn collect_replies(
+    mut ring: Receive,
+    expected: ExpectedReplies,
+    shared: &Shared,
+) -> Result<(ReplyMatcher, u64), ExchangeError> {
+    let mut matched = ReplyMatcher::new(expected);
     loop {
         let behind_ns = behind_ns(&shared.clock);
         let taken = ring.take(|frame| {
             let at_ns = frame.at_ns.saturating_sub(behind_ns);
-            matched.take(frame.octets, frame.len, at_ns);
+            matched.receive(frame.octets, frame.len, at_ns);
         });
         shared.answered.store(matched.answered(), Ordering::Relaxed);
         let ended_ns = shared.ended_ns.load(Ordering::Relaxed);
@@ -352,7 +359,7 @@ fn gather(mut ring: Receive, wanted: Wanted, shared: &Shared) -> Result<(Matched
             }
         }
         if taken.is_none() {
-            ring.wait(LOOK)?;
+            ring.wait(POLL_INTERVAL)?;
         }
     }
 }

@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 mod exchange;
 #[cfg(target_os = "linux")]
-mod matched;
+mod matcher;
 #[cfg(target_os = "linux")]
 mod pace;
 #[cfg(target_os = "linux")]
@@ -20,9 +20,9 @@ use linerate_host::load::counters::parse_mac;
 /// Makes ready for the station that `url` names. Whether the interface is there, and this user may, is
 /// known with the first trial.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&[])?;
+    url.check_query(&[])?;
     let to = station_of(url).map_err(|what| TargetError::Url {
-        url: url.whole.clone(),
+        url: url.text.clone(),
         what,
     })?;
     #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ const AHEAD: f64 = 16.0;
 /// What is late is caught up with, as far as the line lets it: what it did not carry while the sender
 /// slept it can't carry later, and would only fill queues.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct SendPacer {
     interval_ns: f64,
     /// What a frame takes on the line, with preamble and gap; 0 where the line's rate is not known.
     frame_ns: f64,
@@ -18,7 +18,7 @@ pub(super) struct Pace {
     line_free_ns: f64,
 }
 
-impl Pace {
+impl SendPacer {
     /// The first one at `first_ns`; an interval that is no number above 0: back to back.
     pub(super) fn new(first_ns: u64, interval_ns: f64, frame_ns: f64) -> Self {
         Self {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     /// Hands over all that is due until `until_ns`, as soon as it is: when.
-    fn times(pace: &mut Pace, from_ns: u64, until_ns: u64) -> Vec<u64> {
+    fn times(pace: &mut SendPacer, from_ns: u64, until_ns: u64) -> Vec<u64> {
         let mut times = Vec::new();
         while pace.due_ns() < until_ns {
             let now = pace.due_ns().max(from_ns);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn intervals_are_even_and_their_fractions_do_not_add_up() {
-        let mut pace = Pace::new(1_000, 333.25, 50.0);
+        let mut pace = SendPacer::new(1_000, 333.25, 50.0);
         let times = times(&mut pace, 0, 1_000 + 333_250);
         assert_eq!(times.len(), 1_000);
         assert_eq!(&times[..5], &[1_000, 1_333, 1_666, 1_999, 2_333]);
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn back_to_back_is_the_lines_rate_and_a_few_ahead() {
-        let mut pace = Pace::new(0, 0.0, 100.0);
+        let mut pace = SendPacer::new(0, 0.0, 100.0);
         assert_eq!(times(&mut pace, 0, 100_000).len(), 1_000 + AHEAD as usize);
         for none in [f64::NAN, -1.0] {
-            let mut pace = Pace::new(7, none, 0.0);
+            let mut pace = SendPacer::new(7, none, 0.0);
             pace.hand_over(7);
             assert_eq!(pace.due_ns(), 7, "an unknown line is as fast as it goes");
         }
@@ -85,11 +85,11 @@ mod tests {
     #[test]
     fn what_was_slept_away_does_not_come_faster_than_the_line() {
         // A line at its rate, and a sender that wakes up half way.
-        let mut pace = Pace::new(0, 100.0, 100.0);
+        let mut pace = SendPacer::new(0, 100.0, 100.0);
         let late = times(&mut pace, 50_000, 100_000).len();
         assert!((500..=520).contains(&late), "{late}");
         // At half of its rate all is caught up with.
-        let mut pace = Pace::new(0, 200.0, 100.0);
+        let mut pace = SendPacer::new(0, 200.0, 100.0);
         assert_eq!(times(&mut pace, 40_000, 100_000).len(), 500);
     }
 }

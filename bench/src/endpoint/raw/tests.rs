@@ -1,7 +1,7 @@
 //! URLs, what can't be done, and frames over a veth pair: as root.
 
 #[cfg(target_os = "linux")]
-mod unable;
+mod unsupported;
 #[cfg(target_os = "linux")]
 mod wire;
 

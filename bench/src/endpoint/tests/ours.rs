@@ -61,7 +61,7 @@ fn what_is_asked_for_is_what_is_transferred() {
     ] {
         with(protocol, scheme, |target| {
             for way in [Direction::ToDevice, Direction::FromDevice] {
-                let outcome = target.run(&octets(way, 3_000_000), &mut Unwatched);
+                let outcome = target.run(&octets(way, 3_000_000), &mut NoMonitor);
                 let outcome = outcome.expect("it runs");
                 let flow = match way {
                     Direction::ToDevice => outcome.to_device,
@@ -83,7 +83,7 @@ fn what_is_asked_for_is_what_is_transferred() {
 #[test]
 fn the_far_end_s_count_is_taken_where_there_is_one() {
     with(Protocol::Iperf3, "iperf3", |target| {
-        let outcome = target.run(&octets(Direction::ToDevice, 1_000_000), &mut Unwatched);
+        let outcome = target.run(&octets(Direction::ToDevice, 1_000_000), &mut NoMonitor);
         let flow = outcome.expect("it runs").to_device.expect("a flow");
         assert_eq!(flow.counted_by, End::Device);
     });
@@ -96,9 +96,9 @@ fn every_request_has_its_answer() {
             count: 200,
             interval: Duration::from_micros(500),
             payload_octets: 100,
-            under: None,
+            load: None,
         });
-        let outcome = target.run(&trial, &mut Unwatched).expect("it runs");
+        let outcome = target.run(&trial, &mut NoMonitor).expect("it runs");
         let answers = outcome.round_trips.expect("answers");
         assert_eq!((answers.sent, answers.samples.len()), (200, 200));
         assert!(answers.samples.iter().all(|it| it.round_trip_ns > 0));
@@ -108,7 +108,7 @@ fn every_request_has_its_answer() {
             interval_ns: 0.0,
             reflected: true,
         });
-        let error = target.run(&frames, &mut Unwatched).expect_err("no frames");
+        let error = target.run(&frames, &mut NoMonitor).expect_err("no frames");
         assert!(error.is_input() && error.to_string().contains("can't do reflected Ethernet"));
     });
 }
@@ -119,7 +119,7 @@ fn nobody_there_is_an_error_and_no_zero() {
     for scheme in ["iperf2", "iperf3", "http"] {
         let url = format!("{scheme}://127.0.0.1:{port}");
         let mut target = open(&url, &Options::default()).expect("a target");
-        let outcome = target.run(&octets(Direction::ToDevice, 1_000), &mut Unwatched);
+        let outcome = target.run(&octets(Direction::ToDevice, 1_000), &mut NoMonitor);
         let error = outcome.expect_err("nobody").to_string();
         assert!(error.contains("nobody listens there"), "{error}");
     }
@@ -130,8 +130,8 @@ fn nobody_there_is_an_error_and_no_zero() {
 fn time_and_octets_go_on_from_one_transfer_to_the_next() {
     #[derive(Default)]
     struct Heard(Vec<(Duration, u64)>);
-    impl Watch for Heard {
-        fn at(&mut self, since_begin: Duration, octets: u64) {
+    impl TrialMonitor for Heard {
+        fn update(&mut self, since_begin: Duration, octets: u64) {
             self.0.push((since_begin, octets));
         }
     }

@@ -75,7 +75,7 @@ fn datagrams(direction: Direction, payload_octets: u16) -> Trial {
 
 /// What a run of `trial` says of the ways that it has.
 fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Flow> {
-    let outcome = target.run(trial, &mut Unwatched).expect("it runs");
+    let outcome = target.run(trial, &mut NoMonitor).expect("it runs");
     let to = outcome
         .to_device
         .filter(|_| direction != Direction::FromDevice);
@@ -84,7 +84,7 @@ fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Fl
         .filter(|_| direction != Direction::ToDevice);
     let flows: Vec<Flow> = to.into_iter().chain(from).collect();
     let ways = if direction == Direction::Both { 2 } else { 1 };
-    assert_eq!(flows.len(), ways, "{}", trial.words());
+    assert_eq!(flows.len(), ways, "{}", trial.label());
     flows
 }
 

@@ -9,14 +9,14 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 use linerate_host::tap::TapError;
 
 /// How often, in virtual time, the interface is asked for a frame.
-const ASK: Span = Span::from_us(50);
+const POLL_INTERVAL: Span = Span::from_us(50);
 /// Longer than any frame an interface with a usual MTU hands out.
 const BUFFER: usize = 2048;
 
 /// An opened TAP interface.
 pub struct Tap {
     device: SyncDevice,
-    ask_at: Instant,
+    poll_at: Instant,
     buffer: [u8; BUFFER],
 }
 
@@ -44,7 +44,7 @@ impl Tap {
         device.set_nonblocking(true).map_err(failed)?;
         Ok(Self {
             device,
-            ask_at: Instant::ZERO,
+            poll_at: Instant::ZERO,
             buffer: [0; BUFFER],
         })
     }
@@ -53,7 +53,7 @@ impl Tap {
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tap")
-            .field("ask_at", &self.ask_at)
+            .field("poll_at", &self.poll_at)
             .finish_non_exhaustive()
     }
 }
@@ -67,18 +67,18 @@ impl Station for Tap {
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         match self.device.recv(&mut self.buffer) {
             Ok(len) if len > 0 => {
-                self.ask_at = now;
+                self.poll_at = now;
                 Some(self.buffer[..len].to_vec())
             }
             _ => {
-                self.ask_at = now + ASK;
+                self.poll_at = now + POLL_INTERVAL;
                 None
             }
         }
     }
 
     fn poll_timeout(&self) -> Instant {
-        self.ask_at
+        self.poll_at
     }
 }
 

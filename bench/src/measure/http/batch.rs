@@ -34,7 +34,7 @@ pub struct Round {
     /// From the device.
     pub up: Option<Body>,
     /// When the device said that the last of it is complete.
-    pub told_ns: u64,
+    pub reported_ns: u64,
 }
 
 impl Round {
@@ -181,7 +181,7 @@ impl Batch<'_> {
                 return Err(MeasureError::Unexpected { what });
             };
             requests.push(self.request(syn.start_ns, body.end_ns, body.device_us));
-            from_ns = round.told_ns;
+            from_ns = round.reported_ns;
         }
         Ok(requests)
     }

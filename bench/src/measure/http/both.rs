@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::goodput_bytes_per_s;
-use super::{Sizes, Way};
+use super::{Sizes, TransferKind};
 
 /// A download and an upload of each size at once, as a scenario asks for them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -20,11 +20,11 @@ pub struct Both(pub Sizes);
 
 impl Section for Both {
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&WAY)
+        self.0.plans(&KIND)
     }
 }
 
-pub(super) static WAY: Way = Way {
+pub(super) static KIND: TransferKind = TransferKind {
     program: "http_both",
     noun: "rounds",
     complete: |round| round.down.is_some() && round.up.is_some(),

@@ -7,7 +7,7 @@ use linerate_sim::peer::conformance;
 use serde::Deserialize;
 
 use super::super::Section;
-use super::{Plan, What, warm_up_ms};
+use super::{Plan, TestKind, warm_up_ms};
 
 /// Conformance cases, as a scenario asks for them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -59,7 +59,7 @@ impl Section for Conformance {
         }
         let plan = |case: &'static conformance::Case| -> Arc<dyn super::super::Plan> {
             Arc::new(Plan {
-                what: What::Case {
+                kind: TestKind::Case {
                     case,
                     excuse: self.excused.get(case.name).cloned(),
                 },

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use linerate_results::record::Distribution;
 
-use crate::endpoint::{self, Options, RoundTrips, Trial, Unwatched};
+use crate::endpoint::{self, NoMonitor, Options, RoundTrips, Trial};
 use linerate_host::serve::{self, Event, Limits, Order, Protocol};
 use linerate_results::distribution;
 
@@ -68,9 +68,9 @@ fn round_trips(port: u16, asked: &RoundTrips) -> Option<Distribution> {
             .count
             .min(u32::try_from(most).unwrap_or(u32::MAX))
             .max(1),
-        under: None,
+        load: None,
         ..asked.clone()
     });
-    let answers = target.run(&trial, &mut Unwatched).ok()?.round_trips?;
+    let answers = target.run(&trial, &mut NoMonitor).ok()?.round_trips?;
     distribution::of(answers.samples.iter().map(|it| it.round_trip_ns))
 }

@@ -11,7 +11,7 @@ use linerate_results::record::{
     Ledger, Load, Measurement, Transport,
 };
 
-use super::{Bench, Procedure, SessionError};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
 use linerate_results::distribution;
 
@@ -22,7 +22,7 @@ const BEFORE: RoundTrips = RoundTrips {
     count: 50,
     interval: Duration::from_millis(20),
     payload_octets: 44,
-    under: None,
+    load: None,
 };
 
 /// Round trips, with nothing else going on and under one load after the other.
@@ -63,9 +63,9 @@ impl Latency {
     }
 
     /// Whether `target` can do any of the loads: a reflector alone can't.
-    pub fn can_load(&self, target: &dyn Target) -> bool {
+    pub fn supports_any_load(&self, target: &dyn Target) -> bool {
         let mut loads = self.loads.iter();
-        loads.any(|load| target.can(&self.trial(Some(*load))).is_ok())
+        loads.any(|load| target.supports(&self.trial(Some(*load))).is_ok())
     }
 
     fn span(&self) -> Duration {
@@ -74,7 +74,7 @@ impl Latency {
 
     fn trial(&self, load: Option<Load>) -> Trial {
         let amount = Amount::Span(self.span() + MARGIN);
-        let under = load.map(|load| match load.transport {
+        let trial = load.map(|load| match load.transport {
             Transport::Tcp => Trial::Stream(Stream::of(load.direction, amount)),
             Transport::Udp => Trial::Datagrams(Datagrams {
                 direction: load.direction,
@@ -84,7 +84,7 @@ impl Latency {
             }),
         });
         Trial::RoundTrips(RoundTrips {
-            under: under.map(Box::new),
+            load: trial.map(Box::new),
             ..self.round_trips.clone()
         })
     }
@@ -93,12 +93,12 @@ impl Latency {
         &self,
         load: Option<Load>,
         metrics: LatencyMetrics,
-        (bench, limits): (&Bench<'_>, &LatencyLimits),
+        (context, limits): (&TrialContext<'_>, &LatencyLimits),
     ) -> Measurement {
         Measurement::Latency(Record {
             params: LatencyParams {
                 variant: String::new(),
-                setting: bench.setting(),
+                setting: context.setting(),
                 count: u64::from(self.round_trips.count),
                 interval_ns: self.round_trips.interval.as_nanos() as u64,
                 payload_bytes: u64::from(self.round_trips.payload_octets),
@@ -161,13 +161,13 @@ fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
 /// target has none.
 pub(super) fn idle(
     target: &mut dyn Target,
-    bench: &mut Bench<'_>,
+    context: &mut TrialContext<'_>,
 ) -> Result<Option<Distribution>, SessionError> {
     let trial = Trial::RoundTrips(BEFORE);
-    if target.can(&trial).is_err() {
+    if target.supports(&trial).is_err() {
         return Ok(None);
     }
-    let outcome = bench.trial(target, &trial)?;
+    let outcome = context.trial(target, &trial)?;
     let answers = outcome.round_trips.unwrap_or_default();
     Ok(distribution::of(
         answers.samples.iter().map(|it| it.round_trip_ns),
@@ -175,46 +175,50 @@ pub(super) fn idle(
 }
 
 impl Procedure for Latency {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "latency".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         let loaded = (self.span() + MARGIN) * self.loads.len() as u32;
         self.span() + loaded
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        target.can(&self.trial(None))
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
+        target.supports(&self.trial(None))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let limits = limits(&self.round_trips, target);
-        bench.note(&limits.words());
-        let idle = bench.trial(target, &self.trial(None))?;
-        if bench.is_over() {
+        context.note(&limits.words());
+        let idle = context.trial(target, &self.trial(None))?;
+        if context.is_cancelled() {
             return Ok(());
         }
-        bench.keep(self.record(None, metrics(idle), (bench, &limits)))?;
+        context.save(self.record(None, metrics(idle), (context, &limits)))?;
         for &load in &self.loads {
             let trial = self.trial(Some(load));
-            if let Err(why) = target.can(&trial) {
-                bench.note(&format!(
+            if let Err(why) = target.supports(&trial) {
+                context.note(&format!(
                     "latency under {}: not measured: {why}",
                     load.words()
                 ));
                 continue;
             }
-            let metrics = match bench.trial(target, &trial) {
+            let metrics = match context.trial(target, &trial) {
                 Ok(outcome) => metrics(outcome),
                 // It answered without load.
                 Err(TargetError::Failed { what, .. }) => failed(what),
                 Err(error) => return Err(error.into()),
             };
-            if bench.is_over() {
+            if context.is_cancelled() {
                 return Ok(());
             }
-            bench.keep(self.record(Some(load), metrics, (bench, &limits)))?;
+            context.save(self.record(Some(load), metrics, (context, &limits)))?;
         }
         Ok(())
     }

@@ -7,12 +7,12 @@ use linerate_results::record::{
 };
 
 use crate::endpoint::{
-    Amount, Answers, Datagrams, Frames, Outcome, RoundTrips, Target, TargetError, Trial,
+    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
 };
 
 /// What a frame with a UDP datagram has beside its payload: Ethernet header and FCS, IPv4 without
 /// options, UDP.
-pub const AROUND_A_DATAGRAM: u16 = 18 + 20 + 8;
+pub const DATAGRAM_OVERHEAD: u16 = 18 + 20 + 8;
 /// Preamble and SFD, which are on the line before a frame.
 const PREAMBLE_OCTETS: u64 = 8;
 /// Probes beside a load of datagrams.
@@ -20,7 +20,7 @@ const PROBES: u32 = 20;
 /// What arrives may be so much slower than what was offered: a receiver's clock, its last frame.
 const TOLERANCE: f64 = 0.95;
 /// In a shorter trial what buffers hold is too large a part of what arrives.
-const TELLING: Duration = Duration::from_millis(450);
+const MIN_RATE_SPAN: Duration = Duration::from_millis(450);
 
 /// Frames of one size for one line, counted in one way.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Offer {
                 reflected: self.counting == Counting::Reflector,
             }),
             Counting::Datagrams => {
-                let payload_octets = self.octets.saturating_sub(AROUND_A_DATAGRAM);
+                let payload_octets = self.octets.saturating_sub(DATAGRAM_OVERHEAD);
                 let bits = f64::from(payload_octets) * 8.0;
                 Trial::Datagrams(Datagrams {
                     direction: Direction::ToDevice,
@@ -73,8 +73,8 @@ impl Offer {
                     Duration::from_secs_f64(frames as f64 / frames_per_s),
                     PROBES,
                 ),
-                payload_octets: self.octets.saturating_sub(AROUND_A_DATAGRAM),
-                under: Some(Box::new(trial)),
+                payload_octets: self.octets.saturating_sub(DATAGRAM_OVERHEAD),
+                load: Some(Box::new(trial)),
             }),
         }
     }
@@ -83,29 +83,29 @@ impl Offer {
     ///
     /// # Errors
     /// Why it can't.
-    pub fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        if self.counting == Counting::Datagrams && self.octets <= AROUND_A_DATAGRAM {
+    pub fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
+        if self.counting == Counting::Datagrams && self.octets <= DATAGRAM_OVERHEAD {
             return Err("there is no room for a datagram in it");
         }
-        target.can(&self.trial(1, Some(1.0)))
+        target.supports(&self.trial(1, Some(1.0)))
     }
 
     /// What `outcome` says of `frames` offered at this rate.
     ///
     /// # Errors
     /// What of it makes no figure.
-    pub fn read(
+    pub fn evaluate(
         &self,
         target: &dyn Target,
         outcome: &Outcome,
         frames: u64,
         frames_per_s: f64,
-    ) -> Result<Rfc2544Metrics, Unread> {
+    ) -> Result<Rfc2544Metrics, InvalidOutcome> {
         let mut metrics = match self.counting {
             Counting::Reflector => self.reflected(outcome),
             Counting::Agent | Counting::Datagrams => counted(outcome),
         }
-        .ok_or_else(|| Unread::Failed(silent(target)))?;
+        .ok_or_else(|| InvalidOutcome::Failed(no_report(target)))?;
         self.check_size(outcome, &metrics)?;
         if self.counting == Counting::Datagrams {
             // A server that goes by the highest number it has seen knows nothing of what was lost at the
@@ -122,7 +122,7 @@ impl Offer {
         let arrived = metrics.received_frames.max(1) as f64;
         // What was lost took its time on the line, too.
         let sent_rate = metrics.received_frames_per_s * metrics.sent_frames as f64 / arrived;
-        metrics.is_below_offered = span >= TELLING.as_secs_f64()
+        metrics.is_below_offered = span >= MIN_RATE_SPAN.as_secs_f64()
             && sent_rate > 0.0
             && sent_rate < frames_per_s * TOLERANCE;
         Ok(metrics)
@@ -151,17 +151,21 @@ impl Offer {
 
     /// Datagrams that the protocol does not make so small come larger; frames of another size are
     /// nothing of what was asked for.
-    fn check_size(&self, outcome: &Outcome, metrics: &Rfc2544Metrics) -> Result<(), Unread> {
+    fn check_size(
+        &self,
+        outcome: &Outcome,
+        metrics: &Rfc2544Metrics,
+    ) -> Result<(), InvalidOutcome> {
         let Some(flow) = &outcome.to_device else {
             return Ok(());
         };
         if self.counting != Counting::Datagrams || metrics.received_frames == 0 {
             return Ok(());
         }
-        let asked = f64::from(self.octets.saturating_sub(AROUND_A_DATAGRAM));
+        let asked = f64::from(self.octets.saturating_sub(DATAGRAM_OVERHEAD));
         let came = flow.octets as f64 / metrics.received_frames as f64;
         if came > asked * 1.05 + 1.0 {
-            return Err(Unread::Size(format!(
+            return Err(InvalidOutcome::UnsupportedSize(format!(
                 "its datagrams have {came:.0} octets at least, not {asked}"
             )));
         }
@@ -171,14 +175,14 @@ impl Offer {
 
 /// Why an outcome makes no figure.
 #[derive(Debug)]
-pub enum Unread {
+pub enum InvalidOutcome {
     /// The target can't be asked for this size.
-    Size(String),
+    UnsupportedSize(String),
     /// The trial failed.
     Failed(TargetError),
 }
 
-fn silent(target: &dyn Target) -> TargetError {
+fn no_report(target: &dyn Target) -> TargetError {
     TargetError::Failed {
         target: target.name(),
         what: "it did not say what it received".to_owned(),
@@ -209,7 +213,7 @@ fn per_second(frames: u64, span_ns: u64) -> f64 {
 }
 
 /// Of all that came back; the tagged one is the first of the stream's second half.
-fn round_trips(answers: &Answers, serialisation_ns: u64) -> Option<FrameRoundTrips> {
+fn round_trips(answers: &RoundTripReport, serialisation_ns: u64) -> Option<FrameRoundTrips> {
     let times: Vec<u64> = answers.samples.iter().map(|it| it.round_trip_ns).collect();
     let sent = || answers.samples.iter().map(|it| it.sent_ns);
     let half = u64::midpoint(sent().min()?, sent().max()?);

@@ -27,7 +27,7 @@ pub(super) struct Emulator {
     stdout: ChildStdout,
     cable: UnixDatagram,
     /// QEMU has a socket of its own.
-    is_plugged: bool,
+    is_connected: bool,
     /// Of the console, what has no end yet.
     line: Vec<u8>,
     /// The firmware, the sockets, what QEMU complains of.
@@ -53,9 +53,9 @@ impl Emulator {
         let cable = UnixDatagram::bind(&ours)
             .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
             .map_err(|error| failed("the cable cannot be laid", error))?;
-        let complaints = fs::File::create(at("stderr"))
+        let stderr = fs::File::create(at("stderr"))
             .map_err(|error| failed("QEMU's complaints cannot be kept", error))?;
-        if !has(&qemu.program) {
+        if !is_installed(&qemu.program) {
             return Err(format!(
                 "{} is not installed; on Debian: apt-get install qemu-system-misc qemu-system-arm",
                 qemu.program
@@ -67,7 +67,7 @@ impl Emulator {
         command.args(further);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command
-            .stderr(complaints)
+            .stderr(stderr)
             .spawn()
             .map_err(|error| failed(&qemu.program, error))?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
@@ -80,7 +80,7 @@ impl Emulator {
             stdin,
             stdout,
             cable,
-            is_plugged: false,
+            is_connected: false,
             line: Vec::new(),
             folder,
         })
@@ -88,17 +88,17 @@ impl Emulator {
 
     /// Sends a frame. `false`: QEMU has no room for it now.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, String> {
-        if !self.is_plugged {
-            self.is_plugged = self.cable.connect(self.folder.path().join("board")).is_ok();
+        if !self.is_connected {
+            self.is_connected = self.cable.connect(self.folder.path().join("board")).is_ok();
         }
-        if !self.is_plugged {
-            return self.still_runs().map(|()| false);
+        if !self.is_connected {
+            return self.check_running().map(|()| false);
         }
         match self.cable.send(frame) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             // Whoever was at the other end has gone.
-            Err(_) => self.still_runs().map(|()| false),
+            Err(_) => self.check_running().map(|()| false),
         }
     }
 
@@ -120,7 +120,7 @@ impl Emulator {
         let mut piece = [0; 4096];
         loop {
             match self.stdout.read(&mut piece) {
-                Ok(0) => return self.still_runs(),
+                Ok(0) => return self.check_running(),
                 Ok(octets) => self.line.extend_from_slice(&piece[..octets]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(format!("its console cannot be read: {error}")),
@@ -143,7 +143,7 @@ impl Emulator {
     /// Sleeps for so long, or until a frame comes, or one can be sent if it `wants_room`.
     pub(super) fn wait(&self, span: Duration, wants_room: bool) {
         let mut flags = PollFlags::IN;
-        if wants_room && self.is_plugged {
+        if wants_room && self.is_connected {
             flags |= PollFlags::OUT;
         }
         let span = Timespec {
@@ -160,13 +160,15 @@ impl Emulator {
         let mut monitor =
             UnixStream::connect(self.folder.path().join("monitor")).map_err(failed)?;
         monitor.set_read_timeout(Some(ANSWER)).map_err(failed)?;
-        let mut said = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
+        let mut replies = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
         let set = format!(r#"{{"execute":"set_link","arguments":{{"name":"n0","up":{is_up}}}}}"#);
         for command in [r#"{"execute":"qmp_capabilities"}"#, &set] {
             writeln!(monitor, "{command}").map_err(failed)?;
             // It says who it is first, and what happens meanwhile.
             loop {
-                let line = said.next().unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
+                let line = replies
+                    .next()
+                    .unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
                 let line = line.map_err(failed)?;
                 if line.starts_with(r#"{"error""#) {
                     return Err(format!("QEMU does not do {command}: {line}"));
@@ -180,12 +182,12 @@ impl Emulator {
     }
 
     /// Why it does not, if it has ended.
-    fn still_runs(&mut self) -> Result<(), String> {
+    fn check_running(&mut self) -> Result<(), String> {
         let Ok(Some(status)) = self.process.try_wait() else {
             return Ok(());
         };
-        let complaints = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
-        let last = complaints.lines().last().unwrap_or("it said nothing");
+        let stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        let last = stderr.lines().last().unwrap_or("it said nothing");
         Err(format!("QEMU has ended ({status}): {last}"))
     }
 }
@@ -204,7 +206,7 @@ fn command(
     mac: MacAddress,
 ) -> Command {
     // Where this process is killed, QEMU goes, too.
-    let mut command = if has("setpriv") {
+    let mut command = if is_installed("setpriv") {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", &qemu.program]);
         command
@@ -234,7 +236,7 @@ fn command(
 }
 
 /// Whether the program is installed.
-pub(super) fn has(program: &str) -> bool {
+pub(super) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -18,8 +18,8 @@ use linerate_sim::time::{self, Span};
 
 use self::emulator::Emulator;
 pub(crate) use self::registers::inspect;
-use crate::endpoint::board::runner::{self, Runner, Target, tcp_of};
-use crate::endpoint::board::session::{Running, STEP, Stopped};
+use crate::endpoint::board::runner::{self, BoardTarget, Runner, tcp_of};
+use crate::endpoint::board::session::{RunningBoard, STEP, StepError};
 use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::MachineError;
 
@@ -43,7 +43,7 @@ pub(in crate::endpoint) fn open(
     runner::open(url, options, QEMU)
 }
 
-fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
+fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn RunningBoard>, TargetError> {
     let image = target.image()?;
     let board = start(target, &image.elf, tcp_of(trial), &[])?;
     Ok(Box::new(board))
@@ -51,7 +51,7 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
 
 /// Starts QEMU with these `further` arguments, and a host with this TCP.
 fn start(
-    target: &Target,
+    target: &BoardTarget,
     elf: &[u8],
     tcp: tcp::Config,
     further: &[String],
@@ -127,23 +127,23 @@ fn simulated(since_start: Duration) -> time::Instant {
     time::Instant::from_ns(since_start.as_nanos() as u64)
 }
 
-impl Running for Emulated {
+impl RunningBoard for Emulated {
     fn now(&self) -> Instant {
         Instant::from_ns(self.elapsed().as_nanos() as u64)
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
         let end = self.elapsed() + STEP;
         while self.elapsed() < end {
-            self.send().map_err(Stopped::Words)?;
-            if self.receive().map_err(Stopped::Words)? {
+            self.send().map_err(StepError::Reason)?;
+            if self.receive().map_err(StepError::Reason)? {
                 continue;
             }
             let due = Duration::from_nanos(self.host.poll_timeout().as_ns()).min(end);
             let left = due.saturating_sub(self.elapsed());
             self.emulator.wait(left, self.held.is_some());
         }
-        self.emulator.read(console).map_err(Stopped::Words)
+        self.emulator.read(console).map_err(StepError::Reason)
     }
 
     fn type_in(&mut self, text: &str) {

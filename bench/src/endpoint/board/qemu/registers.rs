@@ -9,9 +9,9 @@ use tempfile::TempDir;
 
 use super::QEMU;
 use crate::board::Board;
-use crate::endpoint::board::runner::{Target, find};
-use crate::endpoint::board::session::Session;
-use crate::endpoint::{Amount, Options, Stream, TargetError, Trial, Unwatched, Url};
+use crate::endpoint::board::runner::{BoardTarget, find};
+use crate::endpoint::board::session::BoardSession;
+use crate::endpoint::{Amount, NoMonitor, Options, Stream, TargetError, Trial, Url};
 use crate::gdb::Gdb;
 use crate::registers::Device;
 
@@ -22,7 +22,7 @@ const OCTETS: u64 = 1_000_000;
 pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     let mut target = find(url, options, QEMU)?;
     let failed = |what: String| TargetError::Failed {
-        target: url.whole.clone(),
+        target: url.text.clone(),
         what,
     };
     let folder =
@@ -38,7 +38,7 @@ pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, T
         qemu.arguments.extend(["-gdb".to_owned(), server]);
     }
     let session = target.switch_on(&stream(Direction::ToDevice))?;
-    Ok(Box::new(Inspected {
+    Ok(Box::new(InspectedBoard {
         target,
         session,
         socket,
@@ -52,15 +52,15 @@ const fn stream(direction: Direction) -> Trial {
 }
 
 /// A board that runs.
-struct Inspected {
-    target: Target,
-    session: Session,
+struct InspectedBoard {
+    target: BoardTarget,
+    session: BoardSession,
     socket: PathBuf,
     patience: Duration,
     _folder: TempDir,
 }
 
-impl Device for Inspected {
+impl Device for InspectedBoard {
     fn name(&self) -> String {
         crate::endpoint::Target::name(&self.target)
     }
@@ -69,27 +69,29 @@ impl Device for Inspected {
         Some(&self.target.board)
     }
 
-    fn may_be_written(&self) -> bool {
+    fn is_writable(&self) -> bool {
         true
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error: crate::gdb::GdbError| self.session.failed(&error.to_string());
         let mut gdb = Gdb::attach_socket(&self.socket, self.patience).map_err(failed)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(failed)
     }
 
-    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
-        self.session.pass(span)
+    fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
+        self.session.run_for(span)
     }
 
     fn transfer(&mut self) -> Result<String, TargetError> {
         for direction in [Direction::ToDevice, Direction::FromDevice] {
-            let mut transfer = self.target.begin(&stream(direction), &mut self.session)?;
+            let mut transfer = self
+                .target
+                .start_transfer(&stream(direction), &mut self.session)?;
             self.session
-                .run_until(&mut Unwatched, |session| transfer.is_over(session))?;
-            let outcome = transfer.end(&mut self.session)?;
+                .run_until(&mut NoMonitor, |session| transfer.poll_done(session))?;
+            let outcome = transfer.finish(&mut self.session)?;
             let flow = outcome.to_device.or(outcome.from_device);
             let octets = flow.map_or(0, |flow| flow.octets);
             if octets != OCTETS {

@@ -7,9 +7,9 @@ use linerate_results::record::Direction;
 
 use super::emulator;
 use crate::board::{self, Board};
-use crate::conformance::{self, CASES, try_case};
+use crate::conformance::{self, CASES, run_case};
 use crate::endpoint::*;
-use crate::profile::{Asked, Layer, Profile, Program};
+use crate::profile::{Layer, Profile, ProfileRequest, Workload};
 
 /// Few, as an emulator beside other tests has little of the processor.
 const OCTETS: u64 = 1_000_000;
@@ -38,7 +38,7 @@ pub(super) fn installed() -> Vec<(Board, PathBuf)> {
     let mut found = Vec::new();
     for board in board::all() {
         let Some(qemu) = &board.qemu else { continue };
-        if emulator::has(&qemu.program) {
+        if emulator::is_installed(&qemu.program) {
             found.push((board, folder.to_owned()));
             continue;
         }
@@ -50,8 +50,8 @@ pub(super) fn installed() -> Vec<(Board, PathBuf)> {
 }
 
 fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
-    let done = target.run(trial, &mut Unwatched);
-    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.words()))
+    let done = target.run(trial, &mut NoMonitor);
+    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.label()))
 }
 
 fn stream(direction: Direction) -> Trial {
@@ -100,7 +100,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
             count: 50,
             interval: Duration::from_millis(2),
             payload_octets: 44,
-            under: None,
+            load: None,
         });
         let answers = run(target.as_mut(), &asked).round_trips;
         all_known(&board, &answers.expect("answers"));
@@ -118,7 +118,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
     }
 }
 
-fn all_known(board: &Board, answers: &Answers) {
+fn all_known(board: &Board, answers: &RoundTripReport) {
     let came = answers.samples.len() as u64;
     let known = came + answers.lost_forward + answers.lost_back;
     assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
@@ -139,7 +139,7 @@ fn every_driver_passes_the_conformance_cases() {
     for (board, target) in boards() {
         let test_board = target.test_board().expect("a board");
         for case in CASES {
-            let outcome = try_case(&test_board, case, conformance_frames(), &mut Unwatched);
+            let outcome = run_case(&test_board, case, conformance_frames(), &mut NoMonitor);
             let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
             println!("{} {}: {outcome:?}", board.name, case.name);
             let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
@@ -185,10 +185,10 @@ fn layers_sum_up_to_all_instructions() {
             ..Options::default()
         };
         for (program, direction) in [
-            (Program::Tcp, Direction::ToDevice),
-            (Program::Frames, Direction::FromDevice),
+            (Workload::Tcp, Direction::ToDevice),
+            (Workload::Frames, Direction::FromDevice),
         ] {
-            let asked = Asked {
+            let asked = ProfileRequest {
                 target: format!("qemu://{}", board.name),
                 variant: None,
                 program,
@@ -208,7 +208,7 @@ fn layers_sum_up_to_all_instructions() {
             assert_eq!(of(Layer::Unknown).all(), 0, "{what}");
             // The blaster knows no stack.
             let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
-            assert_eq!(has_stack, program == Program::Tcp, "{what}");
+            assert_eq!(has_stack, program == Workload::Tcp, "{what}");
         }
     }
 }
@@ -226,10 +226,10 @@ fn a_frame_takes_less_without_a_network() {
         };
         for direction in [Direction::ToDevice, Direction::FromDevice] {
             let [with, without] = [false, true].map(|null| {
-                let asked = Asked {
+                let asked = ProfileRequest {
                     target: format!("qemu://{}", board.name),
                     variant: None,
-                    program: Program::Udp,
+                    program: Workload::Udp,
                     direction,
                     octets: 1_000_000,
                     null,

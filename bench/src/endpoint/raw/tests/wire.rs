@@ -7,8 +7,10 @@ use std::time::Duration;
 use linerate_agent::frame::{ETHERTYPE, Head, LONGEST, Mac, Which, reflect};
 use linerate_ring::{Receive, Transmit};
 
-use super::unable::opened;
-use crate::endpoint::{Answers, Frames, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
+use super::unsupported::opened;
+use crate::endpoint::{
+    Frames, NoMonitor, RoundTripReport, RoundTrips, Target, TargetError, Trial, TrialMonitor,
+};
 use linerate_host::load::counters::mac_of;
 use linerate_host::testing::VethPair;
 
@@ -75,9 +77,9 @@ fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
     });
 }
 
-fn run(target: &mut dyn Target, frames: Frames) -> Answers {
+fn run(target: &mut dyn Target, frames: Frames) -> RoundTripReport {
     let trial = Trial::Frames(frames);
-    let outcome = target.run(&trial, &mut Unwatched).expect("it runs");
+    let outcome = target.run(&trial, &mut NoMonitor).expect("it runs");
     assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
     outcome.round_trips.expect("answers")
 }
@@ -109,10 +111,10 @@ fn every_frame_is_answered_once() {
                 },
             ] {
                 let answers = run(target, frames);
-                let known = Answers {
+                let known = RoundTripReport {
                     sent: frames.count,
                     samples: answers.samples.clone(),
-                    ..Answers::default()
+                    ..RoundTripReport::default()
                 };
                 assert_eq!(answers, known);
                 assert_eq!(answers.samples.len() as u64, frames.count);
@@ -156,7 +158,7 @@ const ROUND_TRIPS: RoundTrips = RoundTrips {
     count: 20,
     interval: Duration::from_micros(500),
     payload_octets: 44,
-    under: None,
+    load: None,
 };
 
 #[test]
@@ -170,7 +172,7 @@ fn round_trips_of_any_payload_fit_a_frame() {
                     payload_octets,
                     ..ROUND_TRIPS
                 });
-                let outcome = target.run(&asked, &mut Unwatched).expect("it runs");
+                let outcome = target.run(&asked, &mut NoMonitor).expect("it runs");
                 let answers = outcome.round_trips.expect("answers");
                 assert_eq!((answers.sent, answers.samples.len()), (20, 20));
             }
@@ -189,7 +191,7 @@ fn a_station_that_never_answers_fails() {
                 (Trial::Frames(frames), "none of 8 frames"),
                 (Trial::RoundTrips(ROUND_TRIPS), "none of 20 frames"),
             ] {
-                let error = target.run(&trial, &mut Unwatched).expect_err(part);
+                let error = target.run(&trial, &mut NoMonitor).expect_err(part);
                 assert!(matches!(error, TargetError::Failed { .. }), "{error:?}");
                 assert!(error.to_string().contains(part), "{error}");
             }
@@ -200,11 +202,11 @@ fn a_station_that_never_answers_fails() {
 #[test]
 fn a_user_who_has_had_enough_ends_it() {
     struct Enough(u64);
-    impl Watch for Enough {
-        fn at(&mut self, _: Duration, octets: u64) {
+    impl TrialMonitor for Enough {
+        fn update(&mut self, _: Duration, octets: u64) {
             self.0 = octets;
         }
-        fn is_over(&self) -> bool {
+        fn is_cancelled(&self) -> bool {
             self.0 > 0
         }
     }
@@ -228,7 +230,7 @@ fn an_interface_that_is_missing_and_its_own_address_are_refused() {
     let trial = Trial::RoundTrips(ROUND_TRIPS);
     let mut missing = opened("raw://lr-none0/02:00:00:00:00:01");
     assert_eq!(missing.line_bits_per_s(), None);
-    let error = missing.run(&trial, &mut Unwatched).expect_err("none");
+    let error = missing.run(&trial, &mut NoMonitor).expect_err("none");
     assert!(error.is_input(), "{error:?}");
     assert!(
         error.to_string().contains("there is no interface lr-none0"),
@@ -240,7 +242,7 @@ fn an_interface_that_is_missing_and_its_own_address_are_refused() {
     let name = &pair.names[0];
     let own = written(mac_of(name).expect("an address"));
     let mut target = opened(&format!("raw://{name}/{own}"));
-    let error = target.run(&trial, &mut Unwatched).expect_err("itself");
+    let error = target.run(&trial, &mut NoMonitor).expect_err("itself");
     assert!(error.to_string().contains("itself"), "{error}");
     // veth says 10 Gbit/s.
     assert_eq!(target.line_bits_per_s(), Some(10_000_000_000));

@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The board says something within this time.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// After the flood, a frame to be reflected is sent so often.
-const AGAIN: Duration = Duration::from_millis(50);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Rounds of the firmware's main loop, as it counts them.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -147,24 +147,24 @@ pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String>
     let mut further = SLOWLY.map(str::to_owned).to_vec();
     further.extend(["-object".to_owned(), capture]);
     let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), &further)?;
-    let mut flooding = Flooding::new(emulator);
-    flooding.said::<IgnoredAny>("listening")?;
-    flooding.emulator.type_in("burn spare\n");
-    flooding.count_from_zero()?;
-    flooding.pass(span / 4)?;
-    let idle = flooding.ask("rounds", "rounds")?;
-    let during = flooding.flood(span)?;
-    let answered_after = flooding.until_answered()?;
+    let mut run = FloodRun::new(emulator);
+    run.read_event::<IgnoredAny>("listening")?;
+    run.emulator.type_in("burn spare\n");
+    run.count_from_zero()?;
+    run.run_for(span / 4)?;
+    let idle = run.query("rounds", "rounds")?;
+    let during = run.flood(span)?;
+    let answered_after = run.until_answered()?;
     let after = match during {
-        Some(_) => flooding.ask("rounds", "rounds")?,
-        None => flooding.said("rounds")?,
+        Some(_) => run.query("rounds", "rounds")?,
+        None => run.read_event("rounds")?,
     };
-    let frames: Frames = flooding.ask("frames", "frames")?;
-    let counters: Map<String, Value> = flooding.ask("counters", "counters")?;
+    let frames: Frames = run.query("frames", "frames")?;
+    let counters: Map<String, Value> = run.query("counters", "counters")?;
     let (dropped, delivered) = received(&counters);
     Ok(Flood {
-        sent: flooding.sent,
-        refused: flooding.refused,
+        sent: run.sent,
+        refused: run.refused,
         captured: captured(&file)?,
         dropped,
         delivered,
@@ -206,7 +206,7 @@ fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
 }
 
 /// A board that is being flooded.
-struct Flooding {
+struct FloodRun {
     emulator: Emulator,
     console: Console,
     /// A frame that is counted, and one that is reflected.
@@ -215,7 +215,7 @@ struct Flooding {
     refused: u64,
 }
 
-impl Flooding {
+impl FloodRun {
     fn new(emulator: Emulator) -> Self {
         let frames = [false, true].map(|reflect| {
             let plan = Plan {
@@ -245,7 +245,7 @@ impl Flooding {
     /// Lets the board count the stream, and its rounds, from here.
     fn count_from_zero(&mut self) -> Result<(), String> {
         self.emulator.type_in(&format!("frames {STREAM}\n"));
-        self.ask::<Rounds>("rounds", "rounds").map(drop)
+        self.query::<Rounds>("rounds", "rounds").map(drop)
     }
 
     /// Offers frames for so long. What the main loop said of the first half.
@@ -260,9 +260,9 @@ impl Flooding {
                 self.emulator.type_in("rounds\n");
                 is_asked = true;
             }
-            self.pass(PAUSE)?;
+            self.run_for(PAUSE)?;
         }
-        self.console.hear("rounds")
+        self.console.take_event("rounds")
     }
 
     /// Sends frames that are to be reflected until the last of them is. How long that took.
@@ -271,7 +271,7 @@ impl Flooding {
         while began.elapsed() < PATIENCE {
             self.send(true)?;
             let (last, asked) = (self.sent - 1, Instant::now());
-            while asked.elapsed() < AGAIN {
+            while asked.elapsed() < RETRY_INTERVAL {
                 let mut is_back = false;
                 let look = |frame: &[u8]| {
                     let head = Head::parse(frame);
@@ -280,14 +280,14 @@ impl Flooding {
                 };
                 if !self.emulator.receive(look)? {
                     self.emulator
-                        .wait(AGAIN.saturating_sub(asked.elapsed()), false);
+                        .wait(RETRY_INTERVAL.saturating_sub(asked.elapsed()), false);
                 }
                 if is_back {
                     return Ok(began.elapsed());
                 }
             }
         }
-        Err(self.silent("an answer"))
+        Err(self.timeout_message("an answer"))
     }
 
     /// Sends the next frame, whether it is taken or not.
@@ -300,7 +300,7 @@ impl Flooding {
     }
 
     /// Lets time pass.
-    fn pass(&mut self, span: Duration) -> Result<(), String> {
+    fn run_for(&mut self, span: Duration) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < span {
             self.emulator
@@ -310,24 +310,24 @@ impl Flooding {
     }
 
     /// Types `command` on the console and reads what `event` answers.
-    fn ask<T: DeserializeOwned>(&mut self, command: &str, event: &str) -> Result<T, String> {
+    fn query<T: DeserializeOwned>(&mut self, command: &str, event: &str) -> Result<T, String> {
         self.emulator.type_in(&format!("{command}\n"));
-        self.said(event)
+        self.read_event(event)
     }
 
     /// The console's next `event`.
-    fn said<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
+    fn read_event<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
-            self.pass(Duration::from_millis(1))?;
-            if let Some(said) = self.console.hear(event)? {
+            self.run_for(Duration::from_millis(1))?;
+            if let Some(said) = self.console.take_event(event)? {
                 return Ok(said);
             }
         }
-        Err(self.silent(event))
+        Err(self.timeout_message(event))
     }
 
-    fn silent(&self, what: &str) -> String {
+    fn timeout_message(&self, what: &str) -> String {
         format!(
             "the board did not give {what} within {} s; its console's last line is {:?}",
             PATIENCE.as_secs(),

@@ -64,12 +64,12 @@ pub fn printed_octets(text: &str) -> Vec<u64> {
 const PRINTED_NS: f64 = 1_001.0;
 
 /// Whether what stock iperf 2 prints is what we say.
-pub fn is_same_jitter(printed: &[f64], told_ns: &[u64]) -> bool {
-    let mut told_ns = told_ns.to_vec();
-    told_ns.sort_unstable();
-    let mut pairs = printed.iter().zip(&told_ns);
-    printed.len() == told_ns.len()
-        && pairs.all(|(printed, told)| (printed - *told as f64).abs() <= PRINTED_NS)
+pub fn is_same_jitter(printed: &[f64], reported_ns: &[u64]) -> bool {
+    let mut reported_ns = reported_ns.to_vec();
+    reported_ns.sort_unstable();
+    let mut pairs = printed.iter().zip(&reported_ns);
+    printed.len() == reported_ns.len()
+        && pairs.all(|(printed, reported)| (printed - *reported as f64).abs() <= PRINTED_NS)
 }
 
 pub fn sorted(mut counts: Vec<Counts>) -> Vec<Counts> {
@@ -102,7 +102,7 @@ pub fn lost_and_all(stream: &serde_json::Value) -> (u64, u64) {
 }
 
 /// Whether stock iperf 3 says the jitter that we say: it has all digits, and the wire nanoseconds.
-pub fn has_jitter(stream: &serde_json::Value, told_ns: u64) -> bool {
+pub fn has_jitter(stream: &serde_json::Value, reported_ns: u64) -> bool {
     let said_ms = stream["jitter_ms"].as_f64().expect("a jitter");
-    (said_ms * 1e6 - told_ns as f64).abs() <= 2.0
+    (said_ms * 1e6 - reported_ns as f64).abs() <= 2.0
 }

@@ -1,12 +1,12 @@
-//! Answers, matched with what was sent by their numbers.
+//! RoundTripReport, matched with what was sent by their numbers.
 
 use linerate_agent::frame::{Head, Kind, Mac};
 
-use crate::endpoint::Answer;
+use crate::endpoint::RoundTripSample;
 
 /// What is to come back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ExpectedReplies {
     /// Who sent it, and gets it back.
     pub(super) own: Mac,
     /// Who sends it back.
@@ -21,14 +21,14 @@ pub(super) struct Wanted {
 
 /// What has come back.
 #[derive(Debug)]
-pub(super) struct Matched {
-    wanted: Wanted,
+pub(super) struct ReplyMatcher {
+    expected: ExpectedReplies,
     /// A bit for each number: whether its answer was there.
     seen: Vec<u64>,
     /// The highest number seen and one.
     next: u64,
     /// Of each frame that was answered.
-    pub(super) samples: Vec<Answer>,
+    pub(super) samples: Vec<RoundTripSample>,
     /// Came behind the answer to a later one.
     pub(super) out_of_order: u64,
     /// Came again.
@@ -37,12 +37,12 @@ pub(super) struct Matched {
     pub(super) altered: u64,
 }
 
-impl Matched {
+impl ReplyMatcher {
     /// Nothing has come.
-    pub(super) fn new(wanted: Wanted) -> Self {
+    pub(super) fn new(expected: ExpectedReplies) -> Self {
         Self {
-            wanted,
-            seen: vec![0; wanted.count.div_ceil(64) as usize],
+            expected,
+            seen: vec![0; expected.count.div_ceil(64) as usize],
             next: 0,
             samples: Vec::new(),
             out_of_order: 0,
@@ -53,20 +53,20 @@ impl Matched {
 
     /// Takes a frame of `len` octets, whatever it is, that came at `at_ns` of the clock by which it was
     /// sent.
-    pub(super) fn take(&mut self, frame: &[u8], len: usize, at_ns: u64) {
+    pub(super) fn receive(&mut self, frame: &[u8], len: usize, at_ns: u64) {
         let Some(head) = Head::parse(frame) else {
             return;
         };
-        let wanted = &self.wanted;
+        let expected = &self.expected;
         let is_ours = head.kind == Kind::Reflected
-            && head.stream == wanted.stream
-            && frame[..6] == wanted.own
-            && frame[6..12] == wanted.station;
+            && head.stream == expected.stream
+            && frame[..6] == expected.own
+            && frame[6..12] == expected.station;
         if !is_ours {
             return;
         }
-        let is_possible = head.number < wanted.count && head.sent_ns <= at_ns;
-        if !is_possible || len != wanted.octets || !head.is_intact(frame) {
+        let is_possible = head.number < expected.count && head.sent_ns <= at_ns;
+        if !is_possible || len != expected.octets || !head.is_intact(frame) {
             self.altered += 1;
             return;
         }
@@ -78,7 +78,7 @@ impl Matched {
         self.seen[word] |= bit;
         self.out_of_order += u64::from(head.number < self.next);
         self.next = self.next.max(head.number + 1);
-        self.samples.push(Answer {
+        self.samples.push(RoundTripSample {
             sent_ns: head.sent_ns,
             round_trip_ns: at_ns - head.sent_ns,
         });
@@ -98,7 +98,7 @@ mod tests {
 
     const OWN: Mac = [2, 0, 0, 0, 0, 1];
     const STATION: Mac = [2, 0, 0, 0, 0, 2];
-    const WANTED: Wanted = Wanted {
+    const EXPECTED: ExpectedReplies = ExpectedReplies {
         own: OWN,
         station: STATION,
         stream: 5,
@@ -130,17 +130,17 @@ mod tests {
         frame
     }
 
-    fn take(matched: &mut Matched, frame: &[u8]) {
-        matched.take(frame, frame.len(), 100_000);
+    fn take(matched: &mut ReplyMatcher, frame: &[u8]) {
+        matched.receive(frame, frame.len(), 100_000);
     }
 
     #[test]
     fn answers_are_told_from_late_and_from_repeated_ones() {
-        let mut matched = Matched::new(WANTED);
+        let mut matched = ReplyMatcher::new(EXPECTED);
         for number in [0, 2, 1, 69, 2, 3, 69] {
             take(&mut matched, &answer(number));
         }
-        let Matched {
+        let ReplyMatcher {
             out_of_order,
             duplicates,
             altered,
@@ -148,7 +148,7 @@ mod tests {
         } = matched;
         assert_eq!((matched.answered(), out_of_order), (5, 2));
         assert_eq!((duplicates, altered), (2, 0));
-        let first = Answer {
+        let first = RoundTripSample {
             sent_ns: 2_000,
             round_trip_ns: 98_000,
         };
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_none() {
-        let mut matched = Matched::new(WANTED);
+        let mut matched = ReplyMatcher::new(EXPECTED);
         let mut of_another = outward(0, 6);
         assert!(reflect(&mut of_another, STATION, Which::Marked));
         let mut from_another = answer(0);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_came_changed_is_no_answer() {
-        let mut matched = Matched::new(WANTED);
+        let mut matched = ReplyMatcher::new(EXPECTED);
         let mut changed = answer(0);
         changed[99] ^= 1;
         take(&mut matched, &changed);

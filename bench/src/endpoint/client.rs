@@ -6,19 +6,19 @@ use std::time::Duration;
 use linerate_agent::{Instant, Service};
 use linerate_results::record::{Distribution, Interval};
 
-use super::arrivals::{Data, Gaps};
-use super::{TargetError, Watch};
+use super::arrivals::{DataFilter, Gaps};
+use super::{TargetError, TrialMonitor};
 use linerate_host::sockets::{Driver, Settings};
 
 /// How often it is looked how far a client is.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The length of an [`Interval`].
 const INTERVAL: Duration = Duration::from_millis(100);
 /// As many connections as any test has.
 const CONNECTIONS: usize = 256;
 
 /// How far a client is.
-pub(super) enum Step<F> {
+pub(super) enum ClientState<F> {
     /// So many octets have come and gone, in each direction.
     Running {
         to_device: u64,
@@ -30,15 +30,15 @@ pub(super) enum Step<F> {
 
 /// What a client's sockets and datagrams are like.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sizes {
+pub(super) struct ClientOptions {
     /// This end's buffers of a connection; `None`: the system's.
     pub(super) buffer_octets: Option<u32>,
     /// Whose arrivals are measured; `None`: nobody's.
-    pub(super) data: Option<Data>,
+    pub(super) data: Option<DataFilter>,
 }
 
 /// What is left when a client is done.
-pub(super) struct Ran<S> {
+pub(super) struct FinishedClient<S> {
     pub(super) service: S,
     /// When it was done, since it began.
     pub(super) ended: Instant,
@@ -49,11 +49,11 @@ pub(super) struct Ran<S> {
     /// Datagrams that this machine's sockets had no room for, where the system tells.
     pub(super) dropped: Option<u64>,
     /// The user has had enough before it was done.
-    pub(super) is_cut: bool,
+    pub(super) is_cancelled: bool,
 }
 
 /// The address to send from and to listen on for a peer at `to`.
-pub(super) fn own_address(to: SocketAddr) -> IpAddr {
+pub(super) fn local_address(to: SocketAddr) -> IpAddr {
     if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
@@ -65,47 +65,47 @@ pub(super) fn own_address(to: SocketAddr) -> IpAddr {
 pub(super) fn run<S: Service, F>(
     service: S,
     to: SocketAddr,
-    sizes: Sizes,
-    watch: &mut dyn Watch,
-    mut step: impl FnMut(&mut S, Instant) -> Step<F>,
+    options: ClientOptions,
+    monitor: &mut dyn TrialMonitor,
+    mut state: impl FnMut(&mut S, Instant) -> ClientState<F>,
     failed: impl FnOnce(F) -> TargetError,
-) -> Result<Ran<S>, TargetError> {
+) -> Result<FinishedClient<S>, TargetError> {
     let settings = Settings {
-        address: own_address(to),
+        address: local_address(to),
         connections: CONNECTIONS,
-        buffer_octets: sizes.buffer_octets,
+        buffer_octets: options.buffer_octets,
     };
-    let mut driver = Driver::new(Gaps::of(service, sizes.data), settings)?;
-    let mut to_device = Series::default();
-    let mut from_device = Series::default();
+    let mut driver = Driver::new(Gaps::wrap(service, options.data), settings)?;
+    let mut to_device = IntervalSeries::default();
+    let mut from_device = IntervalSeries::default();
     loop {
-        driver.turn(LOOK)?;
+        driver.turn(POLL_INTERVAL)?;
         let now = driver.now();
-        let is_done = match step(&mut driver.service().service, now) {
-            Step::Running {
+        let is_done = match state(&mut driver.service().service, now) {
+            ClientState::Running {
                 to_device: to,
                 from_device: from,
             } => {
-                to_device.at(now, to);
-                from_device.at(now, from);
-                watch.at(Duration::from_nanos(now.ns()), to + from);
+                to_device.record(now, to);
+                from_device.record(now, from);
+                monitor.update(Duration::from_nanos(now.ns()), to + from);
                 false
             }
-            Step::Done => true,
-            Step::Failed(failure) => return Err(failed(failure)),
+            ClientState::Done => true,
+            ClientState::Failed(failure) => return Err(failed(failure)),
         };
-        let is_cut = !is_done && watch.is_over();
-        if is_done || is_cut {
+        let is_cancelled = !is_done && monitor.is_cancelled();
+        if is_done || is_cancelled {
             let dropped = driver.dropped_datagrams();
             let arrivals = driver.into_service();
-            return Ok(Ran {
+            return Ok(FinishedClient {
                 ended: now,
                 gaps: arrivals.ear.distribution(),
                 service: arrivals.service,
                 to_device: to_device.intervals,
                 from_device: from_device.intervals,
                 dropped,
-                is_cut,
+                is_cancelled,
             });
         }
     }
@@ -113,15 +113,15 @@ pub(super) fn run<S: Service, F>(
 
 /// A growing count, cut in pieces.
 #[derive(Default)]
-pub(super) struct Series {
+pub(super) struct IntervalSeries {
     pub(super) intervals: Vec<Interval>,
     due: Duration,
     octets: u64,
 }
 
-impl Series {
+impl IntervalSeries {
     /// At `now`, since the transfer began, it is `octets`.
-    pub(super) fn at(&mut self, now: Instant, octets: u64) {
+    pub(super) fn record(&mut self, now: Instant, octets: u64) {
         let now = Duration::from_nanos(now.ns());
         if now < self.due {
             return;

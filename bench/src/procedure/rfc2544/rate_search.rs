@@ -17,7 +17,7 @@ pub struct Probe {
 /// loss at a rate rules that rate and all above it out. So it ends after [`most_trials`] whatever it is
 /// told, and where loss depends on the rate alone it finds the highest step without any.
 #[derive(Clone, Copy, Debug)]
-pub struct Search {
+pub struct RateSearch {
     /// The lowest rate with a loss; above all rates without one.
     lossy: u32,
     /// The highest rate without a loss: while seeking once, afterwards twice. 0: none.
@@ -47,7 +47,7 @@ pub const fn most_trials(steps: u32) -> u64 {
     (1 + halvings) + 1 + 2 * (halvings + 1) + 2 * halvings
 }
 
-impl Search {
+impl RateSearch {
     /// Among so many rates, at least one.
     pub const fn new(steps: u32) -> Self {
         let steps = if steps == 0 { 1 } else { steps };
@@ -82,21 +82,21 @@ impl Search {
         }
     }
 
-    /// What came of [`Search::next`].
-    pub const fn tell(&mut self, is_lossless: bool) {
+    /// What came of [`RateSearch::next`].
+    pub const fn record(&mut self, is_lossless: bool) {
         self.stage = match self.stage {
-            Stage::Seek { at } => self.sought(at, is_lossless),
+            Stage::Seek { at } => self.on_seek(at, is_lossless),
             Stage::Confirm { at, left, .. } if is_lossless && left > 1 => Stage::Confirm {
                 at,
                 left: left - 1,
                 back: 0,
             },
-            Stage::Confirm { at, back, .. } => self.confirmed(at, back, is_lossless),
+            Stage::Confirm { at, back, .. } => self.on_confirm(at, back, is_lossless),
             Stage::Done => Stage::Done,
         };
     }
 
-    const fn sought(&mut self, at: u32, is_lossless: bool) -> Stage {
+    const fn on_seek(&mut self, at: u32, is_lossless: bool) -> Stage {
         if is_lossless {
             self.lossless = at;
         } else {
@@ -118,7 +118,7 @@ impl Search {
         }
     }
 
-    const fn confirmed(&mut self, at: u32, back: u32, is_lossless: bool) -> Stage {
+    const fn on_confirm(&mut self, at: u32, back: u32, is_lossless: bool) -> Stage {
         if is_lossless {
             self.lossless = at;
         } else {
@@ -159,12 +159,12 @@ mod tests {
         steps: u32,
         mut is_lossless: impl FnMut(Probe) -> bool,
     ) -> (Vec<(Probe, bool)>, Option<u32>) {
-        let mut search = Search::new(steps);
+        let mut search = RateSearch::new(steps);
         let mut trials = Vec::new();
         while let Some(probe) = search.next() {
             let outcome = is_lossless(probe);
             trials.push((probe, outcome));
-            search.tell(outcome);
+            search.record(outcome);
             assert!(trials.len() as u64 <= most_trials(steps), "{trials:?}");
         }
         (trials, search.found())

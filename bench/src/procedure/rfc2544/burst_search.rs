@@ -1,9 +1,9 @@
-//! The search for the longest burst without loss (RFC 2544 section 26.4). Pure, as [`super::search`].
+//! The search for the longest burst without loss (RFC 2544 section 26.4). Pure, as [`super::rate_search`].
 
 /// A search among bursts of 1 to `limit` frames. It grows by doubling, as buffers are often small and
 /// bursts that fit cost little time, and halves what lies between.
 #[derive(Clone, Copy, Debug)]
-pub struct Longest {
+pub struct BurstSearch {
     /// The longest that passed; 0: none.
     lossless: u64,
     /// The shortest that did not; above the limit: none.
@@ -13,7 +13,7 @@ pub struct Longest {
     stride: u64,
 }
 
-impl Longest {
+impl BurstSearch {
     /// Up to `limit` frames, at least one; begins at `first`, where the answer is expected.
     pub const fn new(limit: u64, first: u64) -> Self {
         let limit = if limit == 0 { 1 } else { limit };
@@ -46,8 +46,8 @@ impl Longest {
         self.lossless
     }
 
-    /// What came of [`Longest::next`].
-    pub fn tell(&mut self, is_lossless: bool) {
+    /// What came of [`BurstSearch::next`].
+    pub fn record(&mut self, is_lossless: bool) {
         if is_lossless {
             self.lossless = self.at;
         } else {
@@ -75,13 +75,13 @@ mod tests {
         first: u64,
         mut is_lossless: impl FnMut(u64) -> bool,
     ) -> (Vec<u64>, u64) {
-        let mut search = Longest::new(limit, first);
+        let mut search = BurstSearch::new(limit, first);
         let mut trials = Vec::new();
         while let Some(frames) = search.next() {
             trials.push(frames);
-            search.tell(is_lossless(frames));
+            search.record(is_lossless(frames));
             assert!(
-                trials.len() as u64 <= Longest::most_trials(limit),
+                trials.len() as u64 <= BurstSearch::most_trials(limit),
                 "{trials:?}"
             );
         }

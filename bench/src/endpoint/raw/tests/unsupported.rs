@@ -29,10 +29,10 @@ fn what_raw_frames_cannot_do_names_what_can() {
         count: 1,
         interval: Duration::ZERO,
         payload_octets: 0,
-        under: None,
+        load: None,
     };
     let loaded = Trial::RoundTrips(RoundTrips {
-        under: Some(Box::new(stream.clone())),
+        load: Some(Box::new(stream.clone())),
         ..round_trips
     });
     let frames = Frames {
@@ -61,9 +61,9 @@ fn what_raw_frames_cannot_do_names_what_can() {
         (Trial::Frames(long), "64 to 1518"),
         (Trial::Frames(many), "a shorter trial"),
     ] {
-        let why = target.can(&trial).expect_err(part);
+        let why = target.supports(&trial).expect_err(part);
         assert!(why.contains(part), "{why}");
     }
-    assert_eq!(target.can(&Trial::Frames(frames)), Ok(()));
-    assert_eq!(target.can(&Trial::RoundTrips(round_trips)), Ok(()));
+    assert_eq!(target.supports(&Trial::Frames(frames)), Ok(()));
+    assert_eq!(target.supports(&Trial::RoundTrips(round_trips)), Ok(()));
 }

@@ -4,32 +4,32 @@ use std::time::Duration;
 
 use linerate_results::record::{Counting, Extent, Rfc2544Test};
 
-use super::counting_of;
 use super::offer::Offer;
-use super::trials::{Part, Stop, Trials};
+use super::select_counting;
+use super::trials::{Stop, TestPart, Trials};
 use crate::endpoint::Target;
-use crate::procedure::{Bench, Procedure, SessionError};
+use crate::procedure::{Procedure, SessionError, TrialContext};
 
 /// The longest burst without loss, several times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bursts {
+pub(super) struct BurstTest {
     pub(super) offer: Offer,
     pub(super) repetitions: u32,
     /// The longest that is tried.
     pub(super) longest: u64,
 }
 
-impl Bursts {
+impl BurstTest {
     pub(super) fn run(self, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
         // The first time from one frame on, then from what it was.
         let mut first = 1;
         for repetition in 0..self.repetitions {
-            let part = Part {
+            let part = TestPart {
                 test: Rfc2544Test::BackToBack,
                 repetition,
                 repetitions: self.repetitions,
                 longest_burst: self.longest,
-                ..Part::default()
+                ..TestPart::default()
             };
             first = trials.longest(self.offer, part, first)?;
         }
@@ -57,29 +57,33 @@ pub struct BackToBack {
 
 impl BackToBack {
     fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
-        counting_of(target, self.counting, self.octets, self.line_bits_per_s)
+        select_counting(target, self.counting, self.octets, self.line_bits_per_s)
     }
 }
 
 impl Procedure for BackToBack {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("bursts of {}-octet frames", self.octets)
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         // At one frame, and at one more, each time.
         self.pause * 2 * self.repetitions
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         self.counting(target).map(|_| ())
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let Ok(counting) = self.counting(target) else {
             return Ok(());
         };
-        let bursts = Bursts {
+        let bursts = BurstTest {
             offer: Offer {
                 counting,
                 octets: self.octets,
@@ -90,18 +94,18 @@ impl Procedure for BackToBack {
         };
         let mut trials = Trials {
             target,
-            bench,
+            context,
             extent: Extent::Short,
             pause: self.pause,
         };
         match bursts.run(&mut trials) {
             Ok(()) => Ok(()),
-            Err(Stop::Over) => {
-                bench.not_measured(&self.words(), "the user ended it before");
+            Err(Stop::Cancelled) => {
+                context.not_measured(&self.label(), "the user ended it before");
                 Ok(())
             }
-            Err(Stop::Size(why)) => {
-                bench.not_measured(&self.words(), &why);
+            Err(Stop::UnsupportedSize(why)) => {
+                context.not_measured(&self.label(), &why);
                 Ok(())
             }
             Err(Stop::Failed(error)) => Err(error),

@@ -6,7 +6,7 @@ use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
 use linerate_sim::wire::{self, LinkReport, Resolution};
 
-use crate::machine::LinkEnd;
+use crate::machine::LinkPartnerStatus;
 
 /// Who may send when, while the link is up.
 pub const fn duplex(link: &LinkReport) -> Duplex {
@@ -17,17 +17,17 @@ pub const fn duplex(link: &LinkReport) -> Duplex {
 }
 
 /// The link partner's end of the cable.
-pub const fn link_end(link: &LinkReport, counts: &wire::Statistics) -> LinkEnd {
-    LinkEnd {
+pub const fn partner_status(link: &LinkReport, counts: &wire::Statistics) -> LinkPartnerStatus {
+    LinkPartnerStatus {
         up: link.up,
         duplex: duplex(link),
-        by: match link.resolution {
+        resolution: match link.resolution {
             Resolution::Forced => "no negotiation",
             Resolution::AutoNegotiation => "auto-negotiation",
             Resolution::ParallelDetection => "parallel detection",
         },
         frames_sent: counts.frames_sent,
-        frames_heard: counts.frames_received,
+        frames_received: counts.frames_received,
         collisions: counts.collisions,
         frames_withheld: counts.frames_withheld,
     }
@@ -59,10 +59,10 @@ pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
         .collect();
     functions.sort_unstable();
     functions.dedup();
-    let place = |name: &String| functions.binary_search(name).unwrap_or(0) as u32;
+    let index = |name: &String| functions.binary_search(name).unwrap_or(0) as u32;
     let stacks = profile.stacks.iter().map(|stack| ProfileStack {
         interrupt: stack.interrupt,
-        path: stack.functions.iter().map(place).collect(),
+        path: stack.functions.iter().map(index).collect(),
         cycles: stack.cycles,
         calls: stack.calls,
     });
@@ -92,8 +92,8 @@ pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
                 let end_ns = last + SILENCE_NS;
                 let start_ns = first.saturating_sub(SILENCE_NS);
                 [
-                    piece(frame, start_ns, first + KEPT_NS),
-                    piece(frame, last - KEPT_NS, end_ns),
+                    edges_within(frame, start_ns, first + KEPT_NS),
+                    edges_within(frame, last - KEPT_NS, end_ns),
                 ]
             })
         })
@@ -101,7 +101,7 @@ pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
         .collect()
 }
 
-fn piece(frame: &[(Instant, bool)], start_ns: u64, end_ns: u64) -> Edges {
+fn edges_within(frame: &[(Instant, bool)], start_ns: u64, end_ns: u64) -> Edges {
     let before = frame.iter().take_while(|edge| edge.0.as_ns() < start_ns);
     let within = frame
         .iter()
