@@ -1,4 +1,4 @@
-//! A whole scenario: every firmware of every run, independent ones at the same time.
+//! Runs a whole scenario: every firmware of every run, independent ones in parallel.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,20 +23,20 @@ mod setting;
 
 pub use check::failures;
 
-/// Where things come from and go to.
+/// Input and output of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder with the firmware images.
     pub elf_dir: PathBuf,
-    /// Folder for results and what lies beside them.
+    /// Folder for results and artifacts.
     pub out: PathBuf,
-    /// Firmwares at the same time.
+    /// Number of firmwares run in parallel.
     pub threads: usize,
-    /// How long things take, in place of the board's own table.
+    /// Timing table that replaces the board's own.
     pub timing: Option<TimingTable>,
 }
 
-/// What a scenario came to.
+/// Outcome of a scenario.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The results.
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
-/// Why a scenario came to nothing.
+/// Why a scenario failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A firmware is missing.
@@ -65,7 +65,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the machine failed, rather than the input being wrong.
+    /// True if the machine failed, false if the input was wrong.
     pub const fn is_target_failure(&self) -> bool {
         match self {
             Self::Measure {
@@ -78,11 +78,11 @@ impl RunError {
     }
 }
 
-/// How a machine is switched on; tests put their own in.
+/// Function that switches on a machine; tests supply their own.
 pub type OpenMachine<'a> =
     &'a (dyn Fn(&MachineConfig) -> Result<Box<dyn Machine>, MachineError> + Sync);
 
-/// One firmware to be measured.
+/// One firmware to measure.
 struct Job {
     /// `program-variant`, the image.
     image: String,
@@ -92,7 +92,7 @@ struct Job {
     setting: Setting,
 }
 
-/// What a job came to.
+/// Result of a job.
 struct JobResult {
     identity: Identity,
     driven: DriveOutcome,
@@ -102,8 +102,7 @@ struct JobResult {
 /// Runs `scenario` and writes run.json, report.html, report.md and what the scenario records.
 ///
 /// # Errors
-/// [`RunError`] of the first firmware that failed; what was measured before is in
-/// `trials.ndjson`.
+/// [`RunError`] of the first firmware that failed; earlier results are in `trials.ndjson`.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
@@ -216,7 +215,7 @@ fn run_jobs(
     failure.map_or_else(|| Ok(lock(&slots).drain(..).flatten().collect()), Err)
 }
 
-/// What a thread that panicked left is as good as what it would have left: whole values.
+/// A thread that panicked leaves whole values, so the lock can be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -268,7 +267,7 @@ fn run_job(
     })
 }
 
-/// The provenance as far as it is known before anything runs.
+/// The provenance known before anything runs.
 fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     let peer = &scenario.common.peer;
     let simulated = scenario.board.simulated.as_ref();
@@ -295,7 +294,7 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     }
 }
 
-/// Adds what a finished job tells about itself, and writes what it leaves.
+/// Adds the provenance of a finished job, and writes its artifacts.
 fn add_provenance(
     provenance: &mut Provenance,
     name: &str,

@@ -55,10 +55,7 @@ fn figures_that_no_chip_has_are_told_and_a_file_without_any_is_refused() {
     std::fs::write(&log, "").expect("written");
     let (code, error) = fails(&["timing", text(&log)]);
     assert_eq!(code, 2);
-    assert!(
-        error.ends_with("it has no timing entry that can be used"),
-        "{error}"
-    );
+    assert!(error.ends_with("it has no usable timing entry"), "{error}");
 }
 
 /// Exit code and the one line on stderr, which must be all there is.

@@ -1,4 +1,4 @@
-//! The board that a case has before it.
+//! The board under test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use super::CaseFailure;
 use super::exchange::{Exchange, STREAM, TestFrame};
 use crate::endpoint::{BoardSession, TrialMonitor};
 
-/// Counters of frames that came and found no room (`linerate_ether::ledger::Counter`).
+/// Counters of received frames lost for lack of buffers (`linerate_ether::ledger::Counter`).
 const OVERFLOW_COUNTERS: [&str; 3] = ["RxFifoOverruns", "RxRingFull", "RxQueueFull"];
 
-/// What the device has counted of the frames.
+/// The device's counts of the frames.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct FrameCounts {
-    /// Those for it, as they were sent.
+    /// Frames for it, unaltered.
     pub frames: u64,
-    /// Those with other content.
+    /// Frames with altered content.
     pub altered: u64,
-    /// Those for another station.
+    /// Frames for another station.
     pub for_others: u64,
 }
 
 /// A board, and the host at the other end of its cable.
 pub struct Rig<'a> {
     pub session: BoardSession,
-    /// Frames of a case without a number of its own.
+    /// Frames of a case that does not set its own number.
     pub frames: u64,
     monitor: &'a mut dyn TrialMonitor,
 }
 
 impl<'a> Rig<'a> {
-    /// With a board that listens.
+    /// A rig with a board that is ready.
     pub fn new(session: BoardSession, frames: u64, monitor: &'a mut dyn TrialMonitor) -> Self {
         Self {
             session,
@@ -42,13 +42,13 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Frames that the device takes while it does nothing.
+    /// Frames that the device buffers while it is idle.
     pub const fn burst(&self) -> usize {
         self.session.burst
     }
 
-    /// Sends these, as many at a time as the device takes: all come back, in their order, as they were. How
-    /// many.
+    /// Sends these frames, as many at a time as the device buffers, and checks that all come back in order
+    /// and unaltered. Returns their number.
     pub fn exchange(
         &mut self,
         frames: impl Iterator<Item = TestFrame> + Send + 'static,
@@ -56,7 +56,7 @@ impl<'a> Rig<'a> {
         self.exchange_by(self.burst(), frames)
     }
 
-    /// The same, so many at a time.
+    /// The same, with at most `window` frames in transit.
     pub fn exchange_by(
         &mut self,
         window: usize,
@@ -67,7 +67,7 @@ impl<'a> Rig<'a> {
         Ok(self.finish(handle)?.sent)
     }
 
-    /// Lets time pass until it `is_over`, as long as something goes on.
+    /// Runs the board until `is_over`, as long as there is progress.
     pub fn until(
         &mut self,
         handle: Handle,
@@ -88,12 +88,12 @@ impl<'a> Rig<'a> {
                 .frame_counts()
                 .map_or_else(|CaseFailure(error)| error, |it| format!("{it:?}"));
             CaseFailure(format!(
-                "nothing happened for {seconds} s after {what}; the device: {counts}"
+                "no progress for {seconds} s after {what}; the device: {counts}"
             ))
         })
     }
 
-    /// Lets time pass until it `is_over` (`true`), or nothing has gone on for so long.
+    /// Runs the board until `is_over` (`true`), or until there is no progress for `patience`.
     pub fn wait(
         &mut self,
         handle: Handle,
@@ -103,7 +103,7 @@ impl<'a> Rig<'a> {
         self.wait_for(handle, patience, is_over, Exchange::progress)
     }
 
-    /// The same, of any program.
+    /// The same, for any program.
     pub fn wait_for<P: Program>(
         &mut self,
         handle: Handle,
@@ -124,16 +124,16 @@ impl<'a> Rig<'a> {
             Ok(over || now.since(last.1) >= patience)
         })?;
         if !done && self.monitor.is_cancelled() {
-            return Err(CaseFailure("ended by the user".to_owned()));
+            return Err(CaseFailure("cancelled by the user".to_owned()));
         }
         Ok(done)
     }
 
-    /// Ends it. Nothing came, here and there, but what was sent, as it was.
+    /// Ends the exchange, and checks that both sides received only unaltered frames.
     pub fn finish(&mut self, handle: Handle) -> Result<Exchange, CaseFailure> {
         let exchange: Exchange = self.session.stop(handle)?;
         let altered = self.frame_counts()?.altered;
-        let altered = (altered > 0).then(|| format!("{altered} frames came to the device altered"));
+        let altered = (altered > 0).then(|| format!("{altered} frames reached the device altered"));
         let wrong: Vec<String> = exchange
             .faults
             .summary()
@@ -144,13 +144,13 @@ impl<'a> Rig<'a> {
         Ok(exchange)
     }
 
-    /// Lets the device count the frames from zero.
+    /// Resets the device's counts of the frames.
     pub fn reset_counts(&mut self) -> Result<(), CaseFailure> {
         self.session.type_command(&format!("frames {STREAM}"));
         self.frame_counts().map(|_| ())
     }
 
-    /// What it has counted.
+    /// The device's counts.
     pub fn frame_counts(&mut self) -> Result<FrameCounts, CaseFailure> {
         Ok(self.session.query("frames", "frames")?)
     }
@@ -160,20 +160,20 @@ impl<'a> Rig<'a> {
         Ok(self.session.query("counters", "counters")?)
     }
 
-    /// The sum of some of them.
+    /// The sum of the named counters.
     pub fn sum_of(&mut self, names: &[&str]) -> Result<u64, CaseFailure> {
         let all = self.counters()?;
         let count = |name: &&str| all.get(*name).and_then(serde_json::Value::as_u64);
         Ok(names.iter().filter_map(count).sum())
     }
 
-    /// Frames that found no room, as the driver has counted them.
+    /// Frames lost for lack of buffers, by the driver's counters.
     pub fn overflow_count(&mut self) -> Result<u64, CaseFailure> {
         self.sum_of(&OVERFLOW_COUNTERS)
     }
 }
 
-/// It has to be so.
+/// Fails with `what` unless `is_so`.
 pub fn ensure(is_so: bool, what: impl FnOnce() -> String) -> Result<(), CaseFailure> {
     if is_so {
         Ok(())

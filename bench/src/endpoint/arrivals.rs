@@ -1,16 +1,16 @@
-//! When each datagram of a test arrives.
+//! Arrival times of a test's datagrams.
 
 use linerate_agent::{Ear, Instant, Overheard};
 use linerate_results::record::Distribution;
 
 use linerate_results::distribution::Times;
 
-/// The datagrams of a stream: a protocol's own messages are no part of it.
+/// Selects the datagrams of a stream, without a protocol's control messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataFilter {
-    /// Of each.
+    /// Octets of each.
     pub(super) octets: u32,
-    /// Tells them from messages of the same size.
+    /// Distinguishes them from control messages of the same size.
     pub(super) is_data: fn(&[u8]) -> bool,
 }
 
@@ -20,23 +20,23 @@ impl DataFilter {
     }
 }
 
-/// A service, and the times between the datagrams that it gets.
+/// A service, and the gaps between the datagrams that it receives.
 pub(super) type Arrivals<S> = Overheard<S, Gaps>;
 
-/// The times between datagrams.
+/// Gaps between datagrams.
 ///
-/// The time is when this program has read a datagram: what waited in the system's buffer meanwhile comes at
-/// once. In a simulation it is when the frame has ended on the wire.
+/// The arrival time is when this program reads a datagram: datagrams queued in the system's buffer arrive
+/// together. In a simulation it is the end of the frame on the wire.
 #[derive(Debug)]
 pub(super) struct Gaps {
-    /// What counts; `None`: nothing does.
+    /// The datagrams that count; `None`: none.
     data: Option<DataFilter>,
     last: Option<Instant>,
     times: Option<Times>,
 }
 
 impl Gaps {
-    /// Those of the datagrams that `service` gets.
+    /// Measures the gaps between the datagrams that `service` receives.
     pub(super) const fn wrap<S>(service: S, data: Option<DataFilter>) -> Arrivals<S> {
         let ear = Self {
             data,
@@ -46,7 +46,7 @@ impl Gaps {
         Overheard { service, ear }
     }
 
-    /// The gaps; `None` where there are less than two datagrams.
+    /// The gaps; `None` if there are less than two datagrams.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         self.times.as_ref()?.distribution()
     }

@@ -1,4 +1,4 @@
-//! Runs a client of the agent over this machine's sockets, to the end of its test.
+//! Runs a client of the agent over this host's sockets, to the end of its test.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::arrivals::{DataFilter, Gaps};
 use super::{TargetError, TrialMonitor};
 use linerate_host::sockets::{Driver, Settings};
 
-/// How often it is looked how far a client is.
+/// Interval at which a client's state is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The length of an [`Interval`].
 const INTERVAL: Duration = Duration::from_millis(100);
-/// As many connections as any test has.
+/// Maximum number of connections of a test.
 const CONNECTIONS: usize = 256;
 
-/// How far a client is.
+/// State of a client.
 pub(super) enum ClientState<F> {
-    /// So many octets have come and gone, in each direction.
+    /// Running; octets transferred so far, in each direction.
     Running {
         to_device: u64,
         from_device: u64,
@@ -28,31 +28,31 @@ pub(super) enum ClientState<F> {
     Failed(F),
 }
 
-/// What a client's sockets and datagrams are like.
+/// Options of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClientOptions {
-    /// This end's buffers of a connection; `None`: the system's.
+    /// Socket buffers at this end; `None`: the system's default.
     pub(super) buffer_octets: Option<u32>,
-    /// Whose arrivals are measured; `None`: nobody's.
+    /// Datagrams whose arrival times are measured; `None`: none.
     pub(super) data: Option<DataFilter>,
 }
 
-/// What is left when a client is done.
+/// Result of a client that is done.
 pub(super) struct FinishedClient<S> {
     pub(super) service: S,
-    /// When it was done, since it began.
+    /// When it was done, since its start.
     pub(super) ended: Instant,
     pub(super) to_device: Vec<Interval>,
     pub(super) from_device: Vec<Interval>,
-    /// The times between datagrams of the size that was named.
+    /// Gaps between the datagrams selected in the options.
     pub(super) gaps: Option<Distribution>,
-    /// Datagrams that this machine's sockets had no room for, where the system tells.
+    /// Datagrams dropped by this host's sockets, if the system counts them.
     pub(super) dropped: Option<u64>,
-    /// The user has had enough before it was done.
+    /// The user cancelled it before it was done.
     pub(super) is_cancelled: bool,
 }
 
-/// The address to send from and to listen on for a peer at `to`.
+/// The local address to send from and to listen on for a peer at `to`.
 pub(super) fn local_address(to: SocketAddr) -> IpAddr {
     if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
@@ -61,7 +61,7 @@ pub(super) fn local_address(to: SocketAddr) -> IpAddr {
     }
 }
 
-/// Drives `service`, a client of the peer at `to`, until `step` says that it is done.
+/// Drives `service`, a client of the peer at `to`, until `state` reports that it is done.
 pub(super) fn run<S: Service, F>(
     service: S,
     to: SocketAddr,
@@ -111,7 +111,7 @@ pub(super) fn run<S: Service, F>(
     }
 }
 
-/// A growing count, cut in pieces.
+/// A growing count, divided into intervals.
 #[derive(Default)]
 pub(super) struct IntervalSeries {
     pub(super) intervals: Vec<Interval>,
@@ -120,7 +120,7 @@ pub(super) struct IntervalSeries {
 }
 
 impl IntervalSeries {
-    /// At `now`, since the transfer began, it is `octets`.
+    /// Records a count of `octets` at `now`, since the start of the transfer.
     pub(super) fn record(&mut self, now: Instant, octets: u64) {
         let now = Duration::from_nanos(now.ns());
         if now < self.due {

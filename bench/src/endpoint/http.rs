@@ -13,16 +13,16 @@ use super::{
 };
 
 const PORT: u16 = 80;
-/// What is asked for at first, and at a time, where the test is to last so long: a slow device is not to
-/// overrun its time by much, a fast one not to be asked all the time.
+/// Sizes of the first and of the largest transfer in a timed test: a slow device should not exceed its
+/// time by much, a fast one should not get too many requests.
 const FIRST_OCTETS: u64 = 16_000;
 const MAX_OCTETS: u64 = 1_000_000;
-/// A piece is at most so many times the one before: of a short one the rate is known badly.
+/// Maximum growth of a transfer over the previous one: a short one gives an inaccurate rate.
 const GROWTH: u64 = 4;
 
 struct Http {
     to: SocketAddr,
-    /// The file; empty: `/N` of a server like ours.
+    /// The file; empty: `/N`, as on linerate's server.
     path: String,
     patience: Duration,
 }
@@ -50,7 +50,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     }))
 }
 
-/// Transfers one after the other.
+/// Total of consecutive transfers.
 struct TransferTotal {
     began: Instant,
     octets: u64,
@@ -72,7 +72,7 @@ impl TransferTotal {
         }
     }
 
-    /// What to ask for when so much time is left, after a piece of `before` octets.
+    /// Size of the next transfer with `left` time remaining, after one of `before` octets.
     fn next_piece(&self, before: u64, left: Duration) -> u64 {
         let octets = self.octets as f64 * left.as_nanos() as f64 / self.span_ns.max(1) as f64;
         (octets as u64).clamp(FIRST_OCTETS, MAX_OCTETS.min(before * GROWTH))
@@ -86,7 +86,7 @@ impl TransferTotal {
     }
 }
 
-/// Hears of a piece what follows those before.
+/// Reports the progress of a transfer as a continuation of the previous ones.
 struct OffsetMonitor<'a> {
     monitor: &'a mut dyn TrialMonitor,
     began: Instant,
@@ -112,7 +112,7 @@ impl Http {
         }
     }
 
-    /// One way, as much as is asked for.
+    /// Runs the whole amount of `stream`, one way.
     fn one_way(
         &self,
         upload: bool,
@@ -168,14 +168,14 @@ impl Http {
         };
         let failed = |failure| {
             self.failed(match failure {
-                Failure::BadPath => format!("`{path}` can't be asked for"),
-                Failure::NotReached => "nobody listens there; is this its port?".to_owned(),
-                Failure::Broken => format!("it broke the transfer of {path} off"),
+                Failure::BadPath => format!("`{path}` is not a valid path"),
+                Failure::NotReached => "nobody listens there; is this the right port?".to_owned(),
+                Failure::Broken => format!("it aborted the transfer of {path}"),
                 Failure::NoAnswer => {
                     let wait = self.patience.as_secs();
-                    format!("nothing went on for {wait} s during {path}")
+                    format!("no progress for {wait} s during {path}")
                 }
-                Failure::Nonsense => "what it answers is no HTTP".to_owned(),
+                Failure::Nonsense => "its response is not HTTP".to_owned(),
             })
         };
         let options = client::ClientOptions {
@@ -230,9 +230,9 @@ impl Target for Http {
         match trial {
             Trial::Stream(Stream {
                 write_octets: 1.., ..
-            }) => Err("HTTP has no size of a write to ask for; use iperf2:// or iperf3://"),
+            }) => Err("HTTP has no configurable write size; use iperf2:// or iperf3://"),
             Trial::Stream(Stream { streams: 0 | 1, .. }) => Ok(()),
-            Trial::Stream(_) => Err("HTTP is done with one connection at a time here"),
+            Trial::Stream(_) => Err("HTTP uses one connection at a time here"),
             Trial::Datagrams(_) => Err("HTTP is TCP; use iperf2:// or iperf3:// for UDP"),
             Trial::RoundTrips(_) => Err("use stamp:// for round trips"),
             Trial::Frames(_) => Err("HTTP is no Ethernet frame; use raw:// or sim://"),
@@ -269,11 +269,11 @@ impl Target for Http {
         let both = [&to, &from];
         let mut notes = Vec::new();
         if both.into_iter().flatten().any(|total| total.is_cancelled) {
-            notes.push("ended by the user before its time".to_owned());
+            notes.push("cancelled by the user".to_owned());
         }
         if both.into_iter().flatten().any(|total| total.does_not_match) {
             notes.push(
-                "what came is not the pattern that a server of linerate sends: another server, or \
+                "the data received differ from the pattern of linerate's server: another server, or \
                  altered on the way"
                     .to_owned(),
             );
@@ -292,14 +292,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_grow_with_the_rate_and_fit_into_what_is_left() {
+    fn transfers_grow_with_the_rate_and_fit_into_the_time_left() {
         let total = |octets, ms: u64| TransferTotal {
             octets,
             span_ns: ms * 1_000_000,
             ..TransferTotal::new()
         };
         let left = Duration::from_secs;
-        // 10 kB/s: what takes two seconds, and no less than the first.
+        // 10 kB/s: the amount for two seconds, and no less than the first.
         assert_eq!(total(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
         assert_eq!(total(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
         // 100 MB/s.

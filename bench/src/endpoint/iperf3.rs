@@ -13,26 +13,26 @@ use super::{
     Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
 
-/// Its port.
+/// The default port.
 const PORT: u16 = 5201;
-/// Streams of a test, both ways together: as many as iperf3 itself allows one way.
+/// Streams of a test, both directions together: as many as iperf3 itself allows in one direction.
 const STREAMS: usize = 127;
 
 struct Iperf3 {
     to: SocketAddr,
     patience: Duration,
-    /// Tests so far: each has a cookie of its own.
+    /// Tests so far: each has its own cookie.
     tests: u64,
-    /// When the last one was over.
+    /// End of the last test.
     ended: Option<Instant>,
 }
 
 /// The server was not ready for another test.
 struct ServerBusy;
 
-/// For so long after a test a server that does not answer may be winding up.
+/// Time after a test during which a server that does not answer may still be closing it.
 const CLOSING_TIME: Duration = Duration::from_secs(5);
-/// Between two attempts meanwhile.
+/// Interval between attempts during that time.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Opens the server that `url` names.
@@ -98,7 +98,7 @@ impl Iperf3 {
             buffer_octets: window,
             data: test.udp.then_some(DataFilter {
                 octets: test.octets,
-                // A hello has four octets, and its answer.
+                // The hello and its answer have four octets.
                 is_data: |_| true,
             }),
         };
@@ -114,8 +114,8 @@ impl Iperf3 {
         }
     }
 
-    /// Whether the server may still be at the end of the last test. Then it listens to nobody, as it
-    /// opens its port anew for each test.
+    /// True if the server may still be closing the last test. It then accepts no connection, as it
+    /// opens its port again for each test.
     fn may_be_closing(&self) -> bool {
         self.ended
             .is_some_and(|ended| ended.elapsed() < CLOSING_TIME)
@@ -139,17 +139,18 @@ impl Iperf3 {
     fn failed(&self, failure: Failure) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
-                "nobody listens there; is the iperf3 server running, and this its port?".to_owned()
+                "nobody listens there; is the iperf3 server running, and is this its port?"
+                    .to_owned()
             }
-            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
-            Failure::NoAnswer => format!("it said nothing for {} s", self.patience.as_secs()),
+            Failure::Broken => "it closed the connection before the test was over".to_owned(),
+            Failure::NoAnswer => format!("no answer for {} s", self.patience.as_secs()),
             Failure::AccessDenied => "it is busy with another client; try again later".to_owned(),
-            Failure::Terminated => "it has given the test up".to_owned(),
+            Failure::Terminated => "it terminated the test".to_owned(),
             Failure::ServerError { number, system } => format!(
                 "it can't do the test: iperf3's error {number}, its system's error {system}"
             ),
             Failure::UnexpectedState(state) => {
-                format!("it is in state {state}, which does not follow: is it iperf3?")
+                format!("it is in the unexpected state {state}: is it iperf3?")
             }
             Failure::BadResults => "its results can't be read".to_owned(),
             Failure::TooManyStreams => format!("{STREAMS} streams at most, both ways together"),
@@ -174,13 +175,13 @@ fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
     let counted_by_server = outcome.reported.map_or(sent, |it| it.datagrams);
     if udp && sent > counted_by_server {
         notes.push(format!(
-            "{} of {sent} datagrams were on their way when the server had counted: they are neither \
+            "{} of {sent} datagrams were still in transit when the server counted: they are neither \
              received nor lost",
             sent - counted_by_server
         ));
     }
     if finished.is_cancelled {
-        notes.push("ended by the user before its time".to_owned());
+        notes.push("cancelled by the user".to_owned());
     }
     let mut from_device = outcome.received.map(|count| Flow {
         gaps: finished.gaps,
@@ -201,7 +202,7 @@ fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
 fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> Flow {
     let span_ns = count.span.as_nanos() as u64;
     let flow = if udp {
-        // The results that the server sends have neither what came late nor what came again.
+        // The server's results have neither out-of-order nor duplicate datagrams.
         let is_ours = counted_by == End::Host;
         let datagrams = record::Datagrams {
             sent: count.datagrams,
@@ -212,7 +213,7 @@ fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> F
             jitter_ns: count.jitter.as_nanos() as u64,
             lost_by_host: None,
         };
-        // Its time is the test's, from before the first datagram.
+        // The time is the whole test's, from before the first datagram.
         Flow {
             datagrams: Some(datagrams),
             ..Flow::stream(count.octets, span_ns, counted_by)
@@ -231,7 +232,7 @@ impl Target for Iperf3 {
     fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Datagrams(datagrams) if datagrams.payload_octets < 16 => {
-                Err("a datagram of iperf3 has 16 octets of its own at least")
+                Err("a datagram of iperf3 has at least 16 octets")
             }
             Trial::Stream(_) | Trial::Datagrams(_) => Ok(()),
             Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),

@@ -1,9 +1,9 @@
-//! What is at the other end of a link, named by a URL. A kind of target is one folder here and one
-//! line of [`KINDS`].
+//! The other end of a link, named by a URL. A kind of target is one folder here and one line of
+//! [`KINDS`].
 //!
-//! A target does a [`Trial`] at a time and tells what it came to; what a trial means is the same for
-//! all of them, and procedures ask for nothing else. What a target can't do it says, before
-//! anything is measured: it never comes out as zero.
+//! A target runs one [`Trial`] at a time and reports its outcome; a trial means the same for all
+//! targets, and procedures use nothing else. A target rejects an unsupported trial before anything
+//! is measured: it never appears as zero.
 
 mod arrivals;
 mod board;
@@ -47,11 +47,11 @@ pub(crate) use board::session::{RunningBoard, STEP, StepError};
 
 /// A kind of target.
 pub struct TargetKind {
-    /// What stands before `://`.
+    /// The part before `://`.
     pub scheme: &'static str,
     /// An example.
     pub example: &'static str,
-    /// What answers there, in a few words.
+    /// Short description.
     pub about: &'static str,
     open: Open,
 }
@@ -105,10 +105,10 @@ pub const KINDS: &[TargetKind] = &[
     },
 ];
 
-/// Makes what is needed for the target that `url` names. Nothing is sent before the first trial.
+/// Opens the target that `url` names. Nothing is sent before the first trial.
 ///
 /// # Errors
-/// [`TargetError::Url`] when there is no such kind, or the rest does not fit it.
+/// [`TargetError::Url`] if the kind is unknown, or the rest is not valid for it.
 pub fn open(url: &str, options: &Options) -> Result<Box<dyn Target>, TargetError> {
     let parsed = Url::parse(url)?;
     let kind = KINDS.iter().find(|kind| kind.scheme == parsed.scheme);

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// Hears how far a trial is, and can end it.
+/// Receives the progress of a trial, and can cancel it.
 pub trait TrialMonitor {
-    /// So long it has been going on (of the target's time); `octets` of payload have come or gone.
+    /// Reports the elapsed time (of the target) and the octets of payload transferred so far.
     fn update(&mut self, since_begin: Duration, octets: u64);
 
-    /// Whether the user has had enough.
+    /// True if the user has cancelled.
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// Hears nothing, for tests and whoever does not care.
+/// Ignores the progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMonitor;
 

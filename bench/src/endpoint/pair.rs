@@ -1,12 +1,14 @@
-//! Two targets at the same device: one loads the link, the other is asked for round trips meanwhile.
+//! Two targets at the same device: one loads the link, the other measures round trips at the same
+//! time.
 
 use super::{NoMonitor, Outcome, RoundTrips, Target, TargetError, Trial, TrialMonitor};
 
-/// A target that loads, and one that is probed; where one alone can do what is asked for, it does.
+/// A target that loads the link, and one that is probed; a trial that needs one of them is passed
+/// to it.
 pub struct Pair {
-    /// Transfers.
+    /// Runs transfers.
     pub load: Box<dyn Target>,
-    /// Round trips.
+    /// Runs round trips.
     pub probe: Box<dyn Target>,
 }
 

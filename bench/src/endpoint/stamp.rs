@@ -11,13 +11,13 @@ use super::{
     TrialMonitor, Url,
 };
 
-/// Its port (RFC 8762 section 4.1).
+/// The default port (RFC 8762 section 4.1).
 const PORT: u16 = 862;
-/// Samples that wait until they are taken: as many datagrams as the driver reads in a turn.
+/// Capacity of the sample queue: as many datagrams as the driver reads in a turn.
 const SAMPLES: usize = 256;
-/// How long the last answer is waited for.
+/// Timeout for the last answer.
 const LAST: Duration = Duration::from_secs(1);
-/// What our clock's steps are, for the packets to say.
+/// Resolution of our clock, sent in the packets.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
 struct Stamp {
@@ -94,7 +94,7 @@ impl Stamp {
     }
 }
 
-/// What a session of STAMP came to, in our words.
+/// Converts the outcome of a STAMP session.
 pub(super) fn answers(
     session: &linerate_agent::stamp::Outcome,
     samples: Vec<RoundTripSample>,
@@ -118,7 +118,9 @@ impl Target for Stamp {
     fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::RoundTrips(RoundTrips { load: None, .. }) => Ok(()),
-            Trial::RoundTrips(_) => Err("a reflector alone loads nothing; name what does, too"),
+            Trial::RoundTrips(_) => {
+                Err("a reflector alone can't load the link; name a target that can, too")
+            }
             Trial::Frames(_) => Err("STAMP is no Ethernet frame; use raw:// or sim://"),
             _ => Err("a reflector answers single packets; use iperf2://, iperf3:// or http://"),
         }

@@ -1,11 +1,11 @@
-//! A board that conformance cases can be tried on.
+//! A board that conformance cases can run on.
 
 use std::collections::BTreeMap;
 
 use super::board::session::BoardSession;
 use super::error::TargetError;
 
-/// Switches the board on.
+/// Switches on the board.
 pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<BoardSession, TargetError> + 'a>;
 
 /// A board that can be switched on to test its driver.

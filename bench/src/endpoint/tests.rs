@@ -25,7 +25,7 @@ fn an_unknown_kind_names_the_known_ones() {
 }
 
 #[test]
-fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
+fn every_example_is_valid_and_unsupported_trials_have_a_reason() {
     for kind in KINDS {
         assert!(kind.example.starts_with(&format!("{}://", kind.scheme)));
         if kind.scheme == "raw" && cfg!(not(target_os = "linux")) {
@@ -44,7 +44,8 @@ fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
     }
 }
 
-/// `iperf -r` loads the other direction first: round trips meanwhile would be told of the wrong load.
+/// `iperf -r` loads the other direction first: concurrent round trips would be attributed to the
+/// wrong load.
 #[test]
 fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
     let pair = |load: &str| Pair {

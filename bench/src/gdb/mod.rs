@@ -1,8 +1,8 @@
-//! The memory of a device behind a gdb server: QEMU, `OpenOCD`, `probe-rs gdb` and whatever else speaks gdb's
+//! The memory of a device behind a gdb server: QEMU, `OpenOCD`, `probe-rs gdb` and other servers of gdb's
 //! remote serial protocol (the GDB manual, appendix E).
 //!
-//! The device stands still from [`Gdb::attach`] to [`Gdb::detach`]. Numbers have the lowest octet first, as on
-//! all chips here.
+//! The device is halted from [`Gdb::attach`] to [`Gdb::detach`]. Numbers are little-endian, as on all chips
+//! here.
 
 pub mod packet;
 #[cfg(test)]
@@ -20,21 +20,21 @@ use linerate_regs_decode::live::{Fault, Memory};
 
 use self::packet::{Message, Reader, digits, number, packet};
 
-/// How often something is said again that came damaged.
+/// Maximum number of retransmissions of a corrupted packet.
 const ATTEMPTS: u32 = 4;
 
-/// Why there is no device behind it.
+/// Why the device cannot be accessed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GdbError {
-    /// Nobody listens.
+    /// The server cannot be reached.
     #[error("no gdb server at {at}: {why}")]
     Unreachable {
-        /// Where.
+        /// The address.
         at: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// It has gone, or is none.
+    /// It closed the connection, or violates the protocol.
     #[error("the gdb server {0}")]
     Protocol(String),
 }
@@ -43,9 +43,9 @@ pub enum GdbError {
 pub struct Gdb {
     stream: Box<dyn Stream>,
     reader: Reader,
-    /// How long it may think.
+    /// Timeout for an answer.
     patience: Duration,
-    /// Heard, but not yet asked for.
+    /// Octets received but not yet parsed.
     received: std::collections::VecDeque<u8>,
 }
 
@@ -69,8 +69,7 @@ impl Stream for UnixStream {
 }
 
 impl Gdb {
-    /// Stops the device behind the server at `address`, `HOST:PORT`. The server may say nothing for as long as
-    /// `patience`.
+    /// Halts the device behind the server at `address`, `HOST:PORT`. `patience` is the timeout for an answer.
     ///
     /// # Errors
     /// [`GdbError`].
@@ -92,7 +91,7 @@ impl Gdb {
         Err(absent(failed))
     }
 
-    /// The same over a socket in the file system.
+    /// The same over a Unix socket.
     ///
     /// # Errors
     /// [`GdbError`].
@@ -113,28 +112,26 @@ impl Gdb {
             received: std::collections::VecDeque::new(),
         };
         gdb.request("qSupported")?;
-        // Whether it stands still is asked for by everyone who attaches, and some stop it only then.
+        // Every client queries the halt reason, and some servers halt the device only then.
         gdb.request("?")?;
-        // QEMU: addresses are those of the bus, whatever the processor's tables say, and devices can be
-        // written. Others do not know it and have no tables, or go past them.
+        // QEMU: use physical addresses regardless of the processor's page tables, so that devices can
+        // be written. Other servers do not support it and have no page tables, or bypass them.
         gdb.request("Qqemu.PhyMemMode:1")?;
         Ok(gdb)
     }
 
-    /// Lets the device go on.
+    /// Resumes the device.
     ///
     /// # Errors
     /// [`GdbError`].
     pub fn detach(mut self) -> Result<(), GdbError> {
         match self.request("D")?.as_slice() {
             b"OK" | b"" => Ok(()),
-            _ => Err(GdbError::Protocol(
-                "does not let the device go on".to_owned(),
-            )),
+            _ => Err(GdbError::Protocol("does not resume the device".to_owned())),
         }
     }
 
-    /// What it answers to `body`.
+    /// Sends `body` and returns the reply.
     fn request(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
         let until = Instant::now() + self.patience;
         let is_stop = body == "?";
@@ -145,7 +142,7 @@ impl Gdb {
             if again {
                 sent += 1;
                 if sent > ATTEMPTS {
-                    let what = "takes nothing in: is it one?";
+                    let what = "rejects every packet: is it a gdb server?";
                     return Err(GdbError::Protocol(what.to_owned()));
                 }
                 self.send(&packet(body))?;
@@ -157,7 +154,7 @@ impl Gdb {
                 Message::Corrupted => {
                     corrupted += 1;
                     if corrupted > ATTEMPTS {
-                        let what = "sends what is damaged: is it one?";
+                        let what = "sends corrupted packets: is it a gdb server?";
                         return Err(GdbError::Protocol(what.to_owned()));
                     }
                     self.send(b"-")?;
@@ -166,10 +163,10 @@ impl Gdb {
                     self.send(b"+")?;
                     match reply.first() {
                         Some(b'W' | b'X') => {
-                            let what = "says that the program has ended";
+                            let what = "reports that the program has ended";
                             return Err(GdbError::Protocol(what.to_owned()));
                         }
-                        // That it has stopped, again, and what the program prints.
+                        // Repeated stop replies, and the program's output.
                         Some(b'T' | b'S') if !is_stop => {}
                         Some(b'O') if reply != b"OK" => {}
                         _ => return Ok(reply),
@@ -187,14 +184,14 @@ impl Gdb {
         written.map_err(|error| GdbError::Protocol(format!("cannot be written to: {error}")))
     }
 
-    /// What it says next.
+    /// Returns its next message.
     fn next(&mut self, until: Instant) -> Result<Message, GdbError> {
         loop {
-            // Whatever it says, it has no longer than this.
+            // The timeout applies whatever it sends.
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(GdbError::Protocol(format!(
-                    "gives no answer within {} s: is it one, and is nobody else attached to it?",
+                    "gives no answer within {} s: is it a gdb server, and is no other client attached?",
                     self.patience.as_secs_f64()
                 )));
             }
@@ -217,13 +214,13 @@ impl Gdb {
                         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    return Err(GdbError::Protocol(format!("cannot be heard: {error}")));
+                    return Err(GdbError::Protocol(format!("cannot be read from: {error}")));
                 }
             }
         }
     }
 
-    /// Asks for an access to memory.
+    /// Requests an access to memory.
     fn access(&mut self, body: &str) -> Result<Vec<u8>, Fault> {
         let reply = self
             .request(body)
@@ -251,7 +248,9 @@ impl Memory for Gdb {
         let reply = self.access(&format!("m{address:x},{octets:x}"))?;
         number(&reply, octets).ok_or_else(|| {
             let text = String::from_utf8_lossy(&reply).into_owned();
-            refused(&format!("{octets} octets were asked for, `{text}` came"))
+            refused(&format!(
+                "{octets} octets were requested, `{text}` was received"
+            ))
         })
     }
 

@@ -1,7 +1,7 @@
-//! What runs a firmware here. A kind of machine is one folder here and one arm of [`open`].
+//! Machines that run firmware. A kind of machine is one folder here and one arm of [`open`].
 //!
-//! A machine has its own time, in nanoseconds since it was switched on; [`Machine::advance`] drives it and reports
-//! what happened.
+//! A machine has its own time, in nanoseconds since it was switched on; [`Machine::advance`] runs it and reports
+//! its events.
 
 mod config;
 mod event;
@@ -12,18 +12,18 @@ pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Reco
 pub use event::{Event, StationTraffic, Uploaded};
 pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, RunArtifacts};
 
-/// Switches a machine on.
+/// Switches on a machine.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware or the board cannot be used.
+/// [`MachineError`] if the firmware or the board cannot be used.
 pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
     sim::open(config)
 }
 
-/// Switches a machine on whose cable ends in the TAP interface `interface` of this machine.
+/// Switches on a machine whose cable is connected to the TAP interface `interface` of this host.
 ///
 /// # Errors
-/// [`MachineError`] when firmware, board or interface cannot be used.
+/// [`MachineError`] if firmware, board or interface cannot be used.
 pub fn open_on_tap(
     config: &MachineConfig,
     interface: &str,

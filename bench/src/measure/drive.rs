@@ -1,32 +1,31 @@
-//! Runs a machine under an observer, to the end of its program.
+//! Runs a machine with an observer, to the end of its program.
 
 use linerate_results::record::{Duplex, Measurement};
 
 use super::{DeviceEvent, MeasureError, Observer};
 use crate::machine::{Event, Machine, RunArtifacts};
 
-/// How often an observer is asked whether it has something: 10 ms of the machine's time.
+/// Interval at which an observer is polled: 10 ms of the machine's time.
 const STEP_NS: u64 = 10_000_000;
-/// A machine that does nothing for so long does nothing any more. Longer than any retransmission
-/// timer that a download of this size gets to.
+/// Timeout without events. Longer than any retransmission timeout of a download of this size.
 const QUIET_S: u64 = 120;
-/// The same for a program that a person watches.
+/// The same for an interactive run.
 const FOLLOW_QUIET_S: u64 = 20;
 
-/// What driving a machine left behind.
+/// Result of driving a machine.
 #[derive(Clone, Debug)]
 pub struct DriveOutcome {
     /// The machine's time when its program ended.
     pub ended_ns: u64,
-    /// What the machine leaves.
+    /// The machine's artifacts.
     pub artifacts: RunArtifacts,
 }
 
-/// Drives `machine` until its program says that it is done, and hands each measurement to `result`
-/// as soon as there is one. `tick` hears how far it is after every step.
+/// Drives `machine` until its program reports that it is done, and passes each measurement to
+/// `result` as soon as it is complete. `tick` receives the progress after every step.
 ///
 /// # Errors
-/// [`MeasureError`] says why the program did not come to its end.
+/// [`MeasureError`] if the program did not complete.
 pub fn drive(
     mut machine: Box<dyn Machine>,
     observer: &mut dyn Observer,
@@ -102,11 +101,12 @@ fn with_duplex(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement
     measured
 }
 
-/// Lets `machine` run, its console going to `console`, until its program says that it is done,
-/// `limit_s` of its time have passed or `stop` says so.
+/// Runs `machine`, with its console output passed to `console`, until its program reports that it
+/// is done, `limit_s` of its time have passed or `stop` returns true.
 ///
 /// # Errors
-/// [`MeasureError`] when the machine cannot go on, or does nothing for long and no limit was given.
+/// [`MeasureError`] if the machine cannot continue, or without a limit, if it has no events for too
+/// long.
 pub fn follow(
     mut machine: Box<dyn Machine>,
     limit_s: Option<u64>,
@@ -134,7 +134,7 @@ pub fn follow(
     Ok(machine.finish(&mut |_| {}))
 }
 
-/// Watches for the end, for errors and for silence.
+/// Detects the end, errors and timeouts.
 #[derive(Default)]
 struct Watchdog {
     done: bool,
@@ -146,7 +146,7 @@ impl Watchdog {
     fn observe(&mut self, event: &Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.last_event_ns = self.last_event_ns.max(frame.end_ns),
-            // Link pulses raise the pin on a board that does nothing else.
+            // Link pulses raise the pin even on an idle board.
             Event::Debug(_) | Event::Uploaded(_) => {}
             Event::Console { at_ns, line } => {
                 self.last_event_ns = self.last_event_ns.max(*at_ns);
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn ends_when_the_program_says_so() {
+    fn ends_when_the_program_is_done() {
         let script = Script::new([line(25_000_000, r#"@ {"event":"done"}"#)]);
         assert_eq!(outcome(script, 1), Ok(30_000_000));
     }
 
     #[test]
-    fn silence_ends_it_with_the_last_words() {
+    fn silence_ends_it_with_the_last_line() {
         let script = Script::new([line(5, "INFO - Booted up!")]);
         assert_eq!(
             outcome(script, 1_000),

@@ -1,4 +1,4 @@
-//! A device that sends as much as it is told to, on a hub with others; its program is `station`.
+//! A device that sends at a given load, on a hub with other stations; its program is `station`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::{MeasureError, Observer, Section};
 use crate::machine::{Event, MachineConfig, StationTraffic};
 use crate::scenario::Environment;
 
-/// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
-/// its part of the same load.
+/// The plan of a hub measurement. The other stations and their load are set by the run's `hub`; the
+/// device offers its share of the same load.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// How long it is measured, milliseconds.
+    /// Duration of the measurement, milliseconds.
     pub measured_ms: u64,
     /// From power-on to the device's first frame, milliseconds.
     #[serde(default = "warm_up_ms")]
@@ -33,7 +33,7 @@ const fn warm_up_ms() -> u64 {
     2_500
 }
 
-/// From the device's first frame until it is measured: every back-off that was under way is over.
+/// Time from the device's first frame to the start of the measurement: pending back-offs are over.
 const SETTLE_MS: u64 = 500;
 
 impl Plan {
@@ -75,7 +75,7 @@ impl super::Plan for Plan {
         Ok(())
     }
 
-    /// Leaves the hub to its stations: the peer is silent.
+    /// Makes the peer silent, so that only the stations use the hub.
     fn arrange(&self, config: &mut MachineConfig) {
         "silent".clone_into(&mut config.environment.peer.kind);
     }
@@ -92,7 +92,7 @@ impl super::Plan for Plan {
     }
 }
 
-/// Where the observer stands.
+/// The observer's phase.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Booting,
@@ -167,7 +167,7 @@ impl Observer for HubShareObserver {
         match self.phase {
             Phase::Booting if now_ms >= self.plan.warm_up_ms => {
                 self.phase = Phase::Sending;
-                // At saturation each always has something to send.
+                // At saturation each station always has a frame to send.
                 let percent = if self.offered_load >= 1.0 {
                     100.0
                 } else {

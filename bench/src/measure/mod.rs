@@ -1,4 +1,5 @@
-//! How it is measured. A measurement is a file or folder here and a line of `measurements!`.
+//! The measurements of scenarios. A measurement is a file or folder here and a line of
+//! `measurements!`.
 
 pub(crate) mod console;
 mod drive;

@@ -1,6 +1,7 @@
-//! What the device and a link partner come to; its program is `station`.
+//! Auto-negotiation of the device and a link partner; its program is `station`.
 //!
-//! The peer pings the device once the link should be up: that it answers, or cannot, is the proof.
+//! The peer pings the device once the link should be up: its answers, or their absence, verify the
+//! link.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,29 +16,29 @@ use super::{MeasureError, Observer, Section, console};
 use crate::machine::{Event, MachineConfig, PeerPings};
 use crate::scenario::{Duplex, Environment};
 
-/// What is end_requested for.
+/// The plan of a negotiation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// `up` or `down`.
     pub expect_link: LinkState,
-    /// The duplex that must come out.
+    /// The expected duplex.
     pub expect_duplex: Option<linerate_results::record::Duplex>,
-    /// Remote faults that must be counted, at least.
+    /// Minimum number of remote faults to be counted.
     #[serde(default)]
     pub expect_remote_faults: u64,
-    /// How long it is watched, milliseconds.
+    /// Duration of the measurement, milliseconds.
     #[serde(default = "for_ms")]
     pub for_ms: u64,
 }
 
-/// Whether a link carries frames.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
-    /// It does.
+    /// It carries frames.
     Up,
-    /// It does not.
+    /// It carries no frames.
     Down,
 }
 
@@ -56,7 +57,7 @@ const fn for_ms() -> u64 {
 
 const PINGS: u16 = 5;
 const PING_EVERY_MS: u64 = 100;
-/// Before the end, when the first ping is sent.
+/// Time of the first ping before the end.
 const PINGS_BEFORE_END_MS: u64 = 900;
 
 impl Section for Plan {
@@ -88,7 +89,7 @@ impl super::Plan for Plan {
         Ok(())
     }
 
-    /// Has the peer ping the device at the end.
+    /// Makes the peer ping the device at the end.
     fn arrange(&self, config: &mut MachineConfig) {
         config.pings = Some(PeerPings {
             from_ms: self.for_ms - PINGS_BEFORE_END_MS,
@@ -102,7 +103,7 @@ impl super::Plan for Plan {
     }
 }
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ProgramEvent {
@@ -114,7 +115,7 @@ enum ProgramEvent {
     Other,
 }
 
-/// What the device says of its link.
+/// The device's report of its link.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct LinkReport {
@@ -124,11 +125,11 @@ struct LinkReport {
     duplex: String,
     /// "auto-negotiation", "parallel detection" or "forced".
     by: String,
-    /// What it offers, in words.
+    /// The partner's abilities, as text.
     partner: String,
 }
 
-/// Watches what is said of the link.
+/// Observes the reports of the link.
 struct NegotiationObserver {
     variant: String,
     plan: Plan,
@@ -177,7 +178,7 @@ impl Observer for NegotiationObserver {
                         self.metrics.by = link.by;
                         self.metrics.partner = link.partner;
                     }
-                    // Without a pulse on the line nothing ever changes that could be told before.
+                    // Without a link pulse there is no change of the link to report before.
                     Some(ProgramEvent::Error { what }) if self.may_fail(&what) => {
                         LinkState::Down.name().clone_into(&mut self.metrics.link);
                     }

@@ -1,4 +1,4 @@
-//! A machine that does what it is told, for tests.
+//! A scripted machine, for tests.
 
 use linerate_capture::wire::{Frame, Packet, Segment, Side};
 use linerate_results::line;
@@ -14,7 +14,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A machine to which `events` happen.
+    /// A machine with these `events`.
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut events: Vec<(u64, Event)> = events
             .into_iter()
@@ -28,7 +28,7 @@ impl Script {
         }
     }
 
-    /// The same with a link that comes to `duplex`.
+    /// The same with a link of this `duplex`.
     pub fn with_duplex(self, duplex: Duplex) -> Self {
         Self {
             duplex: Some(duplex),

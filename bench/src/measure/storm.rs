@@ -1,7 +1,7 @@
-//! A storm of frames, and what the device can still do; its program is `http_server`.
+//! A storm of frames, and the device's service during and after it; its program is `http_server`.
 //!
-//! The peer downloads a long file when the storm begins, and goes on with it when it is over. At the
-//! storm's end it pings the device and begins a short download over a new connection.
+//! The peer starts the download of a long file before the storm, and continues it afterwards. At the
+//! storm's end it pings the device and starts a short download over a new connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use super::plan::{check_frame_octets, scaled};
 use super::{MeasureError, Observer, Section};
 use crate::machine::{Event, MachineConfig, PeerDownload, PeerPings};
 
-/// What is asked for.
+/// The plan of a storm.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// How long it lasts, milliseconds.
+    /// Duration of the storm, milliseconds.
     pub storm_ms: u64,
     /// Octets of each frame with FCS.
     #[serde(default = "minimum")]
     pub octets: u16,
-    /// Whom its frames are for.
+    /// Destination of its frames.
     #[serde(default = "everyone")]
     pub destination: Destination,
-    /// From power-on to its first frame, milliseconds.
+    /// Time from power-on to its first frame, milliseconds.
     #[serde(default = "from_ms")]
     pub from_ms: u64,
-    /// How long the old connection is waited for, milliseconds.
+    /// Timeout for the old connection, milliseconds.
     #[serde(default = "patience_ms")]
     pub patience_ms: u64,
 }
@@ -53,7 +53,7 @@ const fn patience_ms() -> u64 {
     130_000
 }
 
-/// So long before the storm the first download begins.
+/// Time from the start of the first download to the storm.
 const LEAD_MS: u64 = 500;
 /// Bytes of the two downloads.
 const OLD_BYTES: u64 = 3_000_000;
@@ -77,7 +77,7 @@ impl Section for Plan {
         }
         if self.from_ms < LEAD_MS {
             return Err(format!(
-                "`from_ms` must be at least {LEAD_MS}: the first download begins so long before"
+                "`from_ms` must be at least {LEAD_MS}: the first download begins this long before"
             ));
         }
         check_frame_octets(self.octets)?;
@@ -98,7 +98,7 @@ impl super::Plan for Plan {
         (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
     }
 
-    /// Puts storm, downloads and pings on the wire.
+    /// Configures the storm, the downloads and the pings.
     fn arrange(&self, config: &mut MachineConfig) {
         config.environment.traffic = Some(generator::Config {
             from_ms: self.from_ms,
@@ -138,14 +138,14 @@ impl super::Plan for Plan {
     }
 }
 
-/// Watches the wire before, during and after.
+/// Observes the wire before, during and after the storm.
 struct StormObserver {
     variant: String,
     plan: Plan,
     now_ns: u64,
-    /// The storm's frames: start, end, whether it was accepted.
+    /// The storm's frames: start, end, true if accepted.
     storm: Vec<(u64, u64, bool)>,
-    /// Everything else.
+    /// All other frames.
     frames: Vec<Frame>,
     busy_ns: u64,
     ledger: linerate_results::record::Ledger,
@@ -153,7 +153,7 @@ struct StormObserver {
     recovery: Recovery,
 }
 
-/// What was seen after the storm.
+/// Recovery after the storm.
 #[derive(Default)]
 struct Recovery {
     ping_ns: Option<u64>,
@@ -211,7 +211,7 @@ impl StormObserver {
         }
     }
 
-    /// What came after the storm's last frame, in the order of time.
+    /// Evaluates the frames after the storm's last one, in chronological order.
     fn analyze_recovery(&mut self) {
         let end_ns = self
             .storm
@@ -258,7 +258,7 @@ impl StormObserver {
         self.recovery = recovery;
     }
 
-    /// From one accepted frame to the next in the storm, at most.
+    /// Longest time between two accepted frames of the storm.
     fn longest_standstill_ns(&self) -> u64 {
         let from_ns = self.storm.first().map_or(0, |(start_ns, ..)| *start_ns);
         let mut last_ns = from_ns;
@@ -273,8 +273,8 @@ impl StormObserver {
         longest_ns.max(end_ns.saturating_sub(last_ns))
     }
 
-    /// Whether the device counts what the wire saw: every frame that its stack accepted, and every
-    /// loss that its own MAC decided on.
+    /// True if the device's counters match the wire: every frame that its stack accepted, and every
+    /// loss in its own MAC.
     fn counters_exact(&self) -> bool {
         let delivered = self.counters.get(Counter::RxDelivered.name()).copied();
         delivered.unwrap_or(0) == self.ledger.delivered_frames && self.ledger.missing_frames() == 0
@@ -301,7 +301,7 @@ impl Observer for StormObserver {
         if !over {
             return false;
         }
-        // Not at every step: there is much to look at. A second of the machine's time is enough.
+        // Not at every step, as this is expensive: once per second of the machine's time.
         if (self.now_ns / 10_000_000).is_multiple_of(100) {
             self.analyze_recovery();
         }
@@ -325,7 +325,7 @@ impl Observer for StormObserver {
 
     fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
         if self.storm.is_empty() {
-            let what = "not one frame of the storm was on the wire".to_owned();
+            let what = "no frame of the storm was on the wire".to_owned();
             return Err(MeasureError::Unexpected { what });
         }
         self.storm.sort_unstable();

@@ -1,4 +1,4 @@
-//! The conformance cases, one after the other, each on a board that was just switched on.
+//! Runs the conformance cases in sequence, each on a freshly started board.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use super::{Procedure, SessionError, TrialContext};
 use crate::conformance::{CASES, Case, Outcome, run_case};
 use crate::endpoint::Target;
 
-/// Why a case was not tried to its end.
-const ENDED: &str = "the user ended it before";
+/// Why a case was not completed.
+const ENDED: &str = "cancelled by the user";
 
-/// The cases that are asked for.
+/// The selected cases.
 pub struct Conformance {
-    /// Those whose name has one of these words in it; all where there is none.
+    /// Selects the cases whose name contains one of these words; all if empty.
     pub words: Vec<String>,
-    /// Frames of a case without a number of its own.
+    /// Frames of a case that does not set its own number.
     pub frames: u64,
 }
 
 impl Conformance {
-    /// The cases that are meant.
+    /// The selected cases.
     pub fn cases(&self) -> impl Iterator<Item = &'static Case> {
-        let is_meant = |case: &Case| {
+        let is_selected = |case: &Case| {
             let named = |word: &String| case.name.contains(word.as_str());
             self.words.is_empty() || self.words.iter().any(named)
         };
-        CASES.iter().filter(move |case| is_meant(case))
+        CASES.iter().filter(move |case| is_selected(case))
     }
 }
 
@@ -45,7 +45,7 @@ impl Procedure for Conformance {
         let stand = target.test_board();
         stand
             .map(|_| ())
-            .ok_or("only boards that run here, sim:// and qemu://, can be tried")
+            .ok_or("only boards that run on this host, sim:// and qemu://, can be tested")
     }
 
     fn run(

@@ -10,18 +10,18 @@ use super::sweep_trials::SweepTrials;
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
-/// Datagrams of one size after the other, one way, and when each arrives.
+/// Datagrams of a series of sizes, one way, with their arrival times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketGaps {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Octets of payload.
     pub sizes: Vec<u16>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// What is offered, payload, bits a second; 0: as fast as it goes.
+    /// Payload offered, bits a second; 0: as fast as possible.
     pub payload_bits_per_s: u64,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -59,7 +59,7 @@ impl Procedure for PacketGaps {
         let result = |size: u16, setting, flow: Option<Flow>, failure: String| {
             let is_unseen = flow.as_ref().is_some_and(|flow| flow.gaps.is_none());
             let failure = if is_unseen {
-                "nobody here sees when each datagram arrives".to_owned()
+                "arrival times of datagrams are not available here".to_owned()
             } else {
                 failure
             };
@@ -91,7 +91,7 @@ mod tests {
     use linerate_results::distribution;
 
     #[test]
-    fn gaps_come_from_the_target_and_their_absence_is_told() {
+    fn gaps_come_from_the_target_and_their_absence_is_reported() {
         let gaps = PacketGaps {
             direction: Direction::FromDevice,
             sizes: vec![64, 1_470],
@@ -113,7 +113,7 @@ mod tests {
         });
         let (outcome, kept, _) = done(&gaps, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::PacketGaps(it) => {
                 let gaps = it.metrics.flow.as_ref().and_then(|flow| flow.gaps.clone());
                 (gaps.map(|gaps| gaps.max_ns), it.metrics.failure.is_empty())
@@ -121,6 +121,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let expected = [(Some(520_000), true), (None, false)];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

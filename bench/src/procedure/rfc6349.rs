@@ -16,27 +16,27 @@ use linerate_results::distribution;
 
 /// Windows, per cent of the bandwidth-delay product.
 const WINDOWS_PERCENT: [u64; 5] = [25, 50, 75, 100, 125];
-/// The RFC's transfer (section 3.3).
+/// Duration of the RFC's transfer (section 3.3).
 const FULL: Duration = Duration::from_secs(30);
-/// Ethernet's packet, where nobody tells the path's.
+/// Ethernet's MTU, assumed if the path's is unknown.
 const ETHERNET_MTU: u64 = 1_500;
-/// No system takes smaller buffers than about this.
+/// Approximate minimum buffer size of any system.
 const LEAST_WINDOW: u64 = 2_048;
-/// Requests during a transfer.
+/// Interval of requests during a transfer.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// The load begins before and ends behind them.
+/// The load begins before the requests and ends after them.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// RFC 6349, one way after the other.
+/// RFC 6349, each direction in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rfc6349 {
-    /// Which ways, each alone.
+    /// The directions, each measured alone.
     pub directions: Vec<Direction>,
-    /// How long a transfer lasts; from 30 s on it is the full procedure.
+    /// Duration of a transfer; from 30 s on it is the full procedure.
     pub span: Duration,
-    /// Connections that together find the bottleneck.
+    /// Parallel connections that measure the bottleneck.
     pub streams: u8,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Rfc6349 {
         })
     }
 
-    /// As many connections as were asked for, or what the target can do of it.
+    /// The number of connections requested, or the maximum that the target supports.
     fn streams_of(&self, direction: Direction, target: &dyn Target) -> u8 {
         let can = |streams: &u8| {
             target
@@ -65,7 +65,7 @@ impl Rfc6349 {
         (1..=self.streams).rev().find(can).unwrap_or(1)
     }
 
-    /// A transfer with one window, with round trips meanwhile where the target has them.
+    /// A transfer with one window, with concurrent round trips if the target supports them.
     fn transfer(&self, direction: Direction, window: u32, target: &dyn Target) -> Trial {
         let load = self.stream(direction, 1, Some(window));
         let during = self.span.saturating_sub(MARGIN);
@@ -84,7 +84,7 @@ impl Rfc6349 {
     }
 }
 
-/// Keeps a step.
+/// Saves a step.
 fn keep(
     context: &mut TrialContext<'_>,
     params: Rfc6349Params,
@@ -109,7 +109,7 @@ impl Rfc6349 {
         }
     }
 
-    /// What holds for both ways; the shortest round trip.
+    /// Measures what applies to both directions. Returns the shortest round trip.
     fn path(
         &self,
         target: &mut dyn Target,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_shares_of_what_the_path_holds() {
+    fn windows_are_shares_of_the_bandwidth_delay_product() {
         let (outcome, kept, _) = done(&procedure(), &mut Scripted::new(path));
         assert!(outcome.is_ok());
         let steps = steps(&kept);

@@ -1,4 +1,4 @@
-//! A target of which a test says what every trial comes to.
+//! A target for tests, with a scripted outcome for each trial.
 
 use linerate_results::record::{Datagrams as Count, End, Flow, Measurement};
 
@@ -10,7 +10,7 @@ use crate::endpoint::{
 
 /// RequestedProcedure for `Trial`, it is what the function says.
 pub struct Scripted<F> {
-    /// What was asked for so far.
+    /// The trials requested so far.
     pub asked: Vec<Trial>,
     answer: F,
 }
@@ -39,13 +39,13 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         })
     }
 
-    /// No test waits.
+    /// So that no test waits.
     fn is_simulated(&self) -> bool {
         true
     }
 }
 
-/// Does `procedure`; what it keeps and what it says.
+/// Runs `procedure`; returns its outcome, its results and its notes.
 pub fn done(
     procedure: &dyn Procedure,
     target: &mut dyn Target,
@@ -62,7 +62,7 @@ pub fn done(
     (outcome, kept, notes)
 }
 
-/// What is counted where `asked` is offered and `received` (bits a second) arrive.
+/// The counts if `asked` is offered and `received_bits_per_s` arrive.
 pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
     let Amount::Span(span) = asked.amount else {
         panic!("procedures ask for a time")
@@ -83,7 +83,7 @@ pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
     Flow::datagrams(octets, span.as_nanos() as u64, End::Device, count)
 }
 
-/// All of `asked` answered, each after `ns`.
+/// A report in which each of `asked` is answered after `ns`.
 pub fn answered(asked: &RoundTrips, ns: u64) -> Outcome {
     let samples = vec![
         RoundTripSample {

@@ -1,4 +1,4 @@
-//! Several procedures with one target, and the results on disk.
+//! Runs several procedures on one target and stores the results on disk.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::endpoint::{Target, TargetError, TrialMonitor};
 use crate::provenance;
 use crate::store::{Store, StoreError};
 
-/// Why a session ended before its end.
+/// Why a session was aborted.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The target can't be used, or failed.
@@ -22,32 +22,32 @@ pub enum SessionError {
     Store(#[from] StoreError),
 }
 
-/// What is to be done, and under which name.
+/// Name, target and output of a session.
 pub struct SessionConfig {
     /// The name of the results: `test`, `sweep`.
     pub name: String,
-    /// The target as the user wrote it.
+    /// The target's URL as given by the user.
     pub url: String,
     /// Folder for results and report.
     pub out: PathBuf,
-    /// Seed of everything random, where something is.
+    /// Seed of everything random.
     pub seed: u64,
 }
 
-/// A procedure that was asked for, and whether it is by name: then it is an error that it can't be
-/// done; else it is left out and said so.
+/// A procedure to run. If the user named it, an unsupported procedure is an error; otherwise it is
+/// skipped with a note.
 pub struct RequestedProcedure {
-    /// What to do.
+    /// The procedure.
     pub procedure: Box<dyn Procedure>,
-    /// The user has named it.
+    /// The user named it.
     pub is_required: bool,
 }
 
-/// Does all of `asked` with `target` and writes run.json, the reports and the exports. What is measured
-/// lies in trials.ndjson as soon as it is there.
+/// Runs all of `asked` on `target` and writes run.json, the reports and the exports. Each result is in
+/// trials.ndjson as soon as it is available.
 ///
 /// # Errors
-/// [`SessionError`]: what was measured before is in the folder, with a report of it.
+/// [`SessionError`]: earlier results are in the folder, with their report.
 pub fn run(
     session: &SessionConfig,
     asked: &[RequestedProcedure],
@@ -75,7 +75,7 @@ pub fn run(
             let why = if store_failed {
                 "results could not be written any more"
             } else {
-                "the user ended it before"
+                "cancelled by the user"
             };
             not_measured(&mut run, words, why);
             continue;
@@ -98,7 +98,7 @@ pub fn run(
         if let Err(error) = done {
             note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
-            // What cannot be written down need not be measured; one trial that failed says nothing of
+            // Results that cannot be written need not be measured; one failed trial does not affect
             // the next.
             store_failed |= matches!(error, SessionError::Store(_));
             outcome = outcome.and(Err(error));

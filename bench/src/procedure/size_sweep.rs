@@ -11,20 +11,20 @@ use super::sweep_trials::SweepTrials;
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
-/// Transfers with sends of one size after the other, one way.
+/// Transfers with a series of send sizes, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeSweep {
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Octets of a write or of a datagram's payload.
     pub sizes: Vec<u32>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// What UDP offers, payload, bits a second; 0: as fast as it goes.
+    /// Payload that UDP offers, bits a second; 0: as fast as possible.
     pub payload_bits_per_s: u64,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use linerate_results::record::{End, Flow};
 
     #[test]
-    fn each_size_is_a_result_and_silence_is_one_too() {
+    fn each_size_is_a_result_and_so_is_a_missing_report() {
         let sweep = SizeSweep {
             transport: Transport::Tcp,
             direction: Direction::FromDevice,
@@ -125,7 +125,7 @@ mod tests {
         });
         let (outcome, kept, _) = done(&sweep, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::SizeSweep(it) => (
                 it.metrics.flow.as_ref().map(|flow| flow.octets),
                 it.metrics.failure.clone(),
@@ -137,6 +137,6 @@ mod tests {
             (None, "gone quiet".to_owned()),
             (Some(409_600), String::new()),
         ];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

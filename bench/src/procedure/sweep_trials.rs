@@ -1,4 +1,4 @@
-//! One trial of a sweep: counted, silent, or cut off.
+//! The trials of a sweep: each with a report, without one, or cancelled.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use linerate_results::record::{Direction, Flow, Measurement, Setting};
 use super::{SessionError, TrialContext};
 use crate::endpoint::{Outcome, Target, TargetError, Trial};
 
-/// What a trial of a sweep came to.
+/// Outcome of a trial of a sweep.
 #[derive(Debug)]
 pub(super) enum SweepOutcome {
-    /// This, with what else the target told.
+    /// The flow, with the rest of the target's report.
     Flow(Flow, Box<Outcome>),
-    /// Nothing was told, for this reason.
+    /// No report, for this reason.
     NoReport(String),
-    /// The user ended it: it has less of everything than was asked for.
+    /// Cancelled by the user: the figures are incomplete.
     Cancelled,
 }
 
-/// The trials of a sweep with a target. Once it has answered, its silence is a result; before, it is not
-/// there.
+/// The trials of a sweep on a target. After its first report, a missing report is a result; before, it
+/// is an error.
 pub(super) struct SweepTrials<'a, 'b> {
     pub(super) target: &'a mut dyn Target,
     pub(super) context: &'a mut TrialContext<'b>,
-    /// The time between two trials, for queues to become empty. A simulated target needs none.
+    /// Time between two trials, for queues to drain. A simulated target needs none.
     settle: Duration,
     has_reported: bool,
 }
@@ -42,8 +42,8 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         }
     }
 
-    /// Does a trial for each of `values`, one way, until the user has had enough, and keeps what `result`
-    /// makes of each: of the count, and of why there is none.
+    /// Runs a trial for each of `values`, one way, until the user cancels, and saves what `result`
+    /// returns for each: from the flow, or from the reason why there is none.
     pub(super) fn run_each<V: Copy>(
         &mut self,
         values: &[V],
@@ -66,7 +66,7 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         Ok(())
     }
 
-    /// Does `trial`, one way.
+    /// Runs `trial`, one way.
     pub(super) fn run_one(
         &mut self,
         trial: &Trial,
@@ -92,7 +92,7 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         };
         Ok(match flow {
             Some(flow) => SweepOutcome::Flow(flow, Box::new(outcome)),
-            None => SweepOutcome::NoReport("the target did not say what it received".to_owned()),
+            None => SweepOutcome::NoReport("the target did not report what it received".to_owned()),
         })
     }
 }

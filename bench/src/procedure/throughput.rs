@@ -10,7 +10,7 @@ use linerate_results::record::{
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Target, Trial};
 
-/// A transfer to be measured.
+/// A transfer to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throughput {
     /// A [`Trial::Stream`] or [`Trial::Datagrams`].
@@ -90,7 +90,7 @@ impl Procedure for Throughput {
         };
         if missing {
             context.note(&format!(
-                "{}: the target did not say what it received",
+                "{}: the target did not report what it received",
                 self.label()
             ));
         }

@@ -1,4 +1,4 @@
-//! Load sweep: datagrams at one rate after another, to find where a link saturates and what it does
+//! Load sweep: datagrams at a series of rates, to find where a link saturates and how it behaves
 //! beyond.
 
 use std::time::Duration;
@@ -11,51 +11,51 @@ use super::sweep_trials::{SweepOutcome, SweepTrials};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
-/// Loads in a row that a receiver tells nothing of: then it is not the load alone.
+/// Consecutive loads without a report from the receiver: then the load alone is not the cause.
 const MAX_SILENT: u32 = 2;
-/// A search for the range: each load is so many times the one before.
+/// In a search, each load is the previous one times this factor.
 const FACTOR: u64 = 2;
-/// It goes on until so many loads in a row brought no more than the ones before.
+/// A search ends after this many consecutive loads without a gain.
 const MAX_WITHOUT_GAIN: u32 = 3;
-/// More is at least so much more.
+/// Minimum ratio to the best rate so far that counts as a gain.
 const MIN_GAIN: f64 = 1.1;
-/// So many loads lie between the last one that grew and the first that did not.
+/// Loads tried on each side of the knee.
 const KNEE_LOADS: u32 = 5;
-/// A search ends here: payload, bits a second.
+/// Maximum load of a search: payload, bits a second.
 const MAX_BITS_PER_S: u64 = 100_000_000_000;
 
-/// A load sweep, one way after the other.
+/// A load sweep, each direction in turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpSweep {
-    /// Which ways, each alone.
+    /// The directions, each measured alone.
     pub directions: Vec<Direction>,
-    /// What is offered.
+    /// The offered loads.
     pub offers: OfferedLoads,
-    /// For how long each time.
+    /// Duration of each trial.
     pub span: Duration,
     /// Octets of payload of a datagram.
     pub payload_octets: u16,
-    /// The time between two loads, for queues to become empty. A simulated target needs none.
+    /// Time between two loads, for queues to drain. A simulated target needs none.
     pub settle: Duration,
 }
 
 /// The loads of a sweep: payload, bits a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferedLoads {
-    /// These.
+    /// A list.
     Listed(Vec<u64>),
-    /// From this one on twice as much each time until no more arrives, then some around the knee.
+    /// Doubled from the first one until no more arrives, then some around the knee.
     Searched {
-        /// The first.
+        /// The first load.
         from: u64,
     },
 }
 
-/// How a search goes on, by what has arrived so far.
+/// State of a search, by the rates received so far.
 struct LoadSearch {
     offer: u64,
     best: f64,
-    /// The offer that brought the most.
+    /// The offer with the highest received rate.
     best_offer: u64,
     without_gain: u32,
 }
@@ -71,7 +71,7 @@ impl LoadSearch {
         }
     }
 
-    /// The next load once so much of the last one has arrived.
+    /// Returns the next load, given the received rate of the last one.
     fn next(&mut self, received: f64) -> Option<u64> {
         if received > self.best * MIN_GAIN {
             self.best = received;
@@ -84,7 +84,7 @@ impl LoadSearch {
         (self.without_gain < MAX_WITHOUT_GAIN && self.offer <= MAX_BITS_PER_S).then_some(self.offer)
     }
 
-    /// Loads around the knee, which lies within a factor of the load that brought the most.
+    /// Loads around the knee, which is within a factor of the best load.
     fn around_knee(&self) -> Vec<u64> {
         let (below, above) = (
             self.best_offer / FACTOR,
@@ -107,7 +107,7 @@ impl UdpSweep {
         })
     }
 
-    /// How many loads there are each way; of a search, about.
+    /// Number of loads in each direction; approximate for a search.
     const fn loads(&self) -> usize {
         match &self.offers {
             OfferedLoads::Listed(offers) => offers.len(),
@@ -116,14 +116,15 @@ impl UdpSweep {
     }
 }
 
-/// A load sweep under way.
+/// A running load sweep.
 struct SweepRun<'a, 'b, 'c> {
     sweep: &'a UdpSweep,
     trials: SweepTrials<'b, 'c>,
 }
 
 impl SweepRun<'_, '_, '_> {
-    /// One load; what arrived, bytes a second, or `None` when the receiver told nothing.
+    /// Runs one load. Returns the received rate, bytes a second, or `None` without a report from
+    /// the receiver.
     fn run_load(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
         let sweep = self.sweep;
         let params = UdpSweepParams {
@@ -145,7 +146,7 @@ impl SweepRun<'_, '_, '_> {
                 failed("the target did not count datagrams".to_owned()),
                 None,
             ),
-            // Whoever was there before is silenced by the load.
+            // A target that answered before is silenced by the load.
             SweepOutcome::NoReport(why) => (failed(why), None),
             SweepOutcome::Cancelled => return Ok(None),
         };
@@ -158,7 +159,7 @@ impl SweepRun<'_, '_, '_> {
         Ok(received)
     }
 
-    /// The loads of a list, until the receiver has stopped telling.
+    /// Runs the loads of a list, until reports from the receiver are missing.
     fn listed(&mut self, direction: Direction, offers: &[u64]) -> Result<(), SessionError> {
         let mut silent = 0;
         for &offer in offers {
@@ -171,7 +172,7 @@ impl SweepRun<'_, '_, '_> {
             }
             if silent == MAX_SILENT {
                 self.trials.context.note(&format!(
-                    "load sweep: {MAX_SILENT} loads in a row without an answer: no further ones {}",
+                    "load sweep: {MAX_SILENT} consecutive loads without an answer: no further loads {}",
                     direction.words()
                 ));
                 return Ok(());

@@ -11,16 +11,16 @@ use super::sweep_trials::SweepTrials;
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Stream, Target, Trial};
 
-/// TCP with socket buffers of one size after the other, one way.
+/// TCP with a series of socket buffer sizes, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowSweep {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// This end's socket buffers, octets.
     pub windows: Vec<u32>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use linerate_results::record::{End, Flow};
 
     #[test]
-    fn the_round_trip_is_measured_before_and_goes_with_each_window() {
+    fn the_round_trip_is_measured_first_and_is_in_each_result() {
         let sweep = WindowSweep {
             direction: Direction::ToDevice,
             windows: vec![4_000, 8_000],
@@ -108,11 +108,11 @@ mod tests {
         });
         let (outcome, kept, _) = done(&sweep, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::WindowSweep(it) => (it.params.window_bytes, it.metrics.rtt_ns),
             other => panic!("{other:?}"),
         };
         let expected = [(4_000, Some(2_000_000)), (8_000, Some(2_000_000))];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

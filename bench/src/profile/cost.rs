@@ -1,4 +1,4 @@
-//! What the counts add up to.
+//! Totals of the counts.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Layer;
 use super::counts::Count;
 use super::symbols::{Location, Owner};
 
-/// What something takes.
+/// Cost of a layer or a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// Its own instructions.
@@ -39,37 +39,37 @@ impl Cost {
     }
 }
 
-/// What a layer takes.
+/// Cost of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LayerCost {
-    /// Which.
+    /// The layer.
     pub layer: Layer,
-    /// What it takes.
+    /// Its cost.
     #[serde(flatten)]
     pub cost: Cost,
 }
 
-/// What a function takes, wherever it was inlined.
+/// Cost of a function, wherever it was inlined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Where it is written.
+    /// Its source file.
     pub file: String,
-    /// Whose it is.
+    /// Its layer.
     pub layer: Layer,
-    /// What it takes.
+    /// Its cost.
     #[serde(flatten)]
     pub cost: Cost,
 }
 
-/// Everything.
+/// Totals of all counts.
 pub(super) struct Totals {
-    /// Instructions, whoever they are charged to.
+    /// All instructions, wherever they are counted.
     pub executed: u64,
-    /// Every layer that took something.
+    /// Every layer with a cost.
     pub layers: Vec<LayerCost>,
-    /// Every function, the dearest first.
+    /// Every function, highest cost first.
     pub functions: Vec<Function>,
 }
 
@@ -82,7 +82,8 @@ impl Totals {
             executed += count.executed;
             let (layer, count) = match location.owner {
                 Owner::Layer(layer) => (layer, count),
-                // Its instructions are among those that were lent; who it read a register for is not known.
+                // Its instructions are in the caller's library count; the caller of its register accesses
+                // is unknown.
                 Owner::Caller | Owner::CopiesForCaller => {
                     let Count { reads, writes, .. } = count;
                     let count = Count {

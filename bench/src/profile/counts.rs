@@ -1,4 +1,4 @@
-//! The file that QEMU counts in: `bench/plugin` says what it has.
+//! The file of counts shared with QEMU: `bench/plugin` documents its format.
 
 use std::io;
 use std::ops::{Range, Sub};
@@ -10,18 +10,18 @@ use super::symbols::{Location, Owner, Symbols};
 const TABLES: usize = 6;
 const WORD: usize = size_of::<u64>();
 
-/// What was counted at an address.
+/// Counts at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How often the instruction was executed.
+    /// Executions of the instruction.
     pub executed: u64,
     /// Reads of a device.
     pub reads: u64,
     /// Writes to a device.
     pub writes: u64,
-    /// Instructions of libraries that were executed for it.
+    /// Library instructions executed on its behalf.
     pub library: u64,
-    /// Of them, those that moved, set or compared octets, apart.
+    /// Separately, those that moved, set or compared octets on its behalf.
     pub copied: u64,
 }
 
@@ -39,7 +39,7 @@ impl Sub for Count {
     }
 }
 
-/// The file, for one machine.
+/// The file of counts of one machine.
 pub struct Counts {
     path: PathBuf,
     code: Range<u64>,
@@ -47,7 +47,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Makes it, with nothing counted, for a machine that is not running yet.
+    /// Creates the file with zero counts, for a machine that is not running yet.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -78,7 +78,7 @@ impl Counts {
         })
     }
 
-    /// What QEMU is told.
+    /// The arguments of the plugin.
     #[must_use]
     pub fn arguments(&self) -> String {
         let octets = self.code.end - self.code.start;
@@ -89,7 +89,7 @@ impl Counts {
         )
     }
 
-    /// What is counted so far, address by address.
+    /// The counts so far, by address.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -111,7 +111,7 @@ impl Counts {
         Ok((0..slots).map(count).collect())
     }
 
-    /// What was counted between two looks, with the place that it is of; what was not executed is left out.
+    /// The differences of two readings with their locations, without zero counts.
     pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
         let counts = from.iter().zip(to).map(|(from, to)| *to - *from);
         let all = self.locations.iter().cloned().zip(counts);

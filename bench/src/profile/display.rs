@@ -1,4 +1,4 @@
-//! A profile for people.
+//! Display of a profile.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use linerate_results::record::Direction;
 use super::{Cost, Profile};
 
 impl Profile {
-    /// What went on, in a line.
+    /// The workload and its direction, in one line.
     #[must_use]
     pub fn title(&self) -> String {
         let way = match self.direction {
@@ -18,7 +18,7 @@ impl Profile {
         format!("{} {way}", self.program.name())
     }
 
-    /// Tables of layers and of the `most` dearest functions.
+    /// Tables of layers and of the `limit` most expensive functions.
     #[must_use]
     pub fn tables(&self, limit: usize) -> Tables<'_> {
         Tables {

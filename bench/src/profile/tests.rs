@@ -3,7 +3,7 @@ use super::symbols::{Location, Owner};
 use super::*;
 
 #[test]
-fn a_file_is_of_the_layer_that_its_folder_says() {
+fn the_folder_of_a_file_gives_its_layer() {
     for (file, layer) in [
         (
             "/linerate/agent/src/iperf2/tcp.rs",
@@ -26,7 +26,7 @@ fn a_file_is_of_the_layer_that_its_folder_says() {
             "/home/somebody/linerate/nic/src/enet/net.rs",
             Some(Layer::Driver),
         ),
-        // Who uses them pays for them.
+        // Libraries count for their callers.
         ("/linerate/nic/src/mmio.rs", None),
         ("/linerate/ether/src/checksum.rs", None),
         ("/rustc/0123/library/core/src/slice/mod.rs", None),
@@ -57,7 +57,7 @@ fn profile(locations: Vec<(Location, Count)>) -> Profile {
 }
 
 #[test]
-fn what_a_library_does_is_charged_to_its_caller_once() {
+fn library_code_counts_for_its_caller_once() {
     let own = |executed, library, copied| Count {
         executed,
         library,

@@ -14,12 +14,12 @@ pub use device::Device;
 use crate::endpoint::{Options, TargetError, Url};
 use crate::gdb::{Gdb, GdbError};
 
-/// Opens the device that `url` names; one in QEMU is switched on and listens then.
+/// Opens the device that `url` names; one in QEMU is started and waited for.
 ///
 /// # Errors
 /// [`TargetError`].
 pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError> {
-    // Nothing need follow, as the chip can be found out.
+    // The chip is optional, as probe-rs can detect it.
     if let Some(chip) = url.strip_prefix("probe://") {
         return Ok(Box::new(probe::Probe::new(chip, options.patience)));
     }
@@ -31,13 +31,13 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError
         "gdb" => server(&parsed, options),
         _ => Err(TargetError::Url {
             url: url.to_owned(),
-            what: "registers are shown of qemu://BOARD, gdb://HOST:PORT and probe://CHIP"
+            what: "registers can be read of qemu://BOARD, gdb://HOST:PORT and probe://CHIP"
                 .to_owned(),
         }),
     }
 }
 
-/// A gdb server that somebody else has started.
+/// A gdb server that is already running.
 struct GdbServer {
     address: String,
     patience: Duration,
@@ -47,7 +47,7 @@ fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> 
     let Some(port) = url.port else {
         return Err(TargetError::Url {
             url: url.text.clone(),
-            what: "a port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
+            what: "the port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
                 .to_owned(),
         });
     };

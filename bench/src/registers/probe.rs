@@ -1,4 +1,4 @@
-//! A device on a debug probe: `probe-rs gdb` is started for each look at it.
+//! A device on a debug probe: `probe-rs gdb` is started for each access.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -11,17 +11,17 @@ use crate::endpoint::TargetError;
 use crate::gdb::{Gdb, GdbError};
 
 const PROGRAM: &str = "probe-rs";
-/// How often it is looked whether the server listens.
+/// Interval between attempts to connect to the server.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What hangs on the probe.
+/// The device on the probe.
 pub(super) struct Probe {
     chip: String,
     patience: Duration,
 }
 
 impl Probe {
-    /// `chip` is probe-rs's name of it; without, probe-rs finds out by itself, or is told by its environment.
+    /// `chip` is probe-rs's name for it; if empty, probe-rs detects it or takes it from its environment.
     pub(super) fn new(chip: &str, patience: Duration) -> Self {
         Self {
             chip: chip.to_owned(),
@@ -36,13 +36,13 @@ impl Probe {
         }
     }
 
-    /// Starts the server on a port that is free now.
+    /// Starts the server on a free port.
     fn start(&self) -> Result<(ServerProcess, String), TargetError> {
         let no_port = |error| self.failed(format!("no port for its gdb server: {error}"));
         let free = TcpListener::bind("127.0.0.1:0").map_err(no_port)?;
         let address = free.local_addr().map_err(no_port)?.to_string();
         drop(free);
-        // What it complains of is for the user.
+        // Its stderr is shown to the user.
         let process = Command::new(PROGRAM)
             .args(arguments(&self.chip, &address))
             .stdin(Stdio::null())
@@ -75,7 +75,7 @@ impl Probe {
     }
 }
 
-/// What `probe-rs` is told.
+/// The arguments of `probe-rs`.
 pub(super) fn arguments<'a>(chip: &'a str, address: &'a str) -> Vec<&'a str> {
     let mut arguments = vec!["gdb", "--gdb-connection-string", address];
     if !chip.is_empty() {
@@ -100,7 +100,7 @@ impl Device for Probe {
     }
 }
 
-/// A process that ends with this.
+/// A process that is killed when this is dropped.
 struct ServerProcess(Child);
 
 impl Drop for ServerProcess {

@@ -1,11 +1,11 @@
-//! What a run should have come to and did not.
+//! Checks of a run's results.
 
 use linerate_results::record::{Measurement, Run};
 
 use crate::scenario::{Expectation, expect};
 
-/// What `run` should have come to and did not, each in a sentence: the scenario's expectations, and
-/// what always holds.
+/// The checks that `run` does not meet, each in a sentence: the scenario's expectations, and the
+/// invariants.
 pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
     let mut failures: Vec<String> = run.results.iter().flat_map(invariant_failures).collect();
     for expected in expectations {
@@ -14,7 +14,7 @@ pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
     failures
 }
 
-/// What holds without being asked for.
+/// Checks the invariants of a result.
 fn invariant_failures(result: &Measurement) -> Vec<String> {
     let name = expect::name(result);
     let mut failures = Vec::new();
@@ -24,7 +24,7 @@ fn invariant_failures(result: &Measurement) -> Vec<String> {
             "{name}: {missing} frames are neither delivered nor counted as lost"
         ));
     }
-    let told = result.told().failures();
-    failures.extend(told.iter().map(|what| format!("{name}: {what}")));
+    let unmet = result.told().failures();
+    failures.extend(unmet.iter().map(|what| format!("{name}: {what}")));
     failures
 }

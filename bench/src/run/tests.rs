@@ -134,9 +134,9 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
 }
 
 #[test]
-fn parameters_tell_the_duplex_that_the_link_came_to() {
+fn parameters_have_the_duplex_of_the_link() {
     let fixture = fixture();
-    let told = |asked: &str, came_to: Option<Duplex>| -> Vec<String> {
+    let recorded = |asked: &str, came_to: Option<Duplex>| -> Vec<String> {
         let text = SCENARIO.replace("seed = 5", &format!("duplex = \"{asked}\""));
         let scenario = Scenario::parse(&text, "test.toml").expect("valid");
         let open = |config: &MachineConfig| {
@@ -155,11 +155,11 @@ fn parameters_tell_the_duplex_that_the_link_came_to() {
             .map(|duplex| duplex.as_str().unwrap_or("left out").to_owned())
             .collect()
     };
-    assert_eq!(told("full", Some(Duplex::Half)), ["half"; 3]);
-    assert_eq!(told("auto", Some(Duplex::Full)), ["full"; 3]);
-    assert_eq!(told("auto", Some(Duplex::None)), ["none"; 3]);
-    // A machine that cannot know has the link that was asked for.
-    assert_eq!(told("full", None), ["full"; 3]);
+    assert_eq!(recorded("full", Some(Duplex::Half)), ["half"; 3]);
+    assert_eq!(recorded("auto", Some(Duplex::Full)), ["full"; 3]);
+    assert_eq!(recorded("auto", Some(Duplex::None)), ["none"; 3]);
+    // A machine without access to the link has the configured duplex.
+    assert_eq!(recorded("full", None), ["full"; 3]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_target_that_fails_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
-fn what_always_must_hold_is_checked_without_being_asked_for() {
+fn invariants_are_always_checked() {
     let mut run =
         Run::from_json(include_str!("../../../results/tests/fixtures/run.json")).expect("valid");
     assert_eq!(failures(&run, &[]), [""; 0]);

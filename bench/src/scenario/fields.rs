@@ -1,5 +1,5 @@
-//! Which fields a type reads, asked of the type itself: it is given the simplest values there are,
-//! and what it asks for is noted down.
+//! The fields that a type reads, found by deserializing it: it is given minimal values, and its
+//! requests are recorded.
 
 use std::cell::RefCell;
 
@@ -9,16 +9,16 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-/// A field with the words that it takes, if it takes only some.
+/// A field with the words that it accepts, if limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name behind those of the tables that it is in, with dots.
+    /// Its name after those of its tables, separated by dots.
     pub path: String,
     /// The words.
     pub words: &'static [&'static str],
 }
 
-/// Every field that `T` reads, `path` being where it is.
+/// Every field that `T` reads, with `path` as the prefix.
 pub fn of<T: DeserializeOwned>(path: &str) -> Vec<Field> {
     let found = RefCell::new(Vec::new());
     let result = T::deserialize(FieldProbe {
@@ -31,7 +31,7 @@ pub fn of<T: DeserializeOwned>(path: &str) -> Vec<Field> {
     found.into_inner()
 }
 
-/// What a type asks for a value.
+/// Records what a type requests for a value.
 struct FieldProbe<'f> {
     path: String,
     found: &'f RefCell<Vec<Field>>,
@@ -119,7 +119,7 @@ impl<'de> Deserializer<'de> for FieldProbe<'_> {
         visitor.visit_map(Fields {
             of: self,
             names,
-            // What toml reads to know where in the file a value stands.
+            // toml reads it for the position of a value in the file.
             wrapper: name.starts_with("$__"),
         })
     }
@@ -158,11 +158,11 @@ impl<'de> SeqAccess<'de> for Once<'_> {
     }
 }
 
-/// All fields of a table, one after the other.
+/// All fields of a table in sequence.
 struct Fields<'f> {
     of: FieldProbe<'f>,
     names: &'static [&'static str],
-    /// Its fields are not the table's own.
+    /// True if its fields are not the table's own.
     wrapper: bool,
 }
 

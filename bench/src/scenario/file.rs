@@ -1,4 +1,4 @@
-//! The file as it is written, and the checks that the format alone does not make.
+//! The file's format, and the checks beyond it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ struct File {
     expect: Vec<Spanned<FileExpectation>>,
 }
 
-/// A `[[run]]`: what every run has, and a field a measurement.
+/// A `[[run]]`: the fields of every run, and one field per measurement.
 macro_rules! file_run {
     ($($measurement:ident: $section:ty,)*) => {
         #[derive(Deserialize)]
@@ -58,7 +58,7 @@ macro_rules! file_run {
         }
 
         impl FileRun {
-            /// What is to be measured, in the order of the list.
+            /// The measurements, in the order of the list.
             fn plans(
                 &mut self,
                 checker: &Checker<'_>,
@@ -278,7 +278,7 @@ impl Checker<'_> {
         Ok(made)
     }
 
-    /// A table of the scenario with a run's fields in place of its own.
+    /// A table of the scenario, with its fields replaced by those of a run.
     fn layered<T: DeserializeOwned>(
         &self,
         (common, own): (Option<&Spanned<Table>>, Option<&Spanned<Table>>),
@@ -365,7 +365,7 @@ impl Checker<'_> {
         })
     }
 
-    /// A name that can be part of a file's.
+    /// Checks that a name can be part of a file name.
     fn check_name(&self, name: &Spanned<String>) -> Result<(), ScenarioError> {
         let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         if name.get_ref().is_empty() || !name.get_ref().chars().all(plain) {
@@ -400,13 +400,13 @@ impl Checker<'_> {
     }
 }
 
-/// Every field that a file may have; of the tables that surround a board only their names.
+/// Every field that a file may have; for the tables of the environment, only their names.
 #[cfg(test)]
 pub fn fields() -> Vec<super::fields::Field> {
     super::fields::of::<File>("")
 }
 
-/// The tables of a file or a run that say what surrounds a board: `peer`, `wire`, `partner`, `hub`,
+/// The tables of a file or a run that describe the environment: `peer`, `wire`, `partner`, `hub`,
 /// `traffic`.
 #[derive(Default)]
 struct Layers {

@@ -56,7 +56,7 @@ fn whole_scenario_is_read() {
     );
 }
 
-/// Several runs of one variant, each in surroundings of its own.
+/// Several runs of one variant, each in its own environment.
 const SEVERAL: &str = r#"schema = 1
 name = "several"
 board = "esp32c6-bitbang"
@@ -97,7 +97,7 @@ max = 100
 "#;
 
 #[test]
-fn runs_take_over_what_they_do_not_replace() {
+fn runs_inherit_what_they_do_not_replace() {
     let scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
     let [plain, other] = &scenario.runs[..] else {
         panic!("two runs")
@@ -128,7 +128,7 @@ fn is<P: Plan>(plan: &Arc<dyn Plan>) -> Option<&P> {
 }
 
 #[test]
-fn quick_versions_are_short_and_still_mean_something() {
+fn quick_versions_are_short_and_still_meaningful() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
     scenario.scale(0.01);
     let frames: Vec<u64> = scenario.runs[1]
@@ -143,7 +143,7 @@ fn quick_versions_are_short_and_still_mean_something() {
 }
 
 #[test]
-fn short_versions_leave_out_what_takes_the_whole() {
+fn short_versions_drop_what_needs_the_whole() {
     let text = GOOD.replace("[[expect]]", "[[expect]]\nwhole_version_only = true");
     let mut scenario = Scenario::parse(&text, "x.toml").expect("valid");
     assert_eq!(scenario.scale(1.0), [""; 0]);
@@ -182,7 +182,7 @@ fn mistakes_in_surroundings_and_plans_are_named() {
     insta::assert_snapshot!(errors.join("\n"));
 }
 
-/// What is refused of [`SEVERAL`] with `new` in place of `old`; the place in the file before it.
+/// The error for [`SEVERAL`] with `new` in place of `old`, with its position.
 fn refused(old: &str, new: &str) -> String {
     assert!(SEVERAL.contains(old), "{old}");
     error(&SEVERAL.replace(old, new))
@@ -191,7 +191,7 @@ fn refused(old: &str, new: &str) -> String {
 #[test]
 fn a_case_without_a_frame_that_counts_is_refused() {
     let cases = "cases = [\"full\", \"minimum\"], frames = 1000";
-    // 60 frames by which the receiver settles, and two of its own.
+    // 60 frames to settle the receiver, and two of the case.
     for frames in [1, 60, 61] {
         let short = format!("cases = [\"minimum\", \"swapped-polarity\"], frames = {frames}");
         assert_eq!(
@@ -232,7 +232,7 @@ fn points_that_the_wire_cannot_follow_are_refused() {
     ] {
         assert_eq!(at(points), format!("x.toml:28:16: {given}"));
     }
-    // What else the run's wire does counts, too.
+    // Other impairments of the run's wire count, too.
     let distorted = SEVERAL
         .replace(
             "jitter_ns = 3",
@@ -255,7 +255,7 @@ fn a_storm_that_the_generator_cannot_send_is_refused() {
     );
     assert_eq!(
         refused(storm, "storm_ms = 60_000, from_ms = 499"),
-        "x.toml:29:9: `from_ms` must be at least 500: the first download begins so long before"
+        "x.toml:29:9: `from_ms` must be at least 500: the first download begins this long before"
     );
     let first = SEVERAL.replace(storm, "storm_ms = 60_000, from_ms = 500");
     Scenario::parse(&first, "x.toml").expect("valid");
@@ -289,7 +289,7 @@ fn an_expectation_that_nothing_can_fail_is_refused() {
 }
 
 #[test]
-fn the_scenarios_that_come_with_it_are_valid() {
+fn the_bundled_scenarios_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).expect("there are scenarios") {

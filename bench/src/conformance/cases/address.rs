@@ -1,4 +1,4 @@
-//! Who frames are for.
+//! Destination addresses.
 
 use linerate_ether::frame::MacAddress;
 
@@ -7,7 +7,7 @@ use crate::conformance::CaseFailure;
 use crate::conformance::exchange::TestFrame;
 use crate::conformance::rig::{Rig, ensure};
 
-/// Another station; a group that the device is not in.
+/// Another station; a group that the device has not joined.
 const STRANGER: MacAddress = MacAddress([2, 0, 0, 0, 0, 0x77]);
 const GROUP: MacAddress = MacAddress::from_ipv4_multicast([239, 1, 2, 3]);
 /// Frames to each.
@@ -27,7 +27,7 @@ pub(super) fn filter(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
         let expected = if is_ours { frames } else { EACH };
         ensure(
             (counts.frames, counts.for_others, counts.altered) == (expected, 0, 0),
-            || format!("of {EACH} frames to {to} and as many to the device it took {counts:?}"),
+            || format!("of {EACH} frames to {to} and as many to the device it accepted {counts:?}"),
         )?;
         sent += frames;
     }

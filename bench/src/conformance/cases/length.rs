@@ -1,4 +1,4 @@
-//! Every length.
+//! Frame lengths.
 
 use linerate_agent::frame::{Fill, HEAD_LEN};
 use linerate_sim::peer::generator::DEVICE;
@@ -8,9 +8,9 @@ use crate::conformance::CaseFailure;
 use crate::conformance::exchange::TestFrame;
 use crate::conformance::rig::{Rig, ensure};
 
-/// The shortest frame on a line.
+/// The shortest valid frame.
 const SHORTEST: usize = 60;
-/// Longer than any frame, with a tag or without; and the driver's counter of them.
+/// Longer than any valid frame, with a tag or without; and the driver's counter of them.
 const OVER_LONG: [usize; 3] = [LONGEST_TAGGED + 1, 1_600, 1_900];
 const REFUSED: &[&str] = &["RxOversize"];
 const RUNTS: &[&str] = &["RxRunts", "RxFragments"];
@@ -27,7 +27,8 @@ pub(super) fn shortest(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     rig.exchange((SHORTEST..SHORT).cycle().take(200).map(TestFrame::of))
 }
 
-/// On a network without a line's limits they come whole, or made longer by zeros; on a line they do not.
+/// On a network without a line's limits they arrive unchanged, or padded with zeros; on a line they are
+/// rejected.
 pub(super) fn runts(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let zeros = |octets| TestFrame {
         fill: Fill::Octet(0),

@@ -29,7 +29,7 @@ pub(super) fn down_and_up(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
             let link: Link = rig.session.read_event("link")?;
             ensure(link.state == expected, || {
                 format!(
-                    "the link went {expected}, and the device says {}",
+                    "the link went {expected}, and the device reports {}",
                     link.state
                 )
             })?;

@@ -1,4 +1,4 @@
-//! Rings, queues and FIFOs: round and round, full, and more than full.
+//! Rings, queues and FIFOs: wrap-around, full, and overrun.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::conformance::rig::{Rig, ensure};
 
 /// Rounds of a ring.
 const ROUNDS: usize = 4;
-/// Whatever a model does not take in so long, it holds back until there is room.
+/// Frames that an emulated model does not accept within this time are held back until there is
+/// room.
 const STILL: Duration = Duration::from_millis(250);
 /// The stream of the board's own frames, and their lengths.
 const BLAST: u8 = 0;
@@ -26,7 +27,7 @@ fn mixed(count: usize) -> impl Iterator<Item = TestFrame> + Send {
 }
 
 pub(super) fn wrap(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
-    // One more than a multiple of its length, so that the next begins elsewhere.
+    // One more than a multiple of its length, so that the next round begins at another slot.
     let frames = ROUNDS * rig.burst().max(SHORT) + 1;
     Ok(rig.exchange_by(1, mixed(frames))? + rig.exchange(mixed(frames))?)
 }
@@ -39,7 +40,8 @@ pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
         while burst < 2 * longest {
             let burst_now = burst.min(longest);
             for _ in 0..ROUNDS {
-                // All of it under way before the first comes back, and no other behind it.
+                // The whole burst is in transit before the first frame comes back, with no other
+                // after it.
                 frames += rig.exchange((0..burst_now).map(move |_| TestFrame::of(octets)))?;
             }
             burst *= 2;
@@ -48,7 +50,7 @@ pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     Ok(frames)
 }
 
-/// Frames in all, and those that were lost while none was taken in.
+/// Total number of frames, and those lost while the device was held.
 fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), CaseFailure> {
     #[derive(Deserialize)]
     struct Hold {}
@@ -112,7 +114,7 @@ pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
             is_all && [lost, disorder, doubles, altered] == [0; 4],
             || {
                 format!(
-                    "of {count} frames of {octets} octets the device sent {}, {} came with {} octets, {lost} did not, \
+                    "of {count} frames of {octets} octets the device sent {}, {} arrived with {} octets, {lost} were lost, \
                  {disorder} out of order, {doubles} twice, {altered} altered",
                     counts.frames,
                     sequence.received(),

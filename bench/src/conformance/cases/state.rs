@@ -1,4 +1,4 @@
-//! What lasts: frames of all sizes for long, and the device's stop and start in the middle of them.
+//! Long runs: frames of all sizes, and stop and start of the device under load.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::conformance::CaseFailure;
 use crate::conformance::exchange::{Exchange, TestFrame};
 use crate::conformance::rig::{Rig, ensure};
 
-/// Any, but the same each time.
+/// Arbitrary, but the same in each run.
 const SEED: u64 = 5;
 const RESTARTS: u32 = 3;
 /// Frames between them.
 const BETWEEN: u64 = 200;
-/// Frames go on being sent to a stopped device for so long.
+/// Time that frames are sent to a stopped device.
 const STOPPED: Duration = Duration::from_millis(30);
 
 fn random_sizes() -> impl Iterator<Item = TestFrame> + Send {

@@ -1,4 +1,4 @@
-//! A device that does what a test says, with a console, at the end of a host's cable, in virtual time.
+//! A test double of a device, with a console, at the end of a host's cable, in virtual time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,39 +14,39 @@ use linerate_sim::time::{self, Span};
 use crate::conformance::exchange::own;
 use crate::endpoint::{RunningBoard, STEP, StepError};
 
-/// Frames that it takes while it does nothing.
+/// Frames that it buffers while it is idle.
 const RING: usize = 8;
 const LONGEST_TAGGED: usize = LONGEST + 4;
 
-/// What is wrong with it.
+/// Its fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
-    /// Now and then a buffer is handed on before the frame is in it: with what was there before.
+    /// Sometimes a buffer is delivered before the frame is in it: with its previous content.
     StaleBuffer,
-    /// Now and then the end of a buffer is what was there before.
+    /// Sometimes the end of a buffer is its previous content.
     StaleEnd,
-    /// Where the ring begins anew, a frame is skipped.
+    /// A frame is skipped where the ring wraps.
     SkipsAtWrap,
-    /// Frames that found no room leave half of one in the ring.
+    /// An overrun truncates the last frame in the ring.
     HalfAtOverrun,
-    /// What found no room is not counted.
+    /// Overruns are not counted.
     SilentOverrun,
-    /// The longest frame is cut.
+    /// The longest frame is truncated.
     CutsLongest,
-    /// An odd length is made even.
+    /// Odd lengths are rounded up.
     EvenLengths,
-    /// Frames with a tag are refused as too long.
+    /// Frames with a tag are rejected as too long.
     NoRoomForTag,
-    /// Longer ones are refused, and nobody knows.
+    /// Over-long frames are rejected without a count.
     SilentOverLong,
-    /// What is sent while the ring is full overtakes.
+    /// A frame sent while the ring is full overtakes another.
     Overtakes,
-    /// Foreign frames are taken.
+    /// Frames for other stations are accepted.
     Promiscuous,
-    /// Nobody looks at the link.
+    /// Link changes are not detected.
     BlindToLink,
-    /// After a restart comes what came before it.
+    /// After a restart an earlier frame is delivered again.
     Replays,
     /// It does not start again.
     StaysStopped,
@@ -60,7 +60,7 @@ pub struct Double {
     typed: String,
     console: Vec<String>,
     ring: VecDeque<Vec<u8>>,
-    /// What lay in the buffer that is used next.
+    /// The previous content of the next buffer.
     before: Vec<u8>,
     received: u64,
     receiver: Receiver,
@@ -71,7 +71,7 @@ pub struct Double {
 }
 
 impl Double {
-    /// It listens soon.
+    /// A device that is ready at once.
     pub fn new(fault: Fault) -> Self {
         let host = Host::new(host::Config {
             turnaround: Span::ZERO,
@@ -181,7 +181,7 @@ impl Double {
         }
     }
 
-    /// A frame comes.
+    /// Receives a frame.
     fn arrive(&mut self, mut frame: Vec<u8>) {
         let is_ours = frame[..6] == DEVICE || frame[..6] == [0xff; 6];
         if !self.is_linked
@@ -232,7 +232,7 @@ impl Double {
         self.ring.push_back(frame);
     }
 
-    /// Takes in what has come.
+    /// Processes the received frames.
     fn serve(&mut self) {
         while !self.is_held
             && let Some(mut frame) = self.ring.pop_front()
@@ -265,7 +265,7 @@ impl RunningBoard for Double {
             self.typed = rest;
             self.execute(&line);
         }
-        // As many as a step has time for.
+        // As many frames as fit into a step.
         for _ in 0..4 * RING {
             let Some(frame) = self.host.poll_transmit(self.now) else {
                 break;

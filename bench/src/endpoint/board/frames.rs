@@ -1,4 +1,4 @@
-//! Raw frames: the agent's own generator on the peer, and what the board's console says of them.
+//! Raw frames: the agent's generator on the peer, and the counts on the board's console.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::endpoint::{
     Frames, Outcome, RoundTripReport, RoundTripSample, TargetError, TrialMonitor,
 };
 
-/// Which stream the frames are of.
+/// The stream of the frames.
 const STREAM: u8 = 1;
 /// More than any link has.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
-/// How long frames are waited for after the last one.
+/// Time to wait for frames after the last one.
 const LAST: Duration = Duration::from_millis(100);
 
-/// What the board has counted of the stream.
+/// The board's counts of the stream.
 #[derive(Debug, Deserialize)]
 struct FrameCounts {
     frames: u64,
@@ -36,7 +36,7 @@ struct FrameCounts {
 }
 
 impl BoardTarget {
-    /// Sends, and asks what came.
+    /// Sends the frames, and queries the board's counts.
     pub(super) fn frames(
         &self,
         asked: &Frames,
@@ -44,7 +44,7 @@ impl BoardTarget {
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         session.type_command(&format!("frames {STREAM}"));
-        // Commands are done in the order in which they come: when this one is answered, it counts.
+        // Commands are executed in order: once this one is answered, the board counts.
         let _: FrameCounts = session.query("frames", "frames")?;
         let began = session.now();
         let octets = usize::from(asked.octets) - fcs::LEN;
@@ -109,7 +109,7 @@ impl BoardTarget {
     }
 }
 
-/// Bits on the wire in a second, gaps included. What is to go back to back goes at the line's rate.
+/// Bits on the wire per second, gaps included. Back-to-back frames use the line rate.
 fn rate(asked: &Frames, octets: usize, line_bits_per_s: Option<u64>) -> u64 {
     let most = line_bits_per_s.unwrap_or(UNLIMITED_BITS_PER_S);
     if asked.interval_ns <= 0.0 {

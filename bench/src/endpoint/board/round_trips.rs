@@ -1,4 +1,4 @@
-//! Round trips: STAMP, the agent's own sender on the peer.
+//! Round trips: STAMP, with the agent's sender on the peer.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::runner::BoardTarget;
 use super::session::BoardSession;
 use crate::endpoint::{Outcome, RoundTripSample, RoundTrips, TargetError, TrialMonitor, stamp};
 
-/// Samples that wait until they are taken.
+/// Capacity of the sample queue.
 const SAMPLES: usize = 64;
-/// How long the last answer is waited for.
+/// Timeout for the last answer.
 const LAST: Duration = Duration::from_secs(1);
 /// Of virtual time.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
 impl BoardTarget {
-    /// Asks, and waits for the answers.
+    /// Sends the requests, and waits for the answers.
     pub(super) fn round_trips(
         &self,
         asked: &RoundTrips,

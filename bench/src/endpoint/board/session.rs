@@ -11,9 +11,9 @@ use super::console::Console;
 use crate::endpoint::{TargetError, TrialMonitor};
 use crate::machine::MachineError;
 
-/// How often it is looked how far a trial is.
+/// Interval at which a trial's progress is polled.
 pub(crate) const STEP: Duration = Duration::from_millis(1);
-/// The board says that it listens within this time; a command's answer comes within the other.
+/// Timeouts for the board's start, and for the answer to a command.
 const BOOT: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(2);
 
@@ -22,35 +22,35 @@ pub(crate) trait RunningBoard {
     /// The board's time.
     fn now(&self) -> Instant;
 
-    /// Lets [`STEP`] of its time pass; what its console says meanwhile is appended to `console`.
+    /// Runs it for [`STEP`] of its time; its console output is appended to `console`.
     ///
     /// # Errors
-    /// What happened to it, for a sentence, or why it cannot go on.
+    /// Why it cannot continue.
     fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError>;
 
     /// Types on its console.
     fn type_in(&mut self, text: &str);
 
-    /// Does something with the programs of the host.
+    /// Calls `with` on the programs of the host.
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs));
 
-    /// Lets the link go down, or come up again.
+    /// Takes the link down, or up again.
     ///
     /// # Errors
-    /// Why it can't, for a sentence.
+    /// The reason if it can't, for messages.
     fn set_link(&mut self, _is_up: bool) -> Result<(), String> {
-        Err("nobody can pull its cable".to_owned())
+        Err("its link can't be taken down".to_owned())
     }
 
-    /// What became of frames that did not get through, where that is known.
+    /// Notes on the fate of lost frames, if known.
     fn notes(&self) -> Vec<String>;
 }
 
-/// Why a board does not go on.
+/// Why a board cannot continue.
 pub(crate) enum StepError {
-    /// In words, behind the board's name.
+    /// A reason, printed after the board's name.
     Reason(String),
-    /// Its machine says it.
+    /// An error of its machine.
     Machine(MachineError),
 }
 
@@ -60,13 +60,13 @@ impl From<MachineError> for StepError {
     }
 }
 
-/// What a board says when it starts.
+/// The board's message at its start.
 #[derive(Deserialize)]
 struct Boot {
     burst: Option<usize>,
 }
 
-/// A board that listens.
+/// A board that is ready, with its console.
 pub(crate) struct BoardSession {
     board: Box<dyn RunningBoard>,
     name: String,
@@ -74,16 +74,17 @@ pub(crate) struct BoardSession {
     /// When the trial began, and its payload so far.
     pub(super) began: Instant,
     octets: u64,
-    /// The user has had enough.
+    /// The user has cancelled.
     pub(super) is_cancelled: bool,
-    /// An answer of the console comes within this time.
+    /// Timeout for an answer on the console.
     pub(crate) patience: Duration,
-    /// So many of the longest frames the device takes in a row, as it says when it starts.
+    /// Number of maximum-length frames that the device receives in a burst, as reported at its
+    /// start.
     pub(crate) burst: usize,
 }
 
 impl BoardSession {
-    /// Waits until the board called `name` listens.
+    /// Waits until the board called `name` is ready.
     pub(crate) fn begin(board: Box<dyn RunningBoard>, name: String) -> Result<Self, TargetError> {
         let mut session = Self {
             board,
@@ -120,7 +121,7 @@ impl BoardSession {
         }
     }
 
-    /// Lets time pass until `is_over`, or until the user has had enough.
+    /// Runs the board until `is_over`, or until the user cancels.
     pub(crate) fn run_until(
         &mut self,
         monitor: &mut dyn TrialMonitor,
@@ -134,12 +135,12 @@ impl BoardSession {
         Ok(())
     }
 
-    /// Says how much payload has come and gone.
+    /// Sets the payload transferred so far.
     pub(super) fn set_octets(&mut self, octets: u64) {
         self.octets = octets;
     }
 
-    /// Lets time pass.
+    /// Runs the board for `span`.
     pub(crate) fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         let until = self.now().after(span);
         while self.now() < until {
@@ -148,7 +149,7 @@ impl BoardSession {
         Ok(())
     }
 
-    /// What the console's next line with `event` says.
+    /// Waits for the console's next line with `event`.
     pub(crate) fn read_event<T: DeserializeOwned>(
         &mut self,
         event: &str,
@@ -169,7 +170,7 @@ impl BoardSession {
             }
             if self.now() >= until {
                 return Err(self.failed(&format!(
-                    "its console does not say `{event}` within {} s; the last line is {:?}",
+                    "its console did not report `{event}` within {} s; the last line is {:?}",
                     limit.as_secs(),
                     self.console.last()
                 )));
@@ -183,7 +184,7 @@ impl BoardSession {
         self.board.type_in(&format!("{command}\n"));
     }
 
-    /// Types `command` and reads what `event` answers.
+    /// Types `command` and reads the answer `event`.
     pub(crate) fn query<T: DeserializeOwned>(
         &mut self,
         command: &str,
@@ -194,7 +195,7 @@ impl BoardSession {
         self.read_event(event)
     }
 
-    /// Forgets what the console has said.
+    /// Drops all unread lines of the console.
     pub(crate) fn clear_console(&mut self) {
         self.console.0.clear();
     }
@@ -211,16 +212,16 @@ impl BoardSession {
     /// Starts `program` on the peer.
     ///
     /// # Errors
-    /// The peer runs none.
+    /// The peer runs no programs.
     pub(crate) fn start<P: Program>(&mut self, program: P) -> Result<Handle, TargetError> {
         let handle = self.programs(|all| all.start(Box::new(program)));
         handle.ok_or_else(|| self.wrong_program())
     }
 
-    /// Does something with the program that `handle` names.
+    /// Calls `with` on the program that `handle` names.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// It is not of this type.
     pub(crate) fn with<P: Program, R>(
         &mut self,
         handle: Handle,
@@ -230,10 +231,10 @@ impl BoardSession {
         done.flatten().ok_or_else(|| self.wrong_program())
     }
 
-    /// Stops the program and takes it back.
+    /// Stops the program and returns it.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// It is not of this type.
     pub(crate) fn stop<P: Program>(&mut self, handle: Handle) -> Result<P, TargetError> {
         let program = self.programs(|all| all.stop::<P>(handle)).flatten();
         program.map_or_else(|| Err(self.wrong_program()), |program| Ok(*program))
@@ -243,7 +244,7 @@ impl BoardSession {
         self.failed("its peer runs another program")
     }
 
-    /// The board did not do what it should.
+    /// An error of the board.
     pub(crate) fn failed(&self, what: &str) -> TargetError {
         TargetError::Failed {
             target: self.name.clone(),
@@ -251,7 +252,7 @@ impl BoardSession {
         }
     }
 
-    /// Lets the link go down, or come up again.
+    /// Takes the link down, or up again.
     ///
     /// # Errors
     /// It can't.
@@ -260,11 +261,11 @@ impl BoardSession {
         done.map_err(|why| self.failed(&why))
     }
 
-    /// What became of frames that did not get through, and of the trial.
+    /// Notes on lost frames and on the trial.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.board.notes();
         if self.is_cancelled {
-            notes.push("ended by the user before its time".to_owned());
+            notes.push("cancelled by the user".to_owned());
         }
         notes
     }

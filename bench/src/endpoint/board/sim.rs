@@ -79,7 +79,7 @@ impl RunningBoard for Board {
                 console.push(text);
             }
         }
-        // Nobody looks at these.
+        // These are not used.
         self.take_edges();
         Ok(())
     }
@@ -94,7 +94,7 @@ impl RunningBoard for Board {
 
     fn notes(&self) -> Vec<String> {
         let tally = self.tally();
-        // The first is sent again, the others are not over.
+        // Collided frames are sent again, the others are still in transit.
         let open = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
         let lost = tally.lost.iter().filter(|(cause, _)| !open.contains(cause));
         let causes: Vec<String> = lost

@@ -1,4 +1,4 @@
-//! Streams and datagrams: iperf 2, the agent's own client on the peer.
+//! Streams and datagrams: iperf 2, with the agent's client on the peer.
 
 use linerate_agent::iperf2::{self, Back, Client, Failure, Outcome as Counted, Plan, Test};
 use linerate_agent::{Instant, Progress};
@@ -12,14 +12,14 @@ use crate::endpoint::client::{FinishedClient, IntervalSeries};
 use crate::endpoint::iperf2::{count, data};
 use crate::endpoint::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
 
-/// Where `bench_agent` serves iperf 2.
+/// Port of iperf 2 on `bench_agent`.
 const PORT: u16 = 5001;
-/// Where the peer listens for connections back.
+/// Port on which the peer listens for connections back.
 const BACK_PORT: u16 = 6001;
-/// UDP without a rate: more than any link here has.
+/// UDP without a rate limit: more than any link here.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
-/// Clients that are at it.
+/// A transfer with its running clients.
 pub(super) struct Transfer {
     clients: Vec<RunningClient>,
     trial: Trial,
@@ -30,12 +30,12 @@ struct RunningClient {
     handle: Handle,
     to_device: IntervalSeries,
     from_device: IntervalSeries,
-    /// Seen to be done.
+    /// When it was found done.
     ended: Option<Instant>,
 }
 
 impl BoardTarget {
-    /// Starts what `trial` asks for: a stream or datagrams.
+    /// Starts the transfer of `trial`: a stream or datagrams.
     pub(super) fn start_transfer(
         &self,
         trial: &Trial,
@@ -117,7 +117,7 @@ fn test(direction: Direction, amount: Amount, octets: u32, number: u8) -> Test {
 }
 
 impl Transfer {
-    /// Whether all clients are done; notes how far they are.
+    /// Records the clients' progress; true if all are done.
     pub(super) fn poll_done(&mut self, session: &mut BoardSession) -> Result<bool, TargetError> {
         let now = session.now();
         let since = Instant::from_ns(now.since(self.began).as_nanos() as u64);
@@ -145,7 +145,7 @@ impl Transfer {
         Ok(self.clients.iter().all(|client| client.ended.is_some()))
     }
 
-    /// What it came to.
+    /// Stops the clients and returns the outcome.
     pub(super) fn finish(self, session: &mut BoardSession) -> Result<Outcome, TargetError> {
         let mut finished = Vec::new();
         for client in self.clients {
@@ -175,7 +175,7 @@ impl Transfer {
 const fn describe(failure: Failure) -> &'static str {
     match failure {
         Failure::NotReached => "nobody listens on iperf 2's port: is it bench_agent?",
-        Failure::Broken => "it broke the connection off before the test was over",
-        Failure::NoAnswer => "it said nothing for as long as it may",
+        Failure::Broken => "it closed the connection before the test was over",
+        Failure::NoAnswer => "it did not answer in time",
     }
 }

@@ -1,4 +1,4 @@
-//! What iperf 2's figures are in ours.
+//! Conversion of iperf 2's figures.
 
 use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, Direction, End, Flow, Interval};
@@ -6,7 +6,7 @@ use linerate_results::record::{self, Direction, End, Flow, Interval};
 use crate::endpoint::client::FinishedClient;
 use crate::endpoint::{Datagrams, Outcome};
 
-/// Streams that ran at the same time, together.
+/// Total of streams that ran in parallel.
 pub(in crate::endpoint) fn streams(
     finished: Vec<FinishedClient<Client>>,
     direction: Direction,
@@ -17,8 +17,8 @@ pub(in crate::endpoint) fn streams(
     for one in finished {
         let counted = one.service.outcome(one.ended);
         if let Some(sent) = counted.sent {
-            // The server says nothing of what it got. It has closed the connection when it had all:
-            // that ends the time, not the moment when the last octet was handed to the system.
+            // The server does not report what it received. It closes the connection once it has all
+            // data: the time ends then, not when the last octet was written to the socket.
             let span = counted.read_after.unwrap_or(sent.span);
             let span_ns = span.as_nanos() as u64;
             to.add(sent.octets, span_ns, one.to_device);
@@ -68,7 +68,7 @@ impl Total {
     }
 }
 
-/// Datagrams of one test.
+/// The datagrams of one test.
 pub(in crate::endpoint) fn datagrams(
     finished: FinishedClient<Client>,
     asked: &Datagrams,
@@ -96,7 +96,7 @@ pub(in crate::endpoint) fn datagrams(
     outcome
 }
 
-/// What came again and what this machine dropped, where that is known.
+/// `duplicates` and `dropped` by this host, if known.
 fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
     let (sent, lost) = (u64::from(report.datagrams), u64::from(report.lost));
     let datagrams = record::Datagrams {
@@ -106,7 +106,7 @@ fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]
         out_of_order: Some(u64::from(report.out_of_order)),
         duplicates,
         jitter_ns: report.jitter.as_nanos() as u64,
-        // What comes to the socket beside the test may be dropped, too.
+        // Packets to the socket other than the test's may be dropped, too.
         lost_by_host: dropped.map(|dropped| dropped.min(lost)),
     };
     let span_ns = report.span.as_nanos() as u64;
@@ -115,8 +115,6 @@ fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]
 
 fn cut(outcome: &mut Outcome, is_cancelled: bool) {
     if is_cancelled && outcome.notes.is_empty() {
-        outcome
-            .notes
-            .push("ended by the user before its time".to_owned());
+        outcome.notes.push("cancelled by the user".to_owned());
     }
 }

@@ -15,12 +15,12 @@ use super::{
     Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
 
-/// Its port (registered with IANA for "commplex-link", and iperf's ever since).
+/// The default port (registered with IANA for "commplex-link", and used by iperf since then).
 const PORT: u16 = 5001;
-/// UDP without a rate: more than any link here has.
+/// UDP without a rate limit: more than any link here.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
-/// How a device is made to send.
+/// How the device is made to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendMode {
     /// `-R`: it sends on our connection. Since version 2.1.
@@ -33,28 +33,28 @@ struct Iperf2 {
     to: SocketAddr,
     patience: Duration,
     send_mode: SendMode,
-    /// Where the next test listens for a connection back: another port each time, as the last one may
-    /// still be waiting for its connection's last segments (RFC 9293 section 3.6.1).
+    /// Port for the device's connection back in the next test: a new one each time, as the last one
+    /// may still be in TIME-WAIT (RFC 9293 section 3.6.1).
     back_port: u16,
-    /// When the last test was over.
+    /// End of the last test.
     ended: Option<Instant>,
 }
 
-/// Ports for connections back begin here, above those that systems hand out themselves on Linux.
+/// Ports for connections back, above Linux's ephemeral ports.
 const BACK_PORTS: std::ops::Range<u16> = 61_000..65_000;
 
-/// The server of stock iperf 2.1.8 crashes when a test comes while it still winds up the one before, as
-/// one that follows at once does: it is given this long.
+/// Pause between tests: the server of stock iperf 2.1.8 crashes if a test starts while it still closes
+/// the previous one.
 const SETTLE: Duration = Duration::from_millis(400);
 
-/// Unix time, nanoseconds; 0 where this machine does not know.
+/// Unix time, nanoseconds; 0 if unknown.
 fn time_of_day_ns() -> u64 {
     let since = SystemTime::UNIX_EPOCH.elapsed();
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
-/// answers.
+/// Selects the datagrams of a stream: those that end it have negative numbers, and are repeated until
+/// answered.
 pub(super) fn data(plan: &Plan) -> Option<DataFilter> {
     let is_data = |octets: &[u8]| Numbered::parse(octets).is_some_and(|head| head.number >= 0);
     plan.udp.then_some(DataFilter {
@@ -152,18 +152,19 @@ impl Iperf2 {
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
-                "nobody listens there; is the iperf 2 server running, and this its port?".to_owned()
+                "nobody listens there; is the iperf 2 server running, and is this its port?"
+                    .to_owned()
             }
-            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
+            Failure::Broken => "it closed the connection before the test was over".to_owned(),
             Failure::NoAnswer => {
                 let what = match (plan.udp, plan.test.reverse, plan.test.back) {
                     (_, true, _) => {
-                        "no data: it may not know -R, which came with iperf 2.1; try \
-                                     ?from=tradeoff, which every version knows (-r)"
+                        "no data: it may not support -R, introduced in iperf 2.1; try \
+                                     ?from=tradeoff, which every version supports (-r)"
                     }
                     (_, _, Back::AtOnce | Back::AtTheEnd) => {
                         "no connection back: does a firewall \
-                                     here refuse it, or does the device not know -r and -d?"
+                                     here refuse it, or does the device not support -r and -d?"
                     }
                     (true, ..) => "no report at the end: does it listen on UDP (iperf -s -u)?",
                     (false, ..) => "the connection stays open: it did not read all that was sent",
@@ -234,7 +235,7 @@ impl Target for Iperf2 {
         match trial {
             Trial::Stream(Stream { amount, .. }) | Trial::Datagrams(Datagrams { amount, .. }) => {
                 match amount {
-                    // Signed on the wire, negative for a time.
+                    // Signed on the wire; negative for a duration.
                     Amount::Octets(octets) if *octets > i32::MAX as u64 => {
                         Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
                     }
@@ -286,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_a_stream_is_none_of_its_data() {
+    fn final_datagrams_are_not_data() {
         let test = Test {
             port: PORT,
             buffer_octets: 100,

@@ -1,4 +1,4 @@
-//! Frames to a station and what it sends back: a thread that sends, one that receives.
+//! Sends frames to a station and receives its answers, in two threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -16,58 +16,58 @@ use linerate_host::load::LoadError;
 use linerate_host::load::counters::Counters;
 use linerate_host::load::pace::Clock;
 
-/// Frames in the hands of the system at most, as far as the ring can be made so small: fewer than a
-/// driver has places for.
+/// Size of the transmit ring, if the system permits one this small: fewer frames than a driver's
+/// queue holds.
 const SEND_RING: usize = 64;
-/// Frames that a system call takes at most.
+/// Maximum number of frames per system call.
 const BATCH: usize = 32;
-/// The receiver's ring, mebioctets.
+/// Size of the receive ring, MiB.
 const RECEIVE_RING: usize = 64;
-/// How long answers are waited for after the last frame.
+/// Timeout for answers after the last frame.
 const LAST: Duration = Duration::from_secs(1);
-/// How long it is looked whether answers come again when all are there.
+/// Time to wait for duplicate answers once all are received.
 const SETTLE: Duration = Duration::from_millis(20);
-/// How often it is looked whether it is over.
+/// Interval of checks for the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The first frame goes so long after the beginning.
+/// Delay before the first frame.
 const FIRST_NS: u64 = 1_000_000;
-/// No Ethernet is slower.
+/// The slowest Ethernet.
 const SLOWEST_BITS_PER_S: f64 = 1e7;
-/// What stands in [`Shared::ended_ns`] until all is sent.
+/// Value of [`Shared::ended_ns`] until all is sent.
 const NOT_YET: u64 = u64::MAX;
 
-/// What is to be sent.
+/// Configuration of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExchangeConfig<'a> {
-    /// Out of which interface.
+    /// The interface.
     pub(super) interface: &'a str,
-    /// What, to whom, and how many.
+    /// The frames to send, which are expected back.
     pub(super) expected: ExpectedReplies,
-    /// From one to the next; 0: back to back.
+    /// Interval between frames; 0: back to back.
     pub(super) interval_ns: f64,
-    /// What the line carries, if it is known.
+    /// The line rate, if known.
     pub(super) line_bits_per_s: Option<u64>,
-    /// How long the interface may take no frame.
+    /// Maximum time without a frame taken by the interface.
     pub(super) patience: Duration,
 }
 
-/// What came of it.
+/// Result of an exchange.
 #[derive(Debug)]
 pub(super) struct ExchangeResult {
     pub(super) sent: u64,
     pub(super) matched: ReplyMatcher,
-    /// What is to be known of the figures.
+    /// Notes on the figures.
     pub(super) notes: Vec<String>,
-    /// The user has had enough before all were sent.
+    /// The user cancelled before all were sent.
     pub(super) is_cancelled: bool,
 }
 
-/// Why there was no exchange.
+/// Why an exchange failed.
 #[derive(Debug)]
 pub(super) enum ExchangeError {
-    /// This machine can't.
+    /// This host does not support it.
     Load(LoadError),
-    /// It could not keep up; a sentence.
+    /// The interface was too slow; a sentence.
     Slow(String),
 }
 
@@ -77,10 +77,10 @@ impl<E: Into<LoadError>> From<E> for ExchangeError {
     }
 }
 
-/// What the threads know of each other.
+/// State shared by the threads.
 struct Shared {
     clock: Clock,
-    /// Nothing more is to be sent or waited for.
+    /// Stops sending and receiving.
     over: AtomicBool,
     sent: AtomicU64,
     answered: AtomicU64,
@@ -88,7 +88,7 @@ struct Shared {
     ended_ns: AtomicU64,
 }
 
-/// Sends, and gathers the answers until all are there or none is to be expected any more.
+/// Sends the frames, and collects the answers until all are received or no more are expected.
 pub(super) fn exchange(
     config: &ExchangeConfig<'_>,
     monitor: &mut dyn TrialMonitor,
@@ -109,7 +109,7 @@ pub(super) fn exchange(
         let (done_sender, done) = channel::<()>();
         let shared = &shared;
         let receiving = thread::Builder::new().spawn_scoped(scope, move || {
-            // Whoever waits learns by its end that this thread has come to its own.
+            // Dropping it signals the end of this thread.
             let _done_sender = done_sender;
             collect_replies(receive, config.expected, shared)
         });
@@ -135,7 +135,7 @@ pub(super) fn exchange(
                 shared.over.store(true, Ordering::Relaxed);
             }
         }
-        // Without a receiver nothing is to be sent.
+        // Without a receiver, sending stops.
         shared.over.store(true, Ordering::Relaxed);
         Ok((joined(sending), joined(receiving)))
     })?;
@@ -176,30 +176,30 @@ fn notes(
     let mut notes = Vec::new();
     if !bypasses {
         notes.push(format!(
-            "frames waited in the queueing discipline of {interface}: PACKET_QDISC_BYPASS is not had"
+            "frames passed through the queueing discipline of {interface}: PACKET_QDISC_BYPASS is unavailable"
         ));
     }
     if dropped_on_the_way_out > 0 {
         notes.push(format!(
-            "{interface} counted {dropped_on_the_way_out} drops on the way out (tx_dropped): frames that this \
-             machine has not sent count as lost"
+            "{interface} counted {dropped_on_the_way_out} dropped transmit frames (tx_dropped): frames that this \
+             host has not sent count as lost"
         ));
     }
     if dropped_by_ring > 0 {
         notes.push(format!(
-            "{dropped_by_ring} frames came and found no room in this machine's ring: they count as lost"
+            "{dropped_by_ring} received frames overflowed this host's ring: they count as lost"
         ));
     }
     if matched.altered > 0 {
         notes.push(format!(
-            "{} answers came with another content than they were sent with, and count as lost",
+            "{} answers were altered on the way, and count as lost",
             matched.altered
         ));
     }
     notes
 }
 
-/// Says that nothing more is sent, also by a panic.
+/// Marks the end of sending, even after a panic.
 struct EndGuard<'a>(&'a Shared);
 
 impl Drop for EndGuard<'_> {
@@ -214,11 +214,11 @@ struct Sender<'a> {
     ring: Transmit,
     shared: &'a Shared,
     pace: SendPacer,
-    /// The frame of which all others are made.
+    /// The template of all frames.
     frame: Vec<u8>,
-    /// When a frame was taken last.
+    /// Time of the last frame taken.
     taken_ns: u64,
-    /// All is to be sent by then.
+    /// Deadline for the last frame.
     latest_ns: u64,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Sender<'a> {
             rate_bits_per_s: 0,
         };
         let start = Instant::from_ns(0);
-        // It has room, and the first one is due at once.
+        // The buffer is large enough, and the first frame is due at once.
         let _ = Blast::new(plan, start).next(&mut frame, start);
         Self {
             config,
@@ -255,7 +255,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends all of them, or as many as there are until it is over: how many.
+    /// Sends all frames, or until it is stopped. Returns the number sent.
     fn send(mut self) -> Result<u64, ExchangeError> {
         let mut is_flushed = true;
         while self.pace.handed() < self.config.expected.count && !self.is_over() {
@@ -283,7 +283,7 @@ impl<'a> Sender<'a> {
         self.shared.over.load(Ordering::Relaxed)
     }
 
-    /// Writes what is due and has room: how many.
+    /// Writes the due frames that fit into the ring. Returns their number.
     fn hand_over(&mut self) -> usize {
         for handed in 0..BATCH {
             let now = self.shared.clock.now_ns();
@@ -304,7 +304,7 @@ impl<'a> Sender<'a> {
         BATCH
     }
 
-    /// Whether there is an end to it.
+    /// Fails if the interface is stuck or too slow.
     fn check(&mut self, has_taken: bool) -> Result<(), ExchangeError> {
         let now = self.shared.clock.now_ns();
         let ExchangeConfig {
@@ -322,7 +322,7 @@ impl<'a> Sender<'a> {
         }
         if now > self.latest_ns {
             return Err(ExchangeError::Slow(format!(
-                "{interface} took {} of {} frames in twice the time that was due; take a lower rate",
+                "{interface} took {} of {} frames in twice the expected time; use a lower rate",
                 self.pace.handed(),
                 self.config.expected.count
             )));
@@ -331,8 +331,8 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Takes what comes until all is there, or nothing is to be expected any more; and how many frames the
-/// system dropped for want of room.
+/// Receives until all answers are in, or no more are expected. Also returns the number of frames that
+/// the system dropped because its ring was full.
 fn collect_replies(
     mut ring: Receive,
     expected: ExpectedReplies,
@@ -353,7 +353,7 @@ fn collect_replies(
             let longest = if has_all { SETTLE } else { LAST };
             let since = u128::from(shared.clock.now_ns().saturating_sub(ended_ns));
             let is_over = shared.over.load(Ordering::Relaxed) || since > longest.as_nanos();
-            // What had come by then is still taken, unless there is no end to it.
+            // Frames already received are still processed, within a limit.
             if is_over && (taken.is_none() || since > 2 * LAST.as_nanos()) {
                 return Ok((matched, ring.statistics()?.dropped));
             }
@@ -364,8 +364,8 @@ fn collect_replies(
     }
 }
 
-/// How far `clock` is behind the clock of the day, by which the kernel tells when a frame came: asked anew for
-/// each block, as that one is set now and then.
+/// Offset of `clock` to the wall clock, which the kernel uses to time received frames: measured again for each
+/// block, as the wall clock may be adjusted.
 fn behind_ns(clock: &Clock) -> u64 {
     let pair = || {
         let before = clock.now_ns();
@@ -374,7 +374,7 @@ fn behind_ns(clock: &Clock) -> u64 {
         let day_ns = day.unwrap_or_default().as_nanos() as u64;
         (between, day_ns.saturating_sub(before + between / 2))
     };
-    // The one with the least between has been interrupted the least.
+    // The one with the shortest reading time was interrupted the least.
     [pair(), pair(), pair()]
         .into_iter()
         .min()

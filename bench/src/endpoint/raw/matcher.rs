@@ -1,44 +1,44 @@
-//! RoundTripReport, matched with what was sent by their numbers.
+//! Matches answers with the frames sent, by their numbers.
 
 use linerate_agent::frame::{Head, Kind, Mac};
 
 use crate::endpoint::RoundTripSample;
 
-/// What is to come back.
+/// The frames expected back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedReplies {
-    /// Who sent it, and gets it back.
+    /// The sender's address.
     pub(super) own: Mac,
-    /// Who sends it back.
+    /// The station's address.
     pub(super) station: Mac,
-    /// Which stream it is of: an earlier trial's answers are no answers.
+    /// The stream: answers of an earlier trial do not count.
     pub(super) stream: u8,
     /// Octets of each, without FCS.
     pub(super) octets: usize,
-    /// How many are sent.
+    /// The number of frames.
     pub(super) count: u64,
 }
 
-/// What has come back.
+/// The frames received back.
 #[derive(Debug)]
 pub(super) struct ReplyMatcher {
     expected: ExpectedReplies,
-    /// A bit for each number: whether its answer was there.
+    /// A bit for each number, set once it is answered.
     seen: Vec<u64>,
-    /// The highest number seen and one.
+    /// The highest number seen, plus one.
     next: u64,
-    /// Of each frame that was answered.
+    /// A sample for each answered frame.
     pub(super) samples: Vec<RoundTripSample>,
-    /// Came behind the answer to a later one.
+    /// Answers received after one to a later frame.
     pub(super) out_of_order: u64,
-    /// Came again.
+    /// Duplicate answers.
     pub(super) duplicates: u64,
-    /// Came with another content or length than they were sent with: no answers.
+    /// Received with another content or length than sent: not counted as answers.
     pub(super) altered: u64,
 }
 
 impl ReplyMatcher {
-    /// Nothing has come.
+    /// A matcher without any answers.
     pub(super) fn new(expected: ExpectedReplies) -> Self {
         Self {
             expected,
@@ -51,8 +51,7 @@ impl ReplyMatcher {
         }
     }
 
-    /// Takes a frame of `len` octets, whatever it is, that came at `at_ns` of the clock by which it was
-    /// sent.
+    /// Processes any received frame of `len` octets; `at_ns` is its time by the sender's clock.
     pub(super) fn receive(&mut self, frame: &[u8], len: usize, at_ns: u64) {
         let Some(head) = Head::parse(frame) else {
             return;
@@ -84,7 +83,7 @@ impl ReplyMatcher {
         });
     }
 
-    /// How many frames were answered.
+    /// Number of frames answered.
     pub(super) fn answered(&self) -> u64 {
         self.samples.len() as u64
     }
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_late_and_from_repeated_ones() {
+    fn answers_are_distinguished_from_late_and_repeated_ones() {
         let mut matched = ReplyMatcher::new(EXPECTED);
         for number in [0, 2, 1, 69, 2, 3, 69] {
             take(&mut matched, &answer(number));
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
+    fn other_frames_are_not_answers() {
         let mut matched = ReplyMatcher::new(EXPECTED);
         let mut of_another = outward(0, 6);
         assert!(reflect(&mut of_another, STATION, Which::Marked));
@@ -174,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn what_came_changed_is_no_answer() {
+    fn an_altered_frame_is_no_answer() {
         let mut matched = ReplyMatcher::new(EXPECTED);
         let mut changed = answer(0);
         changed[99] ^= 1;
         take(&mut matched, &changed);
         take(&mut matched, &answer(0)[..99]);
-        // Numbers that were never sent, and a time to come.
+        // A number that was never sent, and a time in the future.
         take(&mut matched, &answer(70));
         let mut early = answer(0);
         renumber(&mut early, u64::MAX, u64::MAX);

@@ -21,9 +21,9 @@ use linerate_host::load::line::line_of_interface;
 const HEADER_OCTETS: usize = 14;
 /// Octets of frames, FCS included.
 const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1518;
-/// What is remembered of each frame that is answered takes memory: 1.6 GB for so many.
+/// Maximum number of frames: samples of this many answers take 1.6 GB of memory.
 const MAX_FRAMES: u64 = 100_000_000;
-/// Frames by which it is seen whether the station answers at all.
+/// Frames that check if the station answers at all.
 const PROBES: u64 = 3;
 /// From one of them to the next.
 const PROBE_INTERVAL: Duration = Duration::from_millis(50);
@@ -33,7 +33,7 @@ pub(super) struct Station {
     interface: String,
     to: Mac,
     patience: Duration,
-    /// Tells a trial's frames from those of the one before.
+    /// Distinguishes a trial's frames from those of the previous one.
     stream: u8,
     /// It has answered before.
     has_answered: bool,
@@ -57,7 +57,7 @@ impl Station {
         }
     }
 
-    /// Sends so many frames of `octets` without FCS, and gathers the answers.
+    /// Sends `count` frames of `octets` without FCS, and collects the answers.
     fn exchange(
         &mut self,
         octets: usize,
@@ -119,7 +119,7 @@ impl Station {
     ) -> Result<Outcome, TargetError> {
         let octets = usize::from(asked.octets) - fcs::LEN;
         let exchanged = self.exchange(octets, asked.count, asked.interval_ns, monitor)?;
-        // A device under too much load may answer nothing, and be there.
+        // An overloaded device may answer nothing, although it is present.
         if !self.has_answered && !exchanged.is_cancelled {
             let interval_ns = PROBE_INTERVAL.as_nanos() as f64;
             self.exchange(octets, PROBES, interval_ns, &mut NoMonitor)?;
@@ -179,12 +179,12 @@ impl Target for Station {
         match trial {
             Trial::Stream(_) => Err("raw frames are no TCP; use iperf2://, iperf3:// or http://"),
             Trial::Datagrams(_) => Err("raw frames are no UDP; use iperf2:// or iperf3://"),
-            Trial::RoundTrips(RoundTrips { load: Some(_), .. }) => Err(
-                "a station that is sent frames is loaded by nothing else; name what loads it, too",
-            ),
+            Trial::RoundTrips(RoundTrips { load: Some(_), .. }) => {
+                Err("raw frames can't load a station during round trips; name what loads it, too")
+            }
             Trial::RoundTrips(asked) if u64::from(asked.count) > MAX_FRAMES => Err(TOO_MANY),
             Trial::Frames(asked) if !asked.reflected => Err(
-                "nobody tells this machine what the device has counted; frames that are sent back can be measured",
+                "this host can't read what the device has counted; only reflected frames can be measured",
             ),
             Trial::Frames(asked) if !FRAME_OCTETS.contains(&asked.octets) => {
                 Err("a frame has 64 to 1518 octets")

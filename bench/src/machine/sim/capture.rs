@@ -1,11 +1,11 @@
-//! The frames on the wire as a capture, in the order of time.
+//! The frames on the wire as a capture file, in chronological order.
 
 use linerate_ether::ledger::Drop;
 use linerate_sim::board::{Event, Fate};
 use linerate_sim::time::Instant;
 use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
 
-/// A growing capture.
+/// A capture in memory.
 pub struct Capture {
     name: String,
     frames: Vec<Frame>,
@@ -28,8 +28,8 @@ impl Capture {
         }
     }
 
-    /// Takes in a frame. An attempt of the peer that collided is left out, as its adapter would
-    /// leave it out: the frame comes again.
+    /// Records a frame. A collided transmission of the peer is omitted, as an adapter would omit
+    /// it: the frame is sent again.
     pub fn record(&mut self, event: &Event) {
         match event {
             Event::Sent {

@@ -1,4 +1,4 @@
-//! What a simulated board shows of itself, in the words of the record.
+//! Conversion of a simulated board's data to the types of the record.
 
 use linerate_capture::wire::Busy;
 use linerate_results::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
@@ -8,7 +8,7 @@ use linerate_sim::wire::{self, LinkReport, Resolution};
 
 use crate::machine::LinkPartnerStatus;
 
-/// Who may send when, while the link is up.
+/// The duplex mode while the link is up.
 pub const fn duplex(link: &LinkReport) -> Duplex {
     match link.duplex {
         wire::Duplex::Full => Duplex::Full,
@@ -16,7 +16,7 @@ pub const fn duplex(link: &LinkReport) -> Duplex {
     }
 }
 
-/// The link partner's end of the cable.
+/// The link partner's state.
 pub const fn partner_status(link: &LinkReport, counts: &wire::Statistics) -> LinkPartnerStatus {
     LinkPartnerStatus {
         up: link.up,
@@ -33,7 +33,7 @@ pub const fn partner_status(link: &LinkReport, counts: &wire::Statistics) -> Lin
     }
 }
 
-/// What the processor did, as a cause of the line being silent.
+/// The processor's activity, as a cause of a gap on the line.
 pub fn busy(activity: &Activity) -> Busy {
     Busy {
         start_ns: activity.start.as_ns(),
@@ -50,7 +50,7 @@ pub fn busy(activity: &Activity) -> Busy {
     }
 }
 
-/// A profile with each function named once.
+/// A profile with a table of function names.
 pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
     let mut functions: Vec<String> = profile
         .stacks
@@ -74,14 +74,14 @@ pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
     }
 }
 
-/// Edges further apart than this belong to different transmissions: more than a start of idle.
+/// Edges further apart than this belong to different transmissions: longer than a start of idle.
 const SILENCE_NS: u64 = 1_000;
 /// A transmission shorter than this is a link pulse.
 const FRAME_NS: u64 = 50_000;
-/// So much of a frame's beginning and end is kept.
+/// Length of a frame's start and end that is kept.
 const KEPT_NS: u64 = 30_000;
 
-/// Beginnings and ends of the frames in `edges`, with a little idle line before and after.
+/// Starts and ends of the frames in `edges`, with a short idle line before and after.
 pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
     let apart = |a: &(Instant, bool), b: &(Instant, bool)| b.0.since(a.0).as_ns() <= SILENCE_NS;
     let frames = edges.chunk_by(apart);

@@ -28,22 +28,24 @@ use super::{
     Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic, Uploaded,
 };
 
-/// The half of a run's seed that each part gets is made different, so that they do not move alike.
+/// Each part's seed is derived from the run's seed by its own constant, so that their random
+/// numbers are independent.
 const WIRE_SEED: u64 = 0x7769_7265;
 pub(crate) const PEER_SEED: u64 = 0x7065_6572;
 
-/// Switches a simulated board on, with the peer that `order` names at the other end of its cable.
+/// Switches on a simulated board, with the peer that `config` selects at the other end of its
+/// cable.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware, the board or the peer cannot be used.
+/// [`MachineError`] if the firmware, the board or the peer cannot be used.
 pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
     switch_on(config, peer::of(config)?)
 }
 
-/// The same, with its cable in the TAP interface `interface`.
+/// The same, with its cable connected to the TAP interface `interface`.
 ///
 /// # Errors
-/// [`MachineError`] when firmware, board or interface cannot be used.
+/// [`MachineError`] if firmware, board or interface cannot be used.
 pub fn open_on_tap(
     config: &MachineConfig,
     interface: &str,
@@ -57,16 +59,16 @@ fn open_tap(name: &str) -> Result<Box<dyn Peer>, TapError> {
     Ok(Box::new(tap::Tap::open(name)?))
 }
 
-/// Other systems have no TAP interfaces that linerate knows.
+/// linerate supports no TAP interfaces on other systems.
 #[cfg(not(target_os = "linux"))]
 fn open_tap(_: &str) -> Result<Box<dyn Peer>, TapError> {
     Err(TapError::Unsupported)
 }
 
-/// The board of `order` with `peer` at the other end of its cable.
+/// The board of `config` with `peer` at the other end of its cable.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware or the board cannot be used.
+/// [`MachineError`] if the firmware or the board cannot be used.
 pub(crate) fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
     let about = &config.board;
     let Some(simulated) = &about.simulated else {
@@ -136,14 +138,14 @@ struct Sim {
     capture: Option<Capture>,
     warnings: Vec<String>,
     asleep: bool,
-    /// Of each upload to the peer, whether its end was told.
+    /// For each upload to the peer, true if its completion was reported.
     uploads_reported: Vec<bool>,
     /// Frames that the device's stack accepted.
     accepted: u64,
 }
 
 impl Sim {
-    /// Tells of uploads that are complete, before the device can speak of them.
+    /// Reports completed uploads, before the device can report them.
     fn report_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
         let uploads = self.board.peer().uploads();
         self.uploads_reported.resize(uploads.len(), false);
@@ -162,7 +164,7 @@ impl Sim {
         }
     }
 
-    /// Hands on what happened.
+    /// Passes the board's events to `sink`.
     fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
         self.report_uploads(sink);
         while let Some(event) = self.board.poll_event() {
@@ -259,7 +261,8 @@ impl Machine for Sim {
         match stop {
             Stop::Reached => Ok(()),
             Stop::Asleep => {
-                // What it said before it fell asleep may have been its last word.
+                // Its output before it fell asleep may complete the run; only the next call is an
+                // error.
                 self.asleep = true;
                 Ok(())
             }
@@ -347,9 +350,8 @@ impl Machine for Sim {
             .filter(|report| report.is_serious());
         warnings.extend(serious.map(ToString::to_string));
         if !self.board.has_ledger() {
-            warnings.push(
-                "this firmware keeps no counters: nothing is known of its frames' fates".into(),
-            );
+            warnings
+                .push("this firmware keeps no counters: the fate of its frames is unknown".into());
         }
         RunArtifacts {
             profile,

@@ -9,10 +9,10 @@ use crate::machine::{MachineConfig, MachineError};
 /// The port of HTTP.
 const HTTP: u16 = 80;
 
-/// The peer that `order` asks for.
+/// Creates the peer that `config` selects.
 ///
 /// # Errors
-/// [`MachineError`] when there is no such kind of peer.
+/// [`MachineError`] if this kind of peer does not exist.
 pub fn of(config: &MachineConfig) -> Result<Box<dyn Peer>, MachineError> {
     let asked = &config.environment.peer;
     let kind = peer::kind(&asked.kind)

@@ -1,4 +1,4 @@
-//! The station at the far end of the cable that is a TAP interface of this machine.
+//! A peer that forwards frames to a TAP interface of this host.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use linerate_host::tap::TapError;
 
-/// How often, in virtual time, the interface is asked for a frame.
+/// Interval, in virtual time, at which the interface is polled for a frame.
 const POLL_INTERVAL: Span = Span::from_us(50);
-/// Longer than any frame an interface with a usual MTU hands out.
+/// Longer than any frame of an interface with a usual MTU.
 const BUFFER: usize = 2048;
 
 /// An opened TAP interface.
@@ -24,7 +24,7 @@ impl Tap {
     /// Opens interface `name`, which must exist.
     ///
     /// # Errors
-    /// [`TapError`] says what is missing and how to get it.
+    /// [`TapError`] names the missing prerequisite and the command that provides it.
     pub fn open(name: &str) -> Result<Self, TapError> {
         // Of the network namespace that this thread is in; /sys may show another.
         let interfaces = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
@@ -35,7 +35,7 @@ impl Tap {
             });
         }
         let failed = |error: std::io::Error| TapError::of(name, error);
-        // What is configured stays as it is: only whoever made the interface may change it.
+        // The configuration is left unchanged: only the owner of the interface may change it.
         let builder = DeviceBuilder::new()
             .name(name)
             .layer(Layer::L2)

@@ -50,7 +50,7 @@ fn elf(address: u32, code: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
+fn unusable_firmware_is_rejected_in_one_sentence() {
     let loop_forever = elf(0x4080_0000, &[0x0000_006F]);
     assert!(open(&config(loop_forever.clone())).is_ok());
     assert_eq!(
@@ -79,7 +79,7 @@ fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn an_exception_is_one_sentence_with_its_place() {
+fn an_exception_is_one_sentence_with_its_address() {
     // An all-zero word is an illegal instruction; there is no handler.
     let mut machine = open(&config(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
     let error = machine.advance(1_000_000, &mut |_| {}).expect_err("faults");
@@ -107,7 +107,7 @@ fn an_endless_loop_ends_after_silence() {
 }
 
 #[test]
-fn what_it_is_made_of_is_told_and_recordings_are_left() {
+fn identity_and_artifacts_are_available() {
     let mut machine = open(&config(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
     let identity = machine.identity();
     assert_eq!(identity.board, "esp32c6-bitbang");

@@ -1,4 +1,4 @@
-//! From downloads and uploads of one size at once to their result: `http_both`.
+//! The result of simultaneous downloads and uploads of one size: `http_both`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::batch::Batch;
 use super::bodies::goodput_bytes_per_s;
 use super::{Sizes, TransferKind};
 
-/// A download and an upload of each size at once, as a scenario asks for them.
+/// A simultaneous download and upload of each size, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Both(pub Sizes);

@@ -1,4 +1,4 @@
-//! From the downloads of one size to their result: `http_get`.
+//! The result of the downloads of one size: `http_get`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::bodies::Bodies;
 use super::{Sizes, TransferKind};
 
-/// Downloads, as a scenario asks for them.
+/// Downloads, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Get(pub Sizes);

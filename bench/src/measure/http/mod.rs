@@ -1,8 +1,8 @@
 //! The device downloads from the peer, uploads to it, or does both at once; its programs are
 //! `http_get`, `http_put` and `http_both`.
 //!
-//! The firmware works through each size in turn, several times, each time over a connection of its
-//! own. One size is one measurement, told as soon as the next one has begun.
+//! The firmware transfers each size several times, each time over a new connection. One size is one
+//! measurement, complete as soon as the next one has begun.
 
 mod batch;
 mod bodies;
@@ -24,20 +24,20 @@ pub use self::put::Put;
 use super::{MeasureError, Observer, console};
 use crate::machine::{Event, MachineConfig, Uploaded};
 
-/// Which way the bytes go. Each is a measurement of its own, with a program of the same name.
+/// A kind of transfer. Each is a separate measurement, with a program of the same name.
 #[derive(Debug)]
 struct TransferKind {
-    /// The program that does it, which is also the measurement's name.
+    /// The program, which is also the measurement's name.
     program: &'static str,
-    /// What it does, in messages.
+    /// The noun for messages.
     noun: &'static str,
-    /// Whether a round has all that belongs to it.
+    /// True if a round is complete.
     complete: fn(&Round) -> bool,
     /// The result of one size.
     measure: fn(Batch<'_>) -> Result<Measurement, MeasureError>,
 }
 
-/// What is asked for.
+/// The transfers requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
@@ -45,7 +45,7 @@ pub struct Sizes {
     pub bytes: Vec<u64>,
     /// Requests of each size.
     pub requests: u64,
-    /// Virtual seconds after which it has failed.
+    /// Timeout in virtual seconds.
     #[serde(default = "limit_s")]
     pub limit_s: u64,
 }
@@ -66,7 +66,7 @@ impl Sizes {
     }
 }
 
-/// Transfers of some sizes one way.
+/// Transfers of some sizes, of one kind.
 #[derive(Debug)]
 struct Plan {
     kind: &'static TransferKind,
@@ -91,7 +91,7 @@ impl super::Plan for Plan {
     }
 }
 
-/// What the programs tell.
+/// Events of the programs.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ProgramEvent {
@@ -108,7 +108,7 @@ enum ProgramEvent {
 /// A finished download or upload, as the device saw it.
 #[derive(Deserialize)]
 struct Transfer {
-    /// What was asked for.
+    /// The requested path.
     path: String,
     /// Bytes of the body.
     body_bytes: u64,
@@ -127,17 +127,17 @@ struct HttpObserver {
     pulses: Vec<Pulse>,
     busy: Vec<Busy>,
     edges: Vec<Edges>,
-    /// Files that the peer has and the device has not spoken of.
+    /// Uploads completed at the peer that the device has not reported yet.
     uploads: VecDeque<Uploaded>,
-    /// The round that is under way.
+    /// The current round.
     open: Round,
     rounds: Vec<Round>,
-    /// Counters as last told, and as they stood before the current size.
+    /// Counters as last reported, and before the current size.
     counters: BTreeMap<String, u64>,
     counters_before: BTreeMap<String, u64>,
-    /// Sizes that are told already.
+    /// Number of sizes measured.
     reported_sizes: usize,
-    /// Flash waiting: time and sum as last told, and as they stood before the current size.
+    /// Time and total flash wait as last reported, and before the current size.
     flash: (u64, u64),
     flash_before: (u64, u64),
     flash_known: bool,
@@ -245,7 +245,7 @@ impl HttpObserver {
             .and_then(|at| self.uploads.remove(at))
         else {
             let what = format!(
-                "the firmware reports that it has put {}, and the peer does not have it",
+                "the firmware reports that it has put {}, but the peer has not received it",
                 put.path
             );
             return Err(MeasureError::Unexpected { what });
@@ -272,7 +272,8 @@ impl HttpObserver {
     /// A transfer is complete: it may be the first of the next size.
     fn next_size(&mut self, at_ns: u64, done: &Transfer) -> Result<(), MeasureError> {
         if self.rounds.len() == self.sizes.requests as usize {
-            // Its first SYN is the first after the firmware's word on the last of this one.
+            // The next size begins with the first SYN after the firmware's report on the last
+            // transfer of this size.
             let end_ns = self.rounds.last().map_or(0, |round| round.reported_ns);
             let next_ns = self.first_syn(end_ns).map_or(at_ns, |frame| frame.start_ns);
             self.finish_size(next_ns)?;
@@ -281,7 +282,7 @@ impl HttpObserver {
         if expected.is_none_or(|bytes| done.path != format!("/{bytes}")) {
             let wanted = expected.map_or("nothing more".into(), |bytes| format!("/{bytes}"));
             let what = format!(
-                "the firmware asked for {}, the scenario for {wanted}: build it with LINERATE_SIZES={}",
+                "the firmware requested {}, the scenario {wanted}: build it with LINERATE_SIZES={}",
                 done.path,
                 self.build_sizes(),
             );
@@ -290,7 +291,7 @@ impl HttpObserver {
         Ok(())
     }
 
-    /// The sizes as the firmware's build takes them.
+    /// The sizes in the format of the firmware's build.
     fn build_sizes(&self) -> String {
         let sizes: Vec<String> = self
             .sizes
@@ -313,7 +314,7 @@ impl HttpObserver {
             .min_by_key(|frame| frame.start_ns)
     }
 
-    /// Makes the measurement of the current size from everything before `until_ns`.
+    /// Creates the measurement of the current size from all events before `until_ns`.
     fn finish_size(&mut self, until_ns: u64) -> Result<(), MeasureError> {
         let Some(&bytes) = self.sizes.bytes.get(self.reported_sizes) else {
             return Ok(());
@@ -352,7 +353,7 @@ impl HttpObserver {
     }
 }
 
-/// What was counted since `before`; counters wrap at 2^32.
+/// The counts since `before`; counters wrap at 2^32.
 fn difference(
     now: &BTreeMap<String, u64>,
     before: &BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! From the uploads of one size to their result: `http_put`.
+//! The result of the uploads of one size: `http_put`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::bodies::Bodies;
 use super::{Sizes, TransferKind};
 
-/// Uploads, as a scenario asks for them.
+/// Uploads, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Put(pub Sizes);
@@ -69,7 +69,7 @@ fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
     Ok(put)
 }
 
-/// Data segments that the device sent again: seen from the other end, the device is the peer.
+/// Data segments retransmitted by the device: counted with the roles of device and peer swapped.
 fn retransmitted_by_device(frames: &[Frame]) -> u64 {
     let other = |frame: &Frame| Frame {
         from: match frame.from {

@@ -178,7 +178,7 @@ fn firmware_built_for_other_sizes_is_named() {
     let error = measure(events).expect_err("another size").to_string();
     assert_eq!(
         error,
-        "the firmware asked for /777, the scenario for /2920: build it with LINERATE_SIZES=2920x2,5840x2"
+        "the firmware requested /777, the scenario /2920: build it with LINERATE_SIZES=2920x2,5840x2"
     );
 }
 

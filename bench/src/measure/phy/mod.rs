@@ -1,7 +1,7 @@
-//! What the receiver copes with; its program is `station`.
+//! Tolerance of the receiver; its program is `station`.
 //!
 //! A generator sends the frames of a conformance case, or full frames at one clock offset and one
-//! jitter; the device's ledger and the check of their content on the device say what became of them.
+//! jitter; the device's ledger and its check of their content give the fate of each.
 
 mod conformance;
 mod surface;
@@ -27,7 +27,7 @@ use super::{MeasureError, Observer, console};
 use crate::machine::{Event, MachineConfig};
 use crate::scenario::Environment;
 
-/// Time to boot and, where partners negotiate, for that.
+/// Time to boot and to auto-negotiate.
 const fn warm_up_ms() -> u64 {
     2_500
 }
@@ -35,22 +35,22 @@ const fn warm_up_ms() -> u64 {
 /// One case or one point.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which.
+    /// The kind of test.
     pub kind: TestKind,
-    /// Frames that are sent.
+    /// Number of frames.
     pub frames: u64,
     /// From power-on to the first of them, milliseconds.
     pub warm_up_ms: u64,
 }
 
-/// What is sent.
+/// The test: a conformance case or a point of the loss surface.
 #[derive(Clone, Debug)]
 pub enum TestKind {
     /// A conformance case.
     Case {
         /// The case.
         case: &'static Case,
-        /// Why it may fail, if it may.
+        /// The reason why it may fail, if it may.
         excuse: Option<String>,
     },
     /// A point of the loss surface.
@@ -80,19 +80,19 @@ impl super::Plan for Plan {
         }
     }
 
-    /// The longest frame there is, and twice over.
+    /// Twice the time of maximum-length frames.
     fn limit_s(&self) -> u64 {
         20 + self.warm_up_ms / 1_000 + self.frames / 50
     }
 
-    /// The wire keeps within its limits by itself, and would measure something else.
+    /// The wire would clamp values to its limits, and the result would be of other values.
     fn check(&self, environment: &Environment) -> Result<(), String> {
         let mut wire = environment.wire;
         self.impair(&mut wire);
         wire.check().map_err(|error| error.to_string())
     }
 
-    /// Puts the generator at the other end and the impairments on the wire.
+    /// Configures the generator as the peer, and the impairments.
     fn arrange(&self, config: &mut MachineConfig) {
         let environment = &mut config.environment;
         "generator".clone_into(&mut environment.peer.kind);
@@ -118,7 +118,7 @@ impl super::Plan for Plan {
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
         let least = match &self.kind {
-            // Some rounds of the case's frames, behind those that settle it.
+            // Some rounds of the case's frames, after the settling frames.
             TestKind::Case { case, .. } => case.settling_frames + 4 * case.steps.len() as u64,
             TestKind::Point { .. } => 20,
         };
@@ -159,14 +159,14 @@ impl Plan {
     }
 }
 
-/// After the last frame, until the device is end_requested for its counters: everything is settled.
+/// Time from the last frame to the query of the device's counters: all frames are processed.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ProgramEvent {
-    /// Of the test frames that the station accepted, those whose content is not what it should be.
+    /// Accepted test frames with wrong content.
     Checked { wrong: u64 },
     #[serde(other)]
     Other,
@@ -271,7 +271,7 @@ impl Observer for PhyObserver {
             return Err(MeasureError::Unexpected { what });
         }
         let mut metrics = std::mem::take(&mut self.metrics);
-        // Where nothing counts, nothing was shown.
+        // Without any counted frame it does not pass.
         metrics.passed = metrics.frames_sent + metrics.frames_to_refuse > 0
             && metrics.frames_received == metrics.frames_sent
             && metrics.frames_wrong == 0

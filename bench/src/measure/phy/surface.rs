@@ -1,4 +1,4 @@
-//! Which points of the loss surface a scenario asks for.
+//! The points of the loss surface that a scenario requests.
 
 use std::sync::Arc;
 

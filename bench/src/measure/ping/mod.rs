@@ -14,13 +14,13 @@ use serde::Deserialize;
 use super::{MeasureError, Observer, Section, console};
 use crate::machine::{Event, MachineConfig};
 
-/// What is asked for.
+/// The plan of a ping measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Requests that the firmware sends.
     pub count: u64,
-    /// Virtual seconds after which it has failed.
+    /// Timeout in virtual seconds.
     #[serde(default = "limit_s")]
     pub limit_s: u64,
 }
@@ -56,7 +56,7 @@ impl super::Plan for Plan {
     }
 }
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ProgramEvent {

@@ -1,4 +1,4 @@
-//! Round trips, with nothing else going on and under loads.
+//! Round trips, idle and under load.
 
 mod floor;
 
@@ -15,9 +15,9 @@ use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
 use linerate_results::distribution;
 
-/// A load goes on for so much longer than the requests that are to find it.
+/// A load lasts this much longer than the requests sent during it.
 const MARGIN: Duration = Duration::from_secs(1);
-/// The round trips before another procedure that needs to know how long one takes.
+/// Round trips measured before another procedure that needs the round-trip time.
 const BEFORE: RoundTrips = RoundTrips {
     count: 50,
     interval: Duration::from_millis(20),
@@ -25,17 +25,17 @@ const BEFORE: RoundTrips = RoundTrips {
     load: None,
 };
 
-/// Round trips, with nothing else going on and under one load after the other.
+/// Round trips, idle and under each of the loads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// How many, how often, and how large.
+    /// Number, interval and size of the requests.
     pub round_trips: RoundTrips,
-    /// What goes on meanwhile; without load they are measured in any case, first.
+    /// The loads; the idle round trips are always measured first.
     pub loads: Vec<Load>,
 }
 
 impl Latency {
-    /// Idle, and under TCP each way.
+    /// Idle, and under TCP in each direction.
     pub fn idle_and_loaded(round_trips: RoundTrips) -> Self {
         let load = |direction| Load {
             transport: Transport::Tcp,
@@ -48,7 +48,8 @@ impl Latency {
         }
     }
 
-    /// Idle, and under UDP at each of these rates (payload, bits a second), each way alone.
+    /// Idle, and under UDP at each of these rates (payload, bits a second), in each direction
+    /// alone.
     pub fn over_loads(round_trips: RoundTrips, ways: &[Direction], offers: &[u64]) -> Self {
         let load = |direction, offer: u64| Load {
             transport: Transport::Udp,
@@ -62,7 +63,7 @@ impl Latency {
         Self { round_trips, loads }
     }
 
-    /// Whether `target` can do any of the loads: a reflector alone can't.
+    /// True if `target` supports any of the loads: a reflector alone does not.
     pub fn supports_any_load(&self, target: &dyn Target) -> bool {
         let mut loads = self.loads.iter();
         loads.any(|load| target.supports(&self.trial(Some(*load))).is_ok())
@@ -112,10 +113,10 @@ impl Latency {
     }
 }
 
-/// What answers come to.
+/// The metrics of an outcome.
 fn metrics(outcome: Outcome) -> LatencyMetrics {
     let Some(answers) = outcome.round_trips else {
-        return failed("the target did not say what was answered".to_owned());
+        return failed("the target did not report any answers".to_owned());
     };
     let rtt = distribution::of(answers.samples.iter().map(|it| it.round_trip_ns));
     LatencyMetrics {
@@ -144,7 +145,7 @@ fn failed(failure: String) -> LatencyMetrics {
     }
 }
 
-/// How this machine's own part is known: of a simulation there is none.
+/// Limits of the measurement on this host: a simulation has none.
 fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
     let is_simulated = target.is_simulated();
     LatencyLimits {
@@ -157,8 +158,8 @@ fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
     }
 }
 
-/// How long a round trip takes without load, for a procedure that needs to know it; `None` where the
-/// target has none.
+/// Measures idle round trips, for a procedure that needs them; `None` if the target does not support
+/// them.
 pub(super) fn idle(
     target: &mut dyn Target,
     context: &mut TrialContext<'_>,

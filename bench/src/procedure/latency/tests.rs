@@ -39,7 +39,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
         notes,
         ["Times are the simulation's: exact, with a noise floor of 0."]
     );
-    let told: Vec<(Option<Direction>, u64)> = latencies(&kept)
+    let measured: Vec<(Option<Direction>, u64)> = latencies(&kept)
         .iter()
         .map(|it| {
             let rtt = it.metrics.rtt.as_ref().expect("answers");
@@ -47,7 +47,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
         })
         .collect();
     assert_eq!(
-        told,
+        measured,
         [
             (None, 1_000_000),
             (Some(Direction::ToDevice), 50_000_000),
@@ -90,7 +90,7 @@ fn a_load_that_silences_the_device_is_a_result() {
 }
 
 #[test]
-fn this_machine_s_floor_is_of_as_many_round_trips_as_fit_its_time() {
+fn the_noise_floor_uses_as_many_round_trips_as_fit_its_time() {
     let fast = RoundTrips {
         count: 1_000_000,
         interval: Duration::from_millis(50),

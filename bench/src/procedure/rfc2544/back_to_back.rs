@@ -1,4 +1,5 @@
-//! Back-to-back frames (RFC 2544 section 26.4): how long a burst at the smallest gap a device takes.
+//! Back-to-back frames (RFC 2544 section 26.4): the longest burst at the minimum gap that a device
+//! receives.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub(super) struct BurstTest {
 
 impl BurstTest {
     pub(super) fn run(self, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
-        // The first time from one frame on, then from what it was.
+        // The first search starts at one frame, the next at the last result.
         let mut first = 1;
         for repetition in 0..self.repetitions {
             let part = TestPart {
@@ -37,21 +38,21 @@ impl BurstTest {
     }
 }
 
-/// How long a burst a device takes, as a procedure of its own: without its throughput, so without
-/// RFC 9004's correction.
+/// The longest burst that a device receives, as a separate procedure: without its throughput, and
+/// so without RFC 9004's correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackToBack {
     /// Octets of the frames, FCS included.
     pub octets: u16,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
-    /// How frames are counted; `None`: as the target can.
+    /// The counting method; `None`: the best that the target supports.
     pub counting: Option<Counting>,
-    /// How often the longest burst is searched.
+    /// Number of searches for the longest burst.
     pub repetitions: u32,
     /// The longest burst that is tried, frames.
     pub longest: u64,
-    /// The pause behind a burst, on a target that is not simulated.
+    /// The pause after a burst, on a target that is not simulated.
     pub pause: Duration,
 }
 
@@ -67,7 +68,7 @@ impl Procedure for BackToBack {
     }
 
     fn min_duration(&self) -> Duration {
-        // At one frame, and at one more, each time.
+        // At least two bursts per search.
         self.pause * 2 * self.repetitions
     }
 
@@ -101,7 +102,7 @@ impl Procedure for BackToBack {
         match bursts.run(&mut trials) {
             Ok(()) => Ok(()),
             Err(Stop::Cancelled) => {
-                context.not_measured(&self.label(), "the user ended it before");
+                context.not_measured(&self.label(), "cancelled by the user");
                 Ok(())
             }
             Err(Stop::UnsupportedSize(why)) => {

@@ -1,14 +1,14 @@
 //! RFC 2544, the benchmarks of section 26, toward an end station instead of through a forwarding device;
-//! back-to-back frames as RFC 9004 has them.
+//! back-to-back frames as in RFC 9004.
 //!
-//! | module | what a person finds there |
+//! | module | content |
 //! |---|---|
 //! | `plan` | lengths and repetitions: the standard's, and short ones |
-//! | `search`, `longest` | the searches for a rate and for a burst, pure |
-//! | `offer` | what a trial asks of a target, and what its outcome says |
-//! | `trials` | trials done and kept |
+//! | `rate_search`, `burst_search` | the searches for a rate and for a burst, without I/O |
+//! | `offer` | the trial for an offered load, and the metrics of its outcome |
+//! | `trials` | runs trials and saves their results |
 //! | `line` | what a line carries |
-//! | `burst` | back-to-back frames as a procedure of their own |
+//! | `back_to_back` | back-to-back frames as a separate procedure |
 
 mod back_to_back;
 mod burst_search;
@@ -33,43 +33,43 @@ use self::trials::{Stop, TestPart, Trials};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::Target;
 
-/// The ways to count, the best one first: an agent burdens the device with nothing but the frames; a
-/// reflector sends, too.
+/// The counting methods, best first: with an agent the device only receives the frames; a reflector
+/// also sends.
 const COUNTINGS: [Counting; 3] = [Counting::Agent, Counting::Reflector, Counting::Datagrams];
 
 /// The benchmarks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rfc2544 {
-    /// Which of them, for how long and how often.
+    /// The selected tests, their durations and repetitions.
     pub plan: Plan,
 }
 
-/// What is measured in one way to count.
+/// The tests done with one counting method.
 struct Suite {
     counting: Counting,
     tests: Vec<Rfc2544Test>,
     sizes: Vec<Size>,
 }
 
-/// A size that the target can be asked for.
+/// A frame size that the target supports.
 struct Size {
     offer: Offer,
-    /// The throughput in steps, when it was found.
+    /// The throughput in steps, once found.
     throughput: Option<u32>,
 }
 
-/// How `target` counts frames of `octets`, by the first way of these that it can.
+/// The first counting method that `target` supports for frames of `octets`.
 fn select_counting(
     target: &dyn Target,
     wanted: Option<Counting>,
     octets: u16,
     line_bits_per_s: u64,
 ) -> Result<Counting, &'static str> {
-    let ways = COUNTINGS
+    let methods = COUNTINGS
         .into_iter()
-        .filter(|way| wanted.is_none_or(|wanted| wanted == *way));
-    let mut why = "there is no way to count frames there";
-    for counting in ways {
+        .filter(|method| wanted.is_none_or(|wanted| wanted == *method));
+    let mut why = "it has no method to count frames";
+    for counting in methods {
         let offer = Offer {
             counting,
             octets,
@@ -84,7 +84,7 @@ fn select_counting(
 }
 
 impl Rfc2544 {
-    /// The way to count for all sizes.
+    /// The counting method for all sizes.
     fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
         let plan = &self.plan;
         let longest = plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
@@ -99,7 +99,7 @@ impl Rfc2544 {
         }
     }
 
-    /// What is measured how: where an agent counts, latency is that of frames sent back.
+    /// The test suites: if an agent counts, latency is measured with reflected frames.
     fn suites(&self, target: &dyn Target, context: &mut TrialContext<'_>) -> Vec<Suite> {
         let Ok(counting) = self.counting(target) else {
             return Vec::new();
@@ -228,7 +228,8 @@ impl Rfc2544 {
         Ok(())
     }
 
-    /// Section 26.3: down from the line's rate, by a tenth of it, until two trials lose nothing.
+    /// Section 26.3: down from the line rate in steps of a tenth, until two consecutive trials have
+    /// no loss.
     fn frame_loss(&self, offer: Offer, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
         let part = TestPart {
             test: Rfc2544Test::FrameLoss,
@@ -250,7 +251,7 @@ impl Rfc2544 {
         Ok(())
     }
 
-    /// Section 26.4. Where the throughput is the line's rate no burst is too long (RFC 9004 section
+    /// Section 26.4. If the throughput is the line rate, no burst is too long (RFC 9004 section
     /// 5.1), and none is tried.
     fn back_to_back(&self, size: &Size, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
         if size.throughput == Some(self.plan.steps) {
@@ -298,7 +299,7 @@ impl Procedure for Rfc2544 {
             match self.suite(suite, &mut trials) {
                 Ok(()) => {}
                 Err(Stop::Cancelled) => {
-                    let why = "the user ended it before";
+                    let why = "cancelled by the user";
                     context.not_measured(&format!("the rest with {counting}"), why);
                     break;
                 }

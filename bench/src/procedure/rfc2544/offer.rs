@@ -1,4 +1,4 @@
-//! How frames are offered to a target and counted, for each way to count.
+//! Offering frames to a target and counting them, for each counting method.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use crate::endpoint::{
     Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
 };
 
-/// What a frame with a UDP datagram has beside its payload: Ethernet header and FCS, IPv4 without
-/// options, UDP.
+/// Overhead of a frame with a UDP datagram: Ethernet header and FCS, IPv4 without options, UDP.
 pub const DATAGRAM_OVERHEAD: u16 = 18 + 20 + 8;
-/// Preamble and SFD, which are on the line before a frame.
+/// Preamble and SFD.
 const PREAMBLE_OCTETS: u64 = 8;
-/// Probes beside a load of datagrams.
+/// Probes during a load of datagrams.
 const PROBES: u32 = 20;
-/// What arrives may be so much slower than what was offered: a receiver's clock, its last frame.
+/// Minimum ratio of received to offered rate: allows for the receiver's clock and its last frame.
 const TOLERANCE: f64 = 0.95;
-/// In a shorter trial what buffers hold is too large a part of what arrives.
+/// Minimum duration for a check of the rate: in a shorter trial, buffered frames are too large a
+/// part.
 const MIN_RATE_SPAN: Duration = Duration::from_millis(450);
 
-/// Frames of one size for one line, counted in one way.
+/// Frames of one size for one line, with one counting method.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// How they are counted.
+    /// The counting method.
     pub counting: Counting,
     /// Octets, FCS included.
     pub octets: u16,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
 }
 
 impl Offer {
-    /// Frames of this size that the line carries in a second.
+    /// The line rate in frames of this size per second.
     pub fn line_frames_per_s(&self) -> f64 {
         line_frames_per_s(self.line_bits_per_s, u64::from(self.octets))
     }
 
-    /// So many frames at this rate; `None`: back to back.
+    /// A trial of `frames` at this rate; `None`: back to back.
     pub fn trial(&self, frames: u64, frames_per_s: Option<f64>) -> Trial {
         match self.counting {
             Counting::Agent | Counting::Reflector => Trial::Frames(Frames {
@@ -62,7 +62,7 @@ impl Offer {
         }
     }
 
-    /// The same with round trips in it.
+    /// The same with round trips.
     pub fn with_round_trips(&self, frames: u64, frames_per_s: f64) -> Trial {
         let trial = self.trial(frames, Some(frames_per_s));
         match self.counting {
@@ -79,21 +79,21 @@ impl Offer {
         }
     }
 
-    /// Whether `target` can do it.
+    /// Checks that `target` supports it.
     ///
     /// # Errors
-    /// Why it can't.
+    /// The reason why it does not.
     pub fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         if self.counting == Counting::Datagrams && self.octets <= DATAGRAM_OVERHEAD {
-            return Err("there is no room for a datagram in it");
+            return Err("it is too small for a datagram");
         }
         target.supports(&self.trial(1, Some(1.0)))
     }
 
-    /// What `outcome` says of `frames` offered at this rate.
+    /// The metrics of `outcome`, for `frames` offered at this rate.
     ///
     /// # Errors
-    /// What of it makes no figure.
+    /// [`InvalidOutcome`] if it has no valid figures.
     pub fn evaluate(
         &self,
         target: &dyn Target,
@@ -108,8 +108,8 @@ impl Offer {
         .ok_or_else(|| InvalidOutcome::Failed(no_report(target)))?;
         self.check_size(outcome, &metrics)?;
         if self.counting == Counting::Datagrams {
-            // A server that goes by the highest number it has seen knows nothing of what was lost at the
-            // end; how many there were is known here.
+            // A server that counts up to the highest number received misses losses at the end; the
+            // number sent is known here.
             let unseen = frames.saturating_sub(metrics.sent_frames);
             metrics.sent_frames += unseen;
             metrics.lost_frames += unseen;
@@ -120,7 +120,7 @@ impl Offer {
         }
         let span = frames as f64 / frames_per_s;
         let arrived = metrics.received_frames.max(1) as f64;
-        // What was lost took its time on the line, too.
+        // Lost frames occupied the line, too.
         let sent_rate = metrics.received_frames_per_s * metrics.sent_frames as f64 / arrived;
         metrics.is_below_offered = span >= MIN_RATE_SPAN.as_secs_f64()
             && sent_rate > 0.0
@@ -134,7 +134,7 @@ impl Offer {
         let received = samples.len() as u64;
         let came = || samples.iter().map(|it| it.sent_ns + it.round_trip_ns);
         let span_ns = came().max().unwrap_or(0) - came().min().unwrap_or(0);
-        // There and back.
+        // Both directions.
         let bits = (u64::from(self.octets) + PREAMBLE_OCTETS) * 8 * 2;
         let serialisation_ns = bits as f64 * 1e9 / self.line_bits_per_s as f64;
         Some(Rfc2544Metrics {
@@ -149,8 +149,8 @@ impl Offer {
         })
     }
 
-    /// Datagrams that the protocol does not make so small come larger; frames of another size are
-    /// nothing of what was asked for.
+    /// Rejects larger datagrams, which a protocol sends if it has a minimum size: frames of another
+    /// size are not what was requested.
     fn check_size(
         &self,
         outcome: &Outcome,
@@ -173,10 +173,10 @@ impl Offer {
     }
 }
 
-/// Why an outcome makes no figure.
+/// Why an outcome has no valid figures.
 #[derive(Debug)]
 pub enum InvalidOutcome {
-    /// The target can't be asked for this size.
+    /// The target does not support this size.
     UnsupportedSize(String),
     /// The trial failed.
     Failed(TargetError),
@@ -185,7 +185,7 @@ pub enum InvalidOutcome {
 fn no_report(target: &dyn Target) -> TargetError {
     TargetError::Failed {
         target: target.name(),
-        what: "it did not say what it received".to_owned(),
+        what: "it did not report what it received".to_owned(),
     }
 }
 
@@ -204,7 +204,7 @@ fn counted(outcome: &Outcome) -> Option<Rfc2544Metrics> {
     })
 }
 
-/// The first frame begins the time.
+/// The time starts with the first frame, which is not counted.
 fn per_second(frames: u64, span_ns: u64) -> f64 {
     match span_ns {
         0 => 0.0,
@@ -212,7 +212,7 @@ fn per_second(frames: u64, span_ns: u64) -> f64 {
     }
 }
 
-/// Of all that came back; the tagged one is the first of the stream's second half.
+/// Round trips of all reflected frames; the tagged one is the first of the stream's second half.
 fn round_trips(answers: &RoundTripReport, serialisation_ns: u64) -> Option<FrameRoundTrips> {
     let times: Vec<u64> = answers.samples.iter().map(|it| it.round_trip_ns).collect();
     let sent = || answers.samples.iter().map(|it| it.sent_ns);

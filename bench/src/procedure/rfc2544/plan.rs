@@ -1,4 +1,4 @@
-//! What is to be done, for how long and how often.
+//! The tests to run, their durations and repetitions.
 
 use std::time::Duration;
 
@@ -18,43 +18,43 @@ pub const TESTS: [Rfc2544Test; 4] = [
     Rfc2544Test::BackToBack,
 ];
 
-/// Offered rates of the loss test go down in as many steps as there are at most (section 26.3).
+/// Maximum number of rates in the loss test (section 26.3).
 const LOSS_STEPS: u64 = 10;
 
-/// What is to be done.
+/// The plan of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Whether it is the standard's in its lengths and repetitions.
+    /// Full (the standard's durations and repetitions) or short.
     pub extent: Extent,
     /// Octets of the frames, FCS included.
     pub sizes: Vec<u16>,
-    /// Which tests. Latency and back-to-back rest on the throughput, which is searched for them, too.
+    /// The tests. Latency and back-to-back need the throughput, which is searched for them, too.
     pub tests: Vec<Rfc2544Test>,
-    /// How frames are counted; `None`: as the target can, by an agent rather than by a reflector
-    /// rather than as datagrams.
+    /// The counting method; `None`: the best that the target supports, in the order agent,
+    /// reflector, datagrams.
     pub counting: Option<Counting>,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
-    /// Rates are multiples of this part of the line's own: 100 for steps of one per cent.
+    /// Number of steps of the line rate: 100 for steps of one per cent.
     pub steps: u32,
-    /// Trials that search, and those of the loss test.
+    /// Duration of search trials and of those of the loss test.
     pub trial: Duration,
-    /// Trials that a throughput rests on.
+    /// Duration of the trials that confirm a throughput.
     pub final_trial: Duration,
-    /// The stream that a latency is measured in.
+    /// Duration of the stream for a latency.
     pub stream: Duration,
-    /// How often latency is measured.
+    /// Number of latency measurements.
     pub latency_repetitions: u32,
-    /// The longest burst that is tried.
+    /// Duration of the longest burst that is tried.
     pub longest_burst_span: Duration,
-    /// How often the longest burst is searched.
+    /// Number of searches for the longest burst.
     pub burst_repetitions: u32,
-    /// The pause behind a trial, on a target that is not simulated.
+    /// The pause after a trial, on a target that is not simulated.
     pub pause: Duration,
 }
 
 impl Plan {
-    /// The standard's lengths and repetitions: it takes many hours.
+    /// The standard's durations and repetitions: takes many hours.
     pub fn full(line_bits_per_s: u64) -> Self {
         Self {
             extent: Extent::Full,
@@ -90,7 +90,8 @@ impl Plan {
         }
     }
 
-    /// All trials that last so long, last `span`: shorter ones hide more of an overload in buffers.
+    /// The same with `span` as the duration of all timed trials: in shorter ones, buffers hide more
+    /// of an overload.
     #[must_use]
     pub fn with_trials_of(self, span: Duration) -> Self {
         Self {
@@ -101,14 +102,14 @@ impl Plan {
         }
     }
 
-    /// Whether `test` is asked for, or another one that rests on it.
+    /// True if `test` is selected, or another one that needs it.
     pub fn includes(&self, test: Rfc2544Test) -> bool {
         let rests = [Rfc2544Test::Latency, Rfc2544Test::BackToBack];
         self.tests.contains(&test)
             || test == Rfc2544Test::Throughput && rests.iter().any(|it| self.tests.contains(it))
     }
 
-    /// How long it takes at least: as where nothing is lost.
+    /// Minimum duration: if nothing is lost.
     pub fn min_duration(&self) -> Duration {
         let mut each = Duration::ZERO;
         if self.includes(Rfc2544Test::Throughput) {
@@ -123,7 +124,7 @@ impl Plan {
         each * self.sizes.len() as u32
     }
 
-    /// How long it takes at most, the target's own time for a trial apart.
+    /// Maximum duration, without the target's own overhead for a trial.
     pub fn max_duration(&self) -> Duration {
         let sizes = self.sizes.iter();
         sizes.map(|octets| self.max_duration_of(*octets)).sum()
@@ -143,7 +144,7 @@ impl Plan {
             all += (self.trial + self.pause) * times(LOSS_STEPS);
         }
         if self.includes(Rfc2544Test::BackToBack) {
-            // Once by doubling; then what it was, mostly.
+            // Once by doubling; then mostly the same length again.
             let limit = self.longest_burst(octets);
             all += (self.longest_burst_span + self.pause) * times(BurstSearch::most_trials(limit));
             let again = u64::from(self.burst_repetitions.saturating_sub(1));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_rests_on_is_measured_too() {
+    fn the_throughput_that_a_test_needs_is_measured_too() {
         let only = |test| Plan {
             tests: vec![test],
             ..Plan::short(10_000_000)

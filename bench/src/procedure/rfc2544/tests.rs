@@ -12,20 +12,20 @@ use crate::endpoint::{
 
 const LINE: u64 = 10_000_000;
 
-/// A device that takes so many frames a second and holds so many more.
+/// A device that receives `capacity` frames a second and buffers `buffer` more.
 #[derive(Clone)]
 struct Scripted {
     capacity: fn(u64) -> f64,
     buffer: f64,
     can_count: bool,
     can_reflect: bool,
-    /// The smallest payload of its datagrams; `None`: it has none.
+    /// The minimum payload of its datagrams; `None`: it has none.
     datagrams: Option<u16>,
-    /// Every so many-th trial loses one frame more.
+    /// Period of trials that lose one more frame.
     flaw: Option<u64>,
-    /// Every so many-th trial fails.
+    /// Period of trials that fail.
     failing: Option<u64>,
-    /// What the sender reaches.
+    /// Maximum rate of the sender.
     reach: f64,
     trials: Vec<Trial>,
 }
@@ -47,7 +47,7 @@ impl Default for Scripted {
 }
 
 impl Scripted {
-    /// Of `frames` of `octets` with `interval_ns` between, those that are lost.
+    /// Frames lost of `frames` of `octets` with `interval_ns` between.
     fn lost(&self, octets: u64, frames: u64, interval_ns: f64) -> u64 {
         let seconds = frames as f64 * interval_ns / 1e9;
         let taken = (self.capacity)(octets) * seconds + self.buffer;
@@ -113,7 +113,7 @@ impl Target for Scripted {
                 let received = flow.datagrams.expect("there are").received;
                 let samples = (0..received).map(|at| RoundTripSample {
                     sent_ns: (at as f64 * interval_ns) as u64,
-                    // Longer with each: the tagged one is told from the others.
+                    // Longer with each, so that the tagged one is distinct.
                     round_trip_ns: 1_000_000 + at,
                 });
                 Ok(Outcome {
@@ -145,7 +145,7 @@ impl Target for Scripted {
     }
 }
 
-/// What a procedure keeps and says.
+/// The results, notes and outcome of a procedure.
 struct Completed {
     records: Vec<Record>,
     notes: Vec<String>,
@@ -159,7 +159,7 @@ impl Completed {
             .collect()
     }
 
-    /// The last rate that was tried finally.
+    /// The rate of the last final trial.
     fn throughput(&self, octets: u64) -> f64 {
         let all = self.of(Rfc2544Test::Throughput, octets);
         let last = all.last().expect("tried");
@@ -351,7 +351,7 @@ fn bursts_alone_are_a_procedure() {
 }
 
 #[test]
-fn a_device_that_has_nothing_but_datagrams_is_measured_with_them_where_they_fit() {
+fn a_device_with_datagrams_only_is_measured_with_them_where_they_fit() {
     let mut target = Scripted {
         capacity: |octets| line_frames_per_s(LINE, octets) * 0.5,
         can_count: false,
@@ -373,7 +373,7 @@ fn a_device_that_has_nothing_but_datagrams_is_measured_with_them_where_they_fit(
     );
     let notes = done.notes.join("\n");
     assert!(
-        notes.contains("frames of 46 octets: not measured: there is no room"),
+        notes.contains("frames of 46 octets: not measured: it is too small"),
         "{notes}"
     );
     assert!(
@@ -385,7 +385,7 @@ fn a_device_that_has_nothing_but_datagrams_is_measured_with_them_where_they_fit(
 }
 
 #[test]
-fn a_rate_that_the_sender_does_not_reach_is_none_that_was_measured() {
+fn a_rate_that_the_sender_does_not_reach_is_not_a_result() {
     let mut target = Scripted {
         can_count: false,
         can_reflect: false,
@@ -422,13 +422,13 @@ fn a_frame_lost_now_and_then_and_a_failed_trial_do_not_keep_it_from_ending() {
     assert!(
         done.notes
             .iter()
-            .any(|note| note.ends_with("no report; once more"))
+            .any(|note| note.ends_with("no report; retrying"))
     );
     done.outcome.expect("all of it");
 }
 
 #[test]
-fn a_device_that_fails_each_time_ends_it_with_what_it_said() {
+fn a_device_that_always_fails_ends_it_with_its_error() {
     let mut target = Scripted {
         failing: Some(1),
         ..Scripted::default()
@@ -440,8 +440,8 @@ fn a_device_that_fails_each_time_ends_it_with_what_it_said() {
 }
 
 #[test]
-fn a_user_who_has_had_enough_keeps_whole_trials_only() {
-    /// Over after some looks.
+fn a_user_who_cancels_keeps_whole_trials_only() {
+    /// Cancels after some calls.
     struct Impatient(std::cell::Cell<u32>);
     impl TrialMonitor for Impatient {
         fn update(&mut self, _: Duration, _: u64) {}
@@ -460,7 +460,7 @@ fn a_user_who_has_had_enough_keeps_whole_trials_only() {
 }
 
 #[test]
-fn a_target_without_any_way_to_count_says_so() {
+fn a_target_without_a_counting_method_is_not_supported() {
     let target = Scripted {
         can_count: false,
         can_reflect: false,
@@ -475,7 +475,7 @@ fn a_target_without_any_way_to_count_says_so() {
         },
     };
     assert_eq!(wanted.check_support(&Scripted::default()), Ok(()));
-    // Nothing else than what was asked for, although it could.
+    // Only the requested method is used, although it supports another.
     let counts = Scripted {
         can_reflect: false,
         ..Scripted::default()

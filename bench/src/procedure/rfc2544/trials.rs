@@ -1,4 +1,4 @@
-//! Trials of one target, each kept as a result.
+//! Trials on one target, each saved as a result.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::rate_search::RateSearch;
 use crate::endpoint::{Outcome, Target, TargetError, Trial};
 use crate::procedure::{SessionError, TrialContext};
 
-/// A trial that fails is done again so often before that is the end: a report is a datagram, too, and
-/// can be lost where much is sent.
+/// Attempts before a failed trial is an error: a report is a datagram, too, and can be lost under
+/// load.
 const ATTEMPTS: u32 = 3;
 
-/// A target and where its results go.
+/// A target and the context for its results.
 pub(super) struct Trials<'a, 'b> {
     pub(super) target: &'a mut dyn Target,
     pub(super) context: &'a mut TrialContext<'b>,
@@ -27,9 +27,9 @@ pub(super) struct Trials<'a, 'b> {
 /// Why no more trials of a size are done.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The user has had enough.
+    /// Cancelled by the user.
     Cancelled,
-    /// The target has no frames of this size.
+    /// The target does not support frames of this size.
     UnsupportedSize(String),
     /// Something failed.
     Failed(SessionError),
@@ -41,7 +41,7 @@ impl From<SessionError> for Stop {
     }
 }
 
-/// What a trial is part of.
+/// The part of a test that a trial belongs to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TestPart {
     pub(super) test: Rfc2544Test,
@@ -52,7 +52,7 @@ pub(super) struct TestPart {
 }
 
 impl Trials<'_, '_> {
-    /// Frames at a rate for so long.
+    /// Runs a trial of frames at a rate for `span`.
     pub(super) fn stream(
         &mut self,
         offer: Offer,
@@ -68,7 +68,7 @@ impl Trials<'_, '_> {
         self.run(offer, part, &trial, frames, frames_per_s)
     }
 
-    /// The longest burst without loss; begins at `first`.
+    /// Searches the longest burst without loss; begins at `first`.
     pub(super) fn longest(
         &mut self,
         offer: Offer,
@@ -79,13 +79,13 @@ impl Trials<'_, '_> {
         while let Some(frames) = search.next() {
             let trial = offer.trial(frames, None);
             let record = self.run(offer, part, &trial, frames, offer.line_frames_per_s())?;
-            // How fast a short burst comes in says nothing about how it was sent.
+            // The received rate of a short burst does not show how fast it was sent.
             search.record(record.metrics.lost_frames == 0);
         }
         Ok(search.found())
     }
 
-    /// The highest rate without loss, in steps.
+    /// Searches the highest rate without loss, in steps.
     pub(super) fn highest(
         &mut self,
         offer: Offer,
@@ -156,11 +156,11 @@ impl Trials<'_, '_> {
                 break;
             }
             match self.context.trial(self.target, trial) {
-                // What was cut off has not the length that it was to have.
+                // A cancelled trial does not have its full length.
                 Ok(_) if self.context.is_cancelled() => break,
                 Ok(outcome) => return Ok(outcome),
                 Err(error @ TargetError::Failed { .. }) if attempt < ATTEMPTS => {
-                    self.context.note(&format!("{error}; once more"));
+                    self.context.note(&format!("{error}; retrying"));
                     self.context.wait(self.pause);
                 }
                 Err(error) => return Err(Stop::Failed(error.into())),

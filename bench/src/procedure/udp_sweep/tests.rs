@@ -2,7 +2,7 @@ use super::super::scripted::{Scripted, counted, done};
 use super::*;
 use crate::endpoint::Outcome;
 
-/// A device that takes 6 Mbit/s, and less the more there is beyond 8.
+/// A device that receives up to 6 Mbit/s, and only 2 if more than 8 are offered.
 const fn livelocked(offered: u64) -> u64 {
     match offered {
         0..=6_000_000 => offered,
@@ -38,7 +38,7 @@ fn sweep(offers: OfferedLoads) -> UdpSweep {
     }
 }
 
-/// Offered and received, Mbit/s; `None`: nothing was told.
+/// Offered and received, Mbit/s; `None`: no report.
 fn points(kept: &[Measurement]) -> Vec<(f64, Option<f64>)> {
     let point = |result: &Measurement| {
         let Measurement::UdpSweep(it) = result else {
@@ -88,11 +88,11 @@ fn a_load_that_silences_the_receiver_is_a_result_and_two_in_a_row_end_it() {
     });
     let (outcome, kept, notes) = done(&sweep, &mut target);
     assert!(outcome.is_ok());
-    let told: Vec<bool> = points(&kept)
+    let reported: Vec<bool> = points(&kept)
         .iter()
         .map(|point| point.1.is_some())
         .collect();
-    assert_eq!(told, [true, false, true, false, false]);
+    assert_eq!(reported, [true, false, true, false, false]);
     assert_eq!(notes.len(), 1, "{notes:?}");
 }
 

@@ -1,5 +1,5 @@
-//! `qemu://BOARD`: a board that QEMU emulates, as any user: the far end of its cable is in this process,
-//! whose host stack runs in the time of the wall.
+//! `qemu://BOARD`: a board emulated by QEMU, without privileges: the far end of its cable is in this
+//! process, whose host stack runs in wall-clock time.
 
 mod emulator;
 pub mod flood;
@@ -26,13 +26,13 @@ use crate::machine::MachineError;
 const QEMU: Runner = Runner {
     how: "emulated by QEMU",
     is_simulated: false,
-    // A network in QEMU is as fast as this machine.
+    // A network in QEMU is as fast as this host.
     line_bits_per_s: None,
     runs: |board| board.qemu.is_some(),
     switch_on,
 };
 
-/// Frames taken in before some are sent.
+/// Frames received before some are sent.
 const BURST: usize = 64;
 
 /// Opens the board that `url` names.
@@ -68,7 +68,7 @@ fn start(
     let [a, b, c, _] = target.board.link.ipv4.octets();
     let host = Host::new(host::Config {
         seed: target.seed,
-        // It takes what it takes.
+        // The real time of this process.
         turnaround: Span::ZERO,
         http_server: None,
         tcp,
@@ -96,7 +96,7 @@ impl Emulated {
         self.started.elapsed()
     }
 
-    /// Sends what is due, as far as there is room.
+    /// Sends due frames, as far as there is room.
     fn send(&mut self) -> Result<(), String> {
         let now = simulated(self.elapsed());
         loop {
@@ -109,7 +109,7 @@ impl Emulated {
         }
     }
 
-    /// Takes in what has come. `true`: something had.
+    /// Receives pending frames. `true`: there were some.
     fn receive(&mut self) -> Result<bool, String> {
         for taken in 0..BURST {
             let now = simulated(self.started.elapsed());
@@ -122,7 +122,7 @@ impl Emulated {
     }
 }
 
-/// The host's form of a time.
+/// Converts a time for the host.
 fn simulated(since_start: Duration) -> time::Instant {
     time::Instant::from_ns(since_start.as_nanos() as u64)
 }
@@ -158,7 +158,7 @@ impl RunningBoard for Emulated {
         self.emulator.set_link(is_up)
     }
 
-    /// Neither QEMU nor its cable tells what it lost.
+    /// Neither QEMU nor its cable reports losses.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

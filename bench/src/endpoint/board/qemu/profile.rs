@@ -1,4 +1,4 @@
-//! A board whose instructions are counted while frames come and go.
+//! A board whose instructions are counted during network traffic.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,17 +29,17 @@ const PLUGIN: &str = "liblinerate_qemu_plugin.so";
 const NULL: &str = "null";
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
-/// What comes within this time comes at once. The board is mostly faster than the host, and this long it waits
-/// for all that the host has for it: a round of its main loop finds as many frames as on a line that is full,
+/// Frames to the board within this time are delivered together. The board is mostly faster than the host, so
+/// frames are held back this long: a round of its main loop finds as many frames as on a fully loaded line,
 /// however busy the host is.
 const BATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// What is still under way when a trial is over comes within this time.
+/// Time for frames still in transit at the end of a trial.
 const AFTERWARDS: Duration = Duration::from_millis(50);
 
 /// Runs a board, with every instruction counted.
 ///
 /// # Errors
-/// [`TargetError`]: there is no such board, or what it needs is missing, or it failed.
+/// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
 pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
     let target = target(request, options)?;
     let failed = |what: String| TargetError::Failed {
@@ -52,11 +52,12 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
     let folder = tempfile::tempdir();
     let folder = folder.map_err(|error| failed(format!("no temporary folder: {error}")))?;
     let counts = Counts::new(&folder.path().join("counts"), &symbols);
-    let cannot_count = |error: std::io::Error| failed(format!("nothing can be counted: {error}"));
+    let cannot_count =
+        |error: std::io::Error| failed(format!("instructions cannot be counted: {error}"));
     let counts = counts.map_err(cannot_count)?;
     let plugin = plugin(&options.elf_dir).map_err(failed)?;
     let further = [
-        // A second of its time is a thousand million instructions.
+        // A second of its time is 10^9 instructions.
         "-icount".to_owned(),
         "shift=0".to_owned(),
         "-plugin".to_owned(),
@@ -79,7 +80,7 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
     }
     session.run_for(AFTERWARDS)?;
     let after = counts.read().map_err(cannot_count)?;
-    // Before, it had counted none.
+    // It had counted none before.
     let ledger: BTreeMap<String, Value> = session.query("counters", "counters")?;
     let of = |counter: Counter| ledger.get(counter.name()).and_then(Value::as_u64);
     let [received, sent] = [Counter::RxFrames, Counter::TxFrames].map(|it| of(it).unwrap_or(0));
@@ -95,8 +96,8 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
     Ok(Profile::new(request, board, variant, frames, locations))
 }
 
-/// Lets the program without a network have its test in this direction: it is to the device if it was not
-/// stopped before.
+/// Runs the test of the program without a network in this direction: to the device unless it is stopped
+/// first.
 fn without_network(
     direction: Direction,
     patience: Duration,
@@ -106,7 +107,7 @@ fn without_network(
         session.query::<Value>("device stop", "device")?;
     }
     session.type_command("device start");
-    // Nobody answers the end of datagrams from it, which it says ten times.
+    // Nobody answers its final datagram, which it sends ten times.
     session.patience = patience;
     session.read_event::<Value>("served").map(|_| ())
 }
@@ -118,11 +119,11 @@ fn target(request: &ProfileRequest, options: &Options) -> Result<BoardTarget, Ta
         what,
     };
     if url.scheme != "qemu" {
-        let what = "instructions are counted of what QEMU emulates: qemu://BOARD";
+        let what = "instructions can be counted of boards in QEMU only: qemu://BOARD";
         return Err(wrong(what.to_owned()));
     }
     if request.null && request.program != Workload::Udp {
-        return Err(wrong("without its network it knows only udp".to_owned()));
+        return Err(wrong("without its network it supports only udp".to_owned()));
     }
     let mut target = find(&url, options, QEMU)?;
     if let Some(variant) = &request.variant {
@@ -146,7 +147,8 @@ fn plugin(folder: &Path) -> Result<PathBuf, String> {
     })
 }
 
-/// What a program is as a trial. Frames from the device are none: its console is told to send them.
+/// The trial of a workload. Frames from the device have none: they are started by a console
+/// command.
 fn trial(request: &ProfileRequest) -> Trial {
     let (direction, amount) = (request.direction, Amount::Octets(request.octets));
     match request.program {
@@ -166,7 +168,7 @@ fn trial(request: &ProfileRequest) -> Trial {
     }
 }
 
-/// How many raw frames have that many octets.
+/// Number of raw frames for the requested octets.
 const fn frames(request: &ProfileRequest) -> u64 {
     request.octets.div_ceil(LONGEST as u64)
 }

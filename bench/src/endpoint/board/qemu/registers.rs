@@ -1,4 +1,4 @@
-//! A board in QEMU whose registers can be read: its gdb server listens on a socket of ours.
+//! A board in QEMU whose registers can be read: its gdb server listens on a Unix socket.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::endpoint::{Amount, NoMonitor, Options, Stream, TargetError, Trial, Ur
 use crate::gdb::Gdb;
 use crate::registers::Device;
 
-/// What is moved over TCP, octets each way.
+/// Octets transferred over TCP in each direction.
 const OCTETS: u64 = 1_000_000;
 
-/// Switches the board on that `url` names, and waits until it listens.
+/// Switches on the board that `url` names, and waits until it is ready.
 pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     let mut target = find(url, options, QEMU)?;
     let failed = |what: String| TargetError::Failed {
@@ -29,7 +29,7 @@ pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, T
         tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
     let socket = folder.path().join("gdb");
     if let Some(qemu) = &mut target.board.qemu {
-        // With a gdb server, QEMU would hand semihosting's calls to whoever attaches to it.
+        // With a gdb server, QEMU would pass semihosting calls to the debugger.
         if qemu.arguments.iter().any(|it| it == "-semihosting") {
             let native = ["-semihosting-config", "enable=on,target=native"];
             qemu.arguments.extend(native.map(str::to_owned));
@@ -51,7 +51,7 @@ const fn stream(direction: Direction) -> Trial {
     Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
 }
 
-/// A board that runs.
+/// A running board with a gdb server.
 struct InspectedBoard {
     target: BoardTarget,
     session: BoardSession,
@@ -95,7 +95,7 @@ impl Device for InspectedBoard {
             let flow = outcome.to_device.or(outcome.from_device);
             let octets = flow.map_or(0, |flow| flow.octets);
             if octets != OCTETS {
-                let what = format!("{octets} of {OCTETS} octets came over TCP");
+                let what = format!("{octets} of {OCTETS} octets arrived over TCP");
                 return Err(self.session.failed(&what));
             }
         }

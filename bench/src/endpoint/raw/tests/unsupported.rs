@@ -1,4 +1,4 @@
-//! What a station can't be asked for.
+//! Trials that a station does not support.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn opened(url: &str) -> Box<dyn Target> {
 }
 
 #[test]
-fn what_raw_frames_cannot_do_names_what_can() {
+fn unsupported_trials_name_an_alternative() {
     let target = opened("raw://eth0.7/0A-00-00-00-00-FF");
     assert_eq!(target.name(), "station 0a:00:00:00:00:ff at eth0.7");
     let (direction, amount) = (Direction::ToDevice, Amount::Octets(1));

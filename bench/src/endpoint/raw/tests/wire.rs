@@ -1,4 +1,4 @@
-//! Frames over a veth pair that was made for it, with a reflector at its far end: as root.
+//! Frames over a temporary veth pair, with a reflector at its far end: as root.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,14 +14,14 @@ use crate::endpoint::{
 use linerate_host::load::counters::mac_of;
 use linerate_host::testing::VethPair;
 
-/// How often the frame of a number is sent back.
+/// Number of times that a frame is sent back, by its number.
 type Fate = fn(u64) -> usize;
 
 fn written(mac: Mac) -> String {
     mac.map(|it| format!("{it:02x}")).join(":")
 }
 
-/// Sends back what comes to `interface`, until it is over.
+/// Sends back frames received on `interface`, until it is stopped.
 fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
     let own = mac_of(interface).expect("an address");
     let mut out = Transmit::open(interface, LONGEST, 256).expect("a ring");
@@ -51,7 +51,7 @@ fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
     }
 }
 
-/// Ends the reflector also by a panic.
+/// Stops the reflector, even after a panic.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -60,7 +60,8 @@ impl Drop for End<'_> {
     }
 }
 
-/// Lets `work` have the target at the far end of a pair, whose frames come back as `fate` has it.
+/// Runs `work` with the target at the far end of a pair, whose frames come back according to
+/// `fate`.
 fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
     let Some(pair) = VethPair::new(tag) else {
         return;
@@ -103,7 +104,7 @@ fn every_frame_is_answered_once() {
                     octets: 1518,
                     ..FRAMES
                 },
-                // Back to back, as many as the system's queue holds in any case.
+                // Back to back, no more than any system's queue holds.
                 Frames {
                     count: 200,
                     interval_ns: 0.0,
@@ -133,7 +134,7 @@ fn every_frame_is_answered_once() {
 }
 
 #[test]
-fn what_is_not_sent_back_is_lost_and_what_comes_twice_is_told() {
+fn missing_answers_are_lost_and_repeated_ones_are_duplicates() {
     with_reflector(
         "l",
         |number| usize::from(number % 10 != 9),
@@ -200,7 +201,7 @@ fn a_station_that_never_answers_fails() {
 }
 
 #[test]
-fn a_user_who_has_had_enough_ends_it() {
+fn a_user_can_cancel_it() {
     struct Enough(u64);
     impl TrialMonitor for Enough {
         fn update(&mut self, _: Duration, octets: u64) {
@@ -244,6 +245,6 @@ fn an_interface_that_is_missing_and_its_own_address_are_refused() {
     let mut target = opened(&format!("raw://{name}/{own}"));
     let error = target.run(&trial, &mut NoMonitor).expect_err("itself");
     assert!(error.to_string().contains("itself"), "{error}");
-    // veth says 10 Gbit/s.
+    // veth reports 10 Gbit/s.
     assert_eq!(target.line_bits_per_s(), Some(10_000_000_000));
 }
