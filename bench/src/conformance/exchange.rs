@@ -263,7 +263,7 @@ impl Program for Exchange {
     }
 }
 
-/// Takes in what the device sends by itself.
+/// Receives frames that the device sends unprompted.
 #[derive(Debug)]
 pub struct Listener(pub Receiver);
 

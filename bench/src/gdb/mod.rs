@@ -196,8 +196,8 @@ impl Gdb {
                 )));
             }
             while let Some(octet) = self.received.pop_front() {
-                if let Some(said) = self.reader.feed(octet) {
-                    return Ok(said);
+                if let Some(message) = self.reader.feed(octet) {
+                    return Ok(message);
                 }
             }
             let mut piece = [0; 1024];

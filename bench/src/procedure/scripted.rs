@@ -8,7 +8,7 @@ use crate::endpoint::{
     TargetError, Trial, TrialMonitor,
 };
 
-/// RequestedProcedure for `Trial`, it is what the function says.
+/// Returns what the function returns for a trial.
 pub struct Scripted<F> {
     /// The trials requested so far.
     pub asked: Vec<Trial>,

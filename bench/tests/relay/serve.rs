@@ -18,7 +18,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Ends the server, also when the client fails.
+/// Stops the server, even if the client fails.
 pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -27,7 +27,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// What a stock client printed, what was served to it, and what passed between them.
+/// A stock client's output, the tests served to it, and the record.
 pub struct Outcome {
     pub text: String,
     served: Vec<Served>,
@@ -35,7 +35,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What was served one way, in the order of the clients' ports.
+    /// The tests served in one direction, in the order of the clients' ports.
     pub fn served(&self, direction: Direction) -> Vec<Served> {
         let those = self.served.iter().filter(|it| it.direction == direction);
         let mut those: Vec<Served> = those.cloned().collect();
@@ -44,7 +44,8 @@ impl Outcome {
     }
 }
 
-/// Runs `line` on the left against our server on the right; `tests`: how many the server is to tell of.
+/// Runs `line` on the left against our server on the right; `tests`: the number of tests that it should
+/// report.
 fn run(settings: &str, protocol: Protocol, tests: usize, line: &str) -> Option<Outcome> {
     run_at(None, settings, protocol, tests, line)
 }
@@ -116,8 +117,8 @@ fn attempt(
     Some((outcome, overflows))
 }
 
-/// What a receiver should count of each stream with payloads of at least `octets`, in the order of the
-/// left end's ports.
+/// The expected counts of each stream with payloads of at least `octets`, in the order of the left
+/// end's ports.
 pub fn expected(
     record: &Record,
     (way, octets): (Way, u64),
@@ -167,7 +168,7 @@ fn trials<T: Copy>(flags: &[T]) -> Vec<(&'static str, T)> {
 }
 
 #[test]
-fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
+fn iperf_2_receives_counts_that_match_the_relay() {
     let trials = trials(&[("-l 1470", 1), ("-l 64 -b 500k", 1), ("-P 3 -b 1m", 3)]);
     each(&trials, |&(faults, (flags, tests))| {
         let line = format!("iperf -c 10.0.0.2 -u -b 3m -t 1 {flags}");
@@ -202,7 +203,7 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         let expected = expected(&it.record, (Way::Backward, 100), iperf2_numbers, count);
         let (sent, received) = (it.served(Direction::Sent), it.served(Direction::Received));
         if flags == "-R" {
-            // It does not say what it received.
+            // It does not report what it received.
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
             return;
         }
@@ -216,7 +217,7 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
 }
 
 #[test]
-fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
+fn iperf_3_receives_counts_that_match_the_relay() {
     let trials = trials(&["-l 1400", "-l 64 -b 500K", "-P 3 -b 1M -l 1400"]);
     each(&trials, |&(faults, flags)| {
         let faults = faults.replace("spare=10", "spare=40");
@@ -256,12 +257,15 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
         let numbers = backward.into_values().map(|stream| iperf3_numbers(&stream));
         let numbers: Vec<u64> = numbers.flatten().collect();
         let read = it.served[0].octets / 1400;
-        let [(told_lost, ..)] = reported(&it.served)[..] else {
+        let [(reported_lost, ..)] = reported(&it.served)[..] else {
             panic!("one: {:?}", it.served);
         };
-        // What it prints it may have counted a little later than what it told us.
+        // It may have counted the printed figures a little later than those reported to us.
         let out_of_order = stream["out_of_order"].as_u64();
-        for (lost, out_of_order) in [(lost_and_all(stream).0, out_of_order), (told_lost, None)] {
+        for (lost, out_of_order) in [
+            (lost_and_all(stream).0, out_of_order),
+            (reported_lost, None),
+        ] {
             let is_so = iperf3_may_count(&numbers, read, lost, out_of_order);
             assert!(is_so, "{faults}: {lost} of {read} of {numbers:?}: {stream}");
         }
@@ -281,7 +285,7 @@ pub fn port_and_read(text: &str, stream: &serde_json::Value) -> (u16, u64) {
     let is_its = |it: &&serde_json::Value| it["socket"] == stream["socket"];
     let mut all = json["start"]["connected"].as_array().expect("all").iter();
     let port = number(all.find(is_its).expect("its socket"), "local_port");
-    // At the end it tells of those that were sent.
+    // The final report has those that were sent.
     let intervals = json["intervals"].as_array().expect("intervals").iter();
     let streams = intervals
         .filter_map(|it| it["streams"].as_array())
@@ -300,7 +304,7 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
             return;
         };
         let [forward, backward] = both_ways(&it.text);
-        // What the client sent, as we have counted it, and as we have told it.
+        // The client's datagrams, as we counted and reported them.
         let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
@@ -310,7 +314,7 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
         printed.sort_unstable();
         let counts = sorted(counts).into_iter().map(|(lost, all, _)| (lost, all));
         assert_eq!(printed, counts.collect::<Vec<_>>(), "{faults}: {}", it.text);
-        // What we sent, as the client has counted it.
+        // Our datagrams, as counted by the client.
         let went = it.record.went(Way::Backward, 16);
         assert_eq!(went.len(), backward.len(), "{faults} {flags}");
         let sent = it.served(Direction::Sent);
@@ -327,8 +331,8 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
                 assert!(is_so, "{faults}: {alone:?} of {numbers:?}");
             }
         }
-        if let ([one], [heard]) = (&forward[..], &jitter_ns(&received)[..]) {
-            assert!(has_jitter(one, *heard), "{faults}: {heard} {one}");
+        if let ([one], [ours]) = (&forward[..], &jitter_ns(&received)[..]) {
+            assert!(has_jitter(one, *ours), "{faults}: {ours} {one}");
         }
     });
 }

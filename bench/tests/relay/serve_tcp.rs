@@ -10,7 +10,7 @@ use linerate_host::serve::{Direction, Protocol, Served};
 pub const TCP_FAULTS: &str =
     "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
 
-/// The last ones with packets of at most 101 octets: what one end says to the other comes in odd pieces.
+/// The last ones with packets of at most 101 octets: messages arrive in fragments.
 #[test]
 fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
     let trials = [

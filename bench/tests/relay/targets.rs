@@ -24,14 +24,14 @@ const IPERF2: &str = "iperf -s -f B -p 5001";
 const IPERF2_UDP: &str = "iperf -s -u -w 2M -f B -p 5001";
 const IPERF3: &str = "iperf3 -s -1 -J -p 5201";
 
-/// What one of our targets found, what the server printed, and what passed between them.
+/// The outcome of one of our targets, the server's output, and the record.
 struct TrialRun {
     outcome: Outcome,
     printed_text: String,
     record: Record,
 }
 
-/// Does `trial` with `server`; `enough`: whether this is all that it prints.
+/// Runs `trial` with `server`; `enough`: true if its output is complete.
 fn run(
     settings: &str,
     server: &str,
@@ -89,7 +89,7 @@ const FAULTS: [&str; 4] = [
     "spare=40,duplicate=3%",
     "spare=40,loss=2%,reorder=2%/2,duplicate=2%,delay=1ms,jitter=1ms",
 ];
-/// Faults, which way, octets of a datagram, bits a second of them.
+/// Faults, direction, octets of a datagram, bits per second.
 type Case = (&'static str, Direction, u16, u64);
 
 /// A second of full datagrams toward the device and back with each fault, the others with all faults.
@@ -116,7 +116,8 @@ fn datagrams((_, direction, octets, rate): &Case) -> Trial {
     })
 }
 
-/// The only stream whose ports (from, to) are those meant: what came of it, and what went.
+/// The only stream whose ports (from, to) match: the datagrams that arrived at the relay, and those
+/// forwarded.
 fn stream(
     record: &Record,
     way: Way,
@@ -136,14 +137,14 @@ fn octets(datagrams: &[Datagram]) -> u64 {
     datagrams.iter().map(|it| it.octets).sum()
 }
 
-/// Our own receiver tells all four apart.
+/// Our own receiver distinguishes all four.
 fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) {
     let counts = flow.datagrams.expect("datagrams");
     let reported = Expected {
         sent: counts.sent,
         lost: counts.lost,
-        out_of_order: counts.out_of_order.expect("ours tells"),
-        repeated: counts.duplicates.expect("ours tells"),
+        out_of_order: counts.out_of_order.expect("our own count"),
+        repeated: counts.duplicates.expect("our own count"),
     };
     assert_eq!(reported, expected, "{what}");
     assert_eq!(counts.received, counts.sent - counts.lost, "{what}");
@@ -151,7 +152,7 @@ fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) 
     assert_eq!(flow.counted_by, End::Host, "{what}");
 }
 
-/// What the device says of what it received, if it did.
+/// The device's counts of received datagrams, if any.
 fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
     let (faults, direction, ..) = case;
     let what = format!("{case:?}");
@@ -169,7 +170,11 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         let counts = flow.datagrams.expect("datagrams");
         let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5001);
         let expected = as_iperf2_counts(iperf2_numbers(&went));
-        let ours = (counts.lost, counts.sent, counts.out_of_order.expect("told"));
+        let ours = (
+            counts.lost,
+            counts.sent,
+            counts.out_of_order.expect("reported"),
+        );
         assert_eq!(ours, expected.counts(), "{what}");
         assert_eq!(flow.octets, octets(iperf2_until_end(&went)), "{what}");
         assert_eq!(flow.counted_by, End::Device, "{what}");
@@ -186,7 +191,7 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         is_what_went(&flow, iperf2_until_end(&went), expected, &what);
         if *direction == Both {
             let counts = flow.datagrams.expect("datagrams");
-            let late = counts.out_of_order.expect("ours tells");
+            let late = counts.out_of_order.expect("our own count");
             reported.push((counts.lost, counts.sent, late));
             jitter_ns.push(counts.jitter_ns);
         }
@@ -227,7 +232,7 @@ fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
             lost_and_all(printed_text),
             "{what}"
         );
-        assert_eq!(counts.out_of_order, None, "{what}: nobody has told");
+        assert_eq!(counts.out_of_order, None, "{what}: not reported");
         let bytes = number(&end_of(&it.printed_text)["sum_received"], "bytes");
         assert_eq!(flow.octets, bytes, "{what}");
         assert!(
@@ -308,7 +313,7 @@ fn transfer((direction, octets, streams, write_octets, _): &Transfer) -> Trial {
 fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
     each(&TRANSFERS, |case| {
         let (direction, octets, streams, _, mtu) = *case;
-        // iperf 2 is asked for a part of it by each connection.
+        // Each connection of iperf 2 transfers a part of it.
         let part = |at: u64| (octets + u64::from(streams) - 1 - at) / u64::from(streams);
         let mut parts: Vec<u64> = (0..u64::from(streams)).map(part).collect();
         if direction == Both {
@@ -329,7 +334,8 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
         let mut printed = printed_octets(&it.printed_text);
         printed.sort_unstable();
         assert_eq!(printed, parts, "{case:?}");
-        // Connections that carry data: on those of the other way the server only greets.
+        // Connections that carry data: on those of the other direction the server only sends a
+        // header.
         let forward = it.record.tcp(Way::Forward).into_iter();
         let forward = forward.filter(|it| it.to == 5001 && direction != FromDevice);
         let backward = it.record.tcp(Way::Backward).into_iter();
@@ -344,7 +350,7 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
     });
 }
 
-/// On each connection for data: who it belongs to.
+/// Octets of the cookie on each data connection.
 const COOKIE: u64 = 37;
 
 #[test]
@@ -355,7 +361,7 @@ fn our_octets_and_those_of_stock_iperf_3_all_arrive() {
         if let Trial::Stream(stream) = &mut trial
             && direction != FromDevice
         {
-            // A stock server reads no more once it is told that the test is over: of a few octets none.
+            // A stock server stops reading at the end of the test: it may read none of a few octets.
             stream.amount = Amount::Span(Duration::from_secs(1));
         }
         let faults = format!("{TCP_FAULTS},rate=5M,queue=50");

@@ -14,7 +14,7 @@ fn download(at_ns: u64, bytes: u64) -> Vec<Event> {
     let syn = Segment::SYN;
     let ack = Segment::ACK;
     let gap_ns = 9_600;
-    // Each connection begins at a sequence number of its own.
+    // Each connection begins at its own sequence number.
     let isn = (at_ns / MS) as u32 * 10_000;
     let first = segment(at_ns + 2 * MS, Side::Peer, isn + 1, 1460, ack);
     let mut second = segment(first.end_ns + gap_ns, Side::Peer, isn + 1461, 1460, ack);

@@ -321,8 +321,8 @@ impl FloodRun {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             self.run_for(Duration::from_millis(1))?;
-            if let Some(said) = self.console.take_event(event)? {
-                return Ok(said);
+            if let Some(data) = self.console.take_event(event)? {
+                return Ok(data);
             }
         }
         Err(self.timeout_message(event))
