@@ -1,4 +1,4 @@
-//! Notes the commit that this build was made from, for the provenance of its results.
+//! Records the commit of this build, for the provenance of its results.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ fn main() {
         "cargo::rustc-env=LINERATE_GIT={}",
         commit.as_deref().unwrap_or("unknown")
     );
-    // Built again when the commit changes; outside of a repository there is nothing to watch.
+    // Rebuilt when the commit changes; outside of a repository there is nothing to watch.
     if let Some(head) = git(&["rev-parse", "--git-path", "HEAD"]) {
         println!("cargo::rerun-if-changed={head}");
         if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {

@@ -1,33 +1,33 @@
-//! The boards there are. A board is a folder in `boards/` and a line here.
+//! The supported boards. A board is a folder in `boards/` and a line here.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// What a board's `board.toml` says that the bench uses.
+/// The part of a board's `board.toml` that the bench uses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Its name, which is its folder's.
+    /// Its name, the same as its folder's.
     pub name: String,
-    /// One line for people.
+    /// One-line description.
     pub description: String,
-    /// How it is simulated, if it can be: `sim://`, scenarios.
+    /// Simulation settings, if it can be simulated: `sim://`, scenarios.
     pub simulated: Option<Simulated>,
-    /// How QEMU emulates it, if it does: `qemu://`.
+    /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
-    /// Conformance cases that cannot be passed on it, by name, and why.
+    /// Conformance cases that it cannot pass, by name, with the reason.
     #[serde(default)]
     pub lacks: BTreeMap<String, String>,
-    /// Where it is on the network.
+    /// Its network address.
     pub link: Link,
-    /// Where the registers of its network controller are.
+    /// The registers of its network controller.
     pub registers: Registers,
     /// Its firmware.
     pub firmware: Firmware,
 }
 
-/// A board that the simulator has.
+/// A board that the simulator supports.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
@@ -37,19 +37,21 @@ pub struct Simulated {
     pub pins: Pins,
 }
 
-/// A board that QEMU has. The bench adds the network, the serial port and the firmware to the arguments.
+/// A board that QEMU emulates. The bench adds the network, the serial port and the firmware to the
+/// arguments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Qemu {
-    /// Which QEMU.
+    /// The QEMU executable.
     pub program: String,
-    /// The machine.
+    /// Arguments that select the machine.
     pub arguments: Vec<String>,
-    /// Its network device, on the network called n0; `{mac}` stands for its address.
+    /// Arguments for its network device, on the network called n0; `{mac}` is replaced by its
+    /// address.
     pub device: Vec<String>,
 }
 
-/// What is soldered to which pad (GPIO number).
+/// GPIO numbers of the connected pads.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
@@ -57,13 +59,13 @@ pub struct Pins {
     pub tx: u8,
     /// The receive comparator's output.
     pub rx: u8,
-    /// Whether the comparator's output is low while the line is positive.
+    /// True if the comparator's output is low while the line is positive.
     pub rx_inverted: bool,
-    /// High while the receive interrupt works.
+    /// High while the receive interrupt runs.
     pub debug: u8,
 }
 
-/// Where a board is on the network.
+/// A board's network address.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -71,13 +73,13 @@ pub struct Link {
     pub ipv4: Ipv4Addr,
 }
 
-/// Where registers are that `linerate regs show` shows.
+/// Location of the registers for `linerate regs show`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registers {
     /// Name of their map (`linerate regs list`).
     pub map: String,
-    /// Address of the map's first block, where the map does not know it.
+    /// Address of the map's first block, if the map does not define it.
     pub base: Option<u32>,
 }
 
@@ -86,9 +88,9 @@ pub struct Registers {
 pub struct Firmware {
     /// Variants of every program.
     pub variants: Vec<String>,
-    /// The one to use when nobody says.
+    /// The default variant.
     pub default_variant: String,
-    /// Symbol of the counters.
+    /// Symbol of the counters (ledger).
     pub ledger_symbol: String,
     /// Programs by name.
     pub programs: BTreeMap<String, Program>,
@@ -98,9 +100,9 @@ pub struct Firmware {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Whether it comes to an end.
+    /// True if it terminates.
     pub ends: bool,
-    /// Whether it needs a partner on the line.
+    /// True if it needs a link partner.
     pub network: bool,
 }
 
@@ -117,22 +119,22 @@ const BOARDS: [&str; 5] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no board `{name}`{}; the boards are {}", hint(nearest.as_deref()), known.join(", "))]
 pub struct UnknownBoard {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// What may have been meant.
+    /// The nearest known name.
     pub nearest: Option<String>,
-    /// What there is.
+    /// All known names.
     pub known: Vec<String>,
 }
 
-/// `, did you mean ...` or nothing.
+/// ` (did you mean ...)` or an empty string.
 pub(crate) fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
 /// Every board.
 pub fn all() -> Vec<Board> {
-    // The files are part of the program and a test reads each.
+    // The files are compiled in and a test parses each.
     BOARDS
         .iter()
         .filter_map(|text| toml::from_str(text).ok())
@@ -142,22 +144,22 @@ pub fn all() -> Vec<Board> {
 /// The board called `name`.
 ///
 /// # Errors
-/// [`UnknownBoard`] when there is none.
+/// [`UnknownBoard`] if no board has this name.
 pub fn find(name: &str) -> Result<Board, UnknownBoard> {
-    among(all(), name)
+    select(all(), name)
 }
 
-/// The board called `name`, if it is one that the simulator has.
+/// The board called `name`, if the simulator supports it.
 ///
 /// # Errors
-/// [`UnknownBoard`] when there is none among those.
+/// [`UnknownBoard`] if no simulated board has this name.
 pub fn find_simulated(name: &str) -> Result<Board, UnknownBoard> {
     let mut boards = all();
     boards.retain(|board| board.simulated.is_some());
-    among(boards, name)
+    select(boards, name)
 }
 
-fn among(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
+fn select(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
     let known: Vec<String> = boards.iter().map(|board| board.name.clone()).collect();
     boards
         .into_iter()
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_understood() {
+    fn a_misspelled_name_gets_a_hint() {
         let error = find("esp32c6-bitbag")
             .expect_err("no such board")
             .to_string();

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Where `cargo xtask firmware` puts the images, from the root of the tree: a folder a board.
+/// Output folder of `cargo xtask firmware`, relative to the root of the tree: one subfolder per
+/// board.
 pub const DEFAULT_DIR: &str = "target/firmware";
 
 /// A firmware image.
@@ -17,13 +18,13 @@ pub struct Image {
     pub elf: Vec<u8>,
 }
 
-/// Why an image cannot be had.
+/// Why an image is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum FirmwareError {
-    /// It is not there.
+    /// The file does not exist.
     #[error("there is no firmware {}: `cargo xtask firmware {program} {variant} --board {board}` builds it", path.display())]
     Missing {
-        /// Where it was looked for.
+        /// The expected path.
         path: PathBuf,
         /// The board.
         board: String,
@@ -32,12 +33,12 @@ pub enum FirmwareError {
         /// The variant.
         variant: String,
     },
-    /// It is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
 }
@@ -45,7 +46,7 @@ pub enum FirmwareError {
 /// Reads `program` of `variant` from the folder of `board` in `dir`.
 ///
 /// # Errors
-/// [`FirmwareError`] says which file is missing and how to make it.
+/// [`FirmwareError`] names the missing file and the command that builds it.
 pub fn find(dir: &Path, board: &str, program: &str, variant: &str) -> Result<Image, FirmwareError> {
     let name = format!("{program}-{variant}");
     let path = dir.join(board).join(format!("{name}.elf"));

@@ -1,24 +1,24 @@
 //! Targets, procedures and the result store.
 //!
-//! | module | what a person finds there |
+//! | module | content |
 //! |---|---|
 //! | [`scenario`] | an experiment as a TOML file |
-//! | [`board`] | the boards there are |
-//! | [`conformance`] | whether a driver does what every driver has to |
+//! | [`board`] | the supported boards |
+//! | [`conformance`] | tests that every driver has to pass |
 //! | [`firmware`] | finding a board's firmware |
-//! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
-//! | [`endpoint`] | what is at the other end of a link, by URL: one folder a kind |
-//! | [`registers`] | devices whose registers can be shown, by URL |
-//! | [`gdb`] | memory behind a gdb server |
-//! | [`measure`] | how it is measured: one folder a procedure |
-//! | [`procedure`] | what is done with a target: one file or folder each |
-//! | [`profile`] | where a frame's instructions go, on an emulated board |
+//! | [`machine`] | machines that run firmware in virtual time: one folder per kind |
+//! | [`endpoint`] | the other end of a link, named by URL: one folder per kind |
+//! | [`registers`] | devices whose registers can be read, named by URL |
+//! | [`gdb`] | access to memory through a gdb server |
+//! | [`measure`] | measurements of a scenario: one file or folder each |
+//! | [`procedure`] | procedures run on a target: one file or folder each |
+//! | [`profile`] | instructions per frame by layer, on an emulated board |
 //! | [`run`] | a whole scenario, on several threads |
-//! | [`sensitivity`] | a scenario with each guess changed |
-//! | [`store`] | results on disk, each as soon as it is there |
-//! | [`timing`] | timing tables that a person brings |
+//! | [`sensitivity`] | a scenario with each guessed timing entry changed |
+//! | [`store`] | results on disk, each written as soon as it is available |
+//! | [`timing`] | timing tables supplied by the user |
 //! | [`tap`] | a simulated board on a network interface of this machine |
-//! | [`progress`], [`provenance`] | what is going on, and what it was made with |
+//! | [`progress`], [`provenance`] | progress on stderr; version and host of a run |
 #![forbid(unsafe_code)]
 
 pub mod board;

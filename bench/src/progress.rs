@@ -1,4 +1,4 @@
-//! What is going on, on stderr: bars on a terminal, plain lines elsewhere.
+//! Progress of a run on stderr: bars on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -8,21 +8,21 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linerate_results::format;
 use linerate_results::record::Measurement;
 
-/// Hears how a run goes, from several threads.
+/// Receives the progress of a run, from several threads.
 pub trait Progress: Sync {
-    /// `job` of `jobs` begins; it has `steps`.
+    /// `job` begins; it has `steps`.
     fn begin(&self, job: usize, name: &str, steps: u64);
     /// `job` has done `steps` at `virtual_ns` of its machine's time.
     fn step(&self, job: usize, steps: u64, virtual_ns: u64);
-    /// A result is there.
+    /// A result is available.
     fn result(&self, result: &Measurement);
     /// `job` has ended at `virtual_ns` of its machine's time.
     fn end(&self, job: usize, name: &str, virtual_ns: u64);
-    /// Something that a person should know.
+    /// A note for the user.
     fn note(&self, text: &str);
 }
 
-/// Says nothing.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -52,7 +52,7 @@ pub fn line(result: &Measurement) -> String {
     format!("{run:<12} {}", result.describe().one_line())
 }
 
-/// One line for what begins, ends or comes out.
+/// One line for each start, end and result.
 struct Lines;
 
 impl Progress for Lines {
@@ -74,7 +74,7 @@ impl Progress for Lines {
     }
 }
 
-/// A bar a job.
+/// One bar per job.
 struct Bars {
     all: MultiProgress,
     jobs: Mutex<Vec<Option<ProgressBar>>>,
@@ -127,7 +127,7 @@ impl Progress for Bars {
     }
 
     fn result(&self, result: &Measurement) {
-        // An error here means that the terminal is gone; the measurement goes on.
+        // An error here means that the terminal is gone; the measurement continues.
         let _ = self.all.println(line(result));
     }
 

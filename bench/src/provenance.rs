@@ -1,4 +1,4 @@
-//! With what and where the bench itself runs.
+//! Version and host of the bench itself.
 
 use std::time::SystemTime;
 
@@ -7,7 +7,7 @@ use linerate_results::record::Provenance;
 /// The commit that this program was built from.
 pub const GIT: &str = env!("LINERATE_GIT");
 
-/// What is known before a machine is switched on: this program, this machine, now.
+/// The provenance known before a machine is switched on: this program, this host, the time.
 pub fn here() -> Provenance {
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -19,7 +19,7 @@ pub fn here() -> Provenance {
     }
 }
 
-/// The processor's name and how many of them there are.
+/// The processor's name and the number of threads.
 fn cpu() -> String {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A whole scenario: every firmware of every run, independent ones at the same time.
+//! Runs a whole scenario: every firmware of every run, independent ones in parallel.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use linerate_results::record::{
 use linerate_sim::chip::TimingTable;
 
 use crate::firmware::{self, FirmwareError};
-use crate::machine::{Identity, Machine, MachineError, Order};
-use crate::measure::{self, Driven, MeasureError, Plan};
+use crate::machine::{Identity, Machine, MachineConfig, MachineError};
+use crate::measure::{self, DriveOutcome, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
 use crate::scenario::{self, Record, Scenario};
@@ -23,20 +23,20 @@ mod setting;
 
 pub use check::failures;
 
-/// Where things come from and go to.
+/// Input and output of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder with the firmware images.
     pub elf_dir: PathBuf,
-    /// Folder for results and what lies beside them.
+    /// Folder for results and artifacts.
     pub out: PathBuf,
-    /// Firmwares at the same time.
+    /// Number of firmwares run in parallel.
     pub threads: usize,
-    /// How long things take, in place of the board's own table.
+    /// Timing table that replaces the board's own.
     pub timing: Option<TimingTable>,
 }
 
-/// What a scenario came to.
+/// Outcome of a scenario.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The results.
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
-/// Why a scenario came to nothing.
+/// Why a scenario failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A firmware is missing.
@@ -65,8 +65,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the machine failed, rather than the input being wrong.
-    pub const fn is_target(&self) -> bool {
+    /// True if the machine failed, false if the input was wrong.
+    pub const fn is_target_failure(&self) -> bool {
         match self {
             Self::Measure {
                 error: MeasureError::Machine(error),
@@ -78,35 +78,35 @@ impl RunError {
     }
 }
 
-/// How a machine is switched on; tests put their own in.
-pub type Open<'a> = &'a (dyn Fn(&Order) -> Result<Box<dyn Machine>, MachineError> + Sync);
+/// Function that switches on a machine; tests supply their own.
+pub type OpenMachine<'a> =
+    &'a (dyn Fn(&MachineConfig) -> Result<Box<dyn Machine>, MachineError> + Sync);
 
-/// One firmware to be measured.
+/// One firmware to measure.
 struct Job {
     /// `program-variant`, the image.
     image: String,
     variant: String,
-    order: Order,
+    config: MachineConfig,
     plan: Arc<dyn Plan>,
     setting: Setting,
 }
 
-/// What a job came to.
-struct Done {
+/// Result of a job.
+struct JobResult {
     identity: Identity,
-    driven: Driven,
+    driven: DriveOutcome,
     results: Vec<Measurement>,
 }
 
 /// Runs `scenario` and writes run.json, report.html, report.md and what the scenario records.
 ///
 /// # Errors
-/// [`RunError`] of the first firmware that failed; what was measured before is in
-/// `trials.ndjson`.
+/// [`RunError`] of the first firmware that failed; earlier results are in `trials.ndjson`.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let jobs = jobs(scenario, options)?;
@@ -114,22 +114,22 @@ pub fn run(
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
-        provenance: before(scenario, &jobs),
+        provenance: initial_provenance(scenario, &jobs),
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
-    let done = all(&jobs, options.threads, open, &store, progress)?;
+    let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
     let outcomes = jobs.iter().zip(done);
     for (job, done) in outcomes {
-        after(&mut header.provenance, &job.order.name, &done, &store)?;
-        for warning in &done.driven.remains.warnings {
-            progress.note(&format!("{}: {warning}", job.order.name));
+        add_provenance(&mut header.provenance, &job.config.name, &done, &store)?;
+        for warning in &done.driven.artifacts.warnings {
+            progress.note(&format!("{}: {warning}", job.config.name));
         }
-        if let Some(profile) = done.driven.remains.profile {
-            header.profiles.insert(job.order.name.clone(), profile);
+        if let Some(profile) = done.driven.artifacts.profile {
+            header.profiles.insert(job.config.name.clone(), profile);
         }
         header.results.extend(done.results);
     }
@@ -162,40 +162,40 @@ fn job(
         plan.program(),
         &run.variant,
     )?;
-    let mut order = Order {
+    let mut config = MachineConfig {
         board: scenario.board.clone(),
         name: format!("{}-{}", plan.label(), run.name),
         elf: image.elf,
         seed: scenario.seed,
-        surroundings: run.surroundings.clone(),
+        environment: run.environment.clone(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: options.timing.clone(),
         record: Record {
             profile: run.profile || scenario.record.profile,
             ..scenario.record
         },
     };
-    plan.arrange(&mut order);
+    plan.arrange(&mut config);
     Ok(Job {
         image: image.name,
         variant: run.variant.clone(),
-        setting: setting::of(&run.name, &order.surroundings),
-        order,
+        setting: setting::of(&run.name, &config.environment),
+        config,
         plan: plan.clone(),
     })
 }
 
 /// Runs every job on up to `threads` threads; the first failure ends it.
-fn all(
+fn run_jobs(
     jobs: &[Job],
     threads: usize,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Vec<Done>, RunError> {
+) -> Result<Vec<JobResult>, RunError> {
     let next = AtomicUsize::new(0);
-    let slots: Mutex<Vec<Option<Done>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let slots: Mutex<Vec<Option<JobResult>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let failure: Mutex<Option<RunError>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
@@ -203,7 +203,7 @@ fn all(
                 while lock(&failure).is_none() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    match one(at, job, open, store, progress) {
+                    match run_job(at, job, open, store, progress) {
                         Ok(done) => lock(&slots)[at] = Some(done),
                         Err(error) => _ = lock(&failure).get_or_insert(error),
                     }
@@ -215,27 +215,27 @@ fn all(
     failure.map_or_else(|| Ok(lock(&slots).drain(..).flatten().collect()), Err)
 }
 
-/// What a thread that panicked left is as good as what it would have left: whole values.
+/// A thread that panicked leaves whole values, so the lock can be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn one(
+fn run_job(
     at: usize,
     job: &Job,
-    open: Open<'_>,
+    open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Done, RunError> {
-    let name = &job.order.name;
+) -> Result<JobResult, RunError> {
+    let name = &job.config.name;
     let failed = |error: MeasureError| RunError::Measure {
         name: name.clone(),
         error,
     };
-    let machine = open(&job.order).map_err(|error| failed(error.into()))?;
+    let machine = open(&job.config).map_err(|error| failed(error.into()))?;
     let identity = machine.identity();
     let target_knows = machine.duplex().is_some();
-    let mut observer = job.plan.observer(&job.variant, &job.order);
+    let mut observer = job.plan.observer(&job.variant, &job.config);
     progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
@@ -260,15 +260,15 @@ fn one(
     .map_err(failed)?;
     written?;
     progress.end(at, name, driven.ended_ns);
-    Ok(Done {
+    Ok(JobResult {
         identity,
         driven,
         results,
     })
 }
 
-/// The provenance as far as it is known before anything runs.
-fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
+/// The provenance known before anything runs.
+fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     let peer = &scenario.common.peer;
     let simulated = scenario.board.simulated.as_ref();
     let background = match peer.background_arp_ms {
@@ -288,17 +288,17 @@ fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
         },
         elf_sha256: jobs
             .iter()
-            .map(|job| (job.image.clone(), firmware::sha256(&job.order.elf)))
+            .map(|job| (job.image.clone(), firmware::sha256(&job.config.elf)))
             .collect(),
         ..provenance::here()
     }
 }
 
-/// Adds what a finished job tells about itself, and writes what it leaves.
-fn after(
+/// Adds the provenance of a finished job, and writes its artifacts.
+fn add_provenance(
     provenance: &mut Provenance,
     name: &str,
-    done: &Done,
+    done: &JobResult,
     store: &Store,
 ) -> Result<(), StoreError> {
     provenance.board.clone_from(&done.identity.board);
@@ -314,13 +314,13 @@ fn after(
         .collect();
     provenance.timing.clone_from(&done.identity.timing);
     provenance.virtual_ns += done.driven.ended_ns;
-    let remains = &done.driven.remains;
-    if !remains.trace_hash.is_empty() {
+    let artifacts = &done.driven.artifacts;
+    if !artifacts.trace_hash.is_empty() {
         provenance
             .trace_hash
-            .insert(name.to_owned(), remains.trace_hash.clone());
+            .insert(name.to_owned(), artifacts.trace_hash.clone());
     }
-    for (extension, content) in &remains.files {
+    for (extension, content) in &artifacts.files {
         let file = format!("{name}.{extension}");
         store.write(&file, content)?;
         provenance.artifacts.push(file);

@@ -1,4 +1,4 @@
-//! What rests on guesses: a scenario measured again with each guessed timing entry changed alone.
+//! Sensitivity to guesses: a scenario measured again with each guessed timing entry changed alone.
 
 use linerate_results::format;
 use linerate_results::record::{Measurement, Run};
@@ -6,13 +6,13 @@ use linerate_sim::chip::{TimingError, TimingTable, esp32c6};
 use serde::Serialize;
 
 use crate::progress::Silent;
-use crate::run::{self, Open, Options, RunError};
+use crate::run::{self, OpenMachine, Options, RunError};
 use crate::scenario::Scenario;
 
-/// An entry of a timing table with another figure.
+/// A changed entry of a timing table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The entry, `section.name`; none for the table as it is.
+    /// The entry, `section.name`; `None`: the unchanged table.
     pub entry: Option<String>,
     /// Its figure in the table.
     pub from: u64,
@@ -20,27 +20,27 @@ pub struct Change {
     pub to: u64,
 }
 
-/// What a change came to.
+/// Effect of a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
-    /// What was changed.
+    /// The change.
     pub change: Change,
     /// The goodput of each transfer, in the scenario's order: its name and bytes a second.
     pub goodput_bytes_per_s: Vec<(String, f64)>,
     /// Frames that had to be received in conformance cases and points of the loss surface.
     pub frames_sent: u64,
-    /// Of these, those that were not.
+    /// Of these, the frames lost.
     pub frames_lost: u64,
-    /// Frames accepted with another content than was sent, or that had to be refused.
+    /// Frames accepted with altered content, or that should have been rejected.
     pub frames_wrong: u64,
-    /// Why there is no result, when the firmware did not come to its end.
+    /// The reason if the firmware did not complete and there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// The changes worth trying: of each guess of `table`, or of `entries` where some are named, one
-/// less, one more and 30 percent more, each once; of those that are powers of two, half and twice as
-/// much. What no table may have is left out.
+/// The changes to try: for each guess of `table`, or for `entries` if some are named, one less, one
+/// more and 30 percent more, each once; for powers of two, half and double. Values that no table may
+/// have are omitted.
 ///
 /// # Errors
 /// [`TimingError::Unknown`] for a name that the table does not have.
@@ -68,12 +68,12 @@ pub fn changes(table: &TimingTable, entries: &[String]) -> Result<Vec<Change>, T
         } else {
             vec![from + 1, (from * 13).div_ceil(10)]
         };
-        // Cycles that are not there at all, or a cache of no ways, make no chip.
+        // No chip has zero cycles, or a cache with zero ways.
         if from > 1 {
             figures.insert(0, if doubles { from / 2 } else { from - 1 });
         }
         figures.dedup();
-        // Nor has a cache more ways than lines.
+        // No cache has more ways than lines.
         figures.retain(|&to| {
             let changed = table.clone().with(&entry.name, to);
             changed.is_ok_and(|table| esp32c6::check_timing_table(&table).is_ok())
@@ -87,19 +87,19 @@ pub fn changes(table: &TimingTable, entries: &[String]) -> Result<Vec<Change>, T
     Ok(changes)
 }
 
-/// Measures `scenario` with `table` and then with each of `changes`, and hands each effect as a line
-/// to `tell` as soon as it is there. The first effect is that of no change.
+/// Measures `scenario` with `table` and then with each of `changes`, and passes each effect as a
+/// line to `report` as soon as it is available. The first effect is that of the unchanged table.
 ///
 /// # Errors
-/// [`RunError`] when the scenario cannot be measured with the table as it is. With a change it may
-/// fail; that is an effect.
+/// [`RunError`] if the scenario cannot be measured with the unchanged table. A failure with a
+/// change is an effect.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
     table: &TimingTable,
     changes: &[Change],
-    open: Open<'_>,
-    tell: &mut dyn FnMut(&str),
+    open: OpenMachine<'_>,
+    report: &mut dyn FnMut(&str),
 ) -> Result<Vec<Effect>, RunError> {
     let unchanged = Change {
         entry: None,
@@ -112,7 +112,7 @@ pub fn run(
             None => Ok(table.clone()),
             Some(entry) => table.clone().with(entry, change.to),
         };
-        // [`changes`] names none that this table cannot have.
+        // [`changes`] returns only values that this table can have.
         let Ok(timing) = changed else { continue };
         let options = Options {
             timing: Some(timing),
@@ -121,13 +121,15 @@ pub fn run(
         };
         let effect = match run::run(scenario, &options, open, &Silent) {
             Ok(outcome) => Effect::of(change, &outcome.run),
-            Err(error) if change.entry.is_none() || !error.is_target() => return Err(error),
+            Err(error) if change.entry.is_none() || !error.is_target_failure() => {
+                return Err(error);
+            }
             Err(error) => Effect {
                 failed: Some(error.to_string()),
-                ..Effect::nothing(change)
+                ..Effect::empty(change)
             },
         };
-        tell(&effect.line(effects.first()));
+        report(&effect.line(effects.first()));
         effects.push(effect);
     }
     Ok(effects)
@@ -141,7 +143,7 @@ fn folder(change: &Change) -> String {
 }
 
 impl Effect {
-    fn nothing(change: &Change) -> Self {
+    fn empty(change: &Change) -> Self {
         Self {
             change: change.clone(),
             goodput_bytes_per_s: Vec::new(),
@@ -153,7 +155,7 @@ impl Effect {
     }
 
     fn of(change: &Change, run: &Run) -> Self {
-        let mut effect = Self::nothing(change);
+        let mut effect = Self::empty(change);
         for result in &run.results {
             let name = || crate::scenario::expect::name(result);
             match result {
@@ -179,7 +181,7 @@ impl Effect {
         effect
     }
 
-    /// Whether the receive loop still locks: nothing lost, nothing wrong.
+    /// True if the receive loop still locks: nothing lost, nothing wrong.
     pub fn locks(&self) -> bool {
         self.failed.is_none() && self.frames_lost == 0 && self.frames_wrong == 0
     }
@@ -215,7 +217,7 @@ impl Effect {
     }
 }
 
-/// The effects for a program: a JSON list, ending in a new line.
+/// The effects as a JSON list, ending in a newline.
 pub fn json(effects: &[Effect]) -> String {
     // Nothing in them can fail to be written.
     let mut text = serde_json::to_string_pretty(effects).unwrap_or_default();
@@ -223,7 +225,7 @@ pub fn json(effects: &[Effect]) -> String {
     text
 }
 
-/// The effects as a page: the entries that move something, and those that the loop cannot bear.
+/// The effects as a Markdown page: the critical entries, and the effect of each change.
 pub fn markdown(effects: &[Effect]) -> String {
     let mut page = Vec::from(["# What rests on guesses\n".to_owned()]);
     let first = effects.first();
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_guess_is_moved_both_ways_and_by_a_third() {
+    fn every_guess_is_changed_both_ways_and_by_a_third() {
         let table = esp32c6::timing_table();
         let all = changes(&table, &[]).expect("the table's own entries");
         let guesses = table.guesses().count();
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_loop_cannot_bear_is_named_first() {
+    fn critical_changes_are_named_first() {
         let effect = |entry: Option<&str>, goodput: f64, lost: u64| Effect {
             change: Change {
                 entry: entry.map(str::to_owned),

@@ -1,8 +1,8 @@
-//! Results on disk, each as soon as it is there: what was measured survives a kill.
+//! Results on disk, each written as soon as it is available: measured results survive a kill.
 //!
-//! `trials.ndjson` begins with the run (without results) and gets one line a result, in the order
-//! in which they come in. `run.json` is the whole, in the scenario's order, written at the end, with
-//! everything that is made of it.
+//! `trials.ndjson` begins with the run (without results) and gets one line per result, in the order
+//! of completion. `run.json` is the complete run in the scenario's order, written at the end
+//! together with the reports and exports derived from it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use linerate_explain::report;
 use linerate_results::export::{csv, hdr, junit, openmetrics};
 use linerate_results::record::{Measurement, ReadError, Run};
 
-/// Name of the growing file.
+/// Name of the file that results are appended to.
 pub const TRIALS: &str = "trials.ndjson";
 
 /// A file cannot be written.
@@ -22,11 +22,11 @@ pub const TRIALS: &str = "trials.ndjson";
 pub struct StoreError {
     /// The file.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's error.
     pub error: io::Error,
 }
 
-/// A folder that takes results in.
+/// A folder for results.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
@@ -34,7 +34,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins in `dir`, which is made when it is missing; `header` is the run without results.
+    /// Creates the store in `dir`, which is created if it is missing; `header` is the run without
+    /// results.
     ///
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
@@ -58,7 +59,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
     pub fn append(&self, result: &Measurement) -> Result<(), StoreError> {
-        // A thread that panicked while it wrote left at worst a cut line, which a reader skips.
+        // A thread that panicked while writing left at worst a truncated line, which a reader
+        // skips.
         let mut trials = self
             .trials
             .lock()
@@ -69,8 +71,8 @@ impl Store {
         })
     }
 
-    /// Writes `run` whole, and everything that is made of it: results for programs and reports for
-    /// people. `failures`: what should have come out and did not.
+    /// Writes the complete `run` and everything derived from it: exports for programs and reports
+    /// for people. `failures`: the expectations that were not met.
     ///
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
@@ -107,7 +109,7 @@ fn append(file: &mut File, line: &impl serde::Serialize) -> io::Result<()> {
 /// Reads `run.json` or a `trials.ndjson` that was never finished.
 ///
 /// # Errors
-/// [`ReadError`] says where the text is not in the format.
+/// [`ReadError`] gives the place where the text is not in the format.
 pub fn read(text: &str) -> Result<Run, ReadError> {
     let mut lines = text.lines();
     let whole = Run::from_json(text);
@@ -117,7 +119,7 @@ pub fn read(text: &str) -> Result<Run, ReadError> {
     if whole.is_ok() {
         return whole;
     }
-    // The last line may be cut; what comes before it counts.
+    // The last line may be truncated; all lines before it count.
     run.results
         .extend(lines.map_while(|line| serde_json::from_str::<Measurement>(line).ok()));
     Ok(run)
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_survives_a_kill() {
+    fn measured_results_survive_a_kill() {
         let run = fixture();
         let dir = tempfile::tempdir().expect("a folder");
         let header = Run {

@@ -1,67 +1,68 @@
-//! Timing tables that a person brings: what `cycle_counting` printed on a chip, or a "what if".
+//! Timing tables supplied by the user: the output of `cycle_counting` on a chip, or a hypothetical
+//! table.
 
 pub use linerate_sim::chip::{Confidence, TimingEntry, TimingError, TimingTable};
 
 use linerate_sim::chip::esp32c6;
 use toml::{Table, Value};
 
-/// Between these lines of its console `cycle_counting` prints the table.
+/// `cycle_counting` prints the table between these lines.
 const BEGIN: &str = "# timing table: begin";
 const END: &str = "# timing table: end";
 
-/// A figure that no chip can have: a loop that was disturbed on the way counts less than nothing.
+/// An entry with an impossible figure, as from a disturbed loop, which may count less than zero.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("timing entry {entry} cannot be {value}: it is left out, and is as built in")]
-pub struct LeftOut {
+#[error("timing entry {entry} cannot be {value}: ignored, the built-in value is used")]
+pub struct RejectedEntry {
     /// The entry, `section.name`.
     pub entry: String,
     /// Its figure.
     pub value: Value,
 }
 
-/// Why a text cannot be used.
+/// Why a text is not a timing table.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// The console's log has the begin of a table, and not its end.
+pub enum ParseError {
+    /// The console log has the start of a table, but not its end.
     #[error("the log is cut off within the timing table")]
     CutOff,
-    /// There is no entry, or none that can be used.
-    #[error("it has no timing entry that can be used{}", left_out.iter().map(|one| format!("; {one}")).collect::<Vec<_>>().concat())]
-    Nothing {
-        /// What was there.
-        left_out: Vec<LeftOut>,
+    /// There is no entry, or none is usable.
+    #[error("it has no usable timing entry{}", rejected.iter().map(|one| format!("; {one}")).collect::<Vec<_>>().concat())]
+    NoEntry {
+        /// The rejected entries.
+        rejected: Vec<RejectedEntry>,
     },
-    /// An entry is not written as one should be.
+    /// An entry has a syntax error.
     #[error("timing entry {entry}: {message}")]
     Entry {
         /// The entry, `section.name`.
         entry: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// What is there is no table.
+    /// The table is invalid.
     #[error(transparent)]
     Table(#[from] TimingError),
 }
 
-/// A table that was read.
+/// A parsed table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
+pub struct ParsedTable {
     /// The table.
     pub table: TimingTable,
-    /// What of the text is not in it.
-    pub left_out: Vec<LeftOut>,
+    /// The entries of the text that are not in it.
+    pub rejected: Vec<RejectedEntry>,
 }
 
-/// Reads a table in the form of `sim/src/chip/esp32c6/timing.toml`, whole or in part: an entry that
-/// is not there has the built-in table's figure, and so has one with a figure that cannot be. The
-/// console's log of `cycle_counting` will do as it is; if it has several tables, the last one counts.
+/// Parses a table in the format of `sim/src/chip/esp32c6/timing.toml`, complete or partial: a missing
+/// entry has the built-in table's figure, and so has one with an impossible figure. The console log
+/// of `cycle_counting` is accepted, too; if it has several tables, the last one counts.
 ///
 /// # Errors
-/// [`Unusable`] says which entry is wrong, or which line.
-pub fn parse(text: &str) -> Result<Read, Unusable> {
+/// [`ParseError`] names the wrong entry or line.
+pub fn parse(text: &str) -> Result<ParsedTable, ParseError> {
     let mut whole: Table = toml::from_str(esp32c6::TIMING_TABLE).map_err(TimingError::from)?;
-    let part: Table = toml::from_str(&cut_out(text)?).map_err(TimingError::from)?;
+    let part: Table = toml::from_str(&extract_table(text)?).map_err(TimingError::from)?;
     let mut entries = Vec::new();
     for (name, value) in part {
         match (whole.get(&name), value) {
@@ -77,7 +78,7 @@ pub fn parse(text: &str) -> Result<Read, Unusable> {
     }
     let mut table = esp32c6::parse_timing_table(&whole.to_string())?;
     let mut used = false;
-    // A cache's sizes go together: as long as one more fits, another may.
+    // A cache's sizes depend on each other: repeated as long as another one fits.
     loop {
         let before = entries.len();
         let mut rest = Vec::new();
@@ -95,7 +96,7 @@ pub fn parse(text: &str) -> Result<Read, Unusable> {
                     rest.push((section, entry, value));
                 }
                 Err(TimingError::Syntax(error)) => {
-                    return Err(Unusable::Entry {
+                    return Err(ParseError::Entry {
                         entry: format!("{section}.{entry}"),
                         message: error.message().trim().replace('\n', "; "),
                     });
@@ -108,17 +109,17 @@ pub fn parse(text: &str) -> Result<Read, Unusable> {
             break;
         }
     }
-    let left_out = entries
+    let rejected = entries
         .into_iter()
-        .map(|(section, entry, value)| LeftOut {
+        .map(|(section, entry, value)| RejectedEntry {
             entry: format!("{section}.{entry}"),
             value: figure(&value).clone(),
         })
         .collect();
     if used {
-        Ok(Read { table, left_out })
+        Ok(ParsedTable { table, rejected })
     } else {
-        Err(Unusable::Nothing { left_out })
+        Err(ParseError::NoEntry { rejected })
     }
 }
 
@@ -127,48 +128,49 @@ fn figure(entry: &Value) -> &Value {
     entry.get("value").unwrap_or(entry)
 }
 
-/// The table in a log, with empty lines for those before it, so that each keeps its number; or all of
-/// a text that is no log.
-fn cut_out(text: &str) -> Result<String, Unusable> {
+/// The table in a log, with empty lines in place of those before it, to keep line numbers; or the
+/// whole text if it is no log.
+fn extract_table(text: &str) -> Result<String, ParseError> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let Some(begin) = lines.iter().rposition(|line| *line == BEGIN) else {
         return Ok(lines.join("\n"));
     };
     let rest = &lines[begin + 1..];
     let end = rest.iter().position(|line| *line == END);
-    let table = &rest[..end.ok_or(Unusable::CutOff)?];
+    let table = &rest[..end.ok_or(ParseError::CutOff)?];
     Ok("\n".repeat(begin + 1) + &table.join("\n"))
 }
 
-/// What a table says of an entry of the built-in one.
+/// Comparison of a table's entry with the built-in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was a guess, and is what was measured.
+    /// It was a guess, and the measurement confirms it.
     Confirmed,
-    /// It was a guess, and something else was measured.
+    /// It was a guess, and the measurement differs.
     Refuted,
     /// It was known, and is the same.
     Same,
-    /// It was known as something else.
+    /// It was known, and differs.
     Contradicted,
     /// It is a guess, and was not measured.
-    Open,
+    Unmeasured,
 }
 
 impl Verdict {
-    /// As a word.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
             Self::Refuted => "refuted",
             Self::Same => "the same",
             Self::Contradicted => "contradicted",
-            Self::Open => "still a guess",
+            Self::Unmeasured => "still a guess",
         }
     }
 }
 
-/// Holds `table` against the built-in one: each entry's figures, there and here.
+/// Compares `table` with the built-in one: each built-in entry, with the figure in `table` and the
+/// verdict.
 pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
     let built_in = built_in();
     let pairs = built_in.entries().zip(table.entries());
@@ -176,7 +178,7 @@ pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
         .map(|(before, now)| {
             let guess = before.kind == Confidence::Guess;
             let verdict = match (guess, before.value == now.value) {
-                (true, _) if now.kind == Confidence::Guess => Verdict::Open,
+                (true, _) if now.kind == Confidence::Guess => Verdict::Unmeasured,
                 (true, true) => Verdict::Confirmed,
                 (true, false) => Verdict::Refuted,
                 (false, true) => Verdict::Same,
@@ -187,7 +189,7 @@ pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
         .collect()
 }
 
-/// The table that is built in.
+/// The built-in table.
 pub fn built_in() -> TimingTable {
     esp32c6::timing_table()
 }
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_table_leaves_out_is_the_built_in_one_s() {
+    fn missing_entries_are_the_built_in_ones() {
         let text = "name = \"mine\"\n[cpu]\n\
             mmio_load = { value = 12, kind = \"measured\", source = \"my board\" }\n";
         let table = parse(text).expect("valid").table;
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_confirms_or_refutes() {
+    fn measurements_confirm_or_refute() {
         let compared = compare(&parse(LOG).expect("valid").table);
         let of = |name: &str| {
             let row = compared.iter().find(|(entry, ..)| entry.name == name);
@@ -234,13 +236,13 @@ mod tests {
         };
         assert_eq!(of("cpu.amo"), Verdict::Confirmed);
         assert_eq!(of("cpu.mret"), Verdict::Refuted);
-        assert_eq!(of("cpu.div"), Verdict::Open);
+        assert_eq!(of("cpu.div"), Verdict::Unmeasured);
         assert_eq!(of("cpu.csr"), Verdict::Same);
         assert_eq!(of("cpu.mul"), Verdict::Contradicted);
     }
 
     #[test]
-    fn mistakes_name_the_entry() {
+    fn errors_name_the_entry() {
         let unknown = "[cpu]\nmagic = { value = 1, kind = \"guess\", source = \"\" }\n";
         let error = parse(unknown).expect_err("unknown").to_string();
         assert_eq!(error, "timing entry cpu.magic is unknown");
@@ -248,19 +250,19 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_cannot_be_are_left_out_and_told() {
+    fn impossible_figures_are_rejected_and_reported() {
         let odd = LOG.replace("value = 5", "value = -1").replace(
             "# div",
             "[chip]\nflash_cache_line_bytes = { value = 48, kind = \"measured\", source = \"chip\" }\n# div",
         );
         let read = parse(&odd).expect("the rest is valid");
-        let told: Vec<String> = read.left_out.iter().map(ToString::to_string).collect();
+        let rejected: Vec<String> = read.rejected.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            rejected,
             [
-                "timing entry chip.flash_cache_line_bytes cannot be 48: it is left out, and is as \
-                 built in",
-                "timing entry cpu.mret cannot be -1: it is left out, and is as built in",
+                "timing entry chip.flash_cache_line_bytes cannot be 48: ignored, the built-in \
+                 value is used",
+                "timing entry cpu.mret cannot be -1: ignored, the built-in value is used",
             ]
         );
         let of = |table: &TimingTable| (table.cpu().mret, table.chip("flash_cache_line_bytes"));
@@ -278,7 +280,8 @@ mod tests {
                 "flash_cache_{name} = {{ value = {value}, kind = \"measured\", source = \"\" }}\n"
             )
         };
-        // 32 bytes are no cache of 32-byte lines and several ways before the others are known.
+        // 32 bytes is no valid size with 32-byte lines and several ways, before the other entries
+        // are applied.
         let text = [
             "[chip]\n",
             &entry("bytes", 32),
@@ -286,12 +289,12 @@ mod tests {
             &entry("ways", 2),
         ];
         let read = parse(&text.concat()).expect("valid");
-        assert_eq!(read.left_out, []);
+        assert_eq!(read.rejected, []);
         assert_eq!(read.table.chip("flash_cache_bytes"), 32);
     }
 
     #[test]
-    fn mistakes_in_a_log_have_the_log_s_line() {
+    fn errors_in_a_log_have_the_log_s_line() {
         let error = parse(&LOG.replace("amo = {", "amo = ["))
             .expect_err("no TOML")
             .to_string();

@@ -48,7 +48,7 @@ impl From<anyhow::Error> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        if error.is_target() {
+        if error.is_target_failure() {
             Self::Target(error.into())
         } else {
             Self::Input(error.into())

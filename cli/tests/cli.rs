@@ -55,10 +55,7 @@ fn impossible_timing_entries_are_reported_and_a_file_without_entries_is_rejected
     std::fs::write(&log, "").expect("written");
     let (code, error) = fails(&["timing", text(&log)]);
     assert_eq!(code, 2);
-    assert!(
-        error.ends_with("it has no timing entry that can be used"),
-        "{error}"
-    );
+    assert!(error.ends_with("it has no usable timing entry"), "{error}");
 }
 
 /// Exit code and stderr, which must be a single line; stdout must be empty.

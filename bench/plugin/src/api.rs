@@ -1,10 +1,11 @@
-//! What of QEMU's plugin interface is used (QEMU's document "QEMU TCG Plugins"; the names are its own).
+//! The part of QEMU's plugin interface that is used (QEMU's document "QEMU TCG Plugins"; the names are
+//! QEMU's).
 
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Which plugin.
+/// Identifier of the plugin.
 pub type PluginId = u64;
-/// What kind of access it is.
+/// Description of a memory access.
 pub type MemoryInfo = u32;
 
 /// A block of translated code.
@@ -13,9 +14,9 @@ pub struct Block([u8; 0]);
 /// One of its instructions.
 #[repr(C)]
 pub struct Instruction([u8; 0]);
-/// Where an access goes.
+/// Physical address of an access.
 #[repr(C)]
-pub struct Place([u8; 0]);
+pub struct HwAddr([u8; 0]);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`.
 pub const NO_REGISTERS: c_int = 0;
@@ -24,7 +25,7 @@ pub const READS_AND_WRITES: c_int = 3;
 /// `QEMU_PLUGIN_INLINE_ADD_U64`.
 pub const ADD_U64: c_int = 0;
 
-/// What is called with a number that was given with it.
+/// A callback with the number registered for it.
 pub type Callback = extern "C" fn(cpu: c_uint, data: *mut c_void);
 
 unsafe extern "C" {
@@ -61,6 +62,6 @@ unsafe extern "C" {
         data: *mut c_void,
     );
     pub fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
-    pub fn qemu_plugin_get_hwaddr(info: MemoryInfo, address: u64) -> *mut Place;
-    pub fn qemu_plugin_hwaddr_is_io(place: *const Place) -> bool;
+    pub fn qemu_plugin_get_hwaddr(info: MemoryInfo, address: u64) -> *mut HwAddr;
+    pub fn qemu_plugin_hwaddr_is_io(place: *const HwAddr) -> bool;
 }

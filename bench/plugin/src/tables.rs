@@ -11,25 +11,25 @@ pub enum Table {
     Executed,
     Reads,
     Writes,
-    Lent,
+    Library,
     Copied,
     Kind,
 }
 
-/// How many there are.
+/// Number of tables.
 const TABLES: usize = 6;
 
-/// Whose an instruction is.
+/// Kind of an instruction's code.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CodeKind {
     Own,
-    /// Of who called it.
+    /// Counts for the caller.
     Library,
-    /// The same, and it copies.
+    /// Counts for the caller, as a copy.
     Copies,
 }
 
-/// The file, mapped for ever.
+/// The file, mapped permanently.
 pub struct Tables {
     words: &'static [AtomicU64],
     base: u64,
@@ -45,7 +45,7 @@ impl Tables {
                 Some(("map", value)) => path = Some(value.to_owned()),
                 Some(("base", value)) => base = value.parse().ok(),
                 Some(("octets", value)) => octets = value.parse::<usize>().ok(),
-                _ => return Err(format!("{argument} means nothing")),
+                _ => return Err(format!("unknown argument {argument}")),
             }
         }
         let (Some(path), Some(base), Some(octets)) = (path, base, octets) else {
@@ -56,30 +56,30 @@ impl Tables {
         Ok(Self { words, base, slots })
     }
 
-    /// Where the instruction at this address is counted.
+    /// Slot of the instruction at this address.
     pub fn slot(&self, address: u64) -> usize {
         let others = self.slots - 1;
         let from_base = address.checked_sub(self.base).map(|octets| octets / 2);
         from_base.map_or(others, |slot| (slot as usize).min(others))
     }
 
-    /// A count.
-    pub fn place(&self, table: Table, slot: usize) -> &'static AtomicU64 {
+    /// The word of a count.
+    pub fn word(&self, table: Table, slot: usize) -> &'static AtomicU64 {
         &self.words[table as usize * self.slots + slot]
     }
 
-    /// Adds one. There is one processor, so that nobody else does.
+    /// Adds one. There is one processor, so nothing else writes.
     pub fn add(&self, table: Table, slot: usize) {
-        let place = self.place(table, slot);
+        let place = self.word(table, slot);
         place.store(place.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Whose the instruction is.
-    pub fn kind(&self, slot: usize) -> Kind {
-        match self.place(Table::Kind, slot).load(Ordering::Relaxed) {
-            0 => Kind::Own,
-            1 => Kind::Library,
-            _ => Kind::Copies,
+    /// Kind of the code in a slot.
+    pub fn kind(&self, slot: usize) -> CodeKind {
+        match self.word(Table::Kind, slot).load(Ordering::Relaxed) {
+            0 => CodeKind::Own,
+            1 => CodeKind::Library,
+            _ => CodeKind::Copies,
         }
     }
 }
@@ -90,7 +90,7 @@ fn map(path: &str, words: usize) -> std::io::Result<&'static [AtomicU64]> {
     if file.metadata()?.len() < octets as u64 {
         return Err(std::io::Error::other("it is too short"));
     }
-    // SAFETY: a new mapping, of a file that is open.
+    // SAFETY: a new mapping of an open file.
     let at = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -104,6 +104,6 @@ fn map(path: &str, words: usize) -> std::io::Result<&'static [AtomicU64]> {
     if at == libc::MAP_FAILED {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: mapped for ever, aligned to a page; words that others read and write are atomic.
+    // SAFETY: mapped permanently, page-aligned; words shared with others are atomic.
     Ok(unsafe { slice::from_raw_parts(at.cast(), words) })
 }

@@ -1,4 +1,4 @@
-//! Numbered frames of known content, and a look at each that comes back.
+//! Sends numbered frames of known content, and checks each reflected frame.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,37 +11,37 @@ use linerate_sim::peer::generator::DEVICE;
 use linerate_sim::peer::host;
 use linerate_sim::peer::host::program::Program;
 
-/// Which stream the frames are of.
+/// The stream of the frames.
 pub const STREAM: u8 = 1;
 /// The shortest frame that a device sends, without FCS.
 const SHORTEST: usize = linerate_agent::frame::SHORTEST;
-/// Nothing came for so long: another frame shows whether something is lost.
-const PROD: Duration = Duration::from_millis(20);
-const PROD_OCTETS: usize = 100;
-/// Faults that are told one by one.
-const TOLD: usize = 3;
+/// After this time without an answer, a probe frame shows if one is lost.
+const PROBE_AFTER: Duration = Duration::from_millis(20);
+const PROBE_OCTETS: usize = 100;
+/// Maximum number of faults described individually.
+const MAX_DESCRIBED: usize = 3;
 
 /// The host's address.
 pub fn own() -> Mac {
     host::Config::default().mac.0
 }
 
-/// A frame to be sent.
+/// A frame to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct TestFrame {
     /// Octets without FCS, a tag included.
     pub octets: usize,
-    /// To whom.
+    /// The destination.
     pub to: Mac,
-    /// It is to come back, without its tag.
+    /// The device sends it back, without its tag.
     pub is_answered: bool,
     pub is_tagged: bool,
-    /// What is behind its head.
+    /// The content after its header.
     pub fill: Fill,
 }
 
-impl Order {
-    /// A frame that is to come back.
+impl TestFrame {
+    /// A frame that the device sends back.
     pub const fn of(octets: usize) -> Self {
         Self {
             octets,
@@ -52,7 +52,7 @@ impl Order {
         }
     }
 
-    /// A frame that the device only counts, if it takes it.
+    /// A frame that the device only counts, if it accepts it.
     pub const fn one_way(octets: usize, to: Mac) -> Self {
         Self {
             to,
@@ -61,7 +61,7 @@ impl Order {
         }
     }
 
-    /// Octets that come back.
+    /// Length of the reflected frame.
     fn answer(&self) -> usize {
         let tag = usize::from(self.is_tagged) * TAG_LEN;
         (self.octets - tag).max(SHORTEST)
@@ -82,57 +82,58 @@ impl Order {
         let tag = usize::from(self.is_tagged) * TAG_LEN;
         head.emit(self.to, own(), &mut room[..self.octets - tag]);
         if self.is_tagged {
-            // There is room: it was made for this many octets.
+            // This cannot fail: the buffer has this size.
             let _ = insert_tag(room, self.octets - tag, Tag::default());
         }
     }
 }
 
-/// What is wrong, the first of it in words.
+/// Faults found: their number, and descriptions of the first ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     count: u64,
-    told: Vec<String>,
+    described: Vec<String>,
 }
 
 impl Faults {
     fn push(&mut self, what: String) {
         self.count += 1;
-        if self.told.len() < TOLD {
-            self.told.push(what);
+        if self.described.len() < MAX_DESCRIBED {
+            self.described.push(what);
         }
     }
 
-    /// All of it in a sentence; `None`: nothing is wrong.
-    pub fn words(&self) -> Option<String> {
-        let more = self.count - self.told.len() as u64;
-        let told = self.told.join("; ");
+    /// A summary in one sentence; `None`: no faults.
+    pub fn summary(&self) -> Option<String> {
+        let more = self.count - self.described.len() as u64;
+        let described = self.described.join("; ");
         match (self.count, more) {
             (0, _) => None,
-            (_, 0) => Some(told),
-            _ => Some(format!("{told}; and {more} more of the kind")),
+            (_, 0) => Some(described),
+            _ => Some(format!("{described}; and {more} more faults")),
         }
     }
 }
 
-/// Sends frames in their order, as many at a time as may be under way, and looks at each that comes back.
+/// Sends frames in order, limited by the window, and checks each reflected frame.
 pub struct Exchange {
-    orders: Box<dyn Iterator<Item = Order> + Send>,
-    /// How many frames may be under way.
+    frames: Box<dyn Iterator<Item = TestFrame> + Send>,
+    /// Maximum number of frames in transit.
     pub window: usize,
-    /// Frames may be lost. What is behind them then tells, as frames do not overtake each other.
+    /// Frames may be lost. A loss is detected by a later frame, as frames do not overtake each
+    /// other.
     pub may_lose: bool,
-    /// Number and octets of each that is under way.
+    /// Number and length of each frame in transit.
     under_way: VecDeque<(u64, usize)>,
     is_done: bool,
     last: Instant,
     /// Frames sent.
     pub sent: u64,
-    /// Frames that came back as they should.
+    /// Frames reflected correctly.
     pub answered: u64,
-    /// Frames that did not.
+    /// Frames lost.
     pub lost: u64,
-    /// What came back otherwise.
+    /// Faults of the reflected frames.
     pub faults: Faults,
 }
 
@@ -146,10 +147,10 @@ impl fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// Of these frames, as many at a time.
-    pub fn new(orders: impl Iterator<Item = Order> + Send + 'static, window: usize) -> Self {
+    /// An exchange of these frames, with at most `window` in transit.
+    pub fn new(frames: impl Iterator<Item = TestFrame> + Send + 'static, window: usize) -> Self {
         Self {
-            orders: Box::new(orders),
+            frames: Box::new(frames),
             window,
             may_lose: false,
             under_way: VecDeque::new(),
@@ -162,57 +163,59 @@ impl Exchange {
         }
     }
 
-    /// Sends no more than what is under way.
+    /// Stops sending; frames in transit are still awaited.
     pub fn end(&mut self) {
         self.is_done = true;
     }
 
-    /// Whether all was sent, and all is known of it.
+    /// True if all frames are sent, and the fate of each is known.
     pub fn is_complete(&self) -> bool {
         self.is_done && self.under_way.is_empty()
     }
 
-    /// What changes while something goes on.
+    /// A counter that changes with any progress.
     pub const fn progress(&self) -> u64 {
         self.sent + self.answered + self.lost
     }
 
-    fn next_order(&mut self, now: Instant) -> Option<Order> {
+    fn pick_frame(&mut self, now: Instant) -> Option<TestFrame> {
         if !self.is_done && self.under_way.len() < self.window {
-            let order = self.orders.next();
-            self.is_done = order.is_none();
-            if order.is_some() {
-                return order;
+            let frame = self.frames.next();
+            self.is_done = frame.is_none();
+            if frame.is_some() {
+                return frame;
             }
         }
-        let is_still = now >= self.last.after(PROD);
+        let is_still = now >= self.last.after(PROBE_AFTER);
         let is_in_doubt = self.may_lose && !self.under_way.is_empty() && is_still;
-        is_in_doubt.then_some(Order::of(PROD_OCTETS))
+        is_in_doubt.then_some(TestFrame::of(PROBE_OCTETS))
     }
 
     fn take(&mut self, head: &TestHeader, frame: &[u8]) -> Result<(), String> {
         let number = head.number;
         let place = self.under_way.iter().position(|(it, _)| *it == number);
         let Some(place) = place else {
-            return Err(format!("frame {number} came again, or was never sent"));
+            return Err(format!("frame {number} is a duplicate, or was never sent"));
         };
         let missing: Vec<u64> = self.under_way.drain(..place).map(|(it, _)| it).collect();
         let octets = self.under_way.pop_front().map_or(0, |(_, octets)| octets);
         self.lost += missing.len() as u64;
         if let Some(first) = missing.first().filter(|_| !self.may_lose) {
             self.faults.push(format!(
-                "{} frames from {first} on did not come before {number}",
+                "{} frames from {first} on did not come back before {number}",
                 missing.len()
             ));
         }
         if frame.len() != octets {
             return Err(format!(
-                "frame {number} came with {} octets in place of {octets}",
+                "frame {number} came back with {} octets instead of {octets}",
                 frame.len()
             ));
         }
         if !head.is_intact(frame) || head.kind != FrameKind::Reflected {
-            return Err(format!("frame {number} of {octets} octets came altered"));
+            return Err(format!(
+                "frame {number} of {octets} octets came back altered"
+            ));
         }
         self.answered += 1;
         Ok(())
@@ -229,7 +232,7 @@ impl Service for Exchange {
             return Some(self.last);
         }
         let is_in_doubt = self.may_lose && !self.under_way.is_empty();
-        is_in_doubt.then(|| self.last.after(PROD))
+        is_in_doubt.then(|| self.last.after(PROBE_AFTER))
     }
 }
 
@@ -249,18 +252,18 @@ impl Program for Exchange {
     }
 
     fn next_frame(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
-        let order = self.next_order(now)?;
-        order.write(self.sent, room, now);
-        if order.is_answered {
-            self.under_way.push_back((self.sent, order.answer()));
+        let frame = self.pick_frame(now)?;
+        frame.write(self.sent, room, now);
+        if frame.is_answered {
+            self.under_way.push_back((self.sent, frame.answer()));
         }
         self.last = now;
         self.sent += 1;
-        Some(order.octets)
+        Some(frame.octets)
     }
 }
 
-/// Takes in what the device sends by itself.
+/// Receives frames that the device sends unprompted.
 #[derive(Debug)]
 pub struct Listener(pub Receiver);
 

@@ -1,43 +1,43 @@
-//! When each datagram of a test arrives.
+//! Arrival times of a test's datagrams.
 
 use linerate_agent::{DatagramTap, Instant, TappedService};
 use linerate_results::record::Distribution;
 
 use linerate_results::distribution::TimeRecorder;
 
-/// The datagrams of a stream: a protocol's own messages are no part of it.
+/// Selects the datagrams of a stream, without a protocol's control messages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Data {
-    /// Of each.
+pub(super) struct DataFilter {
+    /// Octets of each.
     pub(super) octets: u32,
-    /// Tells them from messages of the same size.
+    /// Distinguishes them from control messages of the same size.
     pub(super) is_data: fn(&[u8]) -> bool,
 }
 
-impl Data {
-    fn is(&self, octets: &[u8]) -> bool {
+impl DataFilter {
+    fn matches(&self, octets: &[u8]) -> bool {
         self.octets as usize == octets.len() && (self.is_data)(octets)
     }
 }
 
-/// A service, and the times between the datagrams that it gets.
+/// A service, and the gaps between the datagrams that it receives.
 pub(super) type Arrivals<S> = TappedService<S, Gaps>;
 
-/// The times between datagrams.
+/// Gaps between datagrams.
 ///
-/// The time is when this program has read a datagram: what waited in the system's buffer meanwhile comes at
-/// once. In a simulation it is when the frame has ended on the wire.
+/// The arrival time is when this program reads a datagram: datagrams queued in the system's buffer arrive
+/// together. In a simulation it is the end of the frame on the wire.
 #[derive(Debug)]
 pub(super) struct Gaps {
-    /// What counts; `None`: nothing does.
-    data: Option<Data>,
+    /// The datagrams that count; `None`: none.
+    data: Option<DataFilter>,
     last: Option<Instant>,
     times: Option<TimeRecorder>,
 }
 
 impl Gaps {
-    /// Those of the datagrams that `service` gets.
-    pub(super) const fn of<S>(service: S, data: Option<Data>) -> Arrivals<S> {
+    /// Measures the gaps between the datagrams that `service` receives.
+    pub(super) const fn wrap<S>(service: S, data: Option<DataFilter>) -> Arrivals<S> {
         let tap = Self {
             data,
             last: None,
@@ -46,7 +46,7 @@ impl Gaps {
         TappedService { service, tap }
     }
 
-    /// The gaps; `None` where there are less than two datagrams.
+    /// The gaps; `None` if there are less than two datagrams.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         self.times.as_ref()?.distribution()
     }
@@ -54,7 +54,7 @@ impl Gaps {
 
 impl DatagramTap for Gaps {
     fn on_datagram(&mut self, octets: &[u8], now: Instant) {
-        if self.data.is_some_and(|data| data.is(octets))
+        if self.data.is_some_and(|data| data.matches(octets))
             && let Some(last) = self.last.replace(now)
         {
             let gap = now.ns().saturating_sub(last.ns());
@@ -73,11 +73,11 @@ mod tests {
     #[test]
     fn gaps_are_those_between_data_of_the_size() {
         let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 7));
-        let data = Data {
+        let data = DataFilter {
             octets: 16,
             is_data: |octets| octets[0] == 0,
         };
-        let mut arrivals = Gaps::of(Echo::<4, 64>::new(7), Some(data));
+        let mut arrivals = Gaps::wrap(Echo::<4, 64>::new(7), Some(data));
         for (ms, len, first) in [(0, 16, 0), (2, 60, 0), (3, 16, 0), (4, 16, 0), (250, 16, 9)] {
             let now = Instant::from_ns(ms * 1_000_000);
             let mut octets = [0; 64];

@@ -1,41 +1,41 @@
-//! Why a target can't be used, or a trial came to nothing.
+//! Why a target can't be used, or a trial failed.
 
 use linerate_host::load::LoadError;
 use linerate_host::sockets::SocketError;
 
-/// Why a target can't be used, or a trial came to nothing.
+/// Why a target can't be used, or a trial failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// What was written is no target.
+    /// The URL is not a target.
     #[error("`{url}` is no target: {what}")]
     Url {
-        /// What was written.
+        /// The URL.
         url: String,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with it, and how to correct it.
         what: String,
     },
-    /// The target can't do this trial, by its nature.
+    /// The target does not support this trial.
     #[error("{target} can't do {trial}: {why}")]
-    Unable {
+    Unsupported {
         /// The target's name.
         target: String,
-        /// What was asked for.
+        /// The requested trial.
         trial: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// It does not answer as it should.
+    /// The target failed.
     #[error("{target}: {what}")]
     Failed {
         /// The target's name.
         target: String,
-        /// What happened, and what can be done.
+        /// What happened, and what the user can do.
         what: String,
     },
-    /// This machine can't do its part.
+    /// This host can't do its part.
     #[error(transparent)]
     Host(#[from] SocketError),
-    /// This machine can't send or receive raw frames.
+    /// This host can't send or receive raw frames.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A simulated board can't be used, or stopped.
@@ -44,10 +44,10 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// Whether the input was wrong, rather than the target failing.
+    /// True if the input was wrong, false if the target failed.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Url { .. } | Self::Unable { .. } | Self::Host(_) | Self::Load(_) => true,
+            Self::Url { .. } | Self::Unsupported { .. } | Self::Host(_) | Self::Load(_) => true,
             Self::Failed { .. } => false,
             Self::Machine(error) => error.is_input(),
         }

@@ -7,20 +7,22 @@ use linerate_agent::Progress;
 use linerate_agent::http::{Client, Failure, Plan, Upload};
 use linerate_results::record::{CountedAt, Direction, Flow, Interval};
 
-use super::run::{self, Step};
-use super::{Amount, Options, Outcome, Stream, Target, TargetError, Trial, Unwatched, Url, Watch};
+use super::client::{self, ClientState};
+use super::{
+    Amount, NoMonitor, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+};
 
 const PORT: u16 = 80;
-/// What is asked for at first, and at a time, where the test is to last so long: a slow device is not to
-/// overrun its time by much, a fast one not to be asked all the time.
+/// Sizes of the first and of the largest transfer in a timed test: a slow device should not exceed its
+/// time by much, a fast one should not get too many requests.
 const FIRST_OCTETS: u64 = 16_000;
-const MOST_OCTETS: u64 = 1_000_000;
-/// A piece is at most so many times the one before: of a short one the rate is known badly.
+const MAX_OCTETS: u64 = 1_000_000;
+/// Maximum growth of a transfer over the previous one: a short one gives an inaccurate rate.
 const GROWTH: u64 = 4;
 
 struct Http {
     to: SocketAddr,
-    /// The file; empty: `/N` of a server like ours.
+    /// The file; empty: `/N`, as on linerate's server.
     path: String,
     patience: Duration,
 }
@@ -48,32 +50,32 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     }))
 }
 
-/// Transfers one after the other.
-struct Sum {
+/// Total of consecutive transfers.
+struct TransferTotal {
     began: Instant,
     octets: u64,
     span_ns: u64,
     intervals: Vec<Interval>,
-    is_cut: bool,
+    is_cancelled: bool,
     does_not_match: bool,
 }
 
-impl Sum {
+impl TransferTotal {
     fn new() -> Self {
         Self {
             began: Instant::now(),
             octets: 0,
             span_ns: 0,
             intervals: Vec::new(),
-            is_cut: false,
+            is_cancelled: false,
             does_not_match: false,
         }
     }
 
-    /// What to ask for when so much time is left, after a piece of `before` octets.
+    /// Size of the next transfer with `left` time remaining, after one of `before` octets.
     fn next_piece(&self, before: u64, left: Duration) -> u64 {
         let octets = self.octets as f64 * left.as_nanos() as f64 / self.span_ns.max(1) as f64;
-        (octets as u64).clamp(FIRST_OCTETS, MOST_OCTETS.min(before * GROWTH))
+        (octets as u64).clamp(FIRST_OCTETS, MAX_OCTETS.min(before * GROWTH))
     }
 
     fn flow(self) -> Flow {
@@ -84,20 +86,21 @@ impl Sum {
     }
 }
 
-/// Hears of a piece what follows those before.
-struct Later<'a> {
-    watch: &'a mut dyn Watch,
+/// Reports the progress of a transfer as a continuation of the previous ones.
+struct OffsetMonitor<'a> {
+    monitor: &'a mut dyn TrialMonitor,
     began: Instant,
     octets: u64,
 }
 
-impl Watch for Later<'_> {
-    fn at(&mut self, _: Duration, octets: u64) {
-        self.watch.at(self.began.elapsed(), self.octets + octets);
+impl TrialMonitor for OffsetMonitor<'_> {
+    fn update(&mut self, _: Duration, octets: u64) {
+        self.monitor
+            .update(self.began.elapsed(), self.octets + octets);
     }
 
-    fn is_over(&self) -> bool {
-        self.watch.is_over()
+    fn is_cancelled(&self) -> bool {
+        self.monitor.is_cancelled()
     }
 }
 
@@ -109,25 +112,25 @@ impl Http {
         }
     }
 
-    /// One way, as much as is asked for.
+    /// Runs the whole amount of `stream`, one way.
     fn one_way(
         &self,
         upload: bool,
         stream: &Stream,
-        watch: &mut dyn Watch,
-    ) -> Result<Sum, TargetError> {
-        let mut sum = Sum::new();
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<TransferTotal, TargetError> {
+        let mut total = TransferTotal::new();
         match stream.amount {
-            Amount::Octets(octets) => self.transfer(upload, octets, stream, &mut sum, watch)?,
+            Amount::Octets(octets) => self.transfer(upload, octets, stream, &mut total, monitor)?,
             Amount::Span(span) => {
                 let mut piece = FIRST_OCTETS;
-                while sum.began.elapsed() < span && !sum.is_cut {
-                    self.transfer(upload, piece, stream, &mut sum, watch)?;
-                    piece = sum.next_piece(piece, span.saturating_sub(sum.began.elapsed()));
+                while total.began.elapsed() < span && !total.is_cancelled {
+                    self.transfer(upload, piece, stream, &mut total, monitor)?;
+                    piece = total.next_piece(piece, span.saturating_sub(total.began.elapsed()));
                 }
             }
         }
-        Ok(sum)
+        Ok(total)
     }
 
     fn transfer(
@@ -135,8 +138,8 @@ impl Http {
         upload: bool,
         octets: u64,
         stream: &Stream,
-        sum: &mut Sum,
-        watch: &mut dyn Watch,
+        total: &mut TransferTotal,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<(), TargetError> {
         let path = match self.path.as_str() {
             "" => format!("/{octets}"),
@@ -153,11 +156,11 @@ impl Http {
             patience: self.patience,
         };
         let step = |client: &mut Client<'_>, now| match client.progress(now) {
-            Progress::Done => Step::Done,
-            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Done => ClientState::Done,
+            Progress::Failed(failure) => ClientState::Failed(failure),
             Progress::Running => {
                 let outcome = client.outcome();
-                Step::Running {
+                ClientState::Running {
                     to_device: if upload { outcome.sent } else { 0 },
                     from_device: if upload { 0 } else { outcome.received },
                 }
@@ -165,45 +168,55 @@ impl Http {
         };
         let failed = |failure| {
             self.failed(match failure {
-                Failure::BadPath => format!("`{path}` can't be asked for"),
-                Failure::NotReached => "nobody listens there; is this its port?".to_owned(),
-                Failure::Broken => format!("it broke the transfer of {path} off"),
+                Failure::BadPath => format!("`{path}` is not a valid path"),
+                Failure::NotReached => "nobody listens there; is this the right port?".to_owned(),
+                Failure::Broken => format!("it aborted the transfer of {path}"),
                 Failure::NoAnswer => {
                     let wait = self.patience.as_secs();
-                    format!("nothing went on for {wait} s during {path}")
+                    format!("no progress for {wait} s during {path}")
                 }
-                Failure::NotHttp => "what it answers is no HTTP".to_owned(),
+                Failure::NotHttp => "its response is not HTTP".to_owned(),
             })
         };
-        let sizes = run::Sizes {
+        let options = client::ClientOptions {
             buffer_octets: stream.window_octets,
             data: None,
         };
-        let mut later = Later {
-            watch,
-            began: sum.began,
-            octets: sum.octets,
+        let mut offset_monitor = OffsetMonitor {
+            monitor,
+            began: total.began,
+            octets: total.octets,
         };
-        let ran = run::run(Client::new(plan), self.to, sizes, &mut later, step, failed)?;
-        let outcome = ran.service.outcome();
-        sum.is_cut |= ran.is_cut;
-        if !ran.is_cut && !(200..300).contains(&outcome.status) {
+        let finished = client::run(
+            Client::new(plan),
+            self.to,
+            options,
+            &mut offset_monitor,
+            step,
+            failed,
+        )?;
+        let outcome = finished.service.outcome();
+        total.is_cancelled |= finished.is_cancelled;
+        if !finished.is_cancelled && !(200..300).contains(&outcome.status) {
             return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
         }
-        sum.does_not_match |= outcome.mismatch_at.is_some();
+        total.does_not_match |= outcome.mismatch_at.is_some();
         let (octets, intervals) = if upload {
-            (outcome.confirmed.unwrap_or(outcome.sent), ran.to_device)
+            (
+                outcome.confirmed.unwrap_or(outcome.sent),
+                finished.to_device,
+            )
         } else {
-            (outcome.received, ran.from_device)
+            (outcome.received, finished.from_device)
         };
-        let before = sum.span_ns;
+        let before = total.span_ns;
         let moved = intervals.into_iter().map(|interval| Interval {
             end_ns: before + interval.end_ns,
             ..interval
         });
-        sum.intervals.extend(moved);
-        sum.octets += octets;
-        sum.span_ns += outcome.span.as_nanos() as u64;
+        total.intervals.extend(moved);
+        total.octets += octets;
+        total.span_ns += outcome.span.as_nanos() as u64;
         Ok(())
     }
 }
@@ -213,13 +226,13 @@ impl Target for Http {
         format!("HTTP at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(Stream {
                 write_octets: 1.., ..
-            }) => Err("HTTP has no size of a write to ask for; use iperf2:// or iperf3://"),
+            }) => Err("HTTP has no configurable write size; use iperf2:// or iperf3://"),
             Trial::Stream(Stream { streams: 0 | 1, .. }) => Ok(()),
-            Trial::Stream(_) => Err("HTTP is done with one connection at a time here"),
+            Trial::Stream(_) => Err("HTTP uses one connection at a time here"),
             Trial::Datagrams(_) => Err("HTTP is TCP; use iperf2:// or iperf3:// for UDP"),
             Trial::RoundTrips(_) => Err("use stamp:// for round trips"),
             Trial::Frames(_) => Err("HTTP is no Ethernet frame; use raw:// or sim://"),
@@ -230,19 +243,23 @@ impl Target for Http {
         super::path::mtu(self.to)
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        let stream = match (self.can(trial), trial) {
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        let stream = match (self.supports(trial), trial) {
             (Ok(()), Trial::Stream(stream)) => stream,
             (Ok(()), _) => return Ok(Outcome::default()),
-            (Err(why), _) => return Err(super::unable(self, trial, why)),
+            (Err(why), _) => return Err(super::unsupported(self, trial, why)),
         };
         let this = &*self;
         let (to, from) = match stream.direction {
-            Direction::ToDevice => (Some(this.one_way(true, stream, watch)?), None),
-            Direction::FromDevice => (None, Some(this.one_way(false, stream, watch)?)),
+            Direction::ToDevice => (Some(this.one_way(true, stream, monitor)?), None),
+            Direction::FromDevice => (None, Some(this.one_way(false, stream, monitor)?)),
             Direction::Both => std::thread::scope(|scope| {
-                let up = scope.spawn(|| this.one_way(true, stream, &mut Unwatched));
-                let down = this.one_way(false, stream, watch);
+                let up = scope.spawn(|| this.one_way(true, stream, &mut NoMonitor));
+                let down = this.one_way(false, stream, monitor);
                 let up = up
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -251,19 +268,19 @@ impl Target for Http {
         };
         let both = [&to, &from];
         let mut notes = Vec::new();
-        if both.into_iter().flatten().any(|sum| sum.is_cut) {
-            notes.push("ended by the user before its time".to_owned());
+        if both.into_iter().flatten().any(|total| total.is_cancelled) {
+            notes.push("cancelled by the user".to_owned());
         }
-        if both.into_iter().flatten().any(|sum| sum.does_not_match) {
+        if both.into_iter().flatten().any(|total| total.does_not_match) {
             notes.push(
-                "what came is not the pattern that a server of linerate sends: another server, or \
+                "the data received differ from the pattern of linerate's server: another server, or \
                  altered on the way"
                     .to_owned(),
             );
         }
         Ok(Outcome {
-            to_device: to.map(Sum::flow),
-            from_device: from.map(Sum::flow),
+            to_device: to.map(TransferTotal::flow),
+            from_device: from.map(TransferTotal::flow),
             notes,
             ..Outcome::default()
         })
@@ -275,18 +292,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_grow_with_the_rate_and_fit_into_what_is_left() {
-        let sum = |octets, ms: u64| Sum {
+    fn transfers_grow_with_the_rate_and_fit_into_the_time_left() {
+        let total = |octets, ms: u64| TransferTotal {
             octets,
             span_ns: ms * 1_000_000,
-            ..Sum::new()
+            ..TransferTotal::new()
         };
         let left = Duration::from_secs;
-        // 10 kB/s: what takes two seconds, and no less than the first.
-        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
-        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
+        // 10 kB/s: the amount for two seconds, and no less than the first.
+        assert_eq!(total(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
+        assert_eq!(total(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
         // 100 MB/s.
-        assert_eq!(sum(16_000, 0).next_piece(16_000, left(9)), 64_000);
-        assert_eq!(sum(900_000, 9).next_piece(500_000, left(9)), 1_000_000);
+        assert_eq!(total(16_000, 0).next_piece(16_000, left(9)), 64_000);
+        assert_eq!(total(900_000, 9).next_piece(500_000, left(9)), 1_000_000);
     }
 }

@@ -7,35 +7,37 @@ use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
 use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
-use super::arrivals::Data;
-use super::run::{self, Ran, Step};
-use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+use super::arrivals::DataFilter;
+use super::client::{self, ClientState, FinishedClient};
+use super::{
+    Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+};
 
-/// Its port.
+/// The default port.
 const PORT: u16 = 5201;
-/// Streams of a test, both ways together: as many as iperf3 itself allows one way.
+/// Streams of a test, both directions together: as many as iperf3 itself allows in one direction.
 const STREAMS: usize = 127;
 
 struct Iperf3 {
     to: SocketAddr,
     patience: Duration,
-    /// Tests so far: each has a cookie of its own.
+    /// Tests so far: each has its own cookie.
     tests: u64,
-    /// When the last one was over.
+    /// End of the last test.
     ended: Option<Instant>,
 }
 
 /// The server was not ready for another test.
-struct Again;
+struct ServerBusy;
 
-/// For so long after a test a server that does not answer may be winding up.
-const WINDS_UP: Duration = Duration::from_secs(5);
-/// Between two attempts meanwhile.
-const AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// Time after a test during which a server that does not answer may still be closing it.
+const CLOSING_TIME: Duration = Duration::from_secs(5);
+/// Interval between attempts during that time.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&[])?;
+    url.check_query(&[])?;
     Ok(Box::new(Iperf3 {
         to: url.address(PORT)?,
         patience: options.patience,
@@ -60,12 +62,12 @@ const fn amount(amount: Amount) -> iperf3::Amount {
 }
 
 impl Iperf3 {
-    fn one(
+    fn run_once(
         &mut self,
         test: Test,
         window: Option<u32>,
-        watch: &mut dyn Watch,
-    ) -> Result<Result<Outcome, Again>, TargetError> {
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Result<Outcome, ServerBusy>, TargetError> {
         self.tests += 1;
         let started = std::time::SystemTime::UNIX_EPOCH.elapsed();
         let seed = started.map_or(0, |since| since.as_nanos() as u64) ^ self.tests;
@@ -76,12 +78,12 @@ impl Iperf3 {
             patience: self.patience,
         };
         let step = |client: &mut Client<STREAMS>, now| match client.progress(now) {
-            Progress::Done => Step::Done,
-            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Done => ClientState::Done,
+            Progress::Failed(failure) => ClientState::Failed(failure),
             Progress::Running => {
                 let outcome = client.outcome(now);
                 let octets = |count: Option<Count>| count.map_or(0, |it| it.octets);
-                Step::Running {
+                ClientState::Running {
                     to_device: octets(outcome.sent),
                     from_device: octets(outcome.received),
                 }
@@ -92,61 +94,63 @@ impl Iperf3 {
             failure = Some(what);
             self.failed(what)
         };
-        let sizes = run::Sizes {
+        let options = client::ClientOptions {
             buffer_octets: window,
-            data: test.udp.then_some(Data {
+            data: test.udp.then_some(DataFilter {
                 octets: test.octets,
-                // A hello has four octets, and its answer.
+                // The hello and its answer have four octets.
                 is_data: |_| true,
             }),
         };
-        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed);
-        match (ran, failure) {
-            (Ok(ran), _) => Ok(Ok(counted(ran, test.udp))),
+        let finished = client::run(Client::new(plan), self.to, options, monitor, step, failed);
+        match (finished, failure) {
+            (Ok(finished), _) => Ok(Ok(counted(finished, test.udp))),
             (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
-                if self.winds_up() =>
+                if self.may_be_closing() =>
             {
-                Ok(Err(Again))
+                Ok(Err(ServerBusy))
             }
             (Err(error), _) => Err(error),
         }
     }
 
-    /// Whether the server may still be at the end of the last test. Then it listens to nobody, as it
-    /// opens its port anew for each test.
-    fn winds_up(&self) -> bool {
-        self.ended.is_some_and(|ended| ended.elapsed() < WINDS_UP)
+    /// True if the server may still be closing the last test. It then accepts no connection, as it
+    /// opens its port again for each test.
+    fn may_be_closing(&self) -> bool {
+        self.ended
+            .is_some_and(|ended| ended.elapsed() < CLOSING_TIME)
     }
 
     fn test(
         &mut self,
         test: Test,
         window: Option<u32>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         loop {
-            if let Ok(outcome) = self.one(test, window, watch)? {
+            if let Ok(outcome) = self.run_once(test, window, monitor)? {
                 self.ended = Some(Instant::now());
                 return Ok(outcome);
             }
-            std::thread::sleep(AGAIN_AFTER);
+            std::thread::sleep(RETRY_INTERVAL);
         }
     }
 
     fn failed(&self, failure: Failure) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
-                "nobody listens there; is the iperf3 server running, and this its port?".to_owned()
+                "nobody listens there; is the iperf3 server running, and is this its port?"
+                    .to_owned()
             }
-            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
-            Failure::NoAnswer => format!("it said nothing for {} s", self.patience.as_secs()),
+            Failure::Broken => "it closed the connection before the test was over".to_owned(),
+            Failure::NoAnswer => format!("no answer for {} s", self.patience.as_secs()),
             Failure::AccessDenied => "it is busy with another client; try again later".to_owned(),
-            Failure::Terminated => "it has given the test up".to_owned(),
+            Failure::Terminated => "it terminated the test".to_owned(),
             Failure::ServerError { number, system } => format!(
                 "it can't do the test: iperf3's error {number}, its system's error {system}"
             ),
             Failure::UnexpectedState(state) => {
-                format!("it is in state {state}, which does not follow: is it iperf3?")
+                format!("it is in the unexpected state {state}: is it iperf3?")
             }
             Failure::BadResults => "its results can't be read".to_owned(),
             Failure::TooManyStreams => format!("{STREAMS} streams at most, both ways together"),
@@ -158,8 +162,8 @@ impl Iperf3 {
     }
 }
 
-fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
-    let outcome = ran.service.outcome(ran.ended);
+fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
+    let outcome = finished.service.outcome(finished.ended);
     let to = outcome.reported.or(outcome.sent);
     let by = if outcome.reported.is_some() {
         CountedAt::Device
@@ -168,27 +172,27 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     };
     let mut notes = Vec::new();
     let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
-    let heard = outcome.reported.map_or(sent, |it| it.datagrams);
-    if udp && sent > heard {
+    let counted_by_server = outcome.reported.map_or(sent, |it| it.datagrams);
+    if udp && sent > counted_by_server {
         notes.push(format!(
-            "{} of {sent} datagrams were on their way when the server had counted: they are neither \
+            "{} of {sent} datagrams were still in transit when the server counted: they are neither \
              received nor lost",
-            sent - heard
+            sent - counted_by_server
         ));
     }
-    if ran.is_cut {
-        notes.push("ended by the user before its time".to_owned());
+    if finished.is_cancelled {
+        notes.push("cancelled by the user".to_owned());
     }
     let mut from_device = outcome.received.map(|count| Flow {
-        gaps: ran.gaps,
-        ..flow(count, udp, CountedAt::Host, ran.from_device)
+        gaps: finished.gaps,
+        ..flow(count, udp, CountedAt::Host, finished.from_device)
     });
     if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
         // A hello may be dropped, too.
-        datagrams.lost_by_host = ran.dropped.map(|dropped| dropped.min(datagrams.lost));
+        datagrams.lost_by_host = finished.dropped.map(|dropped| dropped.min(datagrams.lost));
     }
     Outcome {
-        to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
+        to_device: to.map(|count| flow(count, udp, by, finished.to_device)),
         from_device,
         notes,
         ..Outcome::default()
@@ -198,7 +202,7 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
 fn flow(count: Count, udp: bool, counted_by: CountedAt, intervals: Vec<Interval>) -> Flow {
     let span_ns = count.span.as_nanos() as u64;
     let flow = if udp {
-        // The results that the server sends have neither what came late nor what came again.
+        // The server's results have neither out-of-order nor duplicate datagrams.
         let is_ours = counted_by == CountedAt::Host;
         let datagrams = record::Datagrams {
             sent: count.datagrams,
@@ -209,7 +213,7 @@ fn flow(count: Count, udp: bool, counted_by: CountedAt, intervals: Vec<Interval>
             jitter_ns: count.jitter.as_nanos() as u64,
             lost_by_host: None,
         };
-        // Its time is the test's, from before the first datagram.
+        // The time is the whole test's, from before the first datagram.
         Flow {
             datagrams: Some(datagrams),
             ..Flow::stream(count.octets, span_ns, counted_by)
@@ -225,10 +229,10 @@ impl Target for Iperf3 {
         format!("iperf3 at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Datagrams(datagrams) if datagrams.payload_octets < 16 => {
-                Err("a datagram of iperf3 has 16 octets of its own at least")
+                Err("a datagram of iperf3 has at least 16 octets")
             }
             Trial::Stream(_) | Trial::Datagrams(_) => Ok(()),
             Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),
@@ -240,9 +244,13 @@ impl Target for Iperf3 {
         super::path::mtu(self.to)
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.can(trial) {
-            return Err(super::unable(self, trial, why));
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.supports(trial) {
+            return Err(super::unsupported(self, trial, why));
         }
         match trial {
             Trial::Stream(Stream {
@@ -259,7 +267,7 @@ impl Target for Iperf3 {
                     octets: *write_octets,
                     ..Test::default()
                 };
-                self.test(test, *window_octets, watch)
+                self.test(test, *window_octets, monitor)
             }
             Trial::Datagrams(Datagrams {
                 direction: way,
@@ -276,7 +284,7 @@ impl Target for Iperf3 {
                     wide_numbers: true,
                     ..Test::default()
                 };
-                self.test(test, None, watch)
+                self.test(test, None, monitor)
             }
             _ => Ok(Outcome::default()),
         }

@@ -1,20 +1,21 @@
-//! What is at the other end of a link, named by a URL. A kind of target is one folder here and one
-//! line of [`KINDS`].
+//! The other end of a link, named by a URL. A kind of target is one folder here and one line of
+//! [`KINDS`].
 //!
-//! A target does a [`Trial`] at a time and tells what it came to; what a trial means is the same for
-//! all of them, and procedures ask for nothing else. What a target can't do it says, before
-//! anything is measured: it never comes out as zero.
+//! A target runs one [`Trial`] at a time and reports its outcome; a trial means the same for all
+//! targets, and procedures use nothing else. A target rejects an unsupported trial before anything
+//! is measured: it never appears as zero.
 
 mod arrivals;
 mod board;
+mod client;
 mod error;
 mod http;
 mod iperf2;
 mod iperf3;
+mod monitor;
 mod pair;
 mod path;
 mod raw;
-mod run;
 mod stamp;
 mod target;
 mod test_board;
@@ -22,7 +23,6 @@ mod test_board;
 mod tests;
 mod trial;
 mod url;
-mod watch;
 
 #[cfg(target_os = "linux")]
 pub use board::qemu::flood;
@@ -31,25 +31,27 @@ pub(crate) use board::qemu::inspect;
 #[cfg(target_os = "linux")]
 pub use board::qemu::profile::run as profile;
 pub use error::TargetError;
+pub use monitor::{NoMonitor, TrialMonitor};
 pub use pair::Pair;
-pub(crate) use target::unable;
+pub(crate) use target::unsupported;
 pub use target::{Options, Target};
 pub use test_board::TestBoard;
-pub use trial::{Amount, Answer, Answers, Datagrams, Frames, Outcome, RoundTrips, Stream, Trial};
+pub use trial::{
+    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Stream, Trial,
+};
 pub use url::Url;
-pub use watch::{Unwatched, Watch};
 
-pub(crate) use board::session::Session;
+pub(crate) use board::session::BoardSession;
 #[cfg(test)]
-pub(crate) use board::session::{Running, STEP, Stopped};
+pub(crate) use board::session::{RunningBoard, STEP, StepError};
 
 /// A kind of target.
-pub struct Kind {
-    /// What stands before `://`.
+pub struct TargetKind {
+    /// The part before `://`.
     pub scheme: &'static str,
     /// An example.
     pub example: &'static str,
-    /// What answers there, in a few words.
+    /// Short description.
     pub about: &'static str,
     open: Open,
 }
@@ -57,45 +59,45 @@ pub struct Kind {
 type Open = fn(&Url, &Options) -> Result<Box<dyn Target>, TargetError>;
 
 /// Every kind of target.
-pub const KINDS: &[Kind] = &[
-    Kind {
+pub const KINDS: &[TargetKind] = &[
+    TargetKind {
         scheme: "iperf2",
         example: "iperf2://192.0.2.7:5001",
         about: "an iperf 2 server: iperf -s, lwiperf, zperf, ESP-IDF, NuttX",
         open: iperf2::open,
     },
-    Kind {
+    TargetKind {
         scheme: "iperf3",
         example: "iperf3://192.0.2.7:5201",
         about: "an iperf3 server",
         open: iperf3::open,
     },
-    Kind {
+    TargetKind {
         scheme: "http",
         example: "http://192.0.2.7/1000000",
         about: "an HTTP server with a file at this path, or linerate's: /N has N octets",
         open: http::open,
     },
-    Kind {
+    TargetKind {
         scheme: "stamp",
         example: "stamp://192.0.2.7:862",
         about: "a STAMP or TWAMP-light reflector (RFC 8762)",
         open: stamp::open,
     },
-    Kind {
+    TargetKind {
         scheme: "raw",
         example: "raw://eth0/02:00:00:00:00:01",
         about: "a station on the line at this interface whose agent sends raw Ethernet frames back",
         open: raw::open,
     },
-    Kind {
+    TargetKind {
         scheme: "sim",
         example: "sim://esp32c6-bitbang",
         about: "a simulated board with its own firmware, in virtual time",
         open: board::sim::open,
     },
     #[cfg(target_os = "linux")]
-    Kind {
+    TargetKind {
         scheme: "qemu",
         example: "qemu://qemu-riscv32-virt",
         about: "a board that QEMU emulates with its own firmware, as any user",
@@ -103,10 +105,10 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
-/// Makes what is needed for the target that `url` names. Nothing is sent before the first trial.
+/// Opens the target that `url` names. Nothing is sent before the first trial.
 ///
 /// # Errors
-/// [`TargetError::Url`] when there is no such kind, or the rest does not fit it.
+/// [`TargetError::Url`] if the kind is unknown, or the rest is not valid for it.
 pub fn open(url: &str, options: &Options) -> Result<Box<dyn Target>, TargetError> {
     let parsed = Url::parse(url)?;
     let kind = KINDS.iter().find(|kind| kind.scheme == parsed.scheme);

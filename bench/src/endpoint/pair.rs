@@ -1,31 +1,33 @@
-//! Two targets at the same device: one loads the link, the other is asked for round trips meanwhile.
+//! Two targets at the same device: one loads the link, the other measures round trips at the same
+//! time.
 
-use super::{Outcome, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
+use super::{NoMonitor, Outcome, RoundTrips, Target, TargetError, Trial, TrialMonitor};
 
-/// A target that loads, and one that is probed; where one alone can do what is asked for, it does.
+/// A target that loads the link, and one that is probed; a trial that needs one of them is passed
+/// to it.
 pub struct Pair {
-    /// Transfers.
+    /// Runs transfers.
     pub load: Box<dyn Target>,
-    /// Round trips.
+    /// Runs round trips.
     pub probe: Box<dyn Target>,
 }
 
 impl Pair {
-    fn under(
+    fn run_loaded(
         &mut self,
         load: &Trial,
         asked: &RoundTrips,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let alone = Trial::RoundTrips(RoundTrips {
-            under: None,
+            load: None,
             ..asked.clone()
         });
         let (loader, probe) = (&mut self.load, &mut self.probe);
         let (loaded, probed) = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| loader.run(load, &mut Unwatched));
+            let loading = scope.spawn(|| loader.run(load, &mut NoMonitor));
             std::thread::sleep(asked.head_start());
-            let probed = probe.run(&alone, watch);
+            let probed = probe.run(&alone, monitor);
             (loading.join(), probed)
         });
         let loaded = match loaded {
@@ -44,13 +46,13 @@ impl Target for Pair {
         format!("{} with {}", self.load.name(), self.probe.name())
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::RoundTrips(RoundTrips {
-                under: Some(load), ..
-            }) => self.load.can_load(load),
-            Trial::RoundTrips(_) => self.probe.can(trial),
-            _ => self.load.can(trial),
+                load: Some(load), ..
+            }) => self.load.supports_as_load(load),
+            Trial::RoundTrips(_) => self.probe.supports(trial),
+            _ => self.load.supports(trial),
         }
     }
 
@@ -66,15 +68,19 @@ impl Target for Pair {
         self.load.path_mtu()
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         match trial {
             Trial::RoundTrips(
                 asked @ RoundTrips {
-                    under: Some(load), ..
+                    load: Some(load), ..
                 },
-            ) => self.under(load, asked, watch),
-            Trial::RoundTrips(_) => self.probe.run(trial, watch),
-            _ => self.load.run(trial, watch),
+            ) => self.run_loaded(load, asked, monitor),
+            Trial::RoundTrips(_) => self.probe.run(trial, monitor),
+            _ => self.load.run(trial, monitor),
         }
     }
 }

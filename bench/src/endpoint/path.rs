@@ -1,13 +1,13 @@
-//! What this machine knows of the path to a target.
+//! Properties of the path to a target.
 
 use std::net::SocketAddr;
 
-/// The largest IP packet that this machine's system takes for the path to `to`: its interface's, until
-/// a router on the way has told of a smaller one (RFC 1191). `None` where the system does not tell.
+/// The system's path MTU to `to`: the interface's MTU, until a router reports a smaller one (RFC
+/// 1191). `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub(super) fn mtu(to: SocketAddr) -> Option<u32> {
-    let socket = std::net::UdpSocket::bind((super::run::own_address(to), 0)).ok()?;
-    // Nothing is sent by this.
+    let socket = std::net::UdpSocket::bind((super::client::local_address(to), 0)).ok()?;
+    // This sends nothing.
     socket.connect(to).ok()?;
     if to.is_ipv4() {
         rustix::net::sockopt::ip_mtu(&socket).ok()
@@ -16,7 +16,7 @@ pub(super) fn mtu(to: SocketAddr) -> Option<u32> {
     }
 }
 
-/// See the other one.
+/// Not supported on other systems.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn mtu(_: SocketAddr) -> Option<u32> {
     None

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use linerate_agent::stamp::{Clock, LEN, Plan, Sender};
 
-use super::run::{self, Step};
+use super::client::{self, ClientState};
 use super::{
-    Answer, Answers, Options, Outcome, RoundTrips, Target, TargetError, Trial, Url, Watch,
+    Options, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target, TargetError, Trial,
+    TrialMonitor, Url,
 };
 
-/// Its port (RFC 8762 section 4.1).
+/// The default port (RFC 8762 section 4.1).
 const PORT: u16 = 862;
-/// Samples that wait until they are taken: as many datagrams as the driver reads in a turn.
+/// Capacity of the sample queue: as many datagrams as the driver reads in a turn.
 const SAMPLES: usize = 256;
-/// How long the last answer is waited for.
+/// Timeout for the last answer.
 const LAST: Duration = Duration::from_secs(1);
-/// What our clock's steps are, for the packets to say.
+/// Resolution of our clock, sent in the packets.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
 struct Stamp {
@@ -26,7 +27,7 @@ struct Stamp {
 
 /// Opens the reflector that `url` names.
 pub(super) fn open(url: &Url, _: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&[])?;
+    url.check_query(&[])?;
     Ok(Box::new(Stamp {
         to: url.address(PORT)?,
         sessions: std::process::id() as u16,
@@ -37,7 +38,7 @@ impl Stamp {
     fn round_trips(
         &mut self,
         asked: &RoundTrips,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         self.sessions = self.sessions.wrapping_add(1).max(1);
         let plan = Plan {
@@ -53,30 +54,30 @@ impl Stamp {
         let mut samples = Vec::new();
         let step = |sender: &mut Sender<SAMPLES>, now| {
             while let Some(sample) = sender.take_sample() {
-                samples.push(Answer {
+                samples.push(RoundTripSample {
                     sent_ns: sample.sent.ns(),
                     round_trip_ns: sample.round_trip.as_nanos() as u64,
                 });
             }
             if sender.is_done(now) {
-                return Step::<std::convert::Infallible>::Done;
+                return ClientState::<std::convert::Infallible>::Done;
             }
             let octets = plan.octets as u64;
             let outcome = sender.outcome();
-            Step::Running {
+            ClientState::Running {
                 to_device: outcome.sent * octets,
                 from_device: outcome.answered * octets,
             }
         };
-        let ran = run::run(
+        let finished = client::run(
             Sender::new(plan),
             self.to,
-            run::Sizes::default(),
-            watch,
+            client::ClientOptions::default(),
+            monitor,
             step,
             |never| match never {},
         )?;
-        let outcome = ran.service.outcome();
+        let outcome = finished.service.outcome();
         if outcome.answered == 0 {
             return Err(TargetError::Failed {
                 target: self.name(),
@@ -93,9 +94,12 @@ impl Stamp {
     }
 }
 
-/// What a session of STAMP came to, in our words.
-pub(super) fn answers(session: &linerate_agent::stamp::Outcome, samples: Vec<Answer>) -> Answers {
-    Answers {
+/// Converts the outcome of a STAMP session.
+pub(super) fn answers(
+    session: &linerate_agent::stamp::Outcome,
+    samples: Vec<RoundTripSample>,
+) -> RoundTripReport {
+    RoundTripReport {
         sent: session.sent,
         samples,
         lost_forward: session.loss.forward,
@@ -111,20 +115,26 @@ impl Target for Stamp {
         format!("STAMP reflector at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
-            Trial::RoundTrips(RoundTrips { under: None, .. }) => Ok(()),
-            Trial::RoundTrips(_) => Err("a reflector alone loads nothing; name what does, too"),
+            Trial::RoundTrips(RoundTrips { load: None, .. }) => Ok(()),
+            Trial::RoundTrips(_) => {
+                Err("a reflector alone can't load the link; name a target that can, too")
+            }
             Trial::Frames(_) => Err("STAMP is no Ethernet frame; use raw:// or sim://"),
             _ => Err("a reflector answers single packets; use iperf2://, iperf3:// or http://"),
         }
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        match (self.can(trial), trial) {
-            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, watch),
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        match (self.supports(trial), trial) {
+            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, monitor),
             (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unable(self, trial, why)),
+            (Err(why), _) => Err(super::unsupported(self, trial, why)),
         }
     }
 }

@@ -4,63 +4,66 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::TargetError;
+use super::monitor::TrialMonitor;
 use super::test_board::TestBoard;
 use super::trial::{Outcome, Trial};
-use super::watch::Watch;
 
-/// What is at the other end of a link.
+/// The other end of a link.
 pub trait Target: Send {
-    /// What it is, for a sentence: `iperf 2 at 192.0.2.7:5001`.
+    /// Its name, for messages: `iperf 2 at 192.0.2.7:5001`.
     fn name(&self) -> String;
 
-    /// Whether it can do `trial`.
+    /// Checks that it supports `trial`.
     ///
     /// # Errors
-    /// Why it can't, to be read behind "it can't do this:".
-    fn can(&self, trial: &Trial) -> Result<(), &'static str>;
+    /// The reason, to be read after "it can't do this:".
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str>;
 
-    /// Whether all that it does for `trial` goes on from the begin to the end, so that something else can be
-    /// measured meanwhile.
+    /// Checks that `trial` loads the link from start to end, so that round trips can be measured during it.
     ///
     /// # Errors
-    /// As for [`can`](Self::can).
-    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
-        self.can(trial)
+    /// As for [`supports`](Self::supports).
+    fn supports_as_load(&self, trial: &Trial) -> Result<(), &'static str> {
+        self.supports(trial)
     }
 
-    /// Does it. `watch` hears now and then how far it is.
+    /// Runs it. `monitor` receives its progress.
     ///
     /// # Errors
-    /// [`TargetError`]: it can't, or it failed.
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError>;
+    /// [`TargetError`] if it is not supported, or failed.
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError>;
 
-    /// The board on which conformance cases test its driver; `None` for a target that is no board of ours.
+    /// The board on which conformance cases test its driver; `None` for other targets.
     fn test_board(&self) -> Option<TestBoard<'_>> {
         None
     }
 
-    /// What the line to it carries, bits a second, where the target knows: then the highest frame rate
-    /// that the standard allows is known, too.
+    /// The line rate, bits a second, if the target knows it: it gives the highest frame rate that the
+    /// standard allows.
     fn line_bits_per_s(&self) -> Option<u64> {
         None
     }
 
-    /// Whether its times are those of a simulation: then they are exact, and this machine's load and
-    /// clock play no part in them.
+    /// True if its times are simulated: they are exact, and independent of this host's load and
+    /// clock.
     fn is_simulated(&self) -> bool {
         false
     }
 
-    /// The largest IP packet of the path to it, octets; `None` where nobody knows.
+    /// The path MTU, octets; `None` if unknown.
     fn path_mtu(&self) -> Option<u32> {
         None
     }
 }
 
-/// How targets are opened.
+/// Options for opening targets.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long a target may say nothing.
+    /// Maximum time without a response from a target.
     pub patience: Duration,
     /// Folder with the firmware images, for simulated boards.
     pub elf_dir: PathBuf,
@@ -78,11 +81,11 @@ impl Default for Options {
     }
 }
 
-/// `target` was asked for what it can't do.
-pub(crate) fn unable(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
-    TargetError::Unable {
+/// The error for a trial that `target` does not support.
+pub(crate) fn unsupported(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
+    TargetError::Unsupported {
         target: target.name(),
-        trial: trial.words(),
+        trial: trial.label(),
         why,
     }
 }

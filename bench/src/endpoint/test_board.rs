@@ -1,12 +1,12 @@
-//! A board that conformance cases can be tried on.
+//! A board that conformance cases can run on.
 
 use std::collections::BTreeMap;
 
-use super::board::session::Session;
+use super::board::session::BoardSession;
 use super::error::TargetError;
 
-/// Switches the board on.
-pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<Session, TargetError> + 'a>;
+/// Switches on the board.
+pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<BoardSession, TargetError> + 'a>;
 
 /// A board that can be switched on to test its driver.
 pub struct TestBoard<'a> {

@@ -25,7 +25,7 @@ fn an_unknown_kind_names_the_known_ones() {
 }
 
 #[test]
-fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
+fn every_example_is_valid_and_unsupported_trials_have_a_reason() {
     for kind in KINDS {
         assert!(kind.example.starts_with(&format!("{}://", kind.scheme)));
         if kind.scheme == "raw" && cfg!(not(target_os = "linux")) {
@@ -38,13 +38,14 @@ fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
             interval_ns: 0.0,
             reflected: false,
         });
-        if let Err(why) = target.can(&frames) {
+        if let Err(why) = target.supports(&frames) {
             assert!(!why.is_empty());
         }
     }
 }
 
-/// `iperf -r` loads the other direction first: round trips meanwhile would be told of the wrong load.
+/// `iperf -r` loads the other direction first: concurrent round trips would be attributed to the
+/// wrong load.
 #[test]
 fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
     let pair = |load: &str| Pair {
@@ -56,7 +57,7 @@ fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
             count: 10,
             interval: Duration::from_millis(100),
             payload_octets: 64,
-            under: Some(Box::new(Trial::Stream(Stream::of(
+            load: Some(Box::new(Trial::Stream(Stream::of(
                 direction,
                 Amount::Span(Duration::from_secs(2)),
             )))),
@@ -64,7 +65,11 @@ fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
     };
     let (to, from) = (under(Direction::ToDevice), under(Direction::FromDevice));
     let tradeoff = pair("iperf2://127.0.0.1?from=tradeoff");
-    assert_eq!(tradeoff.can(&to), Ok(()));
-    assert!(tradeoff.can(&from).is_err_and(|why| why.contains("after")));
-    assert_eq!(pair("iperf2://127.0.0.1").can(&from), Ok(()));
+    assert_eq!(tradeoff.supports(&to), Ok(()));
+    assert!(
+        tradeoff
+            .supports(&from)
+            .is_err_and(|why| why.contains("after"))
+    );
+    assert_eq!(pair("iperf2://127.0.0.1").supports(&from), Ok(()));
 }

@@ -1,10 +1,10 @@
-//! What a target can be asked to do: the words that procedures are made of.
+//! Trials: the operations of targets that procedures are made of.
 
 use std::time::Duration;
 
 use linerate_results::record::{Direction, Flow};
 
-/// One thing to be done with a target, and measured.
+/// One measurement on a target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trial {
     /// A stream of octets over TCP.
@@ -17,17 +17,17 @@ pub enum Trial {
     Frames(Frames),
 }
 
-/// When a transfer is over.
+/// When a transfer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// After so long.
+    /// After this time.
     Span(Duration),
-    /// After so many octets of payload in each direction, all streams of it together.
+    /// After this many octets of payload in each direction, all its streams together.
     Octets(u64),
 }
 
 impl Amount {
-    /// What the stream `at` of so many is to carry, where each is asked for on its own.
+    /// The share of stream `at` of `streams`, if each is requested separately.
     #[must_use]
     pub fn share(self, at: u8, streams: u8) -> Self {
         let (at, streams) = (u64::from(at), u64::from(streams.max(1)));
@@ -41,21 +41,21 @@ impl Amount {
 /// A stream of octets over TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
     /// Connections in each direction.
     pub streams: u8,
-    /// Octets of a write; 0 for what the protocol has by default.
+    /// Octets of a write; 0 for the protocol's default.
     pub write_octets: u32,
-    /// This end's socket buffers (`SO_SNDBUF`, `SO_RCVBUF`), which bound its window; `None`: the
-    /// system tunes them itself.
+    /// Socket buffers at this end (`SO_SNDBUF`, `SO_RCVBUF`), which limit its window; `None`: tuned
+    /// by the system.
     pub window_octets: Option<u32>,
 }
 
 impl Stream {
-    /// One connection each way, with everything else by default.
+    /// One connection in each direction, with defaults for everything else.
     #[must_use]
     pub const fn of(direction: Direction, amount: Amount) -> Self {
         Self {
@@ -71,41 +71,41 @@ impl Stream {
 /// Numbered datagrams over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// For how long, or how much.
+    /// Duration or amount.
     pub amount: Amount,
     /// Octets of payload of each.
     pub payload_octets: u16,
-    /// Payload offered in each direction; 0: as fast as it goes.
+    /// Payload offered in each direction; 0: as fast as possible.
     pub payload_bits_per_s: u64,
 }
 
 /// Requests at even intervals, and their answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundTrips {
-    /// How many.
+    /// The number.
     pub count: u32,
-    /// From one to the next.
+    /// Interval between requests.
     pub interval: Duration,
     /// Octets of payload.
     pub payload_octets: u16,
-    /// What goes on at the same time; `None`: nothing.
-    pub under: Option<Box<Trial>>,
+    /// The concurrent load; `None`: idle.
+    pub load: Option<Box<Trial>>,
 }
 
-/// A load goes on for so long before the first request, where the requests last longer than that.
+/// Time that a load runs before the first request, if the requests last longer than that.
 const HEAD_START: Duration = Duration::from_millis(500);
 
 impl RoundTrips {
-    /// How long the load goes on alone, so that the requests find it at its full rate: half a second; less
-    /// where all requests take less than a second.
+    /// Time that the load runs alone, to reach its full rate before the first request: half a second; less
+    /// if all requests take less than a second.
     pub fn head_start(&self) -> Duration {
         HEAD_START.min(self.interval * self.count / 2)
     }
 
-    /// From one of `count` requests to the next so that they and their head start fit into nine tenths of
-    /// a load of this span: none is asked when it has ended.
+    /// Interval of `count` requests so that they and their head start fit into nine tenths of the load's
+    /// duration: none is sent after its end.
     pub fn interval_within(load: Duration, count: u32) -> Duration {
         let long = (load * 9 / 10).saturating_sub(HEAD_START);
         long.max(load * 6 / 10) / count
@@ -117,24 +117,24 @@ impl RoundTrips {
 pub struct Frames {
     /// Octets of each, FCS included: 64 to 1518.
     pub octets: u16,
-    /// How many.
+    /// The number.
     pub count: u64,
-    /// From the start of one to the start of the next, nanoseconds; 0: back to back.
+    /// Interval from start to start, nanoseconds; 0: back to back.
     pub interval_ns: f64,
-    /// Whether the device sends each one back, addresses swapped, or counts them.
+    /// True if the device sends each one back with swapped addresses, false if it counts them.
     pub reflected: bool,
 }
 
 impl Trial {
-    /// What it is, in a few words.
-    pub fn words(&self) -> String {
+    /// Short name of the trial.
+    pub fn label(&self) -> String {
         match self {
             Self::Stream(stream) => format!("TCP {}", stream.direction.label()),
             Self::Datagrams(datagrams) => format!("UDP {}", datagrams.direction.label()),
-            Self::RoundTrips(RoundTrips { under: None, .. }) => "round trips".to_owned(),
+            Self::RoundTrips(RoundTrips { load: None, .. }) => "round trips".to_owned(),
             Self::RoundTrips(RoundTrips {
-                under: Some(load), ..
-            }) => format!("round trips under {}", load.words()),
+                load: Some(load), ..
+            }) => format!("round trips under {}", load.label()),
             Self::Frames(Frames {
                 reflected: false, ..
             }) => "Ethernet frames".to_owned(),
@@ -143,44 +143,44 @@ impl Trial {
     }
 }
 
-/// What a trial came to.
+/// Outcome of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What the device received.
+    /// The flow received by the device.
     pub to_device: Option<Flow>,
-    /// What the device sent.
+    /// The flow sent by the device.
     pub from_device: Option<Flow>,
     /// Requests and answers.
-    pub round_trips: Option<Answers>,
-    /// What a person should know who reads the figures, a sentence each.
+    pub round_trips: Option<RoundTripReport>,
+    /// Notes for the reader of the figures, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Answers to requests.
+/// Results of round trips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
+pub struct RoundTripReport {
     /// Requests sent.
     pub sent: u64,
-    /// Of each one that was answered, in the order of the answers.
-    pub samples: Vec<Answer>,
-    /// Those that were lost on the way to the device, and on the way back, as far as it is known.
+    /// A sample for each answered request, in the order of the answers.
+    pub samples: Vec<RoundTripSample>,
+    /// Lost on the way to the device, and on the way back, if known.
     pub lost_forward: u64,
     /// See `lost_forward`.
     pub lost_back: u64,
-    /// Lost, nobody knows where.
+    /// Lost in an unknown direction.
     pub lost_either: u64,
-    /// Answers behind one to a later request.
+    /// Answers received after one to a later request.
     pub out_of_order: u64,
-    /// Answers that came again.
+    /// Duplicate answers.
     pub duplicates: u64,
 }
 
-/// An answer.
+/// An answered request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct RoundTripSample {
     /// When its request was sent, since the trial began.
     pub sent_ns: u64,
-    /// From then until it came, without the time that the device says to have taken.
+    /// Time from then until the answer arrived, without the processing time reported by the device.
     pub round_trip_ns: u64,
 }
 
@@ -189,21 +189,21 @@ mod tests {
     use super::{Amount, Duration, RoundTrips};
 
     #[test]
-    fn streams_share_an_amount_without_a_rest() {
+    fn shares_of_streams_add_up_to_the_amount() {
         let share = |at| Amount::Octets(100_001).share(at, 3);
         let octets = [33_334, 33_334, 33_333].map(Amount::Octets);
         assert_eq!([share(0), share(1), share(2)], octets);
     }
 
     #[test]
-    fn requests_end_before_the_load_that_they_are_fitted_into() {
+    fn requests_end_before_the_load() {
         for load_ms in [200, 600, 1_500, 2_000, 60_000] {
             let (load, count) = (Duration::from_millis(load_ms), 20);
             let asked = RoundTrips {
                 count,
                 interval: RoundTrips::interval_within(load, count),
                 payload_octets: 64,
-                under: None,
+                load: None,
             };
             let (head_start, span) = (asked.head_start(), asked.interval * count);
             assert!(

@@ -1,38 +1,38 @@
-//! How targets are written: `iperf2://192.0.2.7:5001`, `http://board.local/1000000`.
+//! URLs of targets: `iperf2://192.0.2.7:5001`, `http://board.local/1000000`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use super::TargetError;
 
-/// A target's URL in its parts.
+/// A parsed URL of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// As it was written.
-    pub whole: String,
-    /// Before `://`.
+    /// The whole URL as written.
+    pub text: String,
+    /// The part before `://`.
     pub scheme: String,
-    /// Name or address of the host, or what stands there.
+    /// Name or address of the host, or a board or interface.
     pub host: String,
-    /// The port, if there is one.
+    /// The port, if given.
     pub port: Option<u16>,
-    /// From the first `/` on, with it, to the `?`; empty if there is none.
+    /// The path including the first `/`, up to the `?`; may be empty.
     pub path: String,
-    /// What follows the `?`: names and values, `?from=tradeoff&x=y`.
+    /// The query after the `?`: names and values, `?from=tradeoff&x=y`.
     pub query: Vec<(String, String)>,
 }
 
 impl Url {
-    /// Takes `text` apart.
+    /// Parses `text`.
     ///
     /// # Errors
-    /// [`TargetError::Url`] says what is missing.
+    /// [`TargetError::Url`] names what is missing or wrong.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let wrong = |what: String| TargetError::Url {
             url: text.to_owned(),
             what,
         };
         let Some((scheme, rest)) = text.split_once("://") else {
-            let what = format!("a kind is missing, as in iperf2://{text}");
+            let what = format!("the scheme is missing, as in iperf2://{text}");
             return Err(wrong(what));
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -49,12 +49,12 @@ impl Url {
                 Some((host, "")) => (host, None),
                 Some((host, behind)) => match behind.strip_prefix(':') {
                     Some(port) => (host, Some(port)),
-                    None => return Err(wrong(format!("what is `{behind}`?"))),
+                    None => return Err(wrong(format!("`{behind}` after the `]` is not a port"))),
                 },
             },
             None => match authority.split_once(':') {
                 Some((_, port)) if port.contains(':') => {
-                    let what = format!("an IPv6 address is written in brackets: [{authority}]");
+                    let what = format!("an IPv6 address needs brackets: [{authority}]");
                     return Err(wrong(what));
                 }
                 Some((host, port)) => (host, Some(port)),
@@ -62,7 +62,7 @@ impl Url {
             },
         };
         if host.is_empty() {
-            let what = format!("a host is missing, as in {scheme}://192.0.2.7");
+            let what = format!("the host is missing, as in {scheme}://192.0.2.7");
             return Err(wrong(what));
         }
         let port = match port.map(str::parse::<u16>) {
@@ -71,7 +71,7 @@ impl Url {
             Some(_) => return Err(wrong("a port is a number from 1 to 65535".to_owned())),
         };
         Ok(Self {
-            whole: text.to_owned(),
+            text: text.to_owned(),
             scheme: scheme.to_ascii_lowercase(),
             host: host.to_owned(),
             port,
@@ -82,11 +82,11 @@ impl Url {
         })
     }
 
-    /// Says that of what may follow a `?` only `known` means something here.
+    /// Checks that the query has no names other than `known`.
     ///
     /// # Errors
-    /// [`TargetError::Url`] names what is not known.
-    pub fn knows_only(&self, known: &[&str]) -> Result<(), TargetError> {
+    /// [`TargetError::Url`] names the unknown one.
+    pub fn check_query(&self, known: &[&str]) -> Result<(), TargetError> {
         let mut names = self.query.iter().map(|(name, _)| name.as_str());
         let Some(name) = names.find(|name| !known.contains(name)) else {
             return Ok(());
@@ -97,22 +97,23 @@ impl Url {
             format!("there is {}", known.join(", "))
         };
         Err(TargetError::Url {
-            url: self.whole.clone(),
-            what: format!("{}:// knows no `{name}`; {there_is}", self.scheme),
+            url: self.text.clone(),
+            what: format!("{}:// has no option `{name}`; {there_is}", self.scheme),
         })
     }
 
-    /// The value of `name` behind the `?`.
-    pub fn value(&self, name: &str) -> Option<&str> {
+    /// The value of `name` in the query.
+    pub fn query_value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.iter();
         let found = pairs.find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The host's address, asked from the system if it is a name; IPv4 before IPv6, as boards are.
+    /// The host's address, resolved by the system if it is a name; IPv4 preferred, as boards use
+    /// it.
     ///
     /// # Errors
-    /// [`TargetError::Url`]: nobody knows the host.
+    /// [`TargetError::Url`] if the host cannot be resolved.
     pub fn address(&self, default_port: u16) -> Result<SocketAddr, TargetError> {
         let port = self.port.unwrap_or(default_port);
         let found = (self.host.as_str(), port).to_socket_addrs();
@@ -120,8 +121,8 @@ impl Url {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
                 return Err(TargetError::Url {
-                    url: self.whole.clone(),
-                    what: format!("the host {} is not known: {error}", self.host),
+                    url: self.text.clone(),
+                    what: format!("the host {} cannot be resolved: {error}", self.host),
                 });
             }
         };
@@ -129,7 +130,7 @@ impl Url {
         v4.or(addresses.first())
             .copied()
             .ok_or_else(|| TargetError::Url {
-                url: self.whole.clone(),
+                url: self.text.clone(),
                 what: format!("the host {} has no address", self.host),
             })
     }
@@ -162,9 +163,9 @@ mod tests {
     fn what_follows_a_question_mark() {
         let url = Url::parse("iperf2://h:5001?from=tradeoff&x").expect("a URL");
         assert_eq!((url.port, url.path.as_str()), (Some(5001), ""));
-        assert_eq!(url.value("from"), Some("tradeoff"));
-        assert!(url.knows_only(&["from", "x"]).is_ok());
-        let error = url.knows_only(&["from"]).expect_err("x").to_string();
+        assert_eq!(url.query_value("from"), Some("tradeoff"));
+        assert!(url.check_query(&["from", "x"]).is_ok());
+        let error = url.check_query(&["from"]).expect_err("x").to_string();
         assert!(
             error.contains("`x`") && error.contains("there is from"),
             "{error}"
@@ -172,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_explained() {
+    fn an_invalid_url_is_explained() {
         for (text, part) in [
             ("192.0.2.7", "iperf2://192.0.2.7"),
-            ("iperf2://", "a host is missing"),
-            ("iperf2://:5001", "a host is missing"),
+            ("iperf2://", "the host is missing"),
+            ("iperf2://:5001", "the host is missing"),
             ("iperf2://h:0", "1 to 65535"),
             ("iperf2://h:99999", "1 to 65535"),
             ("iperf2://::1", "[::1]"),

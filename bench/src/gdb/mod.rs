@@ -1,8 +1,8 @@
-//! The memory of a device behind a gdb server: QEMU, `OpenOCD`, `probe-rs gdb` and whatever else speaks gdb's
+//! The memory of a device behind a gdb server: QEMU, `OpenOCD`, `probe-rs gdb` and other servers of gdb's
 //! remote serial protocol (the GDB manual, appendix E).
 //!
-//! The device stands still from [`Gdb::attach`] to [`Gdb::detach`]. Numbers have the lowest octet first, as on
-//! all chips here.
+//! The device is halted from [`Gdb::attach`] to [`Gdb::detach`]. Numbers are little-endian, as on all chips
+//! here.
 
 pub mod packet;
 #[cfg(test)]
@@ -18,35 +18,35 @@ use std::time::{Duration, Instant};
 
 use linerate_regs_decode::live::{Memory, MemoryError};
 
-use self::packet::{Reader, Said, digits, number, packet};
+use self::packet::{Message, Reader, digits, number, packet};
 
-/// How often something is said again that came damaged.
+/// Maximum number of retransmissions of a corrupted packet.
 const ATTEMPTS: u32 = 4;
 
-/// Why there is no device behind it.
+/// Why the device cannot be accessed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GdbError {
-    /// Nobody listens.
+    /// The server cannot be reached.
     #[error("no gdb server at {at}: {why}")]
-    Absent {
-        /// Where.
+    Unreachable {
+        /// The address.
         at: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// It has gone, or is none.
+    /// It closed the connection, or violates the protocol.
     #[error("the gdb server {0}")]
-    Broken(String),
+    Protocol(String),
 }
 
 /// A connection to a gdb server.
 pub struct Gdb {
     stream: Box<dyn Stream>,
     reader: Reader,
-    /// How long it may think.
+    /// Timeout for an answer.
     patience: Duration,
-    /// Heard, but not yet asked for.
-    heard: std::collections::VecDeque<u8>,
+    /// Octets received but not yet parsed.
+    received: std::collections::VecDeque<u8>,
 }
 
 trait Stream: Read + Write + Send {
@@ -69,13 +69,12 @@ impl Stream for UnixStream {
 }
 
 impl Gdb {
-    /// Stops the device behind the server at `address`, `HOST:PORT`. The server may say nothing for as long as
-    /// `patience`.
+    /// Halts the device behind the server at `address`, `HOST:PORT`. `patience` is the timeout for an answer.
     ///
     /// # Errors
     /// [`GdbError`].
     pub fn attach(address: &str, patience: Duration) -> Result<Self, GdbError> {
-        let absent = |why: std::io::Error| GdbError::Absent {
+        let absent = |why: std::io::Error| GdbError::Unreachable {
             at: address.to_owned(),
             why: why.to_string(),
         };
@@ -92,13 +91,13 @@ impl Gdb {
         Err(absent(failed))
     }
 
-    /// The same over a socket in the file system.
+    /// The same over a Unix socket.
     ///
     /// # Errors
     /// [`GdbError`].
     #[cfg(unix)]
     pub fn attach_socket(path: &Path, patience: Duration) -> Result<Self, GdbError> {
-        let stream = UnixStream::connect(path).map_err(|why| GdbError::Absent {
+        let stream = UnixStream::connect(path).map_err(|why| GdbError::Unreachable {
             at: path.display().to_string(),
             why: why.to_string(),
         })?;
@@ -110,64 +109,64 @@ impl Gdb {
             stream,
             reader: Reader::default(),
             patience,
-            heard: std::collections::VecDeque::new(),
+            received: std::collections::VecDeque::new(),
         };
-        gdb.ask("qSupported")?;
-        // Whether it stands still is asked for by everyone who attaches, and some stop it only then.
-        gdb.ask("?")?;
-        // QEMU: addresses are those of the bus, whatever the processor's tables say, and devices can be
-        // written. Others do not know it and have no tables, or go past them.
-        gdb.ask("Qqemu.PhyMemMode:1")?;
+        gdb.request("qSupported")?;
+        // Every client queries the halt reason, and some servers halt the device only then.
+        gdb.request("?")?;
+        // QEMU: use physical addresses regardless of the processor's page tables, so that devices can
+        // be written. Other servers do not support it and have no page tables, or bypass them.
+        gdb.request("Qqemu.PhyMemMode:1")?;
         Ok(gdb)
     }
 
-    /// Lets the device go on.
+    /// Resumes the device.
     ///
     /// # Errors
     /// [`GdbError`].
     pub fn detach(mut self) -> Result<(), GdbError> {
-        match self.ask("D")?.as_slice() {
+        match self.request("D")?.as_slice() {
             b"OK" | b"" => Ok(()),
-            _ => Err(GdbError::Broken("does not let the device go on".to_owned())),
+            _ => Err(GdbError::Protocol("does not resume the device".to_owned())),
         }
     }
 
-    /// What it answers to `body`.
-    fn ask(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
+    /// Sends `body` and returns the reply.
+    fn request(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
         let until = Instant::now() + self.patience;
         let is_stop = body == "?";
         let mut sent = 0;
         let mut again = true;
-        let mut damaged = 0;
+        let mut corrupted = 0;
         loop {
             if again {
                 sent += 1;
                 if sent > ATTEMPTS {
-                    let what = "takes nothing in: is it one?";
-                    return Err(GdbError::Broken(what.to_owned()));
+                    let what = "rejects every packet: is it a gdb server?";
+                    return Err(GdbError::Protocol(what.to_owned()));
                 }
-                self.say(&packet(body))?;
+                self.send(&packet(body))?;
                 again = false;
             }
             match self.next(until)? {
-                Said::Taken => {}
-                Said::Again => again = true,
-                Said::Damaged => {
-                    damaged += 1;
-                    if damaged > ATTEMPTS {
-                        let what = "sends what is damaged: is it one?";
-                        return Err(GdbError::Broken(what.to_owned()));
+                Message::Ack => {}
+                Message::Nak => again = true,
+                Message::Corrupted => {
+                    corrupted += 1;
+                    if corrupted > ATTEMPTS {
+                        let what = "sends corrupted packets: is it a gdb server?";
+                        return Err(GdbError::Protocol(what.to_owned()));
                     }
-                    self.say(b"-")?;
+                    self.send(b"-")?;
                 }
-                Said::Packet(reply) => {
-                    self.say(b"+")?;
+                Message::Packet(reply) => {
+                    self.send(b"+")?;
                     match reply.first() {
                         Some(b'W' | b'X') => {
-                            let what = "says that the program has ended";
-                            return Err(GdbError::Broken(what.to_owned()));
+                            let what = "reports that the program has ended";
+                            return Err(GdbError::Protocol(what.to_owned()));
                         }
-                        // That it has stopped, again, and what the program prints.
+                        // Repeated stop replies, and the program's output.
                         Some(b'T' | b'S') if !is_stop => {}
                         Some(b'O') if reply != b"OK" => {}
                         _ => return Ok(reply),
@@ -177,28 +176,28 @@ impl Gdb {
         }
     }
 
-    fn say(&mut self, octets: &[u8]) -> Result<(), GdbError> {
+    fn send(&mut self, octets: &[u8]) -> Result<(), GdbError> {
         let written = self
             .stream
             .limit(self.patience)
             .and_then(|()| self.stream.write_all(octets));
-        written.map_err(|error| GdbError::Broken(format!("cannot be written to: {error}")))
+        written.map_err(|error| GdbError::Protocol(format!("cannot be written to: {error}")))
     }
 
-    /// What it says next.
-    fn next(&mut self, until: Instant) -> Result<Said, GdbError> {
+    /// Returns its next message.
+    fn next(&mut self, until: Instant) -> Result<Message, GdbError> {
         loop {
-            // Whatever it says, it has no longer than this.
+            // The timeout applies whatever it sends.
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(GdbError::Broken(format!(
-                    "gives no answer within {} s: is it one, and is nobody else attached to it?",
+                return Err(GdbError::Protocol(format!(
+                    "gives no answer within {} s: is it a gdb server, and is no other client attached?",
                     self.patience.as_secs_f64()
                 )));
             }
-            while let Some(octet) = self.heard.pop_front() {
-                if let Some(said) = self.reader.take(octet) {
-                    return Ok(said);
+            while let Some(octet) = self.received.pop_front() {
+                if let Some(message) = self.reader.feed(octet) {
+                    return Ok(message);
                 }
             }
             let mut piece = [0; 1024];
@@ -207,24 +206,24 @@ impl Gdb {
                 .limit(left)
                 .and_then(|()| self.stream.read(&mut piece));
             match read {
-                Ok(0) => return Err(GdbError::Broken("has closed the connection".to_owned())),
-                Ok(octets) => self.heard.extend(&piece[..octets]),
+                Ok(0) => return Err(GdbError::Protocol("has closed the connection".to_owned())),
+                Ok(octets) => self.received.extend(&piece[..octets]),
                 Err(error)
                     if matches!(
                         error.kind(),
                         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    return Err(GdbError::Broken(format!("cannot be heard: {error}")));
+                    return Err(GdbError::Protocol(format!("cannot be read from: {error}")));
                 }
             }
         }
     }
 
-    /// Asks for an access to memory.
+    /// Requests an access to memory.
     fn access(&mut self, body: &str) -> Result<Vec<u8>, MemoryError> {
         let reply = self
-            .ask(body)
+            .request(body)
             .map_err(|error| MemoryError::Lost(error.to_string()))?;
         match reply.as_slice() {
             [] => Err(MemoryError::Lost(
@@ -248,8 +247,10 @@ impl Memory for Gdb {
         let octets = usize::from(bits / 8);
         let reply = self.access(&format!("m{address:x},{octets:x}"))?;
         number(&reply, octets).ok_or_else(|| {
-            let told = String::from_utf8_lossy(&reply).into_owned();
-            refused(&format!("{octets} octets were asked for, `{told}` came"))
+            let text = String::from_utf8_lossy(&reply).into_owned();
+            refused(&format!(
+                "{octets} octets were requested, `{text}` was received"
+            ))
         })
     }
 
@@ -260,7 +261,7 @@ impl Memory for Gdb {
         if reply == b"OK" {
             return Ok(());
         }
-        let told = String::from_utf8_lossy(&reply).into_owned();
-        Err(refused(&told))
+        let text = String::from_utf8_lossy(&reply).into_owned();
+        Err(refused(&text))
     }
 }

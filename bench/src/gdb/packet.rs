@@ -1,22 +1,23 @@
-//! Packets of the remote protocol: `$` body `#` checksum, `+` and `-` for what came well or not.
+//! Packets of the remote protocol: `$` body `#` checksum, `+` and `-` for an intact or a corrupted
+//! packet.
 
-/// More than any reply to what is asked here.
+/// More than any reply to the requests made here.
 const LONGEST: usize = 16 * 1024;
 
-/// What the other end has said.
+/// A message of the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// It has a packet of ours.
-    Taken,
-    /// A packet of ours came damaged.
-    Again,
+pub enum Message {
+    /// Acknowledges a packet of ours.
+    Ack,
+    /// A packet of ours arrived corrupted.
+    Nak,
     /// A packet.
     Packet(Vec<u8>),
-    /// A packet that came damaged, or is longer than any that makes sense.
-    Damaged,
+    /// A packet that is corrupted, or longer than any valid one.
+    Corrupted,
 }
 
-/// Finds packets in octets, as they come.
+/// Finds packets in a stream of octets.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     state: State,
@@ -30,25 +31,26 @@ enum State {
     #[default]
     Between,
     Body,
-    /// Behind `}`: an octet that would mean something.
+    /// After `}`: an escaped octet.
     Escaped,
-    /// Behind `*`: how often the last octet comes again.
+    /// After `*`: the repeat count of the last octet.
     Repeated,
-    /// Behind `#`, and its first digit.
+    /// After `#`, and after its first digit.
     Sum,
     Digit(u8),
-    /// A notification, which nobody has asked for and nobody acknowledges; so many digits of its sum follow.
+    /// A notification, which is not requested and not acknowledged; the number of remaining digits of its
+    /// sum.
     Notification,
     NotificationSum(u8),
 }
 
 impl Reader {
-    /// Takes an octet in.
-    pub fn take(&mut self, octet: u8) -> Option<Said> {
+    /// Processes an octet.
+    pub fn feed(&mut self, octet: u8) -> Option<Message> {
         match (self.state, octet) {
-            (State::Between, b'+') => return Some(Said::Taken),
-            (State::Between, b'-') => return Some(Said::Again),
-            // A packet never has a bare `$` within: the end of the one before it was lost.
+            (State::Between, b'+') => return Some(Message::Ack),
+            (State::Between, b'-') => return Some(Message::Nak),
+            // A packet never contains a bare `$`: the end of the previous one was lost.
             (State::Between | State::Body | State::Escaped | State::Repeated, b'$') => self.begin(),
             (State::Between, b'%') => self.state = State::Notification,
             (State::Notification, b'#') => self.state = State::NotificationSum(2),
@@ -71,7 +73,7 @@ impl Reader {
             }
             (State::Repeated, _) => {
                 self.sum = self.sum.wrapping_add(octet);
-                // Counts are printable: from a space for 3.
+                // Counts are printable: a space is 3.
                 let times = octet.saturating_sub(29);
                 match self.body.last().copied() {
                     Some(last) if times >= 3 => self.push(last, times.into()),
@@ -86,9 +88,9 @@ impl Reader {
                 let is_right = sum.is_some_and(|(high, low)| high << 4 | low == self.sum);
                 let body = std::mem::take(&mut self.body);
                 return Some(if is_right && !self.is_too_long {
-                    Said::Packet(body)
+                    Message::Packet(body)
                 } else {
-                    Said::Damaged
+                    Message::Corrupted
                 });
             }
         }
@@ -111,13 +113,13 @@ impl Reader {
     }
 }
 
-/// A packet with this text, which has none of the octets that mean something.
+/// A packet with this text, which must not contain any special octet.
 pub fn packet(body: &str) -> Vec<u8> {
     let sum = body.bytes().fold(0_u8, u8::wrapping_add);
     format!("${body}#{sum:02x}").into_bytes()
 }
 
-/// So many octets in hexadecimal digits, the lowest first, as a number.
+/// A little-endian number of `octets` in hexadecimal digits.
 pub fn number(digits: &[u8], octets: usize) -> Option<u32> {
     if digits.len() != 2 * octets || octets > 4 {
         return None;
@@ -129,7 +131,7 @@ pub fn number(digits: &[u8], octets: usize) -> Option<u32> {
         .try_fold(0, |sum, octet| Some(sum << 8 | octet?))
 }
 
-/// The other way round.
+/// The inverse.
 pub fn digits(value: u32, octets: usize) -> String {
     let all = format!("{:08x}", value.swap_bytes());
     all[..2 * octets.min(4)].to_owned()
@@ -145,36 +147,39 @@ mod tests {
 
     use super::*;
 
-    fn said(octets: &[u8]) -> Vec<Said> {
+    fn messages(octets: &[u8]) -> Vec<Message> {
         let mut reader = Reader::default();
-        octets.iter().filter_map(|it| reader.take(*it)).collect()
+        octets.iter().filter_map(|it| reader.feed(*it)).collect()
     }
 
-    fn packet_of(body: &[u8]) -> Said {
-        Said::Packet(body.to_vec())
+    fn packet_of(body: &[u8]) -> Message {
+        Message::Packet(body.to_vec())
     }
 
     #[test]
     fn packets_and_acknowledgements_are_found() {
         assert_eq!(
-            said(b"+$OK#9a-"),
-            [Said::Taken, packet_of(b"OK"), Said::Again]
+            messages(b"+$OK#9a-"),
+            [Message::Ack, packet_of(b"OK"), Message::Nak]
         );
         assert_eq!(packet("OK"), b"$OK#9a");
-        assert_eq!(said(b"$OK#9b$#00"), [Said::Damaged, packet_of(b"")]);
-        assert_eq!(said(b"$OK#zz"), [Said::Damaged]);
+        assert_eq!(
+            messages(b"$OK#9b$#00"),
+            [Message::Corrupted, packet_of(b"")]
+        );
+        assert_eq!(messages(b"$OK#zz"), [Message::Corrupted]);
         // The end of the first is lost.
-        assert_eq!(said(b"$78563$OK#9a"), [packet_of(b"OK")]);
-        assert_eq!(said(b"%Stop:T05#7f+"), [Said::Taken]);
+        assert_eq!(messages(b"$78563$OK#9a"), [packet_of(b"OK")]);
+        assert_eq!(messages(b"%Stop:T05#7f+"), [Message::Ack]);
     }
 
     #[test]
     fn repeated_and_escaped_octets_are_as_they_were() {
-        // "0" and three more; `*` itself behind `}`.
-        assert_eq!(said(b"$0* #7a"), [packet_of(b"0000")]);
-        assert_eq!(said(b"$}\n#87"), [packet_of(b"*")]);
-        // Nothing to be repeated.
-        assert_eq!(said(b"$* #4a"), [Said::Damaged]);
+        // "0" and three more; an escaped `*` after `}`.
+        assert_eq!(messages(b"$0* #7a"), [packet_of(b"0000")]);
+        assert_eq!(messages(b"$}\n#87"), [packet_of(b"*")]);
+        // Nothing to repeat.
+        assert_eq!(messages(b"$* #4a"), [Message::Corrupted]);
     }
 
     #[test]
@@ -190,26 +195,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_octets_are_taken_and_nothing_grows_without_end(
+        fn any_octets_are_accepted_and_memory_is_bounded(
             octets in proptest::collection::vec(any::<u8>(), 0..4096)
         ) {
             let mut reader = Reader::default();
             for octet in octets {
-                if let Some(Said::Packet(body)) = reader.take(octet) {
+                if let Some(Message::Packet(body)) = reader.feed(octet) {
                     prop_assert!(body.len() <= LONGEST);
                 }
             }
-            // A whole packet is found whatever stood before it, if need be at the second time.
-            let twice: Vec<Said> = b"#00$OK#9a$OK#9a".iter().filter_map(|it| reader.take(*it)).collect();
+            // A whole packet is found after any input, at the second attempt if necessary.
+            let twice: Vec<Message> = b"#00$OK#9a$OK#9a".iter().filter_map(|it| reader.feed(*it)).collect();
             prop_assert!(twice.contains(&packet_of(b"OK")));
         }
 
         #[test]
-        fn a_flood_without_an_end_is_given_up(times in 200_usize..400) {
+        fn an_endless_packet_is_rejected(times in 200_usize..400) {
             let mut flood = b"$0".to_vec();
             flood.extend(b"*~".repeat(times));
             flood.extend(b"#00");
-            prop_assert_eq!(said(&flood), [Said::Damaged]);
+            prop_assert_eq!(messages(&flood), [Message::Corrupted]);
         }
 
         #[test]

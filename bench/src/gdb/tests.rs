@@ -1,4 +1,4 @@
-//! Against servers that say what a script has.
+//! Tests with scripted servers.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use linerate_regs_decode::live::{Memory as _, MemoryError};
 use super::packet::packet;
 use super::{Gdb, GdbError, Stream};
 
-/// Long enough for any machine; no test waits for it.
+/// Long enough for any host; no test waits for it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A server that answers each packet with what `answer` says, and ends with the connection.
+/// A server that answers each packet with the result of `answer`, and ends with the connection.
 fn server(
     answer: impl Fn(&str) -> Vec<u8> + Send + 'static,
 ) -> (Box<dyn Stream>, JoinHandle<Vec<String>>) {
@@ -23,7 +23,7 @@ fn server(
         let mut reader = super::Reader::default();
         let mut octet = [0];
         while theirs.read(&mut octet).is_ok_and(|octets| octets == 1) {
-            if let Some(super::Said::Packet(body)) = reader.take(octet[0]) {
+            if let Some(super::Message::Packet(body)) = reader.feed(octet[0]) {
                 let body = String::from_utf8(body).expect("text");
                 let _ = theirs.write_all(&answer(&body));
                 asked.push(body);
@@ -38,7 +38,7 @@ fn acknowledged(body: &str) -> Vec<u8> {
     [b"+".to_vec(), packet(body)].concat()
 }
 
-/// As one that has no words of its own.
+/// As a minimal server.
 fn plain(asked: &str) -> Vec<u8> {
     acknowledged(match asked {
         "?" => "S05",
@@ -71,7 +71,7 @@ fn memory_is_read_and_written() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_passed_over() {
+fn unsolicited_messages_are_ignored() {
     let (stream, _) = server(|asked| {
         let mut noise = packet("T02thread:01;");
         noise.extend(packet("O48656c6c6f"));
@@ -85,30 +85,33 @@ fn what_nobody_asked_for_is_passed_over() {
 }
 
 #[test]
-fn what_came_damaged_is_asked_for_again_and_not_for_ever() {
+fn a_corrupted_packet_is_requested_again_a_limited_number_of_times() {
     let (ours, mut theirs) = UnixStream::pair().expect("a pair");
     let attached = std::thread::spawn(move || Gdb::begin(Box::new(ours), PATIENCE).map(drop));
     theirs.write_all(b"-+$OK#00").expect("written");
-    let mut heard = vec![0; 2 * packet("qSupported").len() + 1];
-    theirs.read_exact(&mut heard).expect("heard");
+    let mut sent = vec![0; 2 * packet("qSupported").len() + 1];
+    theirs.read_exact(&mut sent).expect("read");
     assert_eq!(
-        heard,
+        sent,
         [packet("qSupported"), packet("qSupported"), b"-".to_vec()].concat()
     );
     theirs.write_all(&b"$OK#00".repeat(4)).expect("written");
     let error = attached.join().expect("no panic").expect_err("damaged");
     assert!(
-        error.to_string().contains("sends what is damaged"),
+        error.to_string().contains("sends corrupted packets"),
         "{error}"
     );
 
     let (stream, _) = server(|_| b"-".to_vec());
     let error = Gdb::begin(stream, PATIENCE).map(drop).expect_err("refused");
-    assert!(error.to_string().contains("takes nothing in"), "{error}");
+    assert!(
+        error.to_string().contains("rejects every packet"),
+        "{error}"
+    );
 }
 
 #[test]
-fn one_that_says_nothing_or_goes_on_for_ever_is_given_up() {
+fn a_silent_or_endless_server_times_out() {
     let short = Duration::from_millis(20);
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let error = Gdb::begin(Box::new(ours), short)
@@ -130,13 +133,13 @@ fn one_that_says_nothing_or_goes_on_for_ever_is_given_up() {
 }
 
 #[test]
-fn one_that_goes_away_or_is_not_there_is_told() {
+fn a_closed_connection_and_a_missing_server_are_errors() {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     drop(theirs);
     let error = Gdb::begin(Box::new(ours), PATIENCE)
         .map(drop)
         .expect_err("gone");
-    assert!(matches!(error, GdbError::Broken(_)), "{error}");
+    assert!(matches!(error, GdbError::Protocol(_)), "{error}");
 
     let (stream, _) = server(|asked| match asked {
         "?" => acknowledged("W00"),

@@ -1,4 +1,4 @@
-//! What a machine is to run, and what surrounds it.
+//! Configuration of a machine: its firmware and its environment.
 
 use linerate_sim::chip::TimingTable;
 use linerate_sim::peer::generator;
@@ -7,31 +7,31 @@ use serde::Deserialize;
 
 use crate::board::Board;
 
-/// Echo requests that the peer sends to the device.
+/// Echo requests sent by the peer to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pings {
-    /// When the first is sent, from power-on.
+pub struct PeerPings {
+    /// Time of the first request, from power-on.
     pub from_ms: u64,
-    /// From one to the next.
+    /// Interval between requests.
     pub every_ms: u64,
-    /// How many.
+    /// Number of requests.
     pub count: u16,
 }
 
-/// A download of the peer from the device.
+/// A download by the peer from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fetch {
-    /// When it begins, from power-on.
+pub struct PeerDownload {
+    /// Start time, from power-on.
     pub from_ms: u64,
     /// Size of the file.
     pub bytes: u64,
-    /// When the peer gives it up, from its beginning.
+    /// Time after the start when the peer aborts it.
     pub patience_ms: u64,
 }
 
-/// A firmware on a board with a peer, to be switched on.
+/// Configuration of a machine: a firmware on a board with a peer.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct MachineConfig {
     /// The board.
     pub board: Board,
     /// `program-variant`, for messages and file names.
@@ -40,37 +40,37 @@ pub struct Order {
     pub elf: Vec<u8>,
     /// Seed of everything random.
     pub seed: u64,
-    /// What surrounds the board.
-    pub surroundings: Surroundings,
-    /// What the peer sends to the device on its own, beside its surroundings' traffic.
-    pub pings: Option<Pings>,
-    /// What it downloads from the device, at the same time where they overlap.
-    pub fetches: Vec<Fetch>,
-    /// How long things take, in place of the board's own table.
+    /// The board's environment.
+    pub environment: Environment,
+    /// Echo requests from the peer, in addition to the environment's traffic.
+    pub pings: Option<PeerPings>,
+    /// The peer's downloads from the device; overlapping ones run in parallel.
+    pub downloads: Vec<PeerDownload>,
+    /// Timing table that replaces the board's own.
     pub timing: Option<TimingTable>,
-    /// What to record.
+    /// The recordings to make.
     pub record: Record,
 }
 
-/// What surrounds a board: a run may replace any field of the scenario's.
+/// The environment of a board: a run may replace any field of the scenario's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Surroundings {
+pub struct Environment {
     /// Duplex of the link.
     pub duplex: Duplex,
     /// The other end of the cable.
     pub peer: Peer,
-    /// What is wrong with the signal.
+    /// Impairments of the signal.
     pub wire: Impairments,
-    /// How the link partner negotiates.
+    /// Auto-negotiation of the link partner.
     pub partner: Partner,
-    /// Further stations.
+    /// Other stations on the hub.
     pub hub: Hub,
-    /// What the peer sends beside what it is asked for.
+    /// Additional traffic from the peer.
     pub traffic: Option<generator::Config>,
 }
 
-impl Default for Surroundings {
-    /// Half duplex, a host, nothing wrong, nobody else.
+impl Default for Environment {
+    /// Half duplex, a host, no impairments, no other stations.
     fn default() -> Self {
         Self {
             duplex: Duplex::Half,
@@ -87,15 +87,15 @@ impl Default for Surroundings {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Peer {
-    /// What it is, by its name in `linerate_sim::peer::KINDS`.
+    /// Its kind, a name in `linerate_sim::peer::KINDS`.
     pub kind: String,
-    /// From a frame received to the first reaction to it, microseconds.
+    /// Time from a received frame to the first response, microseconds.
     pub turnaround_us: u64,
-    /// At random up to this much more, microseconds: what a busy host adds.
+    /// Maximum random addition to the turnaround, microseconds, as on a busy host.
     pub turnaround_jitter_us: u64,
-    /// Broadcasts an ARP request for a stranger this often, milliseconds; 0 for never.
+    /// Interval of broadcast ARP requests for an unrelated address, milliseconds; 0 for none.
     pub background_arp_ms: u64,
-    /// Pays no regard to SACK blocks, as if the device had agreed to SACK and never sent any.
+    /// Ignores SACK blocks, as if the device had agreed to SACK and never sent any.
     pub disregard_sack_blocks: bool,
 }
 
@@ -111,17 +111,17 @@ impl Default for Peer {
     }
 }
 
-/// What is recorded beside the results.
+/// Recordings made in addition to the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Record {
-    /// A capture of every frame on the wire, one file a firmware.
+    /// A capture of every frame on the wire, one file per firmware.
     pub pcapng: bool,
-    /// The pins' waveform over this long from the first frame on, milliseconds; 0 for none. A
-    /// full-length frame is 24,000 edges.
+    /// Duration of the pins' waveform from the first frame on, milliseconds; 0 for none. A
+    /// full-length frame has 24,000 edges.
     pub vcd_ms: u64,
-    /// Cycles by function, one table, flame graph and file of folded stacks a firmware. The
-    /// simulation is several times slower then.
+    /// Cycles by function: one table, flame graph and file of folded stacks per firmware. This
+    /// makes the simulation several times slower.
     pub profile: bool,
 }
 

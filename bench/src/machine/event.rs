@@ -1,43 +1,43 @@
-//! What happens at a machine.
+//! Events of a machine.
 
 use linerate_capture::wire::Frame;
 use linerate_results::record::Pulse;
 
-/// Something that happened at a machine.
+/// An event of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The program printed a line; the time is that of its first byte.
     Console {
         /// When.
         at_ns: u64,
-        /// What, without its end.
+        /// The line without its terminator.
         line: String,
     },
-    /// A frame was on the wire and its fate is known. Not in the order of their starts: a fate can
-    /// take its time.
+    /// A frame was on the wire and its fate is known. Not ordered by start time: a fate can be
+    /// decided later.
     Frame(Frame),
     /// The debug pin was high.
     Debug(Pulse),
-    /// The peer has the last byte of a file that the device put on it.
+    /// The peer has received the last byte of an upload from the device.
     Uploaded(Uploaded),
 }
 
-/// A file that the device put on the peer.
+/// A file that the device uploaded to the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uploaded {
     /// When the peer's program consumed the last byte.
     pub at_ns: u64,
     /// The device's port.
     pub port: u16,
-    /// Where it was put.
+    /// The path of the upload.
     pub path: String,
     /// Its size.
     pub octets: u64,
-    /// CRC-32 (IEEE) of what came.
+    /// CRC-32 (IEEE) of the received content.
     pub crc32: u32,
 }
 
-/// What a further station on the hub has sent so far.
+/// Traffic sent so far by another station on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StationTraffic {
     /// Octets with FCS of frames that did not collide.

@@ -1,29 +1,32 @@
-//! What runs a firmware here. A kind of machine is one folder here and one arm of [`open`].
+//! Machines that run firmware. A kind of machine is one folder here and one arm of [`open`].
 //!
-//! A machine has its own time, in nanoseconds since it was switched on; [`Machine::advance`] drives it and reports
-//! what happened.
+//! A machine has its own time, in nanoseconds since it was switched on; [`Machine::advance`] runs it and reports
+//! its events.
 
 mod config;
 mod event;
 mod seam;
 pub mod sim;
 
-pub use config::{Fetch, Order, Peer, Pings, Record, Surroundings};
+pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};
 pub use event::{Event, StationTraffic, Uploaded};
-pub use seam::{Identity, LinkEnd, Machine, MachineError, Remains};
+pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, RunArtifacts};
 
-/// Switches a machine on.
+/// Switches on a machine.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware or the board cannot be used.
-pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
-    sim::open(order)
+/// [`MachineError`] if the firmware or the board cannot be used.
+pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+    sim::open(config)
 }
 
-/// Switches a machine on whose cable ends in the TAP interface `interface` of this machine.
+/// Switches on a machine whose cable is connected to the TAP interface `interface` of this host.
 ///
 /// # Errors
-/// [`MachineError`] when firmware, board or interface cannot be used.
-pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
-    sim::open_on_tap(order, interface)
+/// [`MachineError`] if firmware, board or interface cannot be used.
+pub fn open_on_tap(
+    config: &MachineConfig,
+    interface: &str,
+) -> Result<Box<dyn Machine>, MachineError> {
+    sim::open_on_tap(config, interface)
 }

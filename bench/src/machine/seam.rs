@@ -1,4 +1,4 @@
-//! The seam between a machine and whatever drives it.
+//! The seam between a machine and its caller.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use linerate_results::record::{Duplex, Edges, Profile, TimingEntry};
 
 use super::event::{Event, StationTraffic};
 
-/// What a machine is made of, for the provenance.
+/// The components of a machine, for the provenance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
-    /// The board, named for what it is.
+    /// The board's name.
     pub board: String,
     /// The timing table's name.
     pub timing_table: String,
@@ -18,93 +18,94 @@ pub struct Identity {
     pub timing: Vec<TimingEntry>,
 }
 
-/// The link partner's end of the cable, when the machine was switched off.
+/// State of the link partner when the machine was switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkEnd {
-    /// Frames pass.
+pub struct LinkPartnerStatus {
+    /// The link is up.
     pub up: bool,
-    /// Who may send when.
+    /// The duplex mode.
     pub duplex: Duplex,
-    /// How it came to that: "auto-negotiation", "parallel detection" or "no negotiation".
-    pub by: &'static str,
+    /// How the mode was resolved: "auto-negotiation", "parallel detection" or "no negotiation".
+    pub resolution: &'static str,
     /// Frames sent to the device.
     pub frames_sent: u64,
-    /// Frames heard of the device.
-    pub frames_heard: u64,
+    /// Frames received from the device.
+    pub frames_received: u64,
     /// Transmissions to the device that collided.
     pub collisions: u64,
-    /// Frames for the device that came while the link was down: never on the line.
+    /// Frames for the device held back while the link was down: never on the line.
     pub frames_withheld: u64,
 }
 
-/// What a machine leaves behind.
+/// Artifacts of a run, available when the machine is switched off.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Remains {
-    /// Hash over every wire event, in hexadecimal; empty when the machine knows none.
+pub struct RunArtifacts {
+    /// Hash over every wire event, in hexadecimal; empty if the machine does not compute one.
     pub trace_hash: String,
-    /// Where the processor's cycles went, if that was recorded.
+    /// Processor cycles by function, if recorded.
     pub profile: Option<Profile>,
     /// Files to be written: extension and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// The far end of its cable; `None` when the machine cannot know.
-    pub link: Option<LinkEnd>,
-    /// What the machine could not model and what it did instead, each once.
+    /// The link partner's state; `None` if the machine has no access to it.
+    pub link: Option<LinkPartnerStatus>,
+    /// Behaviour that the machine could not model and its substitute, each once.
     pub warnings: Vec<String>,
 }
 
 /// A machine that is switched on.
 pub trait Machine {
-    /// What it is made of.
+    /// Its board and timing table.
     fn identity(&self) -> Identity;
 
     /// Its time, nanoseconds since it was switched on.
     fn now_ns(&self) -> u64;
 
-    /// Lets it run until `until_ns` (or a little longer) and hands what happened to `sink`.
+    /// Runs it until `until_ns` (or a little longer) and passes its events to `sink`.
     ///
     /// # Errors
-    /// [`MachineError`] when it cannot go on.
+    /// [`MachineError`] if it cannot continue.
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError>;
 
-    /// What the processor was busy with since the last call, where that is recorded.
+    /// The processor's activities since the last call, where recorded.
     fn busy(&mut self) -> Vec<BusyPeriod> {
         Vec::new()
     }
 
-    /// The line's level around the beginnings and ends of some frames since the last call, where
-    /// the machine can tell.
+    /// The line's level around the start and end of some frames since the last call, where the
+    /// machine records it.
     fn edges(&mut self) -> Vec<Edges> {
         Vec::new()
     }
 
-    /// How long the processor has waited for flash so far; `None` when the machine cannot know.
+    /// Total time that the processor has waited for flash; `None` if the machine does not measure
+    /// it.
     fn flash_wait_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Types `line` and a new line on its console.
+    /// Types `line` and a newline on its console.
     fn type_line(&mut self, _line: &str) {}
 
-    /// What the two ends of the link have come to; `None` when the machine cannot know.
+    /// The duplex mode of the link; `None` if the machine has no access to it.
     fn duplex(&self) -> Option<Duplex> {
         None
     }
 
-    /// The device's counters by name, zeros left out; `None` when the machine cannot know.
+    /// The device's counters by name, without zeros; `None` if the machine has no access to them.
     fn counters(&self) -> Option<BTreeMap<String, u64>> {
         None
     }
 
-    /// What further stations on the hub have sent.
+    /// Traffic sent by the other stations on the hub.
     fn stations(&self) -> Vec<StationTraffic> {
         Vec::new()
     }
 
-    /// Switches it off: frames whose fate was open are handed to `sink` as lost.
-    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains;
+    /// Switches it off: frames whose fate is still open are passed to `sink` as lost.
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts;
 }
 
-/// Why a machine cannot be used, or cannot go on.
+/// Why a machine cannot be used, or cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// The firmware cannot be loaded.
@@ -121,13 +122,13 @@ pub enum MachineError {
     Fault {
         /// When.
         at_ns: u64,
-        /// What happened, with the address.
+        /// The fault, with its address.
         what: String,
     },
 }
 
 impl MachineError {
-    /// Whether the input was wrong, rather than the machine failing.
+    /// True if the input was wrong, false if the machine failed.
     pub const fn is_input(&self) -> bool {
         matches!(self, Self::Firmware(_) | Self::Board(_) | Self::Tap(_))
     }

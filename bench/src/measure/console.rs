@@ -1,12 +1,12 @@
-//! The machine lines on the firmware's console: `@ ` and one JSON object. Here is what every program
-//! tells; what only some tell is read by their procedures.
+//! The machine-readable lines on the firmware's console: `@ ` and one JSON object. This module has
+//! the events of every program; events of single programs are read by their measurements.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::MeasureError;
 
-/// What a machine line of any program says.
+/// An event of any program.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum DeviceEvent {
@@ -17,39 +17,39 @@ pub enum DeviceEvent {
         /// Its variant.
         variant: String,
     },
-    /// The program has no more to do.
+    /// The program is done.
     Done,
     /// Something went wrong.
     Error {
-        /// What.
+        /// The message.
         what: String,
     },
-    /// Something that is for the program's observer, if for anyone.
+    /// Another event, for the program's observer.
     #[serde(other)]
     Other,
 }
 
 impl DeviceEvent {
-    /// Reads a line of the console; `None` when it is for people.
+    /// Parses a line of the console; `None` if it is not machine-readable.
     ///
     /// # Errors
-    /// What is wrong with a machine line.
+    /// The error in a machine-readable line.
     pub fn parse(line: &str) -> Option<Result<Self, String>> {
         parse(line)
     }
 }
 
-/// What the machine line in `line` says to an observer, which brings the events that its program
-/// tells as `T`; `None` when it is for people.
+/// Parses `line` for an observer; `T` has the events of its program. `None` if it is not
+/// machine-readable.
 ///
 /// # Errors
-/// [`MeasureError`] says what is wrong with a machine line.
+/// [`MeasureError`] if a machine-readable line is invalid.
 pub fn read<T: DeserializeOwned>(line: &str) -> Result<Option<T>, MeasureError> {
     let event = parse(line).transpose();
     event.map_err(|what| MeasureError::Unexpected { what })
 }
 
-/// The same, with what is wrong in words.
+/// The same, with the error as text.
 pub(crate) fn parse<T: DeserializeOwned>(line: &str) -> Option<Result<T, String>> {
     let json = line.trim_start().strip_prefix("@ ")?;
     Some(
@@ -62,17 +62,17 @@ pub(crate) fn parse<T: DeserializeOwned>(line: &str) -> Option<Result<T, String>
 mod tests {
     use super::*;
 
-    fn told(line: &str) -> DeviceEvent {
+    fn event(line: &str) -> DeviceEvent {
         DeviceEvent::parse(line)
             .expect("a machine line")
             .expect("readable")
     }
 
     #[test]
-    fn what_every_program_tells_is_read() {
-        assert_eq!(told(r#"@ {"event":"done"}"#), DeviceEvent::Done);
+    fn events_of_every_program_are_read() {
+        assert_eq!(event(r#"@ {"event":"done"}"#), DeviceEvent::Done);
         assert_eq!(
-            told(
+            event(
                 r#"@ {"event":"boot","program":"ping","variant":"windowed","mac":"02:00:00:00:00:02"}"#
             ),
             DeviceEvent::Boot {
@@ -81,14 +81,14 @@ mod tests {
             }
         );
         assert_eq!(
-            told(r#"@ {"event":"error","what":"no"}"#),
+            event(r#"@ {"event":"error","what":"no"}"#),
             DeviceEvent::Error { what: "no".into() }
         );
-        assert_eq!(told(r#"@ {"event":"later","x":1}"#), DeviceEvent::Other);
+        assert_eq!(event(r#"@ {"event":"later","x":1}"#), DeviceEvent::Other);
     }
 
     #[test]
-    fn lines_for_people_are_left_alone_and_broken_ones_are_named() {
+    fn other_lines_are_ignored_and_broken_ones_are_named() {
         assert_eq!(DeviceEvent::parse("INFO - Booted up!"), None);
         assert_eq!(DeviceEvent::parse(""), None);
         let error = DeviceEvent::parse("@ {\"event\":\"ping\"")

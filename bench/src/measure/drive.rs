@@ -1,48 +1,47 @@
-//! Runs a machine under an observer, to the end of its program.
+//! Runs a machine with an observer, to the end of its program.
 
 use linerate_results::record::{Duplex, Measurement};
 
 use super::{DeviceEvent, MeasureError, Observer};
-use crate::machine::{Event, Machine, Remains};
+use crate::machine::{Event, Machine, RunArtifacts};
 
-/// How often an observer is asked whether it has something: 10 ms of the machine's time.
+/// Interval at which an observer is polled: 10 ms of the machine's time.
 const STEP_NS: u64 = 10_000_000;
-/// A machine that does nothing for so long does nothing any more. Longer than any retransmission
-/// timer that a download of this size gets to.
+/// Timeout without events. Longer than any retransmission timeout of a download of this size.
 const QUIET_S: u64 = 120;
-/// The same for a program that a person watches.
+/// The same for an interactive run.
 const FOLLOW_QUIET_S: u64 = 20;
 
-/// What driving a machine left behind.
+/// Result of driving a machine.
 #[derive(Clone, Debug)]
-pub struct Driven {
+pub struct DriveOutcome {
     /// The machine's time when its program ended.
     pub ended_ns: u64,
-    /// What the machine leaves.
-    pub remains: Remains,
+    /// The machine's artifacts.
+    pub artifacts: RunArtifacts,
 }
 
-/// Drives `machine` until its program says that it is done, and hands each measurement to `result`
-/// as soon as there is one. `tick` hears how far it is after every step.
+/// Drives `machine` until its program reports that it is done, and passes each measurement to
+/// `result` as soon as it is complete. `tick` receives the progress after every step.
 ///
 /// # Errors
-/// [`MeasureError`] says why the program did not come to its end.
+/// [`MeasureError`] if the program did not complete.
 pub fn drive(
     mut machine: Box<dyn Machine>,
     observer: &mut dyn Observer,
     limit_s: u64,
     result: &mut dyn FnMut(Measurement),
     tick: &mut dyn FnMut(u64, (u64, u64)),
-) -> Result<Driven, MeasureError> {
-    let mut watch = Watch::default();
-    while !watch.done {
+) -> Result<DriveOutcome, MeasureError> {
+    let mut watchdog = Watchdog::default();
+    while !watchdog.done {
         let until_ns = machine.now_ns() + STEP_NS;
         let mut outcome = Ok(());
         machine.advance(until_ns, &mut |event| {
             if outcome.is_ok() {
-                outcome = match watch.observe(&event) {
+                outcome = match watchdog.observe(&event) {
                     Err(MeasureError::Device { what }) if observer.may_fail(&what) => {
-                        watch.done = true;
+                        watchdog.done = true;
                         Ok(())
                     }
                     observed => observed,
@@ -68,10 +67,10 @@ pub fn drive(
         observer
             .take()
             .into_iter()
-            .for_each(|measured| result(with(duplex, measured)));
-        watch.done |= observer.is_complete();
+            .for_each(|measured| result(with_duplex(duplex, measured)));
+        watchdog.done |= observer.is_complete();
         tick(machine.now_ns(), observer.progress());
-        watch.check(machine.now_ns(), QUIET_S, limit_s)?;
+        watchdog.check(machine.now_ns(), QUIET_S, limit_s)?;
     }
     let ended_ns = machine.now_ns();
     let duplex = machine.duplex();
@@ -79,7 +78,7 @@ pub fn drive(
         observer.counters(counters);
     }
     let mut outcome = Ok(());
-    let remains = machine.finish(&mut |event| {
+    let artifacts = machine.finish(&mut |event| {
         if outcome.is_ok() {
             outcome = observer.observe(event);
         }
@@ -87,32 +86,36 @@ pub fn drive(
     outcome?;
     let last = observer.finish()?;
     for measured in last {
-        result(with(duplex, measured));
+        result(with_duplex(duplex, measured));
     }
-    Ok(Driven { ended_ns, remains })
+    Ok(DriveOutcome {
+        ended_ns,
+        artifacts,
+    })
 }
 
-fn with(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
+fn with_duplex(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
     if let Some(duplex) = duplex {
         measured.setting_mut().duplex = duplex;
     }
     measured
 }
 
-/// Lets `machine` run, its console going to `console`, until its program says that it is done,
-/// `limit_s` of its time have passed or `stop` says so.
+/// Runs `machine`, with its console output passed to `console`, until its program reports that it
+/// is done, `limit_s` of its time have passed or `stop` returns true.
 ///
 /// # Errors
-/// [`MeasureError`] when the machine cannot go on, or does nothing for long and no limit was given.
+/// [`MeasureError`] if the machine cannot continue, or without a limit, if it has no events for too
+/// long.
 pub fn follow(
     mut machine: Box<dyn Machine>,
     limit_s: Option<u64>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
-) -> Result<Remains, MeasureError> {
-    let mut watch = Watch::default();
+) -> Result<RunArtifacts, MeasureError> {
+    let mut watchdog = Watchdog::default();
     let limit_ns = limit_s.map_or(u64::MAX, |limit_s| limit_s.saturating_mul(1_000_000_000));
-    while !watch.done && !stop() && machine.now_ns() < limit_ns {
+    while !watchdog.done && !stop() && machine.now_ns() < limit_ns {
         let until_ns = (machine.now_ns() + STEP_NS).min(limit_ns);
         let mut outcome = Ok(());
         machine.advance(until_ns, &mut |event| {
@@ -120,30 +123,30 @@ pub fn follow(
                 console(line);
             }
             if outcome.is_ok() {
-                outcome = watch.observe(&event);
+                outcome = watchdog.observe(&event);
             }
         })?;
         outcome?;
         if limit_s.is_none() {
-            watch.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
+            watchdog.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
         }
     }
     Ok(machine.finish(&mut |_| {}))
 }
 
-/// Watches for the end, for errors and for silence.
+/// Detects the end, errors and timeouts.
 #[derive(Default)]
-struct Watch {
+struct Watchdog {
     done: bool,
     last_event_ns: u64,
     last_line: Option<String>,
 }
 
-impl Watch {
+impl Watchdog {
     fn observe(&mut self, event: &Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.last_event_ns = self.last_event_ns.max(frame.end_ns),
-            // Link pulses raise the pin on a board that does nothing else.
+            // Link pulses raise the pin even on an idle board.
             Event::Debug(_) | Event::Uploaded(_) => {}
             Event::Console { at_ns, line } => {
                 self.last_event_ns = self.last_event_ns.max(*at_ns);
@@ -213,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn ends_when_the_program_says_so() {
+    fn ends_when_the_program_is_done() {
         let script = Script::new([line(25_000_000, r#"@ {"event":"done"}"#)]);
         assert_eq!(outcome(script, 1), Ok(30_000_000));
     }
 
     #[test]
-    fn silence_ends_it_with_the_last_words() {
+    fn silence_ends_it_with_the_last_line() {
         let script = Script::new([line(5, "INFO - Booted up!")]);
         assert_eq!(
             outcome(script, 1_000),

@@ -1,4 +1,4 @@
-//! A device that sends as much as it is told to, on a hub with others; its program is `station`.
+//! A device that sends at a given load, on a hub with other stations; its program is `station`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use serde::Deserialize;
 
 use super::plan::scaled;
 use super::{MeasureError, Observer, Section};
-use crate::machine::{Event, Order, StationTraffic};
-use crate::scenario::Surroundings;
+use crate::machine::{Event, MachineConfig, StationTraffic};
+use crate::scenario::Environment;
 
-/// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
-/// its part of the same load.
+/// The plan of a hub measurement. The other stations and their load are set by the run's `hub`; the
+/// device offers its share of the same load.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// How long it is measured, milliseconds.
+    /// Duration of the measurement, milliseconds.
     pub measured_ms: u64,
     /// From power-on to the device's first frame, milliseconds.
     #[serde(default = "warm_up_ms")]
@@ -33,7 +33,7 @@ const fn warm_up_ms() -> u64 {
     2_500
 }
 
-/// From the device's first frame until it is measured: every back-off that was under way is over.
+/// Time from the device's first frame to the start of the measurement: pending back-offs are over.
 const SETTLE_MS: u64 = 500;
 
 impl Plan {
@@ -68,20 +68,20 @@ impl super::Plan for Plan {
         (self.warm_up_ms + self.measured_ms) / 1_000 + 30
     }
 
-    fn check(&self, around: &Surroundings) -> Result<(), String> {
-        if around.hub.stations == 0 {
+    fn check(&self, environment: &Environment) -> Result<(), String> {
+        if environment.hub.stations == 0 {
             return Err("hub_share needs a hub: give `hub` its `stations`".into());
         }
         Ok(())
     }
 
-    /// Leaves the hub to its stations: the peer is silent.
-    fn arrange(&self, order: &mut Order) {
-        "silent".clone_into(&mut order.surroundings.peer.kind);
+    /// Makes the peer silent, so that only the stations use the hub.
+    fn arrange(&self, config: &mut MachineConfig) {
+        "silent".clone_into(&mut config.environment.peer.kind);
     }
 
-    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer> {
-        Box::new(observer(variant, self, order))
+    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(variant, self, config))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -92,22 +92,22 @@ impl super::Plan for Plan {
     }
 }
 
-/// Where the observer stands.
+/// The observer's phase.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum Phase {
     Booting,
     Sending,
     Stopped,
     Ended,
 }
 
-struct Sharing {
+struct HubShareObserver {
     variant: String,
     plan: Plan,
     stations: u64,
     offered_load: f64,
     octets: u64,
-    step: Step,
+    phase: Phase,
     now_ns: u64,
     frames: u64,
     collisions: u64,
@@ -117,15 +117,15 @@ struct Sharing {
 }
 
 /// The observer for `plan` on a firmware of `variant` on the hub of `order`.
-pub fn observer(variant: &str, plan: &Plan, order: &Order) -> impl Observer + use<> {
-    let hub = order.surroundings.hub;
-    Sharing {
+pub fn observer(variant: &str, plan: &Plan, config: &MachineConfig) -> impl Observer + use<> {
+    let hub = config.environment.hub;
+    HubShareObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         stations: u64::from(hub.stations) + 1,
         offered_load: hub.offered_load,
         octets: u64::from(hub.frame_octets),
-        step: Step::Booting,
+        phase: Phase::Booting,
         now_ns: 0,
         frames: 0,
         collisions: 0,
@@ -135,7 +135,7 @@ pub fn observer(variant: &str, plan: &Plan, order: &Order) -> impl Observer + us
     }
 }
 
-impl Sharing {
+impl HubShareObserver {
     fn frame(&mut self, frame: &Frame) {
         if frame.from == Side::Peer {
             self.ledger.sent_frames += 1;
@@ -153,7 +153,7 @@ impl Sharing {
     }
 }
 
-impl Observer for Sharing {
+impl Observer for HubShareObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         if let Event::Frame(frame) = event {
             self.frame(&frame);
@@ -164,10 +164,10 @@ impl Observer for Sharing {
     fn command(&mut self, now_ns: u64) -> Option<String> {
         self.now_ns = now_ns;
         let now_ms = now_ns / 1_000_000;
-        match self.step {
-            Step::Booting if now_ms >= self.plan.warm_up_ms => {
-                self.step = Step::Sending;
-                // At saturation each always has something to send.
+        match self.phase {
+            Phase::Booting if now_ms >= self.plan.warm_up_ms => {
+                self.phase = Phase::Sending;
+                // At saturation each station always has a frame to send.
                 let percent = if self.offered_load >= 1.0 {
                     100.0
                 } else {
@@ -175,12 +175,12 @@ impl Observer for Sharing {
                 };
                 Some(format!("load {percent:.0} {}", self.octets))
             }
-            Step::Sending if now_ms >= self.plan.ends_ms() => {
-                self.step = Step::Stopped;
+            Phase::Sending if now_ms >= self.plan.ends_ms() => {
+                self.phase = Phase::Stopped;
                 Some("load 0 64".to_owned())
             }
-            Step::Stopped if now_ms >= self.plan.ends_ms() + SETTLE_MS => {
-                self.step = Step::Ended;
+            Phase::Stopped if now_ms >= self.plan.ends_ms() + SETTLE_MS => {
+                self.phase = Phase::Ended;
                 Some("end".to_owned())
             }
             _ => None,

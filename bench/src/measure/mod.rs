@@ -1,4 +1,5 @@
-//! How it is measured. A measurement is a file or folder here and a line of `measurements!`.
+//! The measurements of scenarios. A measurement is a file or folder here and a line of
+//! `measurements!`.
 
 pub(crate) mod console;
 mod drive;
@@ -17,7 +18,7 @@ pub mod storm;
 mod tests;
 
 pub use console::DeviceEvent;
-pub use drive::{Driven, drive, follow};
+pub use drive::{DriveOutcome, drive, follow};
 pub(crate) use observer::ledger;
 pub use observer::{MeasureError, Observer};
 pub use plan::{Plan, Section};

@@ -1,6 +1,7 @@
-//! What the device and a link partner come to; its program is `station`.
+//! Auto-negotiation of the device and a link partner; its program is `station`.
 //!
-//! The peer pings the device once the link should be up: that it answers, or cannot, is the proof.
+//! The peer pings the device once the link should be up: its answers, or their absence, verify the
+//! link.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,32 +13,32 @@ use linerate_results::record::{
 use serde::Deserialize;
 
 use super::{MeasureError, Observer, Section, console};
-use crate::machine::{Event, Order, Pings};
-use crate::scenario::{Duplex, Surroundings};
+use crate::machine::{Event, MachineConfig, PeerPings};
+use crate::scenario::{Duplex, Environment};
 
-/// What is asked for.
+/// The plan of a negotiation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// `up` or `down`.
     pub expect_link: LinkState,
-    /// The duplex that must come out.
+    /// The expected duplex.
     pub expect_duplex: Option<linerate_results::record::Duplex>,
-    /// Remote faults that must be counted, at least.
+    /// Minimum number of remote faults to be counted.
     #[serde(default)]
     pub expect_remote_faults: u64,
-    /// How long it is watched, milliseconds.
+    /// Duration of the measurement, milliseconds.
     #[serde(default = "for_ms")]
     pub for_ms: u64,
 }
 
-/// Whether a link carries frames.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
-    /// It does.
+    /// It carries frames.
     Up,
-    /// It does not.
+    /// It carries no frames.
     Down,
 }
 
@@ -56,7 +57,7 @@ const fn for_ms() -> u64 {
 
 const PINGS: u16 = 5;
 const PING_EVERY_MS: u64 = 100;
-/// Before the end, when the first ping is sent.
+/// Time of the first ping before the end.
 const PINGS_BEFORE_END_MS: u64 = 900;
 
 impl Section for Plan {
@@ -81,59 +82,59 @@ impl super::Plan for Plan {
         self.for_ms / 1_000 + 5
     }
 
-    fn check(&self, around: &Surroundings) -> Result<(), String> {
-        if around.duplex != Duplex::Auto {
+    fn check(&self, environment: &Environment) -> Result<(), String> {
+        if environment.duplex != Duplex::Auto {
             return Err("negotiation needs `duplex = \"auto\"`".into());
         }
         Ok(())
     }
 
-    /// Has the peer ping the device at the end.
-    fn arrange(&self, order: &mut Order) {
-        order.pings = Some(Pings {
+    /// Makes the peer ping the device at the end.
+    fn arrange(&self, config: &mut MachineConfig) {
+        config.pings = Some(PeerPings {
             from_ms: self.for_ms - PINGS_BEFORE_END_MS,
             every_ms: PING_EVERY_MS,
             count: PINGS,
         });
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
         Box::new(observer(variant, self))
     }
 }
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
+enum ProgramEvent {
     /// The link came up, went down or changed.
-    Link(Link),
+    Link(LinkReport),
     /// Something went wrong.
     Error { what: String },
     #[serde(other)]
     Other,
 }
 
-/// What the device says of its link.
+/// The device's report of its link.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Link {
+struct LinkReport {
     /// `up` or `down`.
     state: String,
     /// `half` or `full`.
     duplex: String,
     /// "auto-negotiation", "parallel detection" or "forced".
     by: String,
-    /// What it offers, in words.
+    /// The partner's abilities, as text.
     partner: String,
 }
 
-/// Watches what is said of the link.
-struct Watching {
+/// Observes the reports of the link.
+struct NegotiationObserver {
     variant: String,
     plan: Plan,
     now_ns: u64,
-    asked: bool,
+    end_requested: bool,
     metrics: NegotiationMetrics,
     frames: Vec<Frame>,
     counters: BTreeMap<String, u64>,
@@ -141,11 +142,11 @@ struct Watching {
 
 /// The observer for `plan` on a firmware of `variant`.
 pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
-    Watching {
+    NegotiationObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         now_ns: 0,
-        asked: false,
+        end_requested: false,
         metrics: NegotiationMetrics {
             pings_sent: u64::from(PINGS),
             ..NegotiationMetrics::default()
@@ -155,7 +156,7 @@ pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     }
 }
 
-impl Observer for Watching {
+impl Observer for NegotiationObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => {
@@ -166,7 +167,7 @@ impl Observer for Watching {
             }
             Event::Console { at_ns, line } => {
                 match console::read(&line)? {
-                    Some(Line::Link(link)) => {
+                    Some(ProgramEvent::Link(link)) => {
                         if link.state == "up" {
                             self.metrics
                                 .up_after_ms
@@ -177,8 +178,8 @@ impl Observer for Watching {
                         self.metrics.by = link.by;
                         self.metrics.partner = link.partner;
                     }
-                    // Without a pulse on the line nothing ever changes that could be told before.
-                    Some(Line::Error { what }) if self.may_fail(&what) => {
+                    // Without a link pulse there is no change of the link to report before.
+                    Some(ProgramEvent::Error { what }) if self.may_fail(&what) => {
                         LinkState::Down.name().clone_into(&mut self.metrics.link);
                     }
                     _ => {}
@@ -192,7 +193,7 @@ impl Observer for Watching {
     fn command(&mut self, now_ns: u64) -> Option<String> {
         self.now_ns = now_ns;
         let due = now_ns >= self.plan.for_ms * 1_000_000;
-        (due && !std::mem::replace(&mut self.asked, due)).then(|| "end".to_owned())
+        (due && !std::mem::replace(&mut self.end_requested, due)).then(|| "end".to_owned())
     }
 
     fn may_fail(&self, what: &str) -> bool {

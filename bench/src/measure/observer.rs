@@ -1,4 +1,4 @@
-//! What turns events of a machine into measurements, and why there may be none.
+//! Observers turn events of a machine into measurements; errors of measurements.
 
 use std::collections::BTreeMap;
 
@@ -7,74 +7,74 @@ use linerate_results::record::{Edges, Measurement};
 
 use crate::machine::{Event, MachineError, StationTraffic};
 
-/// Turns what happens at a machine into measurements.
+/// Turns the events of a machine into measurements.
 pub trait Observer {
-    /// Takes in something that happened.
+    /// Processes an event.
     ///
     /// # Errors
-    /// [`MeasureError`] when the firmware does something else than was asked for.
+    /// [`MeasureError`] if the firmware does not do what was requested.
     fn observe(&mut self, event: Event) -> Result<(), MeasureError>;
 
-    /// What the processor was busy with, told now and then where it is recorded.
+    /// The processor's activities, passed periodically if recorded.
     fn busy(&mut self, _busy: Vec<BusyPeriod>) {}
 
-    /// The line's level around some frames, told now and then where it is recorded.
+    /// The line's level around some frames, passed periodically if recorded.
     fn edges(&mut self, _edges: Vec<Edges>) {}
 
-    /// How long the processor has waited for flash so far, told now and then.
+    /// Total time that the processor has waited for flash, passed periodically.
     fn flash_wait(&mut self, _at_ns: u64, _waited_ns: u64) {}
 
-    /// A line to be typed on the device's console at `now_ns`, if there is one; asked at every step
-    /// until there is none.
+    /// A line to type on the device's console at `now_ns`, if any; called at every step until there
+    /// is none.
     fn command(&mut self, _now_ns: u64) -> Option<String> {
         None
     }
 
-    /// What further stations on the hub have sent so far, told now and then.
+    /// Traffic sent so far by the other stations on the hub, passed periodically.
     fn stations(&mut self, _at_ns: u64, _traffic: Vec<StationTraffic>) {}
 
-    /// Whether it needs no more of a program that does not end by itself.
+    /// True if it is complete with a program that does not terminate.
     fn is_complete(&mut self) -> bool {
         false
     }
 
-    /// Whether the program may end by reporting `what` as an error, as one without a link does.
+    /// True if the program may end with the error `what`, as without a link.
     fn may_fail(&self, _what: &str) -> bool {
         false
     }
 
-    /// The device's counters at the end, by name, zeros left out.
+    /// The device's final counters by name, without zeros.
     fn counters(&mut self, _counters: BTreeMap<String, u64>) {}
 
-    /// What has been measured since this was asked last.
+    /// The measurements completed since the last call.
     fn take(&mut self) -> Vec<Measurement>;
 
-    /// Steps done and steps in all.
+    /// Steps done and the total number of steps.
     fn progress(&self) -> (u64, u64);
 
-    /// The program has ended and every frame's fate is known: what is left to tell.
+    /// The last measurements, once the program has ended and every frame's fate is known.
     ///
     /// # Errors
-    /// [`MeasureError`] when something that was asked for is missing.
+    /// [`MeasureError`] if a requested result is missing.
     fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError>;
 }
 
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The machine cannot go on.
+    /// The machine cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The program said so itself.
+    /// The program reported an error.
     #[error("the firmware reports: {what}")]
     Device {
-        /// What it reported.
+        /// Its message.
         what: String,
     },
-    /// The program does something else than was asked for.
+    /// The program does not do what was requested.
     #[error("{what}")]
     Unexpected {
-        /// What was expected and what came.
+        /// What was expected and what happened.
         what: String,
     },
     /// Nothing happened for too long.
@@ -83,7 +83,7 @@ pub enum MeasureError {
         last.as_ref().map_or_else(String::new, |line| format!("; the last line was {line:?}"))
     )]
     Quiet {
-        /// For how long.
+        /// The duration.
         quiet_s: u64,
         /// The last line on the console.
         last: Option<String>,
@@ -96,7 +96,7 @@ pub enum MeasureError {
     },
 }
 
-/// Where each of the peer's `frames` went, beside the device's own `counters`.
+/// The ledger of the peer's `frames`, with the device's own `counters`.
 pub(crate) fn ledger(
     frames: &[linerate_capture::wire::Frame],
     counters: BTreeMap<String, u64>,

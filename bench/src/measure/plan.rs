@@ -1,4 +1,4 @@
-//! What a scenario asks for.
+//! The measurements that a scenario requests.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -10,58 +10,58 @@ use linerate_sim::peer::generator::{self, ConfigError};
 use linerate_sim::wire::config::OutOfRange;
 
 use super::Observer;
-use crate::machine::Order;
-use crate::scenario::Surroundings;
+use crate::machine::MachineConfig;
+use crate::scenario::Environment;
 
-/// One firmware's worth of measuring.
+/// A measurement with one firmware.
 pub trait Plan: Any + Debug + Send + Sync {
     /// The board's program that it needs.
     fn program(&self) -> &'static str;
 
-    /// What it is called in a run, for messages and file names.
+    /// Its label in a run, for messages and file names.
     fn label(&self) -> String;
 
-    /// Virtual seconds after which it has failed.
+    /// Timeout in virtual seconds.
     fn limit_s(&self) -> u64;
 
-    /// Says whether it can be done in `around`.
+    /// Checks that it is possible in `environment`.
     ///
     /// # Errors
-    /// What it needs that is not there, in one sentence.
-    fn check(&self, _around: &Surroundings) -> Result<(), String> {
+    /// The missing requirement, in one sentence.
+    fn check(&self, _around: &Environment) -> Result<(), String> {
         Ok(())
     }
 
-    /// Changes what surrounds the board to what it needs.
-    fn arrange(&self, _order: &mut Order) {}
+    /// Changes the board's environment as needed.
+    fn arrange(&self, _order: &mut MachineConfig) {}
 
-    /// The observer on a firmware of `variant` in the surroundings of `order`.
-    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer>;
+    /// The observer of a firmware of `variant` in the environment of `config`.
+    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer>;
 
-    /// The same with `factor` times as many frames or seconds, as far as the result still means
-    /// something; `None` where nothing is counted in those.
+    /// The same with `factor` times as many frames or seconds, as far as the result remains
+    /// meaningful; `None` if nothing is counted in those.
     fn scaled(&self, _factor: f64) -> Option<Arc<dyn Plan>> {
         None
     }
 }
 
-/// What a `[[run]]` says of one measurement.
+/// The section of a `[[run]]` for one measurement.
 pub trait Section: DeserializeOwned {
-    /// What there is to do, in order.
+    /// Its measurements, in order.
     ///
     /// # Errors
-    /// What is wrong with it, in one sentence.
+    /// The error, in one sentence.
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String>;
 }
 
-/// Whether a generator sends frames of so many `octets`.
-pub(super) fn sendable(octets: u16) -> Result<(), String> {
+/// Checks that a generator can send frames of `octets`.
+pub(super) fn check_frame_octets(octets: u16) -> Result<(), String> {
     let traffic = generator::Config {
         frame_octets: octets,
         ..generator::Config::default()
     };
     traffic.check().map_err(|error| match error {
-        // What a section calls it.
+        // The field's name in a section.
         ConfigError::OutOfRange(error) => OutOfRange {
             field: "octets",
             ..error

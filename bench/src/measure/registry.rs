@@ -1,7 +1,7 @@
 //! The list of measurements.
 
 /// Every measurement, one line each: its name in scenarios and results, and its [`Section`](super::Section) of a
-/// `[[run]]`. `$with` is a macro that makes something of the list.
+/// `[[run]]`. `$with` is a macro that expands the list.
 macro_rules! measurements {
     ($with:ident) => {
         $with! {

@@ -1,10 +1,10 @@
-//! A machine that does what it is told, for tests.
+//! A scripted machine, for tests.
 
 use linerate_capture::wire::{Frame, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::Duplex;
 
-use crate::machine::{Event, Identity, Machine, MachineError, Remains};
+use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
 /// Plays events at their times.
 pub struct Script {
@@ -14,7 +14,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A machine to which `events` happen.
+    /// A machine with these `events`.
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut events: Vec<(u64, Event)> = events
             .into_iter()
@@ -28,7 +28,7 @@ impl Script {
         }
     }
 
-    /// The same with a link that comes to `duplex`.
+    /// The same with a link of this `duplex`.
     pub fn with_duplex(self, duplex: Duplex) -> Self {
         Self {
             duplex: Some(duplex),
@@ -70,12 +70,12 @@ impl Machine for Script {
         self.duplex
     }
 
-    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts {
         self.events.into_iter().for_each(|(_, event)| sink(event));
-        Remains {
+        RunArtifacts {
             profile: None,
             trace_hash: "00".into(),
-            ..Remains::default()
+            ..RunArtifacts::default()
         }
     }
 }

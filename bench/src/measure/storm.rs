@@ -1,7 +1,7 @@
-//! A storm of frames, and what the device can still do; its program is `http_server`.
+//! A storm of frames, and the device's service during and after it; its program is `http_server`.
 //!
-//! The peer downloads a long file when the storm begins, and goes on with it when it is over. At the
-//! storm's end it pings the device and begins a short download over a new connection.
+//! The peer starts the download of a long file before the storm, and continues it afterwards. At the
+//! storm's end it pings the device and starts a short download over a new connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
 
-use super::plan::{scaled, sendable};
+use super::plan::{check_frame_octets, scaled};
 use super::{MeasureError, Observer, Section};
-use crate::machine::{Event, Fetch, Order, Pings};
+use crate::machine::{Event, MachineConfig, PeerDownload, PeerPings};
 
-/// What is asked for.
+/// The plan of a storm.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// How long it lasts, milliseconds.
+    /// Duration of the storm, milliseconds.
     pub storm_ms: u64,
     /// Octets of each frame with FCS.
     #[serde(default = "minimum")]
     pub octets: u16,
-    /// Whom its frames are for.
+    /// Destination of its frames.
     #[serde(default = "everyone")]
     pub destination: Destination,
-    /// From power-on to its first frame, milliseconds.
+    /// Time from power-on to its first frame, milliseconds.
     #[serde(default = "from_ms")]
     pub from_ms: u64,
-    /// How long the old connection is waited for, milliseconds.
+    /// Timeout for the old connection, milliseconds.
     #[serde(default = "patience_ms")]
     pub patience_ms: u64,
 }
@@ -53,12 +53,12 @@ const fn patience_ms() -> u64 {
     130_000
 }
 
-/// So long before the storm the first download begins.
-const BEFORE_MS: u64 = 500;
+/// Time from the start of the first download to the storm.
+const LEAD_MS: u64 = 500;
 /// Bytes of the two downloads.
 const OLD_BYTES: u64 = 3_000_000;
 const NEW_BYTES: u64 = 10_000;
-const PINGS: Pings = Pings {
+const PINGS: PeerPings = PeerPings {
     from_ms: 0,
     every_ms: 10,
     count: 200,
@@ -75,12 +75,12 @@ impl Section for Plan {
         if self.storm_ms < 100 {
             return Err("`storm_ms` must be at least 100".into());
         }
-        if self.from_ms < BEFORE_MS {
+        if self.from_ms < LEAD_MS {
             return Err(format!(
-                "`from_ms` must be at least {BEFORE_MS}: the first download begins so long before"
+                "`from_ms` must be at least {LEAD_MS}: the first download begins this long before"
             ));
         }
-        sendable(self.octets)?;
+        check_frame_octets(self.octets)?;
         Ok(vec![Arc::new(self)])
     }
 }
@@ -98,9 +98,9 @@ impl super::Plan for Plan {
         (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
     }
 
-    /// Puts storm, downloads and pings on the wire.
-    fn arrange(&self, order: &mut Order) {
-        order.surroundings.traffic = Some(generator::Config {
+    /// Configures the storm, the downloads and the pings.
+    fn arrange(&self, config: &mut MachineConfig) {
+        config.environment.traffic = Some(generator::Config {
             from_ms: self.from_ms,
             for_ms: self.storm_ms,
             frame_octets: self.octets,
@@ -108,25 +108,25 @@ impl super::Plan for Plan {
             ..generator::Config::default()
         });
         let patience_ms = self.storm_ms + self.patience_ms;
-        order.fetches = vec![
-            Fetch {
-                from_ms: self.from_ms - BEFORE_MS,
+        config.downloads = vec![
+            PeerDownload {
+                from_ms: self.from_ms - LEAD_MS,
                 bytes: OLD_BYTES,
                 patience_ms,
             },
-            Fetch {
+            PeerDownload {
                 from_ms: self.end_ms(),
                 bytes: NEW_BYTES,
                 patience_ms,
             },
         ];
-        order.pings = Some(Pings {
+        config.pings = Some(PeerPings {
             from_ms: self.end_ms(),
             ..PINGS
         });
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
         Box::new(observer(variant, self))
     }
 
@@ -138,24 +138,24 @@ impl super::Plan for Plan {
     }
 }
 
-/// Watches the wire before, during and after.
-struct Watching {
+/// Observes the wire before, during and after the storm.
+struct StormObserver {
     variant: String,
     plan: Plan,
     now_ns: u64,
-    /// The storm's frames: start, end, whether it was accepted.
+    /// The storm's frames: start, end, true if accepted.
     storm: Vec<(u64, u64, bool)>,
-    /// Everything else.
+    /// All other frames.
     frames: Vec<Frame>,
     busy_ns: u64,
-    fates: linerate_results::record::Ledger,
+    ledger: linerate_results::record::Ledger,
     counters: BTreeMap<String, u64>,
-    after: After,
+    recovery: Recovery,
 }
 
-/// What was seen after the storm.
+/// Recovery after the storm.
 #[derive(Default)]
-struct After {
+struct Recovery {
     ping_ns: Option<u64>,
     /// The peer's ports, in the order of their first SYN.
     ports: Vec<u16>,
@@ -166,20 +166,20 @@ struct After {
 
 /// The observer for `plan` on a firmware of `variant`.
 pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
-    Watching {
+    StormObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         now_ns: 0,
         storm: Vec::new(),
         frames: Vec::new(),
         busy_ns: 0,
-        fates: linerate_results::record::Ledger::default(),
+        ledger: linerate_results::record::Ledger::default(),
         counters: BTreeMap::new(),
-        after: After::default(),
+        recovery: Recovery::default(),
     }
 }
 
-impl Watching {
+impl StormObserver {
     const fn end_ns(&self) -> u64 {
         self.plan.end_ms() * 1_000_000
     }
@@ -192,10 +192,10 @@ impl Watching {
 
     fn frame(&mut self, frame: Frame) {
         if frame.from == Side::Peer {
-            self.fates.sent_frames += 1;
+            self.ledger.sent_frames += 1;
             match frame.lost {
-                None => self.fates.delivered_frames += 1,
-                Some(cause) => self.fates.lose(cause, 1),
+                None => self.ledger.delivered_frames += 1,
+                Some(cause) => self.ledger.lose(cause, 1),
             }
         }
         let of_storm = frame.from == Side::Peer
@@ -211,8 +211,8 @@ impl Watching {
         }
     }
 
-    /// What came after the storm's last frame, in the order of time.
-    fn look(&mut self) {
+    /// Evaluates the frames after the storm's last one, in chronological order.
+    fn analyze_recovery(&mut self) {
         let end_ns = self
             .storm
             .iter()
@@ -220,18 +220,18 @@ impl Watching {
             .max()
             .unwrap_or_else(|| self.end_ns());
         self.frames.sort_by_key(|frame| frame.start_ns);
-        let mut after = After::default();
+        let mut recovery = Recovery::default();
         let mut sent_up_to: BTreeMap<u16, u32> = BTreeMap::new();
         for frame in self.frames.iter().filter(|frame| frame.delivered()) {
             let since = frame.end_ns.checked_sub(end_ns);
             match (&frame.packet, frame.from) {
                 (Packet::Echo(echo), Side::Device) if !echo.request => {
-                    after.ping_ns = after.ping_ns.or(since);
+                    recovery.ping_ns = recovery.ping_ns.or(since);
                 }
                 (Packet::Tcp(segment), Side::Peer)
-                    if segment.is_initial_syn() && !after.ports.contains(&segment.source) =>
+                    if segment.is_initial_syn() && !recovery.ports.contains(&segment.source) =>
                 {
-                    after.ports.push(segment.source);
+                    recovery.ports.push(segment.source);
                 }
                 (Packet::Tcp(segment), Side::Device) => {
                     let port = segment.destination;
@@ -241,24 +241,24 @@ impl Watching {
                     if new {
                         sent_up_to.insert(port, end);
                     }
-                    let is_old = after.ports.first() == Some(&port);
-                    let is_new = after.ports.get(1) == Some(&port);
+                    let is_old = recovery.ports.first() == Some(&port);
+                    let is_new = recovery.ports.get(1) == Some(&port);
                     let closes = segment.has(Segment::FIN);
                     if is_old && (new || segment.len > 0) {
-                        after.old_ns = after.old_ns.or(since);
+                        recovery.old_ns = recovery.old_ns.or(since);
                     }
-                    after.old_completed |= is_old && closes;
+                    recovery.old_completed |= is_old && closes;
                     if is_new && closes {
-                        after.new_ns = after.new_ns.or(since);
+                        recovery.new_ns = recovery.new_ns.or(since);
                     }
                 }
                 _ => {}
             }
         }
-        self.after = after;
+        self.recovery = recovery;
     }
 
-    /// From one accepted frame to the next in the storm, at most.
+    /// Longest time between two accepted frames of the storm.
     fn longest_standstill_ns(&self) -> u64 {
         let from_ns = self.storm.first().map_or(0, |(start_ns, ..)| *start_ns);
         let mut last_ns = from_ns;
@@ -273,15 +273,15 @@ impl Watching {
         longest_ns.max(end_ns.saturating_sub(last_ns))
     }
 
-    /// Whether the device counts what the wire saw: every frame that its stack accepted, and every
-    /// loss that its own MAC decided on.
+    /// True if the device's counters match the wire: every frame that its stack accepted, and every
+    /// loss in its own MAC.
     fn counters_exact(&self) -> bool {
         let delivered = self.counters.get(Counter::RxDelivered.name()).copied();
-        delivered.unwrap_or(0) == self.fates.delivered_frames && self.fates.missing_frames() == 0
+        delivered.unwrap_or(0) == self.ledger.delivered_frames && self.ledger.missing_frames() == 0
     }
 }
 
-impl Observer for Watching {
+impl Observer for StormObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frame(frame),
@@ -301,12 +301,12 @@ impl Observer for Watching {
         if !over {
             return false;
         }
-        // Not at every step: there is much to look at. A second of the machine's time is enough.
+        // Not at every step, as this is expensive: once per second of the machine's time.
         if (self.now_ns / 10_000_000).is_multiple_of(100) {
-            self.look();
+            self.analyze_recovery();
         }
-        let after = &self.after;
-        let all = after.ping_ns.is_some() && after.new_ns.is_some() && after.old_completed;
+        let recovery = &self.recovery;
+        let all = recovery.ping_ns.is_some() && recovery.new_ns.is_some() && recovery.old_completed;
         all || self.now_ns > self.end_ns() + self.plan.patience_ms * 1_000_000
     }
 
@@ -325,17 +325,17 @@ impl Observer for Watching {
 
     fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
         if self.storm.is_empty() {
-            let what = "not one frame of the storm was on the wire".to_owned();
+            let what = "no frame of the storm was on the wire".to_owned();
             return Err(MeasureError::Unexpected { what });
         }
         self.storm.sort_unstable();
-        self.look();
+        self.analyze_recovery();
         let ms = |ns: u64| ns as f64 / 1e6;
         let first_ns = self.storm.first().map_or(0, |(start_ns, ..)| *start_ns);
         let last_ns = self.storm.last().map_or(0, |(_, end_ns, _)| *end_ns);
         let accepted = self.storm.iter().filter(|(.., accepted)| *accepted).count();
         let counters_exact = self.counters_exact();
-        let mut ledger = std::mem::take(&mut self.fates);
+        let mut ledger = std::mem::take(&mut self.ledger);
         ledger.counters = std::mem::take(&mut self.counters);
         let busy = self.busy_ns as f64 / (last_ns - first_ns).max(1) as f64;
         let metrics = StormMetrics {
@@ -343,10 +343,10 @@ impl Observer for Watching {
             storm_frames_received: accepted as u64,
             longest_standstill_ms: ms(self.longest_standstill_ns()),
             free_share: (1.0 - busy).max(0.0),
-            ping_after_ms: self.after.ping_ns.map(ms),
-            new_connection_after_ms: self.after.new_ns.map(ms),
-            old_connection_after_ms: self.after.old_ns.map(ms),
-            old_connection_completed: self.after.old_completed,
+            ping_after_ms: self.recovery.ping_ns.map(ms),
+            new_connection_after_ms: self.recovery.new_ns.map(ms),
+            old_connection_after_ms: self.recovery.old_ns.map(ms),
+            old_connection_completed: self.recovery.old_completed,
             uncounted_frames: ledger.missing_frames(),
             counters_exact,
         };

@@ -1,4 +1,4 @@
-//! The procedures that run on a station, over scripted targets.
+//! The measurements of a station, on scripted machines.
 
 use linerate_capture::wire::{Echo, Frame, Packet, Segment, Side};
 use linerate_ether::ledger::Drop;
@@ -7,20 +7,20 @@ use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};
 use super::*;
-use crate::machine::{Event, Order};
-use crate::scenario::Surroundings;
+use crate::machine::{Event, MachineConfig};
+use crate::scenario::Environment;
 
 const MS: u64 = 1_000_000;
 
-fn order() -> Order {
-    Order {
+fn config() -> MachineConfig {
+    MachineConfig {
         board: crate::board::find("esp32c6-bitbang").expect("known"),
         name: "test".into(),
         elf: Vec::new(),
         seed: 1,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: crate::scenario::Record::default(),
     }
@@ -39,9 +39,9 @@ fn frame(at_ns: u64, tag: u32, lost: Option<Drop>) -> Event {
 }
 
 fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
-    let mut order = order();
-    plan.arrange(&mut order);
-    let mut observer = plan.observer("line-rate", &order);
+    let mut config = config();
+    plan.arrange(&mut config);
+    let mut observer = plan.observer("line-rate", &config);
     let mut results = Vec::new();
     drive(
         Box::new(Script::new(events).with_duplex(Duplex::Full)),
@@ -52,14 +52,14 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
     )
     .expect("measured");
     let result = results.pop().expect("a result");
-    // Whatever was measured, its parameters tell what the link came to.
+    // The parameters of every result have the duplex of the link.
     assert_eq!(result.setting().duplex, Duplex::Full, "{}", result.kind());
     result
 }
 
 fn case(name: &str, frames: u64) -> phy::Plan {
     phy::Plan {
-        what: phy::What::Case {
+        kind: phy::TestKind::Case {
             case: conformance::case(name).expect("there"),
             excuse: None,
         },
@@ -69,7 +69,7 @@ fn case(name: &str, frames: u64) -> phy::Plan {
 }
 
 #[test]
-fn what_a_scenario_asks_for_is_what_results_are_called() {
+fn measurements_have_the_same_name_in_scenarios_and_results() {
     // Results have further names: those of procedures, which scenarios do not ask for.
     for name in NAMES {
         assert!(Measurement::NAMES.contains(name), "{name}");
@@ -77,8 +77,8 @@ fn what_a_scenario_asks_for_is_what_results_are_called() {
 }
 
 #[test]
-fn a_case_of_which_no_frame_counts_has_not_passed() {
-    // All are those by which the receiver settles.
+fn a_case_without_a_counted_frame_has_not_passed() {
+    // All are settling frames.
     let mut events: Vec<Event> = (10..70).map(|ms| frame(ms * MS, 0, None)).collect();
     events.push(line(900 * MS, r#"@ {"event":"done"}"#));
     let Measurement::PhyConformance(result) = measure(&case("swapped-polarity", 60), events) else {
@@ -109,7 +109,7 @@ fn a_case_counts_what_must_be_received_apart_from_what_must_be_refused() {
     };
     let metrics = result.metrics;
     assert_eq!((metrics.frames_sent, metrics.frames_received), (3, 2));
-    // One that had to be refused, one with another content.
+    // One that should have been rejected, one with wrong content.
     assert_eq!(metrics.frames_wrong, 2);
     assert_eq!((metrics.frames_to_refuse, metrics.frames_refused), (3, 1));
     assert_eq!(metrics.frames_refused_otherwise["bad_fcs"], 1);
@@ -163,7 +163,7 @@ fn tcp(at_ns: u64, from: Side, port: u16, seq: u32, len: u32, flags: u8) -> Even
 }
 
 #[test]
-fn a_storm_tells_when_each_thing_works_again() {
+fn a_storm_measures_when_each_service_recovers() {
     let plan = storm::Plan {
         storm_ms: 100,
         octets: 64,
@@ -199,7 +199,7 @@ fn a_storm_tells_when_each_thing_works_again() {
     }));
     let fin = Segment::FIN | Segment::ACK;
     events.push(tcp(end_ns + 20 * MS, Side::Device, 4002, 1, 50, fin));
-    // What was sent before the storm, again, and then the rest.
+    // A retransmission from before the storm, and then the rest.
     events.push(tcp(
         end_ns + 300 * MS,
         Side::Device,
@@ -253,9 +253,9 @@ fn a_negotiation_passes_when_link_duplex_and_pings_are_as_expected() {
         line(500 * MS, r#"@ {"event":"link","state":"down"}"#),
         line(900 * MS, r#"@ {"event":"error","what":"no link"}"#),
     ];
-    // Where there never was a pulse, no change was ever told.
-    let told_nothing = vec![gave_up[1].clone()];
-    for events in [gave_up, told_nothing] {
+    // Without any link pulse, no change is reported.
+    let no_report = vec![gave_up[1].clone()];
+    for events in [gave_up, no_report] {
         let Measurement::Negotiation(result) = measure(&plan(negotiation::LinkState::Down), events)
         else {
             panic!("another kind")

@@ -1,4 +1,4 @@
-//! The conformance cases, one after the other, each on a board that was just switched on.
+//! Runs the conformance cases in sequence, each on a freshly started board.
 
 use std::time::Duration;
 
@@ -6,71 +6,75 @@ use linerate_results::record::{
     Conformance as Record, ConformanceMetrics, ConformanceParams, Ledger, Measurement,
 };
 
-use super::{Bench, Procedure, SessionError};
-use crate::conformance::{CASES, Case, Outcome, try_case};
+use super::{Procedure, SessionError, TrialContext};
+use crate::conformance::{CASES, Case, Outcome, run_case};
 use crate::endpoint::Target;
 
-/// Why a case was not tried to its end.
-const ENDED: &str = "the user ended it before";
+/// Why a case was not completed.
+const ENDED: &str = "cancelled by the user";
 
-/// The cases that are asked for.
+/// The selected cases.
 pub struct Conformance {
-    /// Those whose name has one of these words in it; all where there is none.
+    /// Selects the cases whose name contains one of these words; all if empty.
     pub words: Vec<String>,
-    /// Frames of a case without a number of its own.
+    /// Frames of a case that does not set its own number.
     pub frames: u64,
 }
 
 impl Conformance {
-    /// The cases that are meant.
+    /// The selected cases.
     pub fn cases(&self) -> impl Iterator<Item = &'static Case> {
-        let is_meant = |case: &Case| {
+        let is_selected = |case: &Case| {
             let named = |word: &String| case.name.contains(word.as_str());
             self.words.is_empty() || self.words.iter().any(named)
         };
-        CASES.iter().filter(move |case| is_meant(case))
+        CASES.iter().filter(move |case| is_selected(case))
     }
 }
 
 impl Procedure for Conformance {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "driver conformance".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         Duration::from_secs(self.cases().count() as u64)
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let stand = target.test_board();
         stand
             .map(|_| ())
-            .ok_or("only boards that run here, sim:// and qemu://, can be tried")
+            .ok_or("only boards that run on this host, sim:// and qemu://, can be tested")
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let Some(stand) = target.test_board() else {
             return Ok(());
         };
         for case in self.cases() {
-            if bench.is_over() {
-                bench.not_measured(case.name, ENDED);
+            if context.is_cancelled() {
+                context.not_measured(case.name, ENDED);
                 continue;
             }
-            let (frames, failure) = match try_case(&stand, case, self.frames, bench.watch)? {
-                Outcome::Failed(_) if bench.is_over() => {
-                    bench.not_measured(case.name, ENDED);
+            let (frames, failure) = match run_case(&stand, case, self.frames, context.monitor)? {
+                Outcome::Failed(_) if context.is_cancelled() => {
+                    context.not_measured(case.name, ENDED);
                     continue;
                 }
                 Outcome::Passed(frames) => (frames, String::new()),
                 Outcome::Failed(what) => (0, what),
                 Outcome::Skipped(why) => {
-                    bench.not_measured(case.name, &why);
+                    context.not_measured(case.name, &why);
                     continue;
                 }
             };
-            let setting = bench.setting();
-            bench.keep(Measurement::Conformance(Record {
+            let setting = context.setting();
+            context.save(Measurement::Conformance(Record {
                 params: ConformanceParams {
                     setting,
                     case: case.name.to_owned(),

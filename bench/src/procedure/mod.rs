@@ -1,12 +1,11 @@
-//! What is done with a target. A procedure is one file or folder here; what its results mean together
-//! is found in `linerate_explain::summary`.
+//! Procedures run on a target. A procedure is one file or folder here; its results are summarized in
+//! `linerate_explain::summary`.
 //!
-//! A procedure asks a target for [trials](crate::endpoint::Trial), hands on a result for each as soon as
-//! it is there, and knows nothing of the kinds of targets.
+//! A procedure runs [trials](crate::endpoint::Trial) on a target and saves a result for each as soon as
+//! it is available. It does not depend on the kinds of targets.
 
 pub mod conformance;
 pub mod latency;
-mod one_way;
 pub mod packet_gaps;
 pub mod rfc2544;
 pub mod rfc6349;
@@ -15,70 +14,75 @@ mod scripted;
 mod session;
 pub mod size_sweep;
 pub mod steps;
+mod sweep_trials;
 pub mod throughput;
 pub mod udp_sweep;
 pub mod window_sweep;
 
-pub use session::{Asked, Session, SessionError, run};
+pub use session::{RequestedProcedure, SessionConfig, SessionError, run};
 
 use std::time::Duration;
 
 use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
 
-use crate::endpoint::{Outcome, Target, TargetError, Trial, Watch};
+use crate::endpoint::{Outcome, Target, TargetError, Trial, TrialMonitor};
 
-/// Something to be done with a target.
+/// A procedure run on a target.
 pub trait Procedure {
-    /// What it is, in a few words.
-    fn words(&self) -> String;
+    /// Short name of the procedure.
+    fn label(&self) -> String;
 
-    /// How long its trials take at least, to be said before it begins; with the target's own time where
-    /// that is simulated.
-    fn at_least(&self) -> Duration;
+    /// Minimum duration of its trials, announced before it begins; in the target's own time if that is
+    /// simulated.
+    fn min_duration(&self) -> Duration;
 
-    /// Whether `target` can do all of it.
+    /// Checks that `target` supports the whole procedure.
     ///
     /// # Errors
-    /// Why it can't, a sentence without its end.
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str>;
+    /// The reason, a sentence without its full stop.
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str>;
 
-    /// Does it. What was measured is handed to `bench` trial by trial.
+    /// Runs it. Results are saved to `context` trial by trial.
     ///
     /// # Errors
-    /// A trial that failed, when nothing that follows makes sense without it.
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError>;
+    /// A failed trial that the rest depends on.
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError>;
 }
 
-/// Where a procedure is at home: takes its results, and tells the user how far it is.
-pub struct Bench<'a> {
+/// The context of a procedure: saves its results and reports its progress to the user.
+pub struct TrialContext<'a> {
     /// The name of the run, in every result.
     pub run: String,
-    keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+    save: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
     note: &'a mut dyn FnMut(&str),
-    watch: &'a mut dyn Watch,
-    left_out: Vec<NotMeasured>,
+    monitor: &'a mut dyn TrialMonitor,
+    not_measured: Vec<NotMeasured>,
 }
 
-/// How long a wait goes on after the user has had enough, at most.
-const WAIT: Duration = Duration::from_millis(100);
+/// Maximum time that a wait continues after the user has cancelled.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-impl<'a> Bench<'a> {
-    /// A bench that hands results to `keep` and words for the user to `note`.
+impl<'a> TrialContext<'a> {
+    /// A context that passes results to `save` and messages for the user to `note`.
     pub fn new(
-        keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+        save: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
         note: &'a mut dyn FnMut(&str),
-        watch: &'a mut dyn Watch,
+        monitor: &'a mut dyn TrialMonitor,
     ) -> Self {
         Self {
             run: String::new(),
-            keep,
+            save,
             note,
-            watch,
-            left_out: Vec::new(),
+            monitor,
+            not_measured: Vec::new(),
         }
     }
 
-    /// Does a trial; what is to be known about its figures is told to the user.
+    /// Runs a trial and reports the notes on its figures to the user.
     ///
     /// # Errors
     /// It failed.
@@ -87,51 +91,52 @@ impl<'a> Bench<'a> {
         target: &mut dyn Target,
         trial: &Trial,
     ) -> Result<Outcome, TargetError> {
-        let outcome = target.run(trial, self.watch)?;
+        let outcome = target.run(trial, self.monitor)?;
         for note in &outcome.notes {
             (self.note)(note);
         }
         Ok(outcome)
     }
 
-    /// Keeps a result.
+    /// Saves a result.
     ///
     /// # Errors
     /// It can't be written.
-    pub fn keep(&mut self, result: Measurement) -> Result<(), SessionError> {
-        (self.keep)(result)
+    pub fn save(&mut self, result: Measurement) -> Result<(), SessionError> {
+        (self.save)(result)
     }
 
-    /// Tells the user something.
+    /// Prints a note for the user.
     pub fn note(&mut self, text: &str) {
         (self.note)(text);
     }
 
-    /// A part of the procedure can't be measured, and why: told to the user, and in the results.
+    /// Records that a part of the procedure can't be measured, with the reason: for the user and in
+    /// the results.
     pub fn not_measured(&mut self, what: &str, why: &str) {
         self.note(&format!("{what}: not measured: {why}"));
-        self.left_out.push(NotMeasured {
+        self.not_measured.push(NotMeasured {
             what: what.to_owned(),
             why: why.to_owned(),
         });
     }
 
-    /// Waits so long of this machine's time, or until the user has had enough.
+    /// Waits for `span` of host time, or until the user cancels.
     pub fn wait(&self, span: Duration) {
         let mut left = span;
-        while !left.is_zero() && !self.is_over() {
-            let piece = left.min(WAIT);
+        while !left.is_zero() && !self.is_cancelled() {
+            let piece = left.min(POLL_INTERVAL);
             std::thread::sleep(piece);
             left -= piece;
         }
     }
 
-    /// The user has had enough: what was measured stays, and no further trial is begun.
-    pub fn is_over(&self) -> bool {
-        self.watch.is_over()
+    /// True if the user has cancelled: results are kept, and no further trial is started.
+    pub fn is_cancelled(&self) -> bool {
+        self.monitor.is_cancelled()
     }
 
-    /// The setting of a result here.
+    /// The setting of a result of this run.
     pub fn setting(&self) -> Setting {
         Setting {
             run: self.run.clone(),

@@ -6,22 +6,22 @@ use linerate_results::record::{
     Direction, Flow, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
-/// Datagrams of one size after the other, one way, and when each arrives.
+/// Datagrams of a series of sizes, one way, with their arrival times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketGaps {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Octets of payload.
     pub sizes: Vec<u16>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// What is offered, payload, bits a second; 0: as fast as it goes.
+    /// Payload offered, bits a second; 0: as fast as possible.
     pub payload_bits_per_s: u64,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -37,25 +37,29 @@ impl PacketGaps {
 }
 
 impl Procedure for PacketGaps {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("gaps between datagrams, {}", self.direction.label())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+        sizes.try_for_each(|size| target.supports(&self.trial(*size)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let is_simulated = target.is_simulated();
         let result = |size: u16, setting, flow: Option<Flow>, failure: String| {
             let is_unseen = flow.as_ref().is_some_and(|flow| flow.gaps.is_none());
             let failure = if is_unseen {
-                "nobody here sees when each datagram arrives".to_owned()
+                "arrival times of datagrams are not available here".to_owned()
             } else {
                 failure
             };
@@ -73,9 +77,9 @@ impl Procedure for PacketGaps {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |size| self.trial(size);
-        trials.each(&self.sizes, self.direction, trial, result)
+        trials.run_each(&self.sizes, self.direction, trial, result)
     }
 }
 
@@ -87,7 +91,7 @@ mod tests {
     use linerate_results::distribution;
 
     #[test]
-    fn gaps_come_from_the_target_and_their_absence_is_told() {
+    fn gaps_come_from_the_target_and_their_absence_is_reported() {
         let gaps = PacketGaps {
             direction: Direction::FromDevice,
             sizes: vec![64, 1_470],
@@ -109,7 +113,7 @@ mod tests {
         });
         let (outcome, kept, _) = done(&gaps, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::PacketGaps(it) => {
                 let gaps = it.metrics.flow.as_ref().and_then(|flow| flow.gaps.clone());
                 (gaps.map(|gaps| gaps.max_ns), it.metrics.failure.is_empty())
@@ -117,6 +121,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let expected = [(Some(520_000), true), (None, false)];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

@@ -9,34 +9,34 @@ use linerate_results::record::{
 };
 
 use super::latency::idle;
-use super::one_way::{Counted, Trials};
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::{SweepOutcome, SweepTrials};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, RoundTrips, Stream, Target, Trial};
 use linerate_results::distribution;
 
 /// Windows, per cent of the bandwidth-delay product.
 const WINDOWS_PERCENT: [u64; 5] = [25, 50, 75, 100, 125];
-/// The RFC's transfer (section 3.3).
+/// Duration of the RFC's transfer (section 3.3).
 const FULL: Duration = Duration::from_secs(30);
-/// Ethernet's packet, where nobody tells the path's.
+/// Ethernet's MTU, assumed if the path's is unknown.
 const ETHERNET_MTU: u64 = 1_500;
-/// No system takes smaller buffers than about this.
+/// Approximate minimum buffer size of any system.
 const LEAST_WINDOW: u64 = 2_048;
-/// Requests during a transfer.
+/// Interval of requests during a transfer.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// The load begins before and ends behind them.
+/// The load begins before the requests and ends after them.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// RFC 6349, one way after the other.
+/// RFC 6349, each direction in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rfc6349 {
-    /// Which ways, each alone.
+    /// The directions, each measured alone.
     pub directions: Vec<Direction>,
-    /// How long a transfer lasts; from 30 s on it is the full procedure.
+    /// Duration of a transfer; from 30 s on it is the full procedure.
     pub span: Duration,
-    /// Connections that together find the bottleneck.
+    /// Parallel connections that measure the bottleneck.
     pub streams: u8,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -55,13 +55,17 @@ impl Rfc6349 {
         })
     }
 
-    /// As many connections as were asked for, or what the target can do of it.
+    /// The number of connections requested, or the maximum that the target supports.
     fn streams_of(&self, direction: Direction, target: &dyn Target) -> u8 {
-        let can = |streams: &u8| target.can(&self.stream(direction, *streams, None)).is_ok();
+        let can = |streams: &u8| {
+            target
+                .supports(&self.stream(direction, *streams, None))
+                .is_ok()
+        };
         (1..=self.streams).rev().find(can).unwrap_or(1)
     }
 
-    /// A transfer with one window, with round trips meanwhile where the target has them.
+    /// A transfer with one window, with concurrent round trips if the target supports them.
     fn transfer(&self, direction: Direction, window: u32, target: &dyn Target) -> Trial {
         let load = self.stream(direction, 1, Some(window));
         let during = self.span.saturating_sub(MARGIN);
@@ -70,9 +74,9 @@ impl Rfc6349 {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             interval: INTERVAL,
             payload_octets: 44,
-            under: Some(Box::new(load.clone())),
+            load: Some(Box::new(load.clone())),
         });
-        if target.can(&loaded).is_ok() {
+        if target.supports(&loaded).is_ok() {
             loaded
         } else {
             load
@@ -80,14 +84,14 @@ impl Rfc6349 {
     }
 }
 
-/// Keeps a step.
+/// Saves a step.
 fn keep(
-    bench: &mut Bench<'_>,
+    context: &mut TrialContext<'_>,
     params: Rfc6349Params,
     metrics: Rfc6349Metrics,
 ) -> Result<(), SessionError> {
-    let setting = bench.setting();
-    bench.keep(Measurement::Rfc6349(Record {
+    let setting = context.setting();
+    context.save(Measurement::Rfc6349(Record {
         params: Rfc6349Params { setting, ..params },
         metrics,
         ledger: Ledger::default(),
@@ -105,11 +109,11 @@ impl Rfc6349 {
         }
     }
 
-    /// What holds for both ways; the shortest round trip.
+    /// Measures what applies to both directions. Returns the shortest round trip.
     fn path(
         &self,
         target: &mut dyn Target,
-        bench: &mut Bench<'_>,
+        context: &mut TrialContext<'_>,
     ) -> Result<Option<u64>, SessionError> {
         let mtu = target.path_mtu();
         let metrics = Rfc6349Metrics {
@@ -118,11 +122,11 @@ impl Rfc6349 {
             ..Rfc6349Metrics::default()
         };
         keep(
-            bench,
+            context,
             self.params(Step::PathMtu, Direction::ToDevice),
             metrics,
         )?;
-        let Some(rtt) = idle(target, bench)? else {
+        let Some(rtt) = idle(target, context)? else {
             return Ok(None);
         };
         let base_ns = rtt.min_ns;
@@ -131,7 +135,7 @@ impl Rfc6349 {
             ..Rfc6349Metrics::default()
         };
         let params = self.params(Step::BaselineRtt, Direction::ToDevice);
-        keep(bench, params, metrics)?;
+        keep(context, params, metrics)?;
         Ok(Some(base_ns))
     }
 
@@ -139,40 +143,40 @@ impl Rfc6349 {
         &self,
         direction: Direction,
         base_ns: Option<u64>,
-        trials: &mut Trials<'_, '_>,
+        trials: &mut SweepTrials<'_, '_>,
     ) -> Result<(), SessionError> {
         let streams = self.streams_of(direction, trials.target);
         let many = self.stream(direction, streams, None);
-        let (flow, failure) = match trials.one_way(&many, direction)? {
-            Counted::Flow(flow, _) => (Some(flow), String::new()),
-            Counted::Nothing(why) => (None, why),
-            Counted::Cut => return Ok(()),
+        let (flow, failure) = match trials.run_one(&many, direction)? {
+            SweepOutcome::Flow(flow, _) => (Some(flow), String::new()),
+            SweepOutcome::NoReport(why) => (None, why),
+            SweepOutcome::Cancelled => return Ok(()),
         };
         let bottleneck = flow.as_ref().map(|flow| flow.goodput_bytes_per_s);
         let params = Rfc6349Params {
             streams: u64::from(streams),
             ..self.params(Step::Bottleneck, direction)
         };
-        keep(trials.bench, params, metrics(flow, None, failure))?;
+        keep(trials.context, params, metrics(flow, None, failure))?;
         let (Some(bottleneck), Some(base_ns)) = (bottleneck, base_ns) else {
             return Ok(());
         };
         let bdp = bottleneck * base_ns as f64 / 1e9;
         for percent in WINDOWS_PERCENT {
-            if trials.bench.is_over() {
+            if trials.context.is_cancelled() {
                 return Ok(());
             }
             let window = ((bdp * percent as f64 / 100.0).round() as u64).max(LEAST_WINDOW);
             let window = u32::try_from(window).unwrap_or(u32::MAX);
             let trial = self.transfer(direction, window, trials.target);
-            let metrics = match trials.one_way(&trial, direction)? {
-                Counted::Flow(flow, rest) => {
+            let metrics = match trials.run_one(&trial, direction)? {
+                SweepOutcome::Flow(flow, rest) => {
                     let answers = rest.round_trips.unwrap_or_default();
                     let times = answers.samples.iter().map(|it| it.round_trip_ns);
                     metrics(Some(flow), distribution::of(times), String::new())
                 }
-                Counted::Nothing(why) => metrics(None, None, why),
-                Counted::Cut => return Ok(()),
+                SweepOutcome::NoReport(why) => metrics(None, None, why),
+                SweepOutcome::Cancelled => return Ok(()),
             };
             let params = Rfc6349Params {
                 streams: 1,
@@ -183,7 +187,7 @@ impl Rfc6349 {
                 window_bytes: Some(u64::from(window)),
                 ..metrics
             };
-            keep(trials.bench, params, metrics)?;
+            keep(trials.context, params, metrics)?;
         }
         Ok(())
     }
@@ -199,31 +203,35 @@ fn metrics(flow: Option<Flow>, rtt: Option<Distribution>, failure: String) -> Rf
 }
 
 impl Procedure for Rfc6349 {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "RFC 6349".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         let transfers = (1 + WINDOWS_PERCENT.len()) * self.directions.len();
         (self.span + self.settle) * transfers as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut directions = self.directions.iter();
-        directions.try_for_each(|way| target.can(&self.stream(*way, 1, Some(1 << 16))))
+        directions.try_for_each(|way| target.supports(&self.stream(*way, 1, Some(1 << 16))))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let base_ns = self.path(target, bench)?;
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let base_ns = self.path(target, context)?;
         if base_ns.is_none() {
-            bench.note(
+            context.note(
                 "the target has no round trips, so windows can't be sized by them: name a --probe, as \
                  stamp://HOST",
             );
         }
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         for &direction in &self.directions {
-            if !trials.bench.is_over() {
+            if !trials.context.is_cancelled() {
                 self.one_way(direction, base_ns, &mut trials)?;
             }
         }
@@ -259,7 +267,7 @@ mod tests {
                 to_device: to_device(stream),
                 ..Outcome::default()
             }),
-            Trial::RoundTrips(asked) => match asked.under.as_deref() {
+            Trial::RoundTrips(asked) => match asked.load.as_deref() {
                 None => Ok(answered(asked, 8_000_000)),
                 Some(Trial::Stream(stream)) => Ok(Outcome {
                     to_device: to_device(stream),
@@ -281,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_shares_of_what_the_path_holds() {
+    fn windows_are_shares_of_the_bandwidth_delay_product() {
         let (outcome, kept, _) = done(&procedure(), &mut Scripted::new(path));
         assert!(outcome.is_ok());
         let steps = steps(&kept);

@@ -1,16 +1,16 @@
-//! A target of which a test says what every trial comes to.
+//! A target for tests, with a scripted outcome for each trial.
 
 use linerate_results::record::{CountedAt, Datagrams as Count, Flow, Measurement};
 
-use super::{Bench, Procedure, SessionError};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{
-    Amount, Answer, Answers, Datagrams, Outcome, RoundTrips, Target, TargetError, Trial, Unwatched,
-    Watch,
+    Amount, Datagrams, NoMonitor, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target,
+    TargetError, Trial, TrialMonitor,
 };
 
-/// Asked for `Trial`, it is what the function says.
+/// Returns what the function returns for a trial.
 pub struct Scripted<F> {
-    /// What was asked for so far.
+    /// The trials requested so far.
     pub asked: Vec<Trial>,
     answer: F,
 }
@@ -27,11 +27,11 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         "a scripted target".to_owned()
     }
 
-    fn can(&self, _: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, _: &Trial) -> Result<(), &'static str> {
         Ok(())
     }
 
-    fn run(&mut self, trial: &Trial, _: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
         self.asked.push(trial.clone());
         (self.answer)(trial).map_err(|what| TargetError::Failed {
             target: self.name(),
@@ -39,13 +39,13 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         })
     }
 
-    /// No test waits.
+    /// So that no test waits.
     fn is_simulated(&self) -> bool {
         true
     }
 }
 
-/// Does `procedure`; what it keeps and what it says.
+/// Runs `procedure`; returns its outcome, its results and its notes.
 pub fn done(
     procedure: &dyn Procedure,
     target: &mut dyn Target,
@@ -56,13 +56,13 @@ pub fn done(
         Ok(())
     };
     let mut note = |text: &str| notes.push(text.to_owned());
-    let mut watch = Unwatched;
-    let mut bench = Bench::new(&mut keep, &mut note, &mut watch);
-    let outcome = procedure.run(target, &mut bench);
+    let mut monitor = NoMonitor;
+    let mut context = TrialContext::new(&mut keep, &mut note, &mut monitor);
+    let outcome = procedure.run(target, &mut context);
     (outcome, kept, notes)
 }
 
-/// What is counted where `asked` is offered and `received` (bits a second) arrive.
+/// The counts if `asked` is offered and `received_bits_per_s` arrive.
 pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
     let Amount::Span(span) = asked.amount else {
         panic!("procedures ask for a time")
@@ -83,19 +83,19 @@ pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
     Flow::datagrams(octets, span.as_nanos() as u64, CountedAt::Device, count)
 }
 
-/// All of `asked` answered, each after `ns`.
+/// A report in which each of `asked` is answered after `ns`.
 pub fn answered(asked: &RoundTrips, ns: u64) -> Outcome {
     let samples = vec![
-        Answer {
+        RoundTripSample {
             sent_ns: 0,
             round_trip_ns: ns,
         };
         asked.count as usize
     ];
-    let answers = Answers {
+    let answers = RoundTripReport {
         sent: u64::from(asked.count),
         samples,
-        ..Answers::default()
+        ..RoundTripReport::default()
     };
     Outcome {
         round_trips: Some(answers),

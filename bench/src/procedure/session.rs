@@ -1,4 +1,4 @@
-//! Several procedures with one target, and the results on disk.
+//! Runs several procedures on one target and stores the results on disk.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use linerate_explain::cause::explain_targets;
 use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
-use super::{Bench, Procedure};
-use crate::endpoint::{Target, TargetError, Watch};
+use super::{Procedure, TrialContext};
+use crate::endpoint::{Target, TargetError, TrialMonitor};
 use crate::provenance;
 use crate::store::{Store, StoreError};
 
-/// Why a session ended before its end.
+/// Why a session was aborted.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The target can't be used, or failed.
@@ -22,65 +22,65 @@ pub enum SessionError {
     Store(#[from] StoreError),
 }
 
-/// What is to be done, and under which name.
-pub struct Session {
+/// Name, target and output of a session.
+pub struct SessionConfig {
     /// The name of the results: `test`, `sweep`.
     pub name: String,
-    /// The target as the user wrote it.
+    /// The target's URL as given by the user.
     pub url: String,
     /// Folder for results and report.
     pub out: PathBuf,
-    /// Seed of everything random, where something is.
+    /// Seed of everything random.
     pub seed: u64,
 }
 
-/// A procedure that was asked for, and whether it is by name: then it is an error that it can't be
-/// done; else it is left out and said so.
-pub struct Asked {
-    /// What to do.
+/// A procedure to run. If the user named it, an unsupported procedure is an error; otherwise it is
+/// skipped with a note.
+pub struct RequestedProcedure {
+    /// The procedure.
     pub procedure: Box<dyn Procedure>,
-    /// The user has named it.
+    /// The user named it.
     pub is_required: bool,
 }
 
-/// Does all of `asked` with `target` and writes run.json, the reports and the exports. What is measured
-/// lies in trials.ndjson as soon as it is there.
+/// Runs all of `asked` on `target` and writes run.json, the reports and the exports. Each result is in
+/// trials.ndjson as soon as it is available.
 ///
 /// # Errors
-/// [`SessionError`]: what was measured before is in the folder, with a report of it.
+/// [`SessionError`]: earlier results are in the folder, with their report.
 pub fn run(
-    session: &Session,
-    asked: &[Asked],
+    session: &SessionConfig,
+    asked: &[RequestedProcedure],
     target: &mut dyn Target,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn TrialMonitor,
     note: &mut dyn FnMut(&str),
     result: &mut dyn FnMut(&Measurement),
 ) -> Result<Run, SessionError> {
     for it in asked.iter().filter(|it| it.is_required) {
         it.procedure
-            .can(target)
-            .map_err(|why| TargetError::Unable {
+            .check_support(target)
+            .map_err(|why| TargetError::Unsupported {
                 target: target.name(),
-                trial: it.procedure.words(),
+                trial: it.procedure.label(),
                 why,
             })?;
     }
     let mut run = header(session, target);
     let store = Store::create(&session.out, &run)?;
     let mut outcome = Ok(());
-    let mut gone = false;
+    let mut store_failed = false;
     for it in asked {
-        let words = it.procedure.words();
-        if gone || watch.is_over() {
-            let why = if gone {
+        let words = it.procedure.label();
+        if store_failed || monitor.is_cancelled() {
+            let why = if store_failed {
                 "results could not be written any more"
             } else {
-                "the user ended it before"
+                "cancelled by the user"
             };
             not_measured(&mut run, words, why);
             continue;
         }
-        if let Err(why) = it.procedure.can(target) {
+        if let Err(why) = it.procedure.check_support(target) {
             note(&format!("{words}: not measured: {why}"));
             not_measured(&mut run, words, why);
             continue;
@@ -92,15 +92,15 @@ pub fn run(
             results.push(measured);
             Ok(())
         };
-        let mut bench = Bench::new(&mut keep, note, watch);
-        let ran = it.procedure.run(target, &mut bench);
-        run.not_measured.append(&mut bench.left_out);
-        if let Err(error) = ran {
+        let mut context = TrialContext::new(&mut keep, note, monitor);
+        let done = it.procedure.run(target, &mut context);
+        run.not_measured.append(&mut context.not_measured);
+        if let Err(error) = done {
             note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
-            // What cannot be written down need not be measured; one trial that failed says nothing of
+            // Results that cannot be written need not be measured; one failed trial does not affect
             // the next.
-            gone |= matches!(error, SessionError::Store(_));
+            store_failed |= matches!(error, SessionError::Store(_));
             outcome = outcome.and(Err(error));
         }
     }
@@ -115,7 +115,7 @@ pub fn run(
     outcome.map(|()| run)
 }
 
-fn header(session: &Session, target: &dyn Target) -> Run {
+fn header(session: &SessionConfig, target: &dyn Target) -> Run {
     Run {
         schema: SCHEMA,
         scenario: session.name.clone(),

@@ -7,24 +7,24 @@ use linerate_results::record::{
     Transport,
 };
 
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
-/// Transfers with sends of one size after the other, one way.
+/// Transfers with a series of send sizes, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeSweep {
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Octets of a write or of a datagram's payload.
     pub sizes: Vec<u32>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// What UDP offers, payload, bits a second; 0: as fast as it goes.
+    /// Payload that UDP offers, bits a second; 0: as fast as possible.
     pub payload_bits_per_s: u64,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -50,21 +50,25 @@ impl SizeSweep {
 }
 
 impl Procedure for SizeSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         let way = self.direction.label();
         format!("sizes of sends, {} {way}", self.transport.label())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+        sizes.try_for_each(|size| target.supports(&self.trial(*size)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let offered_bytes_per_s = match self.transport {
             Transport::Tcp => 0.0,
             Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
@@ -84,9 +88,9 @@ impl Procedure for SizeSweep {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |size| self.trial(size);
-        trials.each(&self.sizes, self.direction, trial, result)
+        trials.run_each(&self.sizes, self.direction, trial, result)
     }
 }
 
@@ -98,7 +102,7 @@ mod tests {
     use linerate_results::record::{CountedAt, Flow};
 
     #[test]
-    fn each_size_is_a_result_and_silence_is_one_too() {
+    fn each_size_is_a_result_and_so_is_a_missing_report() {
         let sweep = SizeSweep {
             transport: Transport::Tcp,
             direction: Direction::FromDevice,
@@ -121,7 +125,7 @@ mod tests {
         });
         let (outcome, kept, _) = done(&sweep, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::SizeSweep(it) => (
                 it.metrics.flow.as_ref().map(|flow| flow.octets),
                 it.metrics.failure.clone(),
@@ -133,6 +137,6 @@ mod tests {
             (None, "gone quiet".to_owned()),
             (Some(409_600), String::new()),
         ];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

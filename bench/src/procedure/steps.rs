@@ -1,9 +1,9 @@
-//! The values that a sweep goes through.
+//! The values of a sweep.
 
 /// Values from one to another, both included.
 ///
-/// With a `step` apart; the last one is `to` even where that is nearer. With a `step` of 0 there
-/// are `from` and `to` alone.
+/// Consecutive values differ by `step`; the last one is `to` even if that is nearer. With a `step`
+/// of 0 only `from` and `to` are returned.
 pub fn by_step(from: u64, to: u64, step: u64) -> Vec<u64> {
     let (from, to) = (from.min(to), from.max(to));
     let inner = (to - from).checked_div(step).unwrap_or(0);
@@ -13,15 +13,15 @@ pub fn by_step(from: u64, to: u64, step: u64) -> Vec<u64> {
     values
 }
 
-/// `count` values from one to another, both included, as far apart from each other.
+/// `count` evenly spaced values from one to another, both included.
 pub fn even(from: u64, to: u64, count: u32) -> Vec<u64> {
     spread(from, to, count, |share, from, to| {
         from + share * (to - from)
     })
 }
 
-/// `count` values from one to another, both included, each the same multiple of the one before. From 0
-/// there is no such: then they begin at 1.
+/// `count` values from one to another, both included, each the same multiple of the previous one. If
+/// `from` is 0, they begin at 1.
 pub fn by_factor(from: u64, to: u64, count: u32) -> Vec<u64> {
     spread(from.max(1), to.max(1), count, |share, from, to| {
         from * (to / from).powf(share)
@@ -54,7 +54,7 @@ mod tests {
             by_factor(1_000_000, 1_000_000_000, 4),
             [1_000_000, 10_000_000, 100_000_000, 1_000_000_000]
         );
-        // So many that they are the same are one.
+        // Duplicates are removed.
         assert_eq!(even(1, 3, 9), [1, 2, 3]);
         assert_eq!(by_factor(0, 4, 3), [1, 2, 4]);
     }

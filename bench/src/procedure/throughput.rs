@@ -7,10 +7,10 @@ use linerate_results::record::{
     Transport,
 };
 
-use super::{Bench, Procedure, SessionError};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Target, Trial};
 
-/// A transfer to be measured.
+/// A transfer to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throughput {
     /// A [`Trial::Stream`] or [`Trial::Datagrams`].
@@ -25,9 +25,9 @@ const fn span(amount: Amount) -> Duration {
 }
 
 impl Throughput {
-    fn params(&self, bench: &Bench<'_>) -> ThroughputParams {
+    fn params(&self, context: &TrialContext<'_>) -> ThroughputParams {
         let common = ThroughputParams {
-            setting: bench.setting(),
+            setting: context.setting(),
             ..ThroughputParams::default()
         };
         match &self.trial {
@@ -60,11 +60,11 @@ impl Throughput {
 }
 
 impl Procedure for Throughput {
-    fn words(&self) -> String {
-        self.trial.words()
+    fn label(&self) -> String {
+        self.trial.label()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         match &self.trial {
             Trial::Datagrams(it) => span(it.amount),
             Trial::Stream(it) => span(it.amount),
@@ -72,25 +72,29 @@ impl Procedure for Throughput {
         }
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        target.can(&self.trial)
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
+        target.supports(&self.trial)
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let params = self.params(bench);
-        let outcome = bench.trial(target, &self.trial)?;
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let params = self.params(context);
+        let outcome = context.trial(target, &self.trial)?;
         let missing = match self.direction() {
             Direction::ToDevice => outcome.to_device.is_none(),
             Direction::FromDevice => outcome.from_device.is_none(),
             Direction::Both => outcome.to_device.is_none() || outcome.from_device.is_none(),
         };
         if missing {
-            bench.note(&format!(
-                "{}: the target did not say what it received",
-                self.words()
+            context.note(&format!(
+                "{}: the target did not report what it received",
+                self.label()
             ));
         }
-        bench.keep(Measurement::Throughput(Record {
+        context.save(Measurement::Throughput(Record {
             params,
             metrics: ThroughputMetrics {
                 to_device: outcome.to_device,

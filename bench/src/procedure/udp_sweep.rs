@@ -1,4 +1,4 @@
-//! Load sweep: datagrams at one rate after another, to find where a link saturates and what it does
+//! Load sweep: datagrams at a series of rates, to find where a link saturates and how it behaves
 //! beyond.
 
 use std::time::Duration;
@@ -7,89 +7,92 @@ use linerate_results::record::{
     Direction, Ledger, Measurement, UdpSweep as Record, UdpSweepMetrics, UdpSweepParams,
 };
 
-use super::one_way::{Counted, Trials};
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::{SweepOutcome, SweepTrials};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
-/// Loads in a row that a receiver tells nothing of: then it is not the load alone.
-const SILENT: u32 = 2;
-/// A search for the range: each load is so many times the one before.
+/// Consecutive loads without a report from the receiver: then the load alone is not the cause.
+const MAX_SILENT: u32 = 2;
+/// In a search, each load is the previous one times this factor.
 const FACTOR: u64 = 2;
-/// It goes on until so many loads in a row brought no more than the ones before.
-const NO_MORE: u32 = 3;
-/// More is at least so much more.
-const MORE: f64 = 1.1;
-/// So many loads lie between the last one that grew and the first that did not.
-const BETWEEN: u32 = 5;
-/// A search ends here: payload, bits a second.
-const MOST_BITS_PER_S: u64 = 100_000_000_000;
+/// A search ends after this many consecutive loads without a gain.
+const MAX_WITHOUT_GAIN: u32 = 3;
+/// Minimum ratio to the best rate so far that counts as a gain.
+const MIN_GAIN: f64 = 1.1;
+/// Loads tried on each side of the knee.
+const KNEE_LOADS: u32 = 5;
+/// Maximum load of a search: payload, bits a second.
+const MAX_BITS_PER_S: u64 = 100_000_000_000;
 
-/// A load sweep, one way after the other.
+/// A load sweep, each direction in turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpSweep {
-    /// Which ways, each alone.
+    /// The directions, each measured alone.
     pub directions: Vec<Direction>,
-    /// What is offered.
-    pub offers: Offers,
-    /// For how long each time.
+    /// The offered loads.
+    pub offers: OfferedLoads,
+    /// Duration of each trial.
     pub span: Duration,
     /// Octets of payload of a datagram.
     pub payload_octets: u16,
-    /// The time between two loads, for queues to become empty. A simulated target needs none.
+    /// Time between two loads, for queues to drain. A simulated target needs none.
     pub settle: Duration,
 }
 
 /// The loads of a sweep: payload, bits a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offers {
-    /// These.
+pub enum OfferedLoads {
+    /// A list.
     Listed(Vec<u64>),
-    /// From this one on twice as much each time until no more arrives, then some around the knee.
+    /// Doubled from the first one until no more arrives, then some around the knee.
     Searched {
-        /// The first.
+        /// The first load.
         from: u64,
     },
 }
 
-/// How a search goes on, by what has arrived so far.
-struct Search {
+/// State of a search, by the rates received so far.
+struct LoadSearch {
     offer: u64,
-    most: f64,
-    /// The offer that brought the most.
-    most_at: u64,
-    no_more: u32,
+    best: f64,
+    /// The offer with the highest received rate.
+    best_offer: u64,
+    without_gain: u32,
 }
 
-impl Search {
+impl LoadSearch {
     const fn new(from: u64) -> Self {
         let from = if from == 0 { 1 } else { from };
         Self {
             offer: from,
-            most: 0.0,
-            most_at: from,
-            no_more: 0,
+            best: 0.0,
+            best_offer: from,
+            without_gain: 0,
         }
     }
 
-    /// The next load once so much of the last one has arrived.
+    /// Returns the next load, given the received rate of the last one.
     fn next(&mut self, received: f64) -> Option<u64> {
-        if received > self.most * MORE {
-            self.most = received;
-            self.most_at = self.offer;
-            self.no_more = 0;
+        if received > self.best * MIN_GAIN {
+            self.best = received;
+            self.best_offer = self.offer;
+            self.without_gain = 0;
         } else {
-            self.no_more += 1;
+            self.without_gain += 1;
         }
         self.offer = self.offer.saturating_mul(FACTOR);
-        (self.no_more < NO_MORE && self.offer <= MOST_BITS_PER_S).then_some(self.offer)
+        (self.without_gain < MAX_WITHOUT_GAIN && self.offer <= MAX_BITS_PER_S).then_some(self.offer)
     }
 
-    /// Loads around the knee, which lies within a factor of the load that brought the most.
-    fn between(&self) -> Vec<u64> {
-        let (below, above) = (self.most_at / FACTOR, self.most_at.saturating_mul(FACTOR));
-        let count = 2 * BETWEEN + 1;
+    /// Loads around the knee, which is within a factor of the best load.
+    fn around_knee(&self) -> Vec<u64> {
+        let (below, above) = (
+            self.best_offer / FACTOR,
+            self.best_offer.saturating_mul(FACTOR),
+        );
+        let count = 2 * KNEE_LOADS + 1;
         let mut offers = super::steps::even(below, above, count);
-        offers.retain(|offer| ![below, self.most_at, above].contains(offer));
+        offers.retain(|offer| ![below, self.best_offer, above].contains(offer));
         offers
     }
 }
@@ -104,49 +107,50 @@ impl UdpSweep {
         })
     }
 
-    /// How many loads there are each way; of a search, about.
+    /// Number of loads in each direction; approximate for a search.
     const fn loads(&self) -> usize {
         match &self.offers {
-            Offers::Listed(offers) => offers.len(),
-            Offers::Searched { .. } => 12 + 2 * BETWEEN as usize,
+            OfferedLoads::Listed(offers) => offers.len(),
+            OfferedLoads::Searched { .. } => 12 + 2 * KNEE_LOADS as usize,
         }
     }
 }
 
-/// A load sweep under way.
-struct Going<'a, 'b, 'c> {
+/// A running load sweep.
+struct SweepRun<'a, 'b, 'c> {
     sweep: &'a UdpSweep,
-    trials: Trials<'b, 'c>,
+    trials: SweepTrials<'b, 'c>,
 }
 
-impl Going<'_, '_, '_> {
-    /// One load; what arrived, bytes a second, or `None` when the receiver told nothing.
-    fn point(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
+impl SweepRun<'_, '_, '_> {
+    /// Runs one load. Returns the received rate, bytes a second, or `None` without a report from
+    /// the receiver.
+    fn run_load(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
         let sweep = self.sweep;
         let params = UdpSweepParams {
             variant: String::new(),
-            setting: self.trials.bench.setting(),
+            setting: self.trials.context.setting(),
             direction,
             payload_bytes: u64::from(sweep.payload_octets),
             offered_bytes_per_s: offer as f64 / 8.0,
             span_ns: sweep.span.as_nanos() as u64,
         };
         let trial = sweep.trial(direction, offer);
-        let (metrics, received) = match self.trials.one_way(&trial, direction)? {
-            Counted::Flow(flow, _) if flow.datagrams.is_some() => {
+        let (metrics, received) = match self.trials.run_one(&trial, direction)? {
+            SweepOutcome::Flow(flow, _) if flow.datagrams.is_some() => {
                 let metrics = UdpSweepMetrics::of(&params, flow);
                 let received = metrics.received_bytes_per_s;
                 (metrics, Some(received))
             }
-            Counted::Flow(..) => (
+            SweepOutcome::Flow(..) => (
                 failed("the target did not count datagrams".to_owned()),
                 None,
             ),
-            // Whoever was there before is silenced by the load.
-            Counted::Nothing(why) => (failed(why), None),
-            Counted::Cut => return Ok(None),
+            // A target that answered before is silenced by the load.
+            SweepOutcome::NoReport(why) => (failed(why), None),
+            SweepOutcome::Cancelled => return Ok(None),
         };
-        self.trials.bench.keep(Measurement::UdpSweep(Record {
+        self.trials.context.save(Measurement::UdpSweep(Record {
             params,
             metrics,
             ledger: Ledger::default(),
@@ -155,20 +159,20 @@ impl Going<'_, '_, '_> {
         Ok(received)
     }
 
-    /// The loads of a list, until the receiver has stopped telling.
+    /// Runs the loads of a list, until reports from the receiver are missing.
     fn listed(&mut self, direction: Direction, offers: &[u64]) -> Result<(), SessionError> {
         let mut silent = 0;
         for &offer in offers {
-            if self.trials.bench.is_over() {
+            if self.trials.context.is_cancelled() {
                 return Ok(());
             }
-            match self.point(direction, offer)? {
+            match self.run_load(direction, offer)? {
                 Some(_) => silent = 0,
                 None => silent += 1,
             }
-            if silent == SILENT {
-                self.trials.bench.note(&format!(
-                    "load sweep: {SILENT} loads in a row without an answer: no further ones {}",
+            if silent == MAX_SILENT {
+                self.trials.context.note(&format!(
+                    "load sweep: {MAX_SILENT} consecutive loads without an answer: no further loads {}",
                     direction.label()
                 ));
                 return Ok(());
@@ -178,16 +182,16 @@ impl Going<'_, '_, '_> {
     }
 
     fn searched(&mut self, direction: Direction, from: u64) -> Result<(), SessionError> {
-        let mut search = Search::new(from);
+        let mut search = LoadSearch::new(from);
         let mut next = Some(search.offer);
         while let Some(offer) = next {
-            if self.trials.bench.is_over() {
+            if self.trials.context.is_cancelled() {
                 return Ok(());
             }
-            let received = self.point(direction, offer)?;
+            let received = self.run_load(direction, offer)?;
             next = search.next(received.unwrap_or(0.0));
         }
-        self.listed(direction, &search.between())
+        self.listed(direction, &search.around_knee())
     }
 }
 
@@ -199,29 +203,33 @@ fn failed(failure: String) -> UdpSweepMetrics {
 }
 
 impl Procedure for UdpSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "load sweep".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         let loads = self.loads() * self.directions.len();
         (self.span + self.settle) * u32::try_from(loads).unwrap_or(u32::MAX)
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut directions = self.directions.iter();
-        directions.try_for_each(|way| target.can(&self.trial(*way, 1)))
+        directions.try_for_each(|way| target.supports(&self.trial(*way, 1)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let mut going = Going {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let mut run = SweepRun {
             sweep: self,
-            trials: Trials::new(target, bench, self.settle),
+            trials: SweepTrials::new(target, context, self.settle),
         };
         for &direction in &self.directions {
             match &self.offers {
-                Offers::Listed(offers) => going.listed(direction, offers)?,
-                Offers::Searched { from } => going.searched(direction, *from)?,
+                OfferedLoads::Listed(offers) => run.listed(direction, offers)?,
+                OfferedLoads::Searched { from } => run.searched(direction, *from)?,
             }
         }
         Ok(())

@@ -7,20 +7,20 @@ use linerate_results::record::{
 };
 
 use super::latency::idle;
-use super::one_way::Trials;
-use super::{Bench, Procedure, SessionError};
+use super::sweep_trials::SweepTrials;
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Stream, Target, Trial};
 
-/// TCP with socket buffers of one size after the other, one way.
+/// TCP with a series of socket buffer sizes, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowSweep {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// This end's socket buffers, octets.
     pub windows: Vec<u32>,
-    /// For how long each time.
+    /// Duration of each transfer.
     pub span: Duration,
-    /// The time between two trials.
+    /// Time between two trials.
     pub settle: Duration,
 }
 
@@ -37,21 +37,25 @@ impl WindowSweep {
 }
 
 impl Procedure for WindowSweep {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("TCP windows, {}", self.direction.label())
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.windows.len() as u32
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut windows = self.windows.iter();
-        windows.try_for_each(|window| target.can(&self.trial(*window)))
+        windows.try_for_each(|window| target.supports(&self.trial(*window)))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let rtt_ns = idle(target, bench)?.map(|rtt| rtt.min_ns);
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        let rtt_ns = idle(target, context)?.map(|rtt| rtt.min_ns);
         let result = |window: u32, setting, flow, failure| {
             Measurement::WindowSweep(Record {
                 params: WindowSweepParams {
@@ -69,9 +73,9 @@ impl Procedure for WindowSweep {
                 findings: Vec::new(),
             })
         };
-        let mut trials = Trials::new(target, bench, self.settle);
+        let mut trials = SweepTrials::new(target, context, self.settle);
         let trial = |window| self.trial(window);
-        trials.each(&self.windows, self.direction, trial, result)
+        trials.run_each(&self.windows, self.direction, trial, result)
     }
 }
 
@@ -83,7 +87,7 @@ mod tests {
     use linerate_results::record::{CountedAt, Flow};
 
     #[test]
-    fn the_round_trip_is_measured_before_and_goes_with_each_window() {
+    fn the_round_trip_is_measured_first_and_is_in_each_result() {
         let sweep = WindowSweep {
             direction: Direction::ToDevice,
             windows: vec![4_000, 8_000],
@@ -104,11 +108,11 @@ mod tests {
         });
         let (outcome, kept, _) = done(&sweep, &mut target);
         assert!(outcome.is_ok());
-        let told = |result: &Measurement| match result {
+        let shown = |result: &Measurement| match result {
             Measurement::WindowSweep(it) => (it.params.window_bytes, it.metrics.rtt_ns),
             other => panic!("{other:?}"),
         };
         let expected = [(4_000, Some(2_000_000)), (8_000, Some(2_000_000))];
-        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(kept.iter().map(shown).collect::<Vec<_>>(), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! What the counts add up to.
+//! Totals of the counts.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Layer;
 use super::counts::Count;
-use super::symbols::{Owner, Place};
+use super::symbols::{Location, Owner};
 
-/// What something takes.
+/// Cost of a layer or a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// Its own instructions.
@@ -32,57 +32,58 @@ impl Cost {
 
     fn add(&mut self, count: &Count) {
         self.own += count.executed;
-        self.library += count.lent;
+        self.library += count.library;
         self.copies += count.copied;
         self.reads += count.reads;
         self.writes += count.writes;
     }
 }
 
-/// What a layer takes.
+/// Cost of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LayerCost {
-    /// Which.
+    /// The layer.
     pub layer: Layer,
-    /// What it takes.
+    /// Its cost.
     #[serde(flatten)]
     pub cost: Cost,
 }
 
-/// What a function takes, wherever it was inlined.
+/// Cost of a function, wherever it was inlined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Where it is written.
+    /// Its source file.
     pub file: String,
-    /// Whose it is.
+    /// Its layer.
     pub layer: Layer,
-    /// What it takes.
+    /// Its cost.
     #[serde(flatten)]
     pub cost: Cost,
 }
 
-/// Everything.
-pub(super) struct Sum {
-    /// Instructions, whoever they are charged to.
+/// Totals of all counts.
+pub(super) struct Totals {
+    /// All instructions, wherever they are counted.
     pub executed: u64,
-    /// Every layer that took something.
+    /// Every layer with a cost.
     pub layers: Vec<LayerCost>,
-    /// Every function, the dearest first.
+    /// Every function, highest cost first.
     pub functions: Vec<Function>,
 }
 
-impl Sum {
-    pub(super) fn of(places: impl IntoIterator<Item = (Place, Count)>) -> Self {
+impl Totals {
+    pub(super) fn of(locations: impl IntoIterator<Item = (Location, Count)>) -> Self {
         let mut layers: BTreeMap<Layer, Cost> = BTreeMap::new();
         let mut functions: BTreeMap<(Layer, String, String), Cost> = BTreeMap::new();
         let mut executed = 0;
-        for (place, count) in places {
+        for (location, count) in locations {
             executed += count.executed;
-            let (layer, count) = match place.owner {
+            let (layer, count) = match location.owner {
                 Owner::Layer(layer) => (layer, count),
-                // Its instructions are among those that were lent; who it read a register for is not known.
+                // Its instructions are in the caller's library count; the caller of its register accesses
+                // is unknown.
                 Owner::Caller | Owner::CopiesForCaller => {
                     let Count { reads, writes, .. } = count;
                     let count = Count {
@@ -97,7 +98,7 @@ impl Sum {
                 continue;
             }
             layers.entry(layer).or_default().add(&count);
-            let key = (layer, place.function, place.file);
+            let key = (layer, location.function, location.file);
             functions.entry(key).or_default().add(&count);
         }
         let mut functions: Vec<Function> = functions

@@ -1,27 +1,27 @@
-//! The file that QEMU counts in: `bench/plugin` says what it has.
+//! The file of counts shared with QEMU: `bench/plugin` documents its format.
 
 use std::io;
 use std::ops::{Range, Sub};
 use std::path::{Path, PathBuf};
 
-use super::symbols::{Owner, Place, Symbols};
+use super::symbols::{Location, Owner, Symbols};
 
 /// Tables in the file, each with a word for each half word of the code and one for all other code.
 const TABLES: usize = 6;
 const WORD: usize = size_of::<u64>();
 
-/// What was counted at an address.
+/// Counts at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How often the instruction was executed.
+    /// Executions of the instruction.
     pub executed: u64,
     /// Reads of a device.
     pub reads: u64,
     /// Writes to a device.
     pub writes: u64,
-    /// Instructions of libraries that were executed for it.
-    pub lent: u64,
-    /// Of them, those that moved, set or compared octets, apart.
+    /// Library instructions executed on its behalf.
+    pub library: u64,
+    /// Separately, those that moved, set or compared octets on its behalf.
     pub copied: u64,
 }
 
@@ -33,36 +33,37 @@ impl Sub for Count {
             executed: self.executed - earlier.executed,
             reads: self.reads - earlier.reads,
             writes: self.writes - earlier.writes,
-            lent: self.lent - earlier.lent,
+            library: self.library - earlier.library,
             copied: self.copied - earlier.copied,
         }
     }
 }
 
-/// The file, for one machine.
+/// The file of counts of one machine.
 pub struct Counts {
     path: PathBuf,
     code: Range<u64>,
-    places: Vec<Place>,
+    locations: Vec<Location>,
 }
 
 impl Counts {
-    /// Makes it, with nothing counted, for a machine that is not running yet.
+    /// Creates the file with zero counts, for a machine that is not running yet.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn new(path: &Path, symbols: &Symbols<'_>) -> io::Result<Self> {
         let code = symbols.code();
         let addresses = code.clone().step_by(2);
-        let mut places: Vec<Place> = addresses.map(|address| symbols.place(address)).collect();
-        places.push(Place {
+        let mut locations: Vec<Location> =
+            addresses.map(|address| symbols.location(address)).collect();
+        locations.push(Location {
             owner: Owner::Layer(super::Layer::Unknown),
             function: "outside of the firmware".to_owned(),
             file: String::new(),
         });
-        let mut file = vec![0; (TABLES - 1) * places.len() * WORD];
-        for place in &places {
-            let kind: u64 = match place.owner {
+        let mut file = vec![0; (TABLES - 1) * locations.len() * WORD];
+        for location in &locations {
+            let kind: u64 = match location.owner {
                 Owner::Layer(_) => 0,
                 Owner::Caller => 1,
                 Owner::CopiesForCaller => 2,
@@ -73,11 +74,11 @@ impl Counts {
         Ok(Self {
             path: path.to_owned(),
             code,
-            places,
+            locations,
         })
     }
 
-    /// What QEMU is told.
+    /// The arguments of the plugin.
     #[must_use]
     pub fn arguments(&self) -> String {
         let octets = self.code.end - self.code.start;
@@ -88,14 +89,14 @@ impl Counts {
         )
     }
 
-    /// What is counted so far, address by address.
+    /// The counts so far, by address.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn read(&self) -> io::Result<Vec<Count>> {
         let file = std::fs::read(&self.path)?;
         let (words, _) = file.as_chunks::<WORD>();
-        let slots = self.places.len();
+        let slots = self.locations.len();
         let word = |table: usize, slot: usize| {
             let word = words.get(table * slots + slot);
             word.map_or(0, |it| u64::from_ne_bytes(*it))
@@ -104,16 +105,16 @@ impl Counts {
             executed: word(0, slot),
             reads: word(1, slot),
             writes: word(2, slot),
-            lent: word(3, slot),
+            library: word(3, slot),
             copied: word(4, slot),
         };
         Ok((0..slots).map(count).collect())
     }
 
-    /// What was counted between two looks, with the place that it is of; what was not executed is left out.
-    pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Place, Count)> {
+    /// The differences of two readings with their locations, without zero counts.
+    pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
         let counts = from.iter().zip(to).map(|(from, to)| *to - *from);
-        let all = self.places.iter().cloned().zip(counts);
+        let all = self.locations.iter().cloned().zip(counts);
         all.filter(|(_, count)| *count != Count::default())
             .collect()
     }

@@ -1,8 +1,8 @@
-//! Whose a source file is.
+//! The layer of a source file.
 
 use serde::Serialize;
 
-/// What a frame passes through.
+/// A layer that a frame passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
@@ -14,12 +14,13 @@ pub enum Layer {
     Driver,
     /// The firmware's main loop, the board's clock, sleep and console.
     MainLoop,
-    /// Nobody knows.
+    /// The layer is unknown.
     Unknown,
 }
 
-/// Parts of paths, the first that fits decides. `None`: it is a library, whose work is its caller's.
-const OWNERS: [(&str, Option<Layer>); 18] = [
+/// Layers by parts of paths; the first match decides. `None`: a library, which counts for its
+/// caller.
+const LAYERS_BY_PATH: [(&str, Option<Layer>); 18] = [
     ("/rustc/", None),
     ("/rust/library/", None),
     ("compiler-builtins", None),
@@ -38,12 +39,12 @@ const OWNERS: [(&str, Option<Layer>); 18] = [
     ("/agent/firmware/src/", Some(Layer::Application)),
     ("/agent/src/", Some(Layer::Application)),
     ("/nic/src/", Some(Layer::Driver)),
-    // What everybody uses: `ether`, `regs`, small crates.
+    // Code used by all layers: `ether`, `regs`, small crates.
     ("", None),
 ];
 
 impl Layer {
-    /// All of them.
+    /// All layers.
     pub const ALL: [Self; 5] = [
         Self::Application,
         Self::Stack,
@@ -52,7 +53,7 @@ impl Layer {
         Self::Unknown,
     ];
 
-    /// For a table.
+    /// Its name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,10 +65,10 @@ impl Layer {
         }
     }
 
-    /// Whose the file is; `None`: a library's.
+    /// The layer of `file`; `None`: a library's.
     #[must_use]
     pub fn of(file: &str) -> Option<Self> {
-        OWNERS
+        LAYERS_BY_PATH
             .iter()
             .find(|(part, _)| file.contains(part))
             .and_then(|(_, layer)| *layer)

@@ -1,23 +1,23 @@
-//! Where the instructions of a frame go, on a board that QEMU emulates: by layer and by function.
+//! Instructions per frame on a board that QEMU emulates, by layer and by function.
 //!
-//! QEMU counts each instruction by its address (`bench/plugin`, with `-icount shift=0`). What is counted between
-//! two looks at the counts belongs to the frames that came and went meanwhile, as the device's own ledger has
-//! them. An address is somebody's by the debug data of the firmware, inlined functions included: a line of smoltcp
-//! is the stack's even where the compiler has put it into a function of the driver. What belongs to the language
-//! (`memcpy`, a division) counts for whoever called it.
+//! QEMU counts each instruction by its address (`bench/plugin`, with `-icount shift=0`). The difference of two
+//! readings belongs to the frames received and sent in between, by the device's own ledger. Addresses are
+//! attributed by the firmware's debug data, inlined functions included: a line of smoltcp counts for the stack
+//! even if the compiler inlined it into a function of the driver. Code of the language's library (`memcpy`, a
+//! division) counts for its caller.
 //!
-//! - [`layer`]: whose a source file is.
-//! - [`symbols`]: from an address to a source file.
-//! - [`counts`]: the file that QEMU counts in.
-//! - [`cost`]: what it adds up to.
+//! - [`layer`]: the layer of a source file.
+//! - [`symbols`]: the function and source file of an address.
+//! - [`counts`]: the file of counts shared with QEMU.
+//! - [`cost`]: the totals by layer and function.
 
 pub mod cost;
 pub mod counts;
+mod display;
 pub mod layer;
 pub mod symbols;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use cost::{Cost, Function, LayerCost};
 pub use layer::Layer;
@@ -25,10 +25,10 @@ pub use layer::Layer;
 use linerate_results::record::Direction;
 use serde::Serialize;
 
-/// What is to go on meanwhile.
+/// The workload while instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Program {
+pub enum Workload {
     /// A TCP stream (iperf 2).
     Tcp,
     /// UDP datagrams that fill frames (iperf 2).
@@ -37,11 +37,11 @@ pub enum Program {
     Frames,
 }
 
-impl Program {
-    /// All of them.
+impl Workload {
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Frames];
 
-    /// As it is written.
+    /// Its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,65 +52,65 @@ impl Program {
     }
 }
 
-/// What is to be profiled.
+/// A request for a profile.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ProfileRequest {
     /// The board: `qemu://BOARD`.
     pub target: String,
     /// Its firmware's variant; `None`: the default one.
     pub variant: Option<String>,
-    /// What goes on.
-    pub program: Program,
-    /// Which way: one.
+    /// The workload.
+    pub program: Workload,
+    /// The direction, not both.
     pub direction: Direction,
     /// Octets of payload.
     pub octets: u64,
-    /// Without the network, which only [`Program::Udp`] knows, with as many datagrams as the firmware has.
+    /// Without the network, for [`Workload::Udp`] only, with the firmware's number of datagrams.
     pub null: bool,
 }
 
-/// Where the instructions went.
+/// A profile of instructions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profile {
     /// The board.
     pub board: String,
     /// The firmware's variant.
     pub variant: String,
-    /// What went on, and which way.
-    pub program: Program,
+    /// The workload and its direction.
+    pub program: Workload,
     /// See `program`.
     pub direction: Direction,
     /// Without the network.
     pub null: bool,
-    /// Frames that went that way, as the device counted them.
+    /// Frames in that direction, as counted by the device.
     pub frames: u64,
-    /// Frames that went the other way meanwhile: acknowledgements.
+    /// Frames in the other direction: acknowledgements.
     pub frames_back: u64,
-    /// All instructions: what the layers sum up to.
+    /// All instructions: the sum of the layers.
     pub instructions: u64,
-    /// Them by layer.
+    /// Costs by layer.
     pub layers: Vec<LayerCost>,
-    /// Them by function, the most first.
+    /// Costs by function, highest first.
     pub functions: Vec<Function>,
 }
 
 impl Profile {
-    /// Sums up what was counted on `board`.
+    /// Sums up the counts of `board`.
     #[must_use]
     pub fn new(
-        asked: &Asked,
+        request: &ProfileRequest,
         board: &str,
         variant: &str,
         frames: (u64, u64),
-        places: impl IntoIterator<Item = (symbols::Place, counts::Count)>,
+        locations: impl IntoIterator<Item = (symbols::Location, counts::Count)>,
     ) -> Self {
-        let sum = cost::Sum::of(places);
+        let sum = cost::Totals::of(locations);
         Self {
             board: board.to_owned(),
             variant: variant.to_owned(),
-            program: asked.program,
-            direction: asked.direction,
-            null: asked.null,
+            program: request.program,
+            direction: request.direction,
+            null: request.null,
             frames: frames.0,
             frames_back: frames.1,
             instructions: sum.executed,
@@ -119,13 +119,13 @@ impl Profile {
         }
     }
 
-    /// So many a frame.
+    /// `count` per frame.
     #[must_use]
     pub fn per_frame(&self, count: u64) -> f64 {
         count as f64 / self.frames.max(1) as f64
     }
 
-    /// What a layer took.
+    /// The cost of a layer.
     #[must_use]
     pub fn layer(&self, layer: Layer) -> Cost {
         let found = self.layers.iter().find(|it| it.layer == layer);

@@ -1,4 +1,4 @@
-//! From an address to the function and the source file that it is of.
+//! The function and source file of an address.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,29 +9,29 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol, SectionKind};
 
 use super::Layer;
 
-/// Who pays for an instruction.
+/// Where an instruction's cost is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// This layer.
     Layer(Layer),
-    /// Who called it.
+    /// The caller.
     Caller,
-    /// Who called it; it moves, sets or compares octets.
+    /// The caller; it moves, sets or compares octets.
     CopiesForCaller,
 }
 
-/// What an instruction is part of.
+/// The source location of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// Who pays.
+pub struct Location {
+    /// Where its cost is counted.
     pub owner: Owner,
     /// The function, inlined or not.
     pub function: String,
-    /// Where it is written, from the crate's folder on.
+    /// Its source file, relative to the folder of the crate.
     pub file: String,
 }
 
-/// Names of functions that move, set or compare octets have one of these in them.
+/// Names of functions that move, set or compare octets contain one of these.
 const COPIES: [&str; 6] = ["memcpy", "memmove", "memset", "memclr", "memcmp", "bcmp"];
 
 /// A firmware's symbols and debug data.
@@ -43,10 +43,10 @@ pub struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads an ELF.
+    /// Reads an ELF file.
     ///
     /// # Errors
-    /// What is wrong with it, for a sentence.
+    /// The error, for messages.
     pub fn read(elf: &'a [u8]) -> Result<Self, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("its firmware cannot be read: {error}");
         let file = object::File::parse(elf).map_err(|error| wrong(&error))?;
@@ -64,7 +64,7 @@ impl<'a> Symbols<'a> {
         let functions = file.symbols().filter(ObjectSymbol::is_definition);
         let names = functions.filter_map(|it| {
             let name = it.name().ok().filter(|name| !name.starts_with('$'))?;
-            // The lowest bit of an address says Thumb.
+            // The lowest bit of an address marks Thumb code.
             Some((it.address() & !1, name))
         });
         Ok(Self {
@@ -80,12 +80,12 @@ impl<'a> Symbols<'a> {
         self.code.clone()
     }
 
-    /// What the instruction at this address is part of.
+    /// The location of the instruction at this address.
     #[must_use]
-    pub fn place(&self, address: u64) -> Place {
+    pub fn location(&self, address: u64) -> Location {
         let before = self.names.range(..=address).next_back();
         let symbol = before.map_or("", |(_, name)| name);
-        self.by_source(address, symbol).unwrap_or_else(|| Place {
+        self.by_source(address, symbol).unwrap_or_else(|| Location {
             owner: if COPIES.iter().any(|it| symbol.contains(it)) {
                 Owner::CopiesForCaller
             } else {
@@ -96,8 +96,8 @@ impl<'a> Symbols<'a> {
         })
     }
 
-    /// The innermost function that is no library's.
-    fn by_source(&self, address: u64, symbol: &str) -> Option<Place> {
+    /// The innermost function that is not in a library.
+    fn by_source(&self, address: u64, symbol: &str) -> Option<Location> {
         let LookupResult::Output(frames) = self.context.find_frames(address) else {
             return None;
         };
@@ -109,7 +109,7 @@ impl<'a> Symbols<'a> {
             if let Some(layer) = Layer::of(file) {
                 let name = frame.function.as_ref();
                 let name = name.and_then(|it| it.raw_name().ok());
-                return Some(Place {
+                return Some(Location {
                     owner: Owner::Layer(layer),
                     function: plain(name.as_deref().unwrap_or(symbol)),
                     file: short(file).to_owned(),
@@ -120,7 +120,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// A function's name as it is written, without the types that it is generic over.
+/// A function's name without its generic parameters.
 fn plain(symbol: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
     match name.find('<') {
@@ -129,7 +129,7 @@ fn plain(symbol: &str) -> String {
     }
 }
 
-/// Without what stands before the checkout or the crate.
+/// The path without the prefix of the checkout or the crate.
 fn short(file: &str) -> &str {
     ["/linerate/", "/crates/"]
         .iter()

@@ -1,9 +1,9 @@
 use super::counts::Count;
-use super::symbols::{Owner, Place};
+use super::symbols::{Location, Owner};
 use super::*;
 
 #[test]
-fn a_file_is_of_the_layer_that_its_folder_says() {
+fn the_folder_of_a_file_gives_its_layer() {
     for (file, layer) in [
         (
             "/linerate/agent/src/iperf2/tcp.rs",
@@ -26,7 +26,7 @@ fn a_file_is_of_the_layer_that_its_folder_says() {
             "/home/somebody/linerate/nic/src/enet/net.rs",
             Some(Layer::Driver),
         ),
-        // Who uses them pays for them.
+        // Libraries count for their callers.
         ("/linerate/nic/src/mmio.rs", None),
         ("/linerate/ether/src/checksum.rs", None),
         ("/rustc/0123/library/core/src/slice/mod.rs", None),
@@ -36,42 +36,42 @@ fn a_file_is_of_the_layer_that_its_folder_says() {
     }
 }
 
-fn place(owner: Owner, function: &str) -> Place {
-    Place {
+fn location(owner: Owner, function: &str) -> Location {
+    Location {
         owner,
         function: function.to_owned(),
         file: String::new(),
     }
 }
 
-fn profile(places: Vec<(Place, Count)>) -> Profile {
-    let asked = Asked {
+fn profile(locations: Vec<(Location, Count)>) -> Profile {
+    let request = ProfileRequest {
         target: "qemu://board".to_owned(),
         variant: None,
-        program: Program::Tcp,
+        program: Workload::Tcp,
         direction: Direction::ToDevice,
         octets: 0,
         null: false,
     };
-    Profile::new(&asked, "board", "variant", (10, 5), places)
+    Profile::new(&request, "board", "variant", (10, 5), locations)
 }
 
 #[test]
-fn what_a_library_does_is_charged_to_its_caller_once() {
-    let own = |executed, lent, copied| Count {
+fn library_code_counts_for_its_caller_once() {
+    let own = |executed, library, copied| Count {
         executed,
-        lent,
+        library,
         copied,
         ..Count::default()
     };
     let stack = Owner::Layer(Layer::Stack);
     let driver = Owner::Layer(Layer::Driver);
     let profile = profile(vec![
-        (place(stack, "emit"), own(100, 0, 300)),
-        (place(stack, "emit"), own(50, 0, 0)),
-        (place(driver, "consume"), own(40, 7, 20)),
-        (place(Owner::Caller, "__udivdi3"), own(7, 0, 0)),
-        (place(Owner::CopiesForCaller, "memcpy"), own(320, 0, 0)),
+        (location(stack, "emit"), own(100, 0, 300)),
+        (location(stack, "emit"), own(50, 0, 0)),
+        (location(driver, "consume"), own(40, 7, 20)),
+        (location(Owner::Caller, "__udivdi3"), own(7, 0, 0)),
+        (location(Owner::CopiesForCaller, "memcpy"), own(320, 0, 0)),
     ]);
     assert_eq!(profile.instructions, 517);
     let layers: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
@@ -92,7 +92,7 @@ fn accesses_to_registers_are_those_of_the_instruction() {
         ..Count::default()
     };
     let layer = Owner::Layer(Layer::Driver);
-    let profile = profile(vec![(place(layer, "take"), access)]);
+    let profile = profile(vec![(location(layer, "take"), access)]);
     let driver = profile.layer(Layer::Driver);
     assert_eq!((driver.reads, driver.writes), (20, 10));
     assert!((profile.per_frame(driver.reads) - 2.0).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! A device whose registers are read.
+//! A device whose registers can be read.
 
 use std::time::Duration;
 
@@ -7,45 +7,46 @@ use linerate_regs_decode::live::Memory;
 use crate::board::Board;
 use crate::endpoint::TargetError;
 
-/// A device that runs, or will.
+/// A device that runs, or can be started.
 pub trait Device {
-    /// What it is, for a sentence.
+    /// Its name, for messages.
     fn name(&self) -> String;
 
-    /// The board that it is, where that is known.
+    /// Its board, if known.
     fn board(&self) -> Option<&Board> {
         None
     }
 
-    /// Whether it is there for this alone, so that its registers may be written and put back.
-    fn may_be_written(&self) -> bool {
+    /// True if it was started for this purpose only, so that its registers may be written and
+    /// restored.
+    fn is_writable(&self) -> bool {
         false
     }
 
-    /// Stops it, hands its memory to `look`, and lets it go on.
+    /// Halts it, passes its memory to `access`, and resumes it.
     ///
     /// # Errors
-    /// [`TargetError`]: it is not reached.
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
+    /// [`TargetError`] if it cannot be reached.
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
 
-    /// Lets it run for so long.
+    /// Runs it for `span`.
     ///
     /// # Errors
-    /// [`TargetError`]: it has stopped.
-    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+    /// [`TargetError`] if it has stopped.
+    fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         std::thread::sleep(span);
         Ok(())
     }
 
-    /// Moves something over TCP, each way. Says what.
+    /// Transfers data over TCP in each direction. Returns a description of the transfer.
     ///
     /// # Errors
-    /// [`TargetError`]: it does not do that here, or fails.
+    /// [`TargetError`] if this is not supported, or fails.
     fn transfer(&mut self) -> Result<String, TargetError> {
         Err(TargetError::Url {
             url: self.name(),
             what:
-                "nothing is sent to it from here: let it do something yourself, with --then enter"
+                "nothing can be sent to it from here: generate traffic yourself and use --then enter"
                     .to_owned(),
         })
     }

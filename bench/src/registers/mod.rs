@@ -14,31 +14,31 @@ pub use device::Device;
 use crate::endpoint::{Options, TargetError, Url};
 use crate::gdb::{Gdb, GdbError};
 
-/// Opens the device that `url` names; one in QEMU is switched on and listens then.
+/// Opens the device that `url` names; one in QEMU is started and waited for.
 ///
 /// # Errors
 /// [`TargetError`].
 pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError> {
-    // Nothing need follow, as the chip can be found out.
+    // The chip is optional, as probe-rs can detect it.
     if let Some(chip) = url.strip_prefix("probe://") {
         return Ok(Box::new(probe::Probe::new(chip, options.patience)));
     }
     let parsed = Url::parse(url)?;
-    parsed.knows_only(&[])?;
+    parsed.check_query(&[])?;
     match parsed.scheme.as_str() {
         #[cfg(target_os = "linux")]
         "qemu" => crate::endpoint::inspect(&parsed, options),
         "gdb" => server(&parsed, options),
         _ => Err(TargetError::Url {
             url: url.to_owned(),
-            what: "registers are shown of qemu://BOARD, gdb://HOST:PORT and probe://CHIP"
+            what: "registers can be read of qemu://BOARD, gdb://HOST:PORT and probe://CHIP"
                 .to_owned(),
         }),
     }
 }
 
-/// A gdb server that somebody else has started.
-struct Server {
+/// A gdb server that is already running.
+struct GdbServer {
     address: String,
     patience: Duration,
 }
@@ -46,8 +46,8 @@ struct Server {
 fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     let Some(port) = url.port else {
         return Err(TargetError::Url {
-            url: url.whole.clone(),
-            what: "a port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
+            url: url.text.clone(),
+            what: "the port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
                 .to_owned(),
         });
     };
@@ -56,21 +56,21 @@ fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> 
     } else {
         url.host.clone()
     };
-    Ok(Box::new(Server {
+    Ok(Box::new(GdbServer {
         address: format!("{host}:{port}"),
         patience: options.patience,
     }))
 }
 
-impl Device for Server {
+impl Device for GdbServer {
     fn name(&self) -> String {
         format!("the device behind the gdb server at {}", self.address)
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error| failed(self.name(), &error);
         let mut gdb = Gdb::attach(&self.address, self.patience).map_err(failed)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(failed)
     }
 }

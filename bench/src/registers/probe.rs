@@ -1,4 +1,4 @@
-//! A device on a debug probe: `probe-rs gdb` is started for each look at it.
+//! A device on a debug probe: `probe-rs gdb` is started for each access.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -11,17 +11,17 @@ use crate::endpoint::TargetError;
 use crate::gdb::{Gdb, GdbError};
 
 const PROGRAM: &str = "probe-rs";
-/// How often it is looked whether the server listens.
-const LOOKS: Duration = Duration::from_millis(20);
+/// Interval between attempts to connect to the server.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What hangs on the probe.
+/// The device on the probe.
 pub(super) struct Probe {
     chip: String,
     patience: Duration,
 }
 
 impl Probe {
-    /// `chip` is probe-rs's name of it; without, probe-rs finds out by itself, or is told by its environment.
+    /// `chip` is probe-rs's name for it; if empty, probe-rs detects it or takes it from its environment.
     pub(super) fn new(chip: &str, patience: Duration) -> Self {
         Self {
             chip: chip.to_owned(),
@@ -36,20 +36,20 @@ impl Probe {
         }
     }
 
-    /// Starts the server on a port that is free now.
-    fn start(&self) -> Result<(Owned, String), TargetError> {
+    /// Starts the server on a free port.
+    fn start(&self) -> Result<(ServerProcess, String), TargetError> {
         let no_port = |error| self.failed(format!("no port for its gdb server: {error}"));
         let free = TcpListener::bind("127.0.0.1:0").map_err(no_port)?;
         let address = free.local_addr().map_err(no_port)?.to_string();
         drop(free);
-        // What it complains of is for the user.
+        // Its stderr is shown to the user.
         let process = Command::new(PROGRAM)
             .args(arguments(&self.chip, &address))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn();
         match process {
-            Ok(process) => Ok((Owned(process), address)),
+            Ok(process) => Ok((ServerProcess(process), address)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.failed(
                 "probe-rs is not installed: `cargo install probe-rs-tools --locked`, or \
                  https://probe.rs/docs/getting-started/installation"
@@ -60,22 +60,22 @@ impl Probe {
     }
 
     /// Waits until it listens.
-    fn attach(&self, server: &mut Owned, address: &str) -> Result<Gdb, TargetError> {
+    fn attach(&self, server: &mut ServerProcess, address: &str) -> Result<Gdb, TargetError> {
         let until = Instant::now() + self.patience;
         loop {
             match Gdb::attach(address, self.patience) {
-                Err(GdbError::Absent { .. }) if Instant::now() < until => {}
+                Err(GdbError::Unreachable { .. }) if Instant::now() < until => {}
                 attached => return attached.map_err(|error| failed(self.name(), &error)),
             }
             if let Ok(Some(status)) = server.0.try_wait() {
                 return Err(self.failed(format!("probe-rs has ended ({status})")));
             }
-            std::thread::sleep(LOOKS);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// What `probe-rs` is told.
+/// The arguments of `probe-rs`.
 pub(super) fn arguments<'a>(chip: &'a str, address: &'a str) -> Vec<&'a str> {
     let mut arguments = vec!["gdb", "--gdb-connection-string", address];
     if !chip.is_empty() {
@@ -92,18 +92,18 @@ impl Device for Probe {
         }
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let (mut server, address) = self.start()?;
         let mut gdb = self.attach(&mut server, &address)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(|error| failed(self.name(), &error))
     }
 }
 
-/// A process that ends with this.
-struct Owned(Child);
+/// A process that is killed when this is dropped.
+struct ServerProcess(Child);
 
-impl Drop for Owned {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

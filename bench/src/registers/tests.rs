@@ -6,7 +6,7 @@ fn refused(url: &str) -> String {
 }
 
 #[test]
-fn what_is_no_device_is_explained() {
+fn a_url_that_is_no_device_is_explained() {
     assert!(
         refused("sim://esp32c6-bitbang").contains("qemu://BOARD, gdb://HOST:PORT and probe://CHIP")
     );

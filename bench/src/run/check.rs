@@ -1,21 +1,21 @@
-//! What a run should have come to and did not.
+//! Checks of a run's results.
 
 use linerate_results::record::{Measurement, Run};
 
 use crate::scenario::{Expectation, expect};
 
-/// What `run` should have come to and did not, each in a sentence: the scenario's expectations, and
-/// what always holds.
+/// The checks that `run` does not meet, each in a sentence: the scenario's expectations, and the
+/// invariants.
 pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
-    let mut failures: Vec<String> = run.results.iter().flat_map(always).collect();
+    let mut failures: Vec<String> = run.results.iter().flat_map(invariant_failures).collect();
     for expected in expectations {
         failures.extend(expected.failures(&run.results));
     }
     failures
 }
 
-/// What holds without being asked for.
-fn always(result: &Measurement) -> Vec<String> {
+/// Checks the invariants of a result.
+fn invariant_failures(result: &Measurement) -> Vec<String> {
     let name = expect::name(result);
     let mut failures = Vec::new();
     let missing = result.ledger().missing_frames();
@@ -24,7 +24,7 @@ fn always(result: &Measurement) -> Vec<String> {
             "{name}: {missing} frames are neither delivered nor counted as lost"
         ));
     }
-    let violations = result.describe().failures();
-    failures.extend(violations.iter().map(|what| format!("{name}: {what}")));
+    let unmet = result.describe().failures();
+    failures.extend(unmet.iter().map(|what| format!("{name}: {what}")));
     failures
 }

@@ -1,21 +1,21 @@
-//! Under which conditions a run takes place, as results tell it.
+//! The conditions of a run, as recorded in results.
 
 use linerate_results::record::{Conditions, Duplex, Setting};
 use linerate_sim::wire::config::{self, Impairments};
 use serde_json::Value;
 
-use crate::scenario::Surroundings;
+use crate::scenario::Environment;
 
-/// What the results of the run called `run` say of its `surroundings`.
-pub fn of(run: &str, surroundings: &Surroundings) -> Setting {
-    let Surroundings {
+/// The setting of results of the run called `run`, from its `environment`.
+pub fn of(run: &str, environment: &Environment) -> Setting {
+    let Environment {
         peer, wire, hub, ..
-    } = surroundings;
-    let advertise = serde_json::to_value(surroundings.partner.advertise).unwrap_or_default();
+    } = environment;
+    let advertise = serde_json::to_value(environment.partner.advertise).unwrap_or_default();
     let names = advertise.as_array().into_iter().flatten();
     Setting {
         run: run.to_owned(),
-        duplex: duplex(surroundings.duplex),
+        duplex: duplex(environment.duplex),
         conditions: Conditions {
             turnaround_ns: peer.turnaround_us * 1_000,
             turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
@@ -28,7 +28,7 @@ pub fn of(run: &str, surroundings: &Surroundings) -> Setting {
     }
 }
 
-/// What is asked for; a link that is to negotiate is half duplex until it has.
+/// The configured duplex; a link with auto-negotiation is half duplex until it is resolved.
 pub const fn duplex(asked: config::Duplex) -> Duplex {
     match asked {
         config::Duplex::Half | config::Duplex::Auto => Duplex::Half,
@@ -36,7 +36,7 @@ pub const fn duplex(asked: config::Duplex) -> Duplex {
     }
 }
 
-/// Every impairment that is not nothing, by its name, parts of a table behind a dot.
+/// Every nonzero impairment by its name, with parts of a table after a dot.
 fn impairments(wire: &Impairments) -> std::collections::BTreeMap<String, f64> {
     let mut found = std::collections::BTreeMap::new();
     let value = serde_json::to_value(wire).unwrap_or_default();
@@ -66,15 +66,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_wrong_is_told() {
-        let mut surroundings = Surroundings::default();
-        assert!(of("a", &surroundings).conditions.wire.is_empty());
-        surroundings.wire.clock_ppm = -100.0;
-        surroundings.wire.noise.width_ns = 20.0;
-        surroundings.wire.swapped_polarity = true;
-        surroundings.partner.advertise = vec![config::Ability::TenHalf].into();
-        let told = of("a", &surroundings).conditions;
-        let wire: Vec<(&str, f64)> = told.wire.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+    fn only_impairments_are_recorded() {
+        let mut environment = Environment::default();
+        assert!(of("a", &environment).conditions.wire.is_empty());
+        environment.wire.clock_ppm = -100.0;
+        environment.wire.noise.width_ns = 20.0;
+        environment.wire.swapped_polarity = true;
+        environment.partner.advertise = vec![config::Ability::TenHalf].into();
+        let conditions = of("a", &environment).conditions;
+        let wire: Vec<(&str, f64)> = conditions
+            .wire
+            .iter()
+            .map(|(k, v)| (k.as_str(), *v))
+            .collect();
         assert_eq!(
             wire,
             [
@@ -83,6 +87,6 @@ mod tests {
                 ("swapped_polarity", 1.0)
             ]
         );
-        assert_eq!(told.partner, ["10base-t-half"]);
+        assert_eq!(conditions.partner, ["10base-t-half"]);
     }
 }

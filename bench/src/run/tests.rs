@@ -26,9 +26,9 @@ goodput_bytes_per_s_min = 1_000_000
 frame_loss_rate_max = 0.0
 "#;
 
-fn script(order: &Order) -> Script {
+fn script(config: &MachineConfig) -> Script {
     let mut events = vec![line(900_000_000, r#"@ {"event":"done"}"#)];
-    if order.name.starts_with("ping") {
+    if config.name.starts_with("ping") {
         events.push(line(
             5_000_000,
             r#"@ {"event":"ping","seq":0,"rtt_us":900}"#,
@@ -61,17 +61,17 @@ fn script(order: &Order) -> Script {
     clippy::unnecessary_wraps,
     reason = "the shape of what opens a machine"
 )]
-fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
-    Ok(Box::new(script(order)))
+fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+    Ok(Box::new(script(config)))
 }
 
-struct Bench {
+struct Fixture {
     dir: tempfile::TempDir,
     options: Options,
     scenario: Scenario,
 }
 
-fn bench() -> Bench {
+fn fixture() -> Fixture {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("esp32c6-bitbang");
     std::fs::create_dir(&folder).expect("made");
@@ -84,7 +84,7 @@ fn bench() -> Bench {
         threads: 2,
         timing: None,
     };
-    Bench {
+    Fixture {
         dir,
         options,
         scenario: Scenario::parse(SCENARIO, "test.toml").expect("valid"),
@@ -93,8 +93,8 @@ fn bench() -> Bench {
 
 #[test]
 fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
-    let bench = bench();
-    let outcome = run(&bench.scenario, &bench.options, &open, &Silent).expect("measured");
+    let fixture = fixture();
+    let outcome = run(&fixture.scenario, &fixture.options, &open, &Silent).expect("measured");
     let kinds: Vec<String> = outcome
         .run
         .results
@@ -120,9 +120,12 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
     );
     assert_eq!(provenance.virtual_ns, 3 * 900_000_000);
     for file in ["run.json", "report.html", "report.md", crate::store::TRIALS] {
-        assert!(bench.options.out.join(file).is_file(), "{file} is missing");
+        assert!(
+            fixture.options.out.join(file).is_file(),
+            "{file} is missing"
+        );
     }
-    let text = std::fs::read_to_string(bench.options.out.join("run.json")).expect("written");
+    let text = std::fs::read_to_string(fixture.options.out.join("run.json")).expect("written");
     assert_eq!(crate::store::read(&text).expect("readable"), outcome.run);
     assert_eq!(
         outcome.failures,
@@ -131,20 +134,20 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
 }
 
 #[test]
-fn parameters_tell_the_duplex_that_the_link_came_to() {
-    let bench = bench();
-    let told = |asked: &str, came_to: Option<Duplex>| -> Vec<String> {
+fn parameters_have_the_duplex_of_the_link() {
+    let fixture = fixture();
+    let recorded = |asked: &str, came_to: Option<Duplex>| -> Vec<String> {
         let text = SCENARIO.replace("seed = 5", &format!("duplex = \"{asked}\""));
         let scenario = Scenario::parse(&text, "test.toml").expect("valid");
-        let open = |order: &Order| {
-            let script = script(order);
+        let open = |config: &MachineConfig| {
+            let script = script(config);
             Ok(match came_to {
                 Some(duplex) => Box::new(script.with_duplex(duplex)) as Box<dyn Machine>,
                 None => Box::new(script),
             })
         };
-        run(&scenario, &bench.options, &open, &Silent).expect("measured");
-        let text = std::fs::read_to_string(bench.options.out.join("run.json")).expect("written");
+        run(&scenario, &fixture.options, &open, &Silent).expect("measured");
+        let text = std::fs::read_to_string(fixture.options.out.join("run.json")).expect("written");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let results = json["results"].as_array().expect("results");
         let duplex = results.iter().map(|result| &result["params"]["duplex"]);
@@ -152,52 +155,53 @@ fn parameters_tell_the_duplex_that_the_link_came_to() {
             .map(|duplex| duplex.as_str().unwrap_or("left out").to_owned())
             .collect()
     };
-    assert_eq!(told("full", Some(Duplex::Half)), ["half"; 3]);
-    assert_eq!(told("auto", Some(Duplex::Full)), ["full"; 3]);
-    assert_eq!(told("auto", Some(Duplex::None)), ["none"; 3]);
-    // A machine that cannot know has the link that was asked for.
-    assert_eq!(told("full", None), ["full"; 3]);
+    assert_eq!(recorded("full", Some(Duplex::Half)), ["half"; 3]);
+    assert_eq!(recorded("auto", Some(Duplex::Full)), ["full"; 3]);
+    assert_eq!(recorded("auto", Some(Duplex::None)), ["none"; 3]);
+    // A machine without access to the link has the configured duplex.
+    assert_eq!(recorded("full", None), ["full"; 3]);
 }
 
 #[test]
 fn missing_firmware_is_found_before_anything_runs() {
-    let bench = bench();
-    std::fs::remove_file(bench.dir.path().join("esp32c6-bitbang/ping-isr-all.elf"))
+    let fixture = fixture();
+    std::fs::remove_file(fixture.dir.path().join("esp32c6-bitbang/ping-isr-all.elf"))
         .expect("removed");
-    let never = |_: &Order| -> Result<Box<dyn Machine>, MachineError> { panic!("nothing may run") };
-    let error = run(&bench.scenario, &bench.options, &never, &Silent).expect_err("missing");
+    let never =
+        |_: &MachineConfig| -> Result<Box<dyn Machine>, MachineError> { panic!("nothing may run") };
+    let error = run(&fixture.scenario, &fixture.options, &never, &Silent).expect_err("missing");
     assert!(
         error
             .to_string()
             .contains("cargo xtask firmware ping isr-all"),
         "{error}"
     );
-    assert!(!error.is_target());
-    assert!(!bench.options.out.exists());
+    assert!(!error.is_target_failure());
+    assert!(!fixture.options.out.exists());
 }
 
 #[test]
 fn a_target_that_fails_is_named_and_the_rest_is_kept() {
-    let bench = bench();
-    let open = |order: &Order| match order.name.as_str() {
+    let fixture = fixture();
+    let open = |config: &MachineConfig| match config.name.as_str() {
         "ping-isr-all" => Err(MachineError::Fault {
             at_ns: 1_500,
             what: "illegal instruction at 0x40800000".into(),
         }),
-        _ => self::open(order),
+        _ => self::open(config),
     };
     let one_thread = Options {
         threads: 1,
-        ..bench.options.clone()
+        ..fixture.options.clone()
     };
-    let error = run(&bench.scenario, &one_thread, &open, &Silent).expect_err("failed");
+    let error = run(&fixture.scenario, &one_thread, &open, &Silent).expect_err("failed");
     assert_eq!(
         error.to_string(),
         "ping-isr-all: at 1.5 µs: illegal instruction at 0x40800000"
     );
-    assert!(error.is_target());
+    assert!(error.is_target_failure());
     let kept =
-        std::fs::read_to_string(bench.options.out.join(crate::store::TRIALS)).expect("written");
+        std::fs::read_to_string(fixture.options.out.join(crate::store::TRIALS)).expect("written");
     assert_eq!(
         crate::store::read(&kept).expect("readable").results.len(),
         2
@@ -205,7 +209,7 @@ fn a_target_that_fails_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
-fn what_always_must_hold_is_checked_without_being_asked_for() {
+fn invariants_are_always_checked() {
     let mut run =
         Run::from_json(include_str!("../../../results/tests/fixtures/run.json")).expect("valid");
     assert_eq!(failures(&run, &[]), [""; 0]);

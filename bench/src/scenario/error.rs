@@ -1,20 +1,20 @@
-//! What is wrong with a scenario, and where.
+//! An error in a scenario, with its position.
 
 use std::ops::Range;
 
 use linerate_host::nearest;
 
-/// A scenario that cannot be used: file, line, column and what was expected.
+/// An invalid scenario: file, line, column and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct ScenarioError {
-    /// The file as the caller named it.
+    /// The file as named by the caller.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
@@ -32,14 +32,14 @@ impl ScenarioError {
         }
     }
 
-    /// What the TOML reader found, in one line and with the nearest valid name.
+    /// An error of the TOML parser, in one line and with the nearest valid name.
     pub(super) fn syntax(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let message = error.message().trim().replace('\n', "; ");
         Self::at(file, text, error.span(), with_nearest(&message))
     }
 }
 
-/// Adds the nearest of the names that serde lists behind "unknown field" and "unknown variant".
+/// Adds the nearest of the names that serde lists after "unknown field" and "unknown variant".
 fn with_nearest(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let near = match message.split_once(", expected ") {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_name_is_offered_for_unknown_ones_only() {
+    fn nearest_name_is_suggested_for_unknown_ones_only() {
         assert_eq!(
             with_nearest("unknown field `duplx`, expected one of `seed`, `duplex`"),
             "unknown field `duplx`, expected one of `seed`, `duplex` (did you mean `duplex`?)"

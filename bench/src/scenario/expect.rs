@@ -1,4 +1,4 @@
-//! What must come out, held against what did.
+//! Expectations, checked against results.
 
 use linerate_results::format;
 use linerate_results::record::Measurement;
@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::Run;
 
-/// What must come out of some results; one that does not makes the command end with exit code 1.
+/// Expected limits of some results; if one is not met, the command ends with exit code 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation {
-    /// The run; any when there is none.
+    /// The run; `None`: any.
     pub run: Option<String>,
-    /// The variant; any when there is none.
+    /// The variant; `None`: any.
     pub variant: Option<String>,
-    /// The kind of measurement; any that has the metric when there is none.
+    /// The kind of measurement; `None`: any that has the metric.
     pub measurement: Option<String>,
-    /// The size; every size when there is none.
+    /// The size; `None`: every size.
     pub bytes: Option<u64>,
-    /// The conformance case; every case when there is none.
+    /// The conformance case; `None`: every case.
     pub case: Option<String>,
-    /// It takes the whole version: what comes out of a short one says nothing about it.
+    /// It needs the whole version: results of a short one are not conclusive.
     pub whole_version_only: bool,
     /// Limits.
     pub limits: Vec<Limit>,
@@ -30,15 +30,15 @@ pub struct Expectation {
 pub struct Limit {
     /// Its name in the results.
     pub metric: String,
-    /// It is at least this.
+    /// Minimum.
     pub min: Option<f64>,
-    /// It is at most this.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
 impl Expectation {
-    /// Whether it speaks of results of `run`.
-    pub fn is_about(&self, run: &Run) -> bool {
+    /// True if it applies to results of `run`.
+    pub fn applies_to_run(&self, run: &Run) -> bool {
         self.run.as_ref().is_none_or(|name| *name == run.name)
             && self
                 .variant
@@ -46,17 +46,20 @@ impl Expectation {
                 .is_none_or(|name| *name == run.variant)
     }
 
-    /// What of it `results` do not meet, each in a sentence. That nothing is there to be held
-    /// against it is one, too.
+    /// The limits that `results` do not meet, each in a sentence. A missing result is a failure,
+    /// too.
     pub fn failures(&self, results: &[Measurement]) -> Vec<String> {
-        let meant: Vec<&Measurement> = results.iter().filter(|result| self.means(result)).collect();
+        let matching: Vec<&Measurement> = results
+            .iter()
+            .filter(|result| self.applies_to(result))
+            .collect();
         let mut failures = Vec::new();
         for limit in &self.limits {
             let mut seen = false;
-            for result in &meant {
+            for result in &matching {
                 let value = serde_json::to_value(result).unwrap_or_default();
                 let metric = value.pointer(&format!("/metrics/{}", limit.metric.replace('.', "/")));
-                // A kind of measurement that knows no such metric is not meant.
+                // It does not apply to a kind of measurement without this metric.
                 if metric.is_none() && self.measurement.is_none() {
                     continue;
                 }
@@ -70,7 +73,7 @@ impl Expectation {
         failures
     }
 
-    fn means(&self, result: &Measurement) -> bool {
+    fn applies_to(&self, result: &Measurement) -> bool {
         let value = || serde_json::to_value(result).unwrap_or_default();
         let run = &result.setting().run;
         self.run.as_ref().is_none_or(|name| name == run)
@@ -92,7 +95,7 @@ impl Expectation {
     }
 }
 
-/// A result's name in sentences.
+/// A result's name for messages.
 pub fn name(result: &Measurement) -> String {
     let run = &result.setting().run;
     let run = if run.is_empty() {
@@ -114,25 +117,25 @@ impl Limit {
         let Some(found) = found else {
             return Some(format!("{name}: there is no {metric}"));
         };
-        let told = |value| in_words(metric, value);
+        let shown = |value| format_metric(metric, value);
         match (self.min, self.max) {
             (Some(min), _) if found < min || found.is_nan() => Some(format!(
                 "{name}: {metric} {} is below {}",
-                told(found),
-                told(min)
+                shown(found),
+                shown(min)
             )),
             (_, Some(max)) if found > max || found.is_nan() => Some(format!(
                 "{name}: {metric} {} is above {}",
-                told(found),
-                told(max)
+                shown(found),
+                shown(max)
             )),
             _ => None,
         }
     }
 }
 
-/// A figure with the unit that its name tells.
-fn in_words(metric: &str, value: f64) -> String {
+/// A figure with the unit given by its name.
+fn format_metric(metric: &str, value: f64) -> String {
     let name = metric
         .trim_end_matches("_p50")
         .trim_end_matches("_max")

@@ -1,5 +1,5 @@
-//! Which fields a type reads, asked of the type itself: it is given the simplest values there are,
-//! and what it asks for is noted down.
+//! The fields that a type reads, found by deserializing it: it is given minimal values, and its
+//! requests are recorded.
 
 use std::cell::RefCell;
 
@@ -9,35 +9,35 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-/// A field with the words that it takes, if it takes only some.
+/// A field with the words that it accepts, if limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name behind those of the tables that it is in, with dots.
+    /// Its name after those of its tables, separated by dots.
     pub path: String,
     /// The words.
     pub words: &'static [&'static str],
 }
 
-/// Every field that `T` reads, `path` being where it is.
+/// Every field that `T` reads, with `path` as the prefix.
 pub fn of<T: DeserializeOwned>(path: &str) -> Vec<Field> {
     let found = RefCell::new(Vec::new());
-    let asked = T::deserialize(Asked {
+    let result = T::deserialize(FieldProbe {
         path: path.to_owned(),
         found: &found,
     });
-    if let Err(error) = asked {
+    if let Err(error) = result {
         panic!("{path}: {error}");
     }
     found.into_inner()
 }
 
-/// What a type asks for a value.
-struct Asked<'f> {
+/// Records what a type requests for a value.
+struct FieldProbe<'f> {
     path: String,
     found: &'f RefCell<Vec<Field>>,
 }
 
-impl Asked<'_> {
+impl FieldProbe<'_> {
     fn within(&self, name: &str) -> Self {
         let dot = if self.path.is_empty() || name.is_empty() {
             ""
@@ -51,7 +51,7 @@ impl Asked<'_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Asked<'_> {
+impl<'de> Deserializer<'de> for FieldProbe<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
@@ -119,7 +119,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
         visitor.visit_map(Fields {
             of: self,
             names,
-            // What toml reads to know where in the file a value stands.
+            // toml reads it for the position of a value in the file.
             wrapper: name.starts_with("$__"),
         })
     }
@@ -145,7 +145,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
 }
 
 /// A list of one.
-struct Once<'f>(Option<Asked<'f>>);
+struct Once<'f>(Option<FieldProbe<'f>>);
 
 impl<'de> SeqAccess<'de> for Once<'_> {
     type Error = Error;
@@ -158,11 +158,11 @@ impl<'de> SeqAccess<'de> for Once<'_> {
     }
 }
 
-/// All fields of a table, one after the other.
+/// All fields of a table in sequence.
 struct Fields<'f> {
-    of: Asked<'f>,
+    of: FieldProbe<'f>,
     names: &'static [&'static str],
-    /// Its fields are not the table's own.
+    /// True if its fields are not the table's own.
     wrapper: bool,
 }
 

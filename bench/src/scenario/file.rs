@@ -1,4 +1,4 @@
-//! The file as it is written, and the checks that the format alone does not make.
+//! The file's format, and the checks beyond it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Table};
 
-use super::{Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError, Surroundings};
+use super::{Environment, Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError};
 use crate::board::{self, Board};
 use crate::measure::{self, Plan, Section, measurements};
 use linerate_host::nearest;
@@ -38,7 +38,7 @@ struct File {
     expect: Vec<Spanned<FileExpectation>>,
 }
 
-/// A `[[run]]`: what every run has, and a field a measurement.
+/// A `[[run]]`: the fields of every run, and one field per measurement.
 macro_rules! file_run {
     ($($measurement:ident: $section:ty,)*) => {
         #[derive(Deserialize)]
@@ -58,14 +58,14 @@ macro_rules! file_run {
         }
 
         impl FileRun {
-            /// What is to be measured, in the order of the list.
+            /// The measurements, in the order of the list.
             fn plans(
                 &mut self,
                 checker: &Checker<'_>,
-                around: &Surroundings,
+                environment: &Environment,
             ) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
                 let mut plans = Vec::new();
-                $(plans.extend(checker.plans(self.$measurement.take(), around)?);)*
+                $(plans.extend(checker.plans(self.$measurement.take(), environment)?);)*
                 Ok(plans)
             }
         }
@@ -119,7 +119,7 @@ impl Checker<'_> {
             );
             return Err(self.error(parsed.schema.span(), message));
         }
-        self.plain(&parsed.name)?;
+        self.check_name(&parsed.name)?;
         let board = board::find_simulated(parsed.board.get_ref())
             .map_err(|error| self.error(parsed.board.span(), error.to_string()))?;
         if parsed.run.get_ref().is_empty() {
@@ -139,7 +139,7 @@ impl Checker<'_> {
             ],
         };
         let none = Layers::default();
-        let common = self.surroundings(&layers, &none)?;
+        let common = self.environment(&layers, &none)?;
         let mut runs: Vec<Run> = Vec::new();
         for run in parsed.run.into_inner() {
             let checked = self.run(run, &board, &layers, &runs)?;
@@ -169,13 +169,13 @@ impl Checker<'_> {
         common: &Layers,
         before: &[Run],
     ) -> Result<Run, ScenarioError> {
-        self.known(
+        self.check_known(
             &run.variant,
             "variant",
             board.firmware.variants.iter().map(String::as_str),
         )?;
         let name = run.name.as_ref().unwrap_or(&run.variant);
-        self.plain(name)?;
+        self.check_name(name)?;
         if before.iter().any(|other| other.name == *name.get_ref()) {
             let message = format!(
                 "`{}` has a [[run]] already: give this one a `name` of its own",
@@ -194,8 +194,8 @@ impl Checker<'_> {
                 run.traffic.take(),
             ],
         };
-        let surroundings = self.surroundings(common, &own)?;
-        let plans = run.plans(self, &surroundings)?;
+        let environment = self.environment(common, &own)?;
+        let plans = run.plans(self, &environment)?;
         if plans.is_empty() {
             let message = format!(
                 "this [[run]] measures nothing: give it one of {}",
@@ -210,7 +210,7 @@ impl Checker<'_> {
         Ok(Run {
             name,
             variant: run.variant.into_inner(),
-            surroundings,
+            environment,
             plans,
             profile: run.profile,
         })
@@ -219,26 +219,26 @@ impl Checker<'_> {
     fn plans<S: Section>(
         &self,
         section: Option<Spanned<S>>,
-        around: &Surroundings,
+        environment: &Environment,
     ) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
         let Some(section) = section else {
             return Ok(Vec::new());
         };
         let span = section.span();
         let plans = section.into_inner().plans().and_then(|plans| {
-            plans.iter().try_for_each(|plan| plan.check(around))?;
+            plans.iter().try_for_each(|plan| plan.check(environment))?;
             Ok(plans)
         });
         plans.map_err(|message| self.error(span, message))
     }
 
-    fn surroundings(&self, common: &Layers, own: &Layers) -> Result<Surroundings, ScenarioError> {
+    fn environment(&self, common: &Layers, own: &Layers) -> Result<Environment, ScenarioError> {
         let [peer, signal, partner, hub, traffic] =
             std::array::from_fn(|at| (common.tables[at].as_ref(), own.tables[at].as_ref()));
         let span = |(common, own): (Option<&Spanned<Table>>, Option<&Spanned<Table>>)| {
             own.or(common).map_or(0..0, Spanned::span)
         };
-        let made = Surroundings {
+        let made = Environment {
             duplex: own.duplex.or(common.duplex).unwrap_or(Duplex::Half),
             peer: self.layered::<Peer>(peer)?,
             wire: self.layered(signal)?,
@@ -278,7 +278,7 @@ impl Checker<'_> {
         Ok(made)
     }
 
-    /// A table of the scenario with a run's fields in place of its own.
+    /// A table of the scenario, with its fields replaced by those of a run.
     fn layered<T: DeserializeOwned>(
         &self,
         (common, own): (Option<&Spanned<Table>>, Option<&Spanned<Table>>),
@@ -309,14 +309,14 @@ impl Checker<'_> {
         let expected = expected.into_inner();
         if let Some(variant) = &expected.variant {
             let known = runs.iter().map(|run| run.variant.as_str());
-            self.known(variant, "variant with a [[run]]", known)?;
+            self.check_known(variant, "variant with a [[run]]", known)?;
         }
         if let Some(run) = &expected.run {
             let known = runs.iter().map(|run| run.name.as_str());
-            self.known(run, "[[run]]", known)?;
+            self.check_known(run, "[[run]]", known)?;
         }
         if let Some(kind) = &expected.measurement {
-            self.known(kind, "measurement", measure::NAMES.iter().copied())?;
+            self.check_known(kind, "measurement", measure::NAMES.iter().copied())?;
         }
         let mut limits = Vec::new();
         let mut limit = |metric: &str, min: Option<f64>, max: Option<f64>| {
@@ -365,8 +365,8 @@ impl Checker<'_> {
         })
     }
 
-    /// A name that can be part of a file's.
-    fn plain(&self, name: &Spanned<String>) -> Result<(), ScenarioError> {
+    /// Checks that a name can be part of a file name.
+    fn check_name(&self, name: &Spanned<String>) -> Result<(), ScenarioError> {
         let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         if name.get_ref().is_empty() || !name.get_ref().chars().all(plain) {
             let message =
@@ -376,7 +376,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn known<'k>(
+    fn check_known<'k>(
         &self,
         written: &Spanned<String>,
         what: &str,
@@ -400,13 +400,13 @@ impl Checker<'_> {
     }
 }
 
-/// Every field that a file may have; of the tables that surround a board only their names.
+/// Every field that a file may have; for the tables of the environment, only their names.
 #[cfg(test)]
 pub fn fields() -> Vec<super::fields::Field> {
     super::fields::of::<File>("")
 }
 
-/// The tables of a file or a run that say what surrounds a board: `peer`, `wire`, `partner`, `hub`,
+/// The tables of a file or a run that describe the environment: `peer`, `wire`, `partner`, `hub`,
 /// `traffic`.
 #[derive(Default)]
 struct Layers {

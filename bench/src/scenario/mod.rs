@@ -1,5 +1,5 @@
-//! An experiment as a TOML file: the board, the other end of the cable, what is measured, what must
-//! come out. `docs/scenarios.md` is the reference of the format.
+//! An experiment as a TOML file: the board, the other end of the cable, the measurements and the
+//! expected results. `docs/scenarios.md` is the reference of the format.
 
 mod error;
 pub(crate) mod expect;
@@ -17,7 +17,7 @@ pub use expect::{Expectation, Limit};
 pub use linerate_sim::wire::config::{Ability, Duplex, Partner, Pulses};
 
 use crate::board::Board;
-pub use crate::machine::{Peer, Record, Surroundings};
+pub use crate::machine::{Environment, Peer, Record};
 use crate::measure::Plan;
 
 /// An experiment.
@@ -25,39 +25,39 @@ use crate::measure::Plan;
 pub struct Scenario {
     /// Its name, which the results carry.
     pub name: String,
-    /// One line for people.
+    /// One-line title.
     pub title: String,
-    /// The board, as its own file describes it.
+    /// The board, as described by its own file.
     pub board: Board,
     /// Seed of everything random.
     pub seed: u64,
-    /// What the runs have in common.
-    pub common: Surroundings,
-    /// What is recorded beside the results.
+    /// The environment common to all runs.
+    pub common: Environment,
+    /// Recordings made in addition to the results.
     pub record: Record,
-    /// What is measured.
+    /// The runs.
     pub runs: Vec<Run>,
-    /// What must come out.
+    /// The expectations.
     pub expect: Vec<Expectation>,
 }
 
-/// One variant of the firmware in its surroundings, and what is measured there.
+/// One variant of the firmware in its environment, with its measurements.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its name; the variant's where the file gives none.
+    /// Its name; the variant's if the file gives none.
     pub name: String,
     /// The variant.
     pub variant: String,
-    /// What surrounds the board.
-    pub surroundings: Surroundings,
-    /// What is measured, in order.
+    /// The board's environment.
+    pub environment: Environment,
+    /// The measurements, in order.
     pub plans: Vec<Arc<dyn Plan>>,
     /// Count cycles by function.
     pub profile: bool,
 }
 
 impl Scenario {
-    /// Reads a scenario; `file` is what it is called in messages.
+    /// Parses a scenario; `file` is its name in messages.
     ///
     /// # Errors
     /// [`ScenarioError`] names the file, the line and what was expected there.
@@ -65,21 +65,21 @@ impl Scenario {
         file::parse(text, file)
     }
 
-    /// Keeps the runs called one of `names` and what is expected of them; the names that are no
-    /// run's come back.
+    /// Keeps only the runs called one of `names`, and their expectations. Returns the names that
+    /// match no run.
     pub fn keep(&mut self, names: &[String]) -> Vec<String> {
         let known = |name: &&String| self.runs.iter().any(|run| run.name == **name);
         let unknown = names.iter().filter(|name| !known(name)).cloned().collect();
         self.runs.retain(|run| names.contains(&run.name));
         let kept = &self.runs;
         self.expect
-            .retain(|expected| kept.iter().any(|run| expected.is_about(run)));
+            .retain(|expected| kept.iter().any(|run| expected.applies_to_run(run)));
         unknown
     }
 
-    /// Makes everything that is counted in frames or seconds shorter or longer by `factor`, as far
-    /// as a result still means something. Of a short version only what it can show is expected: the
-    /// metrics of which nothing is expected any more are returned.
+    /// Scales everything counted in frames or seconds by `factor`, as far as a result remains
+    /// meaningful. A short version drops expectations that need the whole version: returns the
+    /// metrics of the dropped ones.
     pub fn scale(&mut self, factor: f64) -> Vec<String> {
         for plan in self.runs.iter_mut().flat_map(|run| &mut run.plans) {
             if let Some(scaled) = plan.scaled(factor) {

@@ -1,5 +1,5 @@
-//! `docs/scenarios.md` held against the format: every field is in it and nothing else is, each
-//! default is the one that holds, each example is accepted.
+//! `docs/scenarios.md` checked against the format: it has every field and no other, each default is
+//! the actual one, each example is accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ struct Row {
     about: String,
 }
 
-/// The reference's tables by what their headings name: `wire` for `[wire]`; nothing for the file's.
+/// The reference's tables by the name in their headings: `wire` for `[wire]`; empty for the file's.
 fn reference() -> BTreeMap<String, Vec<Row>> {
     let mut tables: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     let mut names = Vec::new();
@@ -56,7 +56,7 @@ fn quoted(cell: &str) -> Option<String> {
     Some(cell.strip_prefix('`')?.strip_suffix('`')?.to_owned())
 }
 
-/// Every field of the format by the table that it is in.
+/// Every field of the format, by table.
 fn format() -> BTreeMap<String, Vec<Field>> {
     let mut all = file::fields();
     all.extend(fields::of::<Peer>("peer"));
@@ -116,7 +116,7 @@ fn every_field_is_in_the_reference_and_nothing_else_is() {
     }
 }
 
-/// What measurements cannot be made without: the table, field and value.
+/// Fields that measurements need: the table, field and value.
 const NEEDED: [(&str, &str, &str, &str); 2] = [
     ("hub_share", "hub", "stations", "1"),
     ("negotiation", "", "duplex", "\"auto\""),
@@ -125,7 +125,7 @@ const NEEDED: [(&str, &str, &str, &str); 2] = [
 /// A field and its value.
 type Given = (&'static str, &'static str);
 
-/// Fields that are only read beside others, with those.
+/// Fields that are only read together with others, with those.
 const BESIDE: [(&str, &str, &[Given]); 4] = [
     ("expect", "metric", &[("metric", "\"other\""), ("min", "7")]),
     ("expect", "min", &[("metric", "\"other\""), ("max", "7")]),
@@ -133,13 +133,13 @@ const BESIDE: [(&str, &str, &[Given]); 4] = [
     ("wire", "flap.down_ms", &[("flap.every_ms", "3_000")]),
 ];
 
-/// A scenario with the table `name`, which has what it cannot be without.
+/// A scenario with the table `name` and its required fields.
 fn with_table(name: &str, rows: &[Row]) -> Table {
     let text = "schema = 1\nname = \"x\"\nboard = \"esp32c6-bitbang\"\n\
                 [[run]]\nvariant = \"line-rate\"\n\
                 [[expect]]\nframe_loss_rate_max = 0.9\n";
     let mut scenario: Table = text.parse().expect("TOML");
-    // A run has to measure something.
+    // A run needs a measurement.
     if !NAMES.contains(&name) {
         set(&mut scenario, "ping", "count", "1");
     }
@@ -161,7 +161,7 @@ fn with_table(name: &str, rows: &[Row]) -> Table {
     scenario
 }
 
-/// The table `name` of a scenario, made if it is not there.
+/// The table `name` of a scenario, created if missing.
 fn table<'t>(scenario: &'t mut Table, name: &str) -> &'t mut Table {
     let first = |list: &'t mut Table, name: &str| match list.get_mut(name) {
         Some(Value::Array(tables)) => tables[0].as_table_mut().expect("a table"),
@@ -200,7 +200,7 @@ fn read(scenario: &Table) -> String {
 }
 
 #[test]
-fn each_default_is_the_one_that_holds() {
+fn each_default_is_the_actual_one() {
     let mut checked = 0;
     for (name, rows) in reference() {
         let plain = with_table(&name, &rows);
@@ -208,9 +208,9 @@ fn each_default_is_the_one_that_holds() {
             let Some(default) = &row.default else {
                 continue;
             };
-            let mut told = plain.clone();
-            set(&mut told, &name, &row.field, default);
-            assert_eq!(read(&told), read(&plain), "[{name}] {}", row.field);
+            let mut given = plain.clone();
+            set(&mut given, &name, &row.field, default);
+            assert_eq!(read(&given), read(&plain), "[{name}] {}", row.field);
             checked += 1;
         }
     }
@@ -218,7 +218,7 @@ fn each_default_is_the_one_that_holds() {
 }
 
 #[test]
-fn the_examples_are_accepted_and_are_no_defaults() {
+fn the_examples_are_accepted_and_differ_from_the_defaults() {
     for (name, rows) in reference() {
         let plain = with_table(&name, &rows);
         let mut all = plain.clone();

@@ -56,7 +56,7 @@ fn whole_scenario_is_read() {
     );
 }
 
-/// Several runs of one variant, each in surroundings of its own.
+/// Several runs of one variant, each in its own environment.
 const SEVERAL: &str = r#"schema = 1
 name = "several"
 board = "esp32c6-bitbang"
@@ -97,21 +97,27 @@ max = 100
 "#;
 
 #[test]
-fn runs_take_over_what_they_do_not_replace() {
+fn runs_inherit_what_they_do_not_replace() {
     let scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
     let [plain, other] = &scenario.runs[..] else {
         panic!("two runs")
     };
-    assert_eq!(plain.surroundings, scenario.common);
-    let around = &other.surroundings;
-    assert_eq!(around.duplex, Duplex::Auto);
+    assert_eq!(plain.environment, scenario.common);
+    let environment = &other.environment;
+    assert_eq!(environment.duplex, Duplex::Auto);
     assert_eq!(
-        (around.peer.turnaround_us, around.peer.background_arp_ms),
+        (
+            environment.peer.turnaround_us,
+            environment.peer.background_arp_ms
+        ),
         (0, 50)
     );
-    assert_eq!((around.wire.clock_ppm, around.wire.jitter_ns), (100.0, 3.0));
-    assert_eq!(around.partner.advertise, vec![Ability::TenHalf].into());
-    assert_eq!(around.hub.stations, 3);
+    assert_eq!(
+        (environment.wire.clock_ppm, environment.wire.jitter_ns),
+        (100.0, 3.0)
+    );
+    assert_eq!(environment.partner.advertise, vec![Ability::TenHalf].into());
+    assert_eq!(environment.hub.stations, 3);
     // Two cases, six points, and one of each of the others.
     assert_eq!(other.plans.len(), 2 + 6 + 3);
 }
@@ -122,7 +128,7 @@ fn is<P: Plan>(plan: &Arc<dyn Plan>) -> Option<&P> {
 }
 
 #[test]
-fn quick_versions_are_short_and_still_mean_something() {
+fn quick_versions_are_short_and_still_meaningful() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
     scenario.scale(0.01);
     let frames: Vec<u64> = scenario.runs[1]
@@ -137,7 +143,7 @@ fn quick_versions_are_short_and_still_mean_something() {
 }
 
 #[test]
-fn short_versions_leave_out_what_takes_the_whole() {
+fn short_versions_drop_what_needs_the_whole() {
     let text = GOOD.replace("[[expect]]", "[[expect]]\nwhole_version_only = true");
     let mut scenario = Scenario::parse(&text, "x.toml").expect("valid");
     assert_eq!(scenario.scale(1.0), [""; 0]);
@@ -176,7 +182,7 @@ fn mistakes_in_surroundings_and_plans_are_named() {
     insta::assert_snapshot!(errors.join("\n"));
 }
 
-/// What is refused of [`SEVERAL`] with `new` in place of `old`; the place in the file before it.
+/// The error for [`SEVERAL`] with `new` in place of `old`, with its position.
 fn refused(old: &str, new: &str) -> String {
     assert!(SEVERAL.contains(old), "{old}");
     error(&SEVERAL.replace(old, new))
@@ -185,7 +191,7 @@ fn refused(old: &str, new: &str) -> String {
 #[test]
 fn a_case_without_a_frame_that_counts_is_refused() {
     let cases = "cases = [\"full\", \"minimum\"], frames = 1000";
-    // 60 frames by which the receiver settles, and two of its own.
+    // 60 frames to settle the receiver, and two of the case.
     for frames in [1, 60, 61] {
         let short = format!("cases = [\"minimum\", \"swapped-polarity\"], frames = {frames}");
         assert_eq!(
@@ -206,7 +212,7 @@ fn a_case_without_a_frame_that_counts_is_refused() {
 fn points_that_the_wire_cannot_follow_are_refused() {
     let surface = "jitter_ns = [0, 10], clock_ppm = [-50, 0, 50]";
     let at = |new: &str| refused(surface, new);
-    for (points, told) in [
+    for (points, given) in [
         (
             "jitter_ns = [0, 30], clock_ppm = [0]",
             "jitter_ns is 30: it must be between 0 and 24.5",
@@ -224,9 +230,9 @@ fn points_that_the_wire_cannot_follow_are_refused() {
             "octets is 2000: it must be between 64 and 1518",
         ),
     ] {
-        assert_eq!(at(points), format!("x.toml:28:16: {told}"));
+        assert_eq!(at(points), format!("x.toml:28:16: {given}"));
     }
-    // What else the run's wire does counts, too.
+    // Other impairments of the run's wire count, too.
     let distorted = SEVERAL
         .replace(
             "jitter_ns = 3",
@@ -249,7 +255,7 @@ fn a_storm_that_the_generator_cannot_send_is_refused() {
     );
     assert_eq!(
         refused(storm, "storm_ms = 60_000, from_ms = 499"),
-        "x.toml:29:9: `from_ms` must be at least 500: the first download begins so long before"
+        "x.toml:29:9: `from_ms` must be at least 500: the first download begins this long before"
     );
     let first = SEVERAL.replace(storm, "storm_ms = 60_000, from_ms = 500");
     Scenario::parse(&first, "x.toml").expect("valid");
@@ -283,7 +289,7 @@ fn an_expectation_that_nothing_can_fail_is_refused() {
 }
 
 #[test]
-fn the_scenarios_that_come_with_it_are_valid() {
+fn the_bundled_scenarios_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).expect("there are scenarios") {

@@ -1,8 +1,9 @@
-//! A simulated board on a network interface of this machine: real programs talk to the firmware.
+//! A simulated board on a network interface of this host: real programs communicate with the
+//! firmware.
 //!
-//! The far end of the simulated cable is a TAP interface; virtual time is held to the
-//! wall clock ([`Pacer`]). This is the only place where a simulated board depends on the clock, so
-//! what comes out is not the same twice.
+//! The far end of the simulated cable is a TAP interface; virtual time follows the wall clock
+//! ([`Pacer`]). This is the only place where a simulated board depends on the clock, so results are
+//! not reproducible.
 
 mod pace;
 
@@ -10,32 +11,32 @@ pub use pace::{Pace, Pacer};
 
 use std::time::{Duration, Instant};
 
-use crate::machine::{Event, Machine, MachineError, Remains};
+use crate::machine::{Event, Machine, MachineError, RunArtifacts};
 use crate::measure::DeviceEvent;
 
-/// How it went.
+/// Result of a run on a TAP interface.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct TapRun {
     /// Virtual time that passed.
     pub virtual_ns: u64,
-    /// Wall-clock time by which virtual time fell behind for good, because the simulation could
+    /// Wall-clock time by which virtual time fell behind permanently, because the simulation could
     /// not keep up.
     pub slipped: Duration,
-    /// What the machine leaves.
-    pub remains: Remains,
+    /// The machine's artifacts.
+    pub artifacts: RunArtifacts,
 }
 
-/// Runs `machine` at the pace of the wall clock until its program says that it is done, `limit` has
-/// passed or `stop` says so. Every line on its console goes to `console`.
+/// Runs `machine` at the pace of the wall clock until its program reports that it is done, `limit`
+/// has passed or `stop` returns true. Every line of its console is passed to `console`.
 ///
 /// # Errors
-/// [`MachineError`] when the machine cannot go on.
+/// [`MachineError`] if the machine cannot continue.
 pub fn serve(
     mut machine: Box<dyn Machine>,
     limit: Option<Duration>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
-) -> Result<Served, MachineError> {
+) -> Result<TapRun, MachineError> {
     let started = Instant::now();
     let mut pacer = Pacer::new();
     let mut done = false;
@@ -55,10 +56,10 @@ pub fn serve(
         }
     }
     let virtual_ns = machine.now_ns();
-    let remains = machine.finish(&mut |_| {});
-    Ok(Served {
+    let artifacts = machine.finish(&mut |_| {});
+    Ok(TapRun {
         virtual_ns,
         slipped: Duration::from_nanos(pacer.slipped_ns()),
-        remains,
+        artifacts,
     })
 }

@@ -1,24 +1,24 @@
-//! Holds virtual time to the wall clock.
+//! Keeps virtual time in step with the wall clock.
 
-/// Virtual time runs at most this far ahead in one go, so that a frame from outside waits no longer.
+/// Maximum virtual time per run, so that a frame from outside waits no longer than this.
 const SLICE_NS: u64 = 500_000;
-/// Less than this is not worth a run: the thread sleeps.
+/// Minimum virtual time per run: below it the thread sleeps.
 const GRAIN_NS: u64 = 100_000;
-/// Being further behind than this is given up: real programs would see a jump in time instead of a
+/// Maximum lag that is caught up: beyond it, real programs would see a jump in time instead of a
 /// slow device.
 const LAG_NS: u64 = 50_000_000;
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Let the machine run until `until_ns` of its time.
+    /// Run the machine until `until_ns` of its time.
     Run {
         /// When to look at the clock again.
         until_ns: u64,
     },
     /// The machine is ahead: wait.
     Sleep {
-        /// For so long.
+        /// Duration.
         ns: u64,
     },
 }
@@ -35,7 +35,7 @@ impl Pacer {
         Self { slipped_ns: 0 }
     }
 
-    /// What to do when the wall clock shows `wall_ns` and the machine's `virtual_ns`.
+    /// The next action when the wall clock is at `wall_ns` and the machine's at `virtual_ns`.
     pub fn next(&mut self, wall_ns: u64, virtual_ns: u64) -> Pace {
         let due_ns = wall_ns.saturating_sub(self.slipped_ns);
         let behind_ns = due_ns.saturating_sub(virtual_ns);
@@ -53,7 +53,7 @@ impl Pacer {
         }
     }
 
-    /// How far the machine has fallen behind for good.
+    /// Time by which the machine has fallen behind permanently.
     pub const fn slipped_ns(&self) -> u64 {
         self.slipped_ns
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_target_keeps_the_time_of_the_wall() {
+    fn fast_target_keeps_wall_clock_time() {
         let (virtual_ns, slipped_ns, furthest_ns) = run(300);
         assert!(
             virtual_ns.abs_diff(1_000_000_000) < 1_000_000,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_target_slips_and_says_by_how_much() {
+    fn slow_target_slips_by_a_known_time() {
         let (virtual_ns, slipped_ns, furthest_ns) = run(2_000);
         assert!(virtual_ns.abs_diff(500_000_000) < 2_000_000, "{virtual_ns}");
         assert!(slipped_ns.abs_diff(450_000_000) < 2_000_000, "{slipped_ns}");

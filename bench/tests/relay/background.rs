@@ -6,15 +6,15 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// For `nice`: as urgent as may be, so that sockets are read before they are full.
+/// For `nice`: highest priority, so that sockets are read before they are full.
 pub const HASTE: [&str; 2] = ["-n", "-20"];
-/// Longer than anything here takes.
+/// Longer than any step here takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often it is looked meanwhile.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A stock server on the right; it ends with the test.
+/// A stock server on the right; it is killed with the test.
 pub struct Server {
     child: Child,
     text: NamedTempFile,
@@ -28,7 +28,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Runs `line`, the last word of which is its port, and waits until it has that.
+    /// Runs `line`, the last word of which is its port, and waits until the port is bound.
     pub fn start(rig: &Rig<Record>, line: &str) -> Self {
         let (program, words) = line.split_once(' ').expect("a program with words");
         let text = NamedTempFile::new().expect("a file");
@@ -47,25 +47,25 @@ impl Server {
         Self { child, text }
     }
 
-    /// What it has printed, once that is `enough`.
-    pub fn said(&self, enough: impl Fn(&str) -> bool) -> String {
-        let said = || std::fs::read_to_string(self.text.path()).expect("its file");
-        until(|| enough(&said()), said);
-        said()
+    /// Its output, once that is `enough`.
+    pub fn printed_text(&self, enough: impl Fn(&str) -> bool) -> String {
+        let printed_text = || std::fs::read_to_string(self.text.path()).expect("its file");
+        until(|| enough(&printed_text()), printed_text);
+        printed_text()
     }
 }
 
-/// Waits until it `is_so`; `what` is told where that does not come about.
+/// Waits until `is_so`; panics with `what` on a timeout.
 fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let end = Instant::now() + PATIENCE;
     while !is_so() {
-        assert!(Instant::now() < end, "waited in vain: {}", what());
-        // Whoever is waited for needs the processor.
+        assert!(Instant::now() < end, "timeout: {}", what());
+        // The other process needs the processor.
         std::thread::park_timeout(LOOK);
     }
 }
 
-/// Whether somebody there has port `port`, of TCP or UDP.
+/// True if the TCP or UDP port `port` is bound there.
 fn is_bound(namespace: &Namespace, port: u16) -> bool {
     let wanted = format!(":{port:04X}");
     let is_there = || {

@@ -1,4 +1,4 @@
-//! What receivers should make of what passed the relay.
+//! The counts that receivers should report for the datagrams that passed the relay.
 
 use super::record::Datagram;
 use std::collections::BTreeSet;
@@ -23,27 +23,27 @@ pub fn iperf3_numbers(datagrams: &[Datagram]) -> Vec<u64> {
     datagrams.iter().map(|it| u64::from(it.word(8))).collect()
 }
 
-/// The same where the client has asked for numbers of 64 bits, as ours does.
+/// The same with 64-bit numbers, which a client can request, as ours does.
 pub fn iperf3_wide_numbers(datagrams: &[Datagram]) -> Vec<u64> {
     let wide = |it: &Datagram| u64::from(it.word(8)) << 32 | u64::from(it.word(12));
     datagrams.iter().map(wide).collect()
 }
 
-/// What a receiver should count of a stream that begins with number 1.
+/// The expected counts of a stream that begins with number 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// The highest number.
     pub sent: u64,
-    /// Numbers that never came.
+    /// Numbers never received.
     pub lost: u64,
-    /// Numbers that came behind a higher one, each for the first time.
+    /// Numbers received after a higher one, each for the first time.
     pub out_of_order: u64,
-    /// Numbers that came again.
+    /// Numbers received again.
     pub repeated: u64,
 }
 
 impl Expected {
-    /// The same where the sender says that it has sent so many.
+    /// The same with the number sent, as reported by the sender.
     pub fn of_sent(self, sent: u64) -> Self {
         Self {
             sent: sent.max(self.sent),
@@ -56,7 +56,7 @@ impl Expected {
         (self.lost, self.sent, self.out_of_order)
     }
 
-    /// Of numbers in the order in which they went.
+    /// The counts of numbers in the order of their departure.
     pub fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
         let (mut seen, mut it) = (BTreeSet::new(), Self::default());
         for number in numbers {
@@ -72,20 +72,20 @@ impl Expected {
     }
 }
 
-/// What stock iperf 2 counts of the same: whatever is not newer than the newest is out of order, and all
-/// of those are taken off the loss in the end.
+/// The counts of stock iperf 2: any number that is not above the highest is out of order, and all of
+/// those are subtracted from the loss at the end.
 pub fn as_iperf2_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
     let mut it = counted(numbers, |_| {});
     it.lost = it.lost.saturating_sub(it.out_of_order);
     it
 }
 
-/// What stock iperf 3 counts: it takes each off the loss that there is by then.
+/// The counts of stock iperf 3: it subtracts each at once from the loss so far.
 fn as_iperf3_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
     counted(numbers, |it| it.lost = it.lost.saturating_sub(1))
 }
 
-/// `comes_late` is done at each that is not newer than the newest.
+/// `comes_late` is called for each number that is not above the highest.
 fn counted(numbers: impl IntoIterator<Item = u64>, comes_late: impl Fn(&mut Expected)) -> Expected {
     let mut it = Expected::default();
     for number in numbers {
@@ -100,9 +100,9 @@ fn counted(numbers: impl IntoIterator<Item = u64>, comes_late: impl Fn(&mut Expe
     it
 }
 
-/// Whether stock iperf 3 may count so many as lost and, if it says so, out of order. It counts no octets
-/// that come behind the end of its test, but may go on to count datagrams until it has told the other
-/// end: `read` are those with octets.
+/// True if stock iperf 3 may report these counts of lost and, if given, out-of-order datagrams. It
+/// counts no octets after the end of its test, but may continue to count datagrams until it has notified
+/// the other end: `read` are those with octets.
 pub fn iperf3_may_count(numbers: &[u64], read: u64, lost: u64, out_of_order: Option<u64>) -> bool {
     let read = read as usize;
     assert!(

@@ -1,16 +1,16 @@
-//! Interarrival jitter (RFC 3550 section 6.4.1): what each end says of a stream, against when the relay
-//! let its datagrams go.
+//! Interarrival jitter (RFC 3550 section 6.4.1): the figures of each end, against the relay's departure
+//! times.
 
 use super::background::Server;
 use super::count::iperf2_until_end;
 use super::record::{Datagram, Record};
-use super::said::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
 use super::serve::Stop;
 use super::stock::output;
+use super::tool_output::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
 use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, DatagramHeader};
 use linerate_agent::{DatagramTap, Instant, Limits, Service, TappedService, iperf3};
-use linerate_bench::endpoint::{Amount, Datagrams, Options, Trial, Unwatched, open};
+use linerate_bench::endpoint::{Amount, Datagrams, NoMonitor, Options, Trial, open};
 use linerate_host::relay::Direction as RelayDirection;
 use linerate_host::relay::rig::RIGHT;
 use linerate_host::sockets::{Driver, DriverConfig};
@@ -19,15 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Delays lie anywhere within 20 ms, and frames overtake each other: two transits differ by a third of
-/// that in the mean. Losses change which differences are taken, not how large they are.
+/// Delays are spread over 20 ms, and frames overtake each other: two transits differ by a third of
+/// that on average. Losses change which differences are taken, not their size.
 const FAULTS: &str = "spare=40,loss=1%,delay=15ms,jitter=10ms,overtake=yes";
-/// What the estimator may say of that: its gain of 1/16 averages about 31 differences, each of which
+/// Plausible range of the estimate: its gain of 1/16 averages about 31 differences, each of which
 /// deviates by a quarter of the width.
 const PLAUSIBLE_NS: std::ops::Range<f64> = 3e6..11e6;
 
-/// Datagrams of iperf carry whole microseconds, its system's notes and its reports have them: two of
-/// them differ by less than two from what they stand for, and a report by one more.
+/// iperf's datagrams, receive timestamps and reports have whole microseconds: a difference is off by
+/// less than two, and a report by one more.
 const MICROSECONDS_NS: f64 = 3e3;
 
 /// The running mean of differences with a gain of 1/16.
@@ -49,20 +49,20 @@ impl Mean {
     }
 }
 
-/// What the relay knows of a stream's jitter, nanoseconds.
+/// A stream's jitter by the relay's record, nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Truth {
-    /// Of when its datagrams were sent and went.
+    /// From the send and departure times of its datagrams.
     jitter: f64,
-    /// Of the relay's delays alone: without what this machine has added to them.
+    /// From the relay's delays alone, without those added by this host.
     made: f64,
-    /// As it does not know when exactly the system noted a frame, only that it was while it was handed
-    /// over: so much the jitter may be off at most.
+    /// Maximum error of the jitter, as the system's receive timestamp is only known to be within the
+    /// handover of the frame.
     doubt: f64,
 }
 
 impl Truth {
-    /// `sent_ns`: what a datagram says of when it was sent.
+    /// `sent_ns`: the send time carried in a datagram.
     fn of(went: &[Datagram], sent_ns: fn(&Datagram) -> i64) -> Self {
         let transits: Vec<i64> = went.iter().map(|it| middle(it) - sent_ns(it)).collect();
         let delays: Vec<i64> = went.iter().map(|it| it.delay_ns as i64).collect();
@@ -79,7 +79,7 @@ impl Truth {
     }
 }
 
-/// In the middle of when it went.
+/// The middle of its departure interval.
 fn middle(it: &Datagram) -> i64 {
     it.went_ns.0.midpoint(it.went_ns.1) as i64
 }
@@ -96,7 +96,7 @@ fn iperf3_sent_ns(it: &Datagram) -> i64 {
     seconds_and_micros(it.word(0), it.word(4))
 }
 
-/// The datagrams that went toward port `to`.
+/// The datagrams forwarded to port `to`.
 fn went(record: &Record, to: u16) -> Vec<Datagram> {
     let streams = record.went(RelayDirection::Forward, 100).into_iter();
     let mut streams = streams.filter(|((_, port), _)| *port == to);
@@ -105,8 +105,8 @@ fn went(record: &Record, to: u16) -> Vec<Datagram> {
     datagrams
 }
 
-/// Sends a second of datagrams with our target to a stock server on the right: the jitter that it tells
-/// us, what it prints, and what passed.
+/// Sends a second of datagrams with our target to a stock server on the right: returns the jitter that
+/// it reports to us, its output, and the record.
 fn to_stock(
     server: &str,
     scheme: &str,
@@ -132,59 +132,62 @@ fn attempt(
     let client = || {
         let url = format!("{scheme}://10.0.0.2");
         let mut target = open(&url, &Options::default()).expect("a target");
-        target.run(&trial, &mut Unwatched)
+        target.run(&trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
     let flow = outcome.to_device.expect("a flow");
-    let said = server.said(enough);
+    let printed_text = server.printed_text(enough);
     drop(server);
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    let told_ns = flow.datagrams.expect("datagrams").jitter_ns;
-    Some(((told_ns, said, record), lost))
+    let reported_ns = flow.datagrams.expect("datagrams").jitter_ns;
+    Some(((reported_ns, printed_text, record), lost))
 }
 
-/// Stock iperf 2 goes by when its system noted a datagram: that was while the relay handed it over,
-/// however late iperf itself came to read it.
+/// Stock iperf 2 uses the system's receive timestamps: these are from the handover by the relay,
+/// however late iperf reads the datagram.
 #[test]
-fn stock_iperf_2_tells_the_jitter_that_the_relay_made() {
+fn stock_iperf_2_reports_the_jitter_that_the_relay_made() {
     const SERVER: &str = "iperf -s -u -w 2M -f B -p 5001";
     let enough = |text: &str| printed(text).len() == 1;
-    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf2", enough) else {
+    let Some((reported_ns, printed_text, record)) = to_stock(SERVER, "iperf2", enough) else {
         return;
     };
-    let is_same = is_same_jitter(&printed_jitter(&said), &[told_ns]);
-    assert!(is_same, "{told_ns} {said}");
+    let is_same = is_same_jitter(&printed_jitter(&printed_text), &[reported_ns]);
+    assert!(is_same, "{reported_ns} {printed_text}");
     let truth = Truth::of(iperf2_until_end(&went(&record, 5001)), iperf2_sent_ns);
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
-    let off_ns = (told_ns as f64 - truth.jitter).abs();
-    let what = format!("{told_ns} ns, {truth:?}");
+    let off_ns = (reported_ns as f64 - truth.jitter).abs();
+    let what = format!("{reported_ns} ns, {truth:?}");
     assert!(off_ns <= truth.doubt + MICROSECONDS_NS, "{what}");
 }
 
-/// Stock iperf 3 goes by when it has read a datagram, which nobody else can tell.
+/// Stock iperf 3 uses the time when it reads a datagram, which is not visible from outside.
 #[test]
-fn stock_iperf_3_tells_the_jitter_that_it_prints() {
+fn stock_iperf_3_reports_the_jitter_that_it_prints() {
     const SERVER: &str = "iperf3 -s -1 -J -p 5201";
     let enough = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
-    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf3", enough) else {
+    let Some((reported_ns, printed_text, record)) = to_stock(SERVER, "iperf3", enough) else {
         return;
     };
-    let streams = streams_of(&said);
-    assert!(has_jitter(&streams[0], told_ns), "{told_ns} {said}");
+    let streams = streams_of(&printed_text);
+    assert!(
+        has_jitter(&streams[0], reported_ns),
+        "{reported_ns} {printed_text}"
+    );
     let truth = Truth::of(&went(&record, 5201), iperf3_sent_ns);
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
     assert!(
-        told_ns as f64 > PLAUSIBLE_NS.start / 3.0,
-        "{told_ns} {truth:?}"
+        reported_ns as f64 > PLAUSIBLE_NS.start / 3.0,
+        "{reported_ns} {truth:?}"
     );
 }
 
-/// A datagram that one of our servers has read: its first octets, and when.
+/// A datagram read by one of our servers: its first octets, and the time.
 type Read = ([u8; 16], u64);
 
-/// What a service reads, if it is no shorter than `least`.
+/// The datagrams that a service reads, of at least `least` octets.
 struct Noted {
     least: usize,
     read: Vec<Read>,
@@ -200,16 +203,16 @@ impl DatagramTap for Noted {
     }
 }
 
-/// What one of our servers says of the jitter, and what it has read.
+/// The jitter reported by one of our servers, and the datagrams that it read.
 struct Ours {
-    told_ns: u64,
+    reported_ns: u64,
     read: Vec<Read>,
     text: String,
     record: Record,
 }
 
-/// Runs the stock client's `line` on the left against our `service` on the right, until that has a
-/// jitter to `tell` of.
+/// Runs the stock client's `line` on the left against our `service` on the right, until `tell`
+/// returns a jitter.
 fn from_stock<S: Service + Send>(
     line: &str,
     service: fn() -> S,
@@ -238,21 +241,21 @@ fn attempt_from_stock<S: Service + Send>(
         };
         let mut driver = Driver::new(TappedService { service, tap }, settings).expect("it listens");
         listening.send(()).expect("the test waits");
-        let mut told = None;
-        // The client may ask again for what it did not hear; its end may be seen before its goodbye.
+        let mut reported = None;
+        // The client may repeat a lost request; its exit may be seen before its last message.
         let mut turns_left = 100;
         while turns_left > 0 {
             driver.turn(Duration::from_millis(50)).expect("a turn");
-            told = told.or(tell(&mut driver.service().service));
+            reported = reported.or(tell(&mut driver.service().service));
             let is_over = is_over.load(Ordering::Relaxed);
             turns_left -= u32::from(is_over);
-            if is_over && told.is_some() {
+            if is_over && reported.is_some() {
                 break;
             }
         }
-        (told, driver.into_service().tap.read)
+        (reported, driver.into_service().tap.read)
     };
-    let (text, (told, read)) = std::thread::scope(|scope| {
+    let (text, (reported, read)) = std::thread::scope(|scope| {
         let right = rig.right();
         let server = scope.spawn(move || right.enter(server).expect("entered"));
         let stop = Stop(is_over);
@@ -263,9 +266,9 @@ fn attempt_from_stock<S: Service + Send>(
     });
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    let told_ns = told.expect("it tells").as_nanos() as u64;
+    let reported_ns = reported.expect("a jitter").as_nanos() as u64;
     let ours = Ours {
-        told_ns,
+        reported_ns,
         read,
         text,
         record,
@@ -273,10 +276,11 @@ fn attempt_from_stock<S: Service + Send>(
     Some((ours, lost))
 }
 
-/// We go by when we have read a datagram: the same estimator of those times says the same, and differs
-/// from the relay's truth by no more than what passed between each one's arrival and its reading.
+/// Our servers use the time when they read a datagram: the same estimator gives the same result for
+/// those times, and differs from the relay's record by no more than the delays between arrival and
+/// reading.
 fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
-    // Whatever waits in the socket when the test is over is read by nobody.
+    // Datagrams left in the socket at the end of the test are not read.
     let went = &went[..ours.read.len().min(went.len())];
     let heads: Vec<[u8; 16]> = went.iter().map(|it| it.head).collect();
     let read: Vec<[u8; 16]> = ours.read.iter().map(|(head, _)| *head).collect();
@@ -289,29 +293,35 @@ fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
     let transits: Vec<i64> = times()
         .map(|(it, (_, ns))| *ns as i64 - sent_ns(it))
         .collect();
-    let told_ns = ours.told_ns as f64;
+    let reported_ns = ours.reported_ns as f64;
     let read_ns = Mean::of(&transits);
-    assert!((told_ns - read_ns).abs() <= 2.0, "{told_ns} {read_ns}");
-    // Of two clocks: what they differ by is the same for all.
+    assert!(
+        (reported_ns - read_ns).abs() <= 2.0,
+        "{reported_ns} {read_ns}"
+    );
+    // From two clocks, whose offset is the same for all.
     let waits: Vec<i64> = times()
         .map(|(it, (_, ns))| *ns as i64 - middle(it))
         .collect();
     let (truth, waits_ns) = (Truth::of(went, sent_ns), Mean::of(&waits));
     assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
-    let off_ns = (told_ns - truth.jitter).abs();
-    assert!(off_ns <= waits_ns + 2.0, "{told_ns} {truth:?} {waits_ns}");
+    let off_ns = (reported_ns - truth.jitter).abs();
+    assert!(
+        off_ns <= waits_ns + 2.0,
+        "{reported_ns} {truth:?} {waits_ns}"
+    );
 }
 
 #[test]
-fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
+fn our_server_of_iperf_2_reports_the_jitter_of_what_it_has_read() {
     let server = || iperf2::Server::<4>::new(iperf2::PORT, Limits::own_network());
     let tell = |server: &mut iperf2::Server<4>| Some(server.take_finished()?.report.jitter);
     let line = "iperf -c 10.0.0.2 -u -b 3m -t 1 -l 1400";
     let Some(mut ours) = from_stock(line, server, tell) else {
         return;
     };
-    let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.told_ns]);
-    assert!(is_same, "{} {}", ours.told_ns, ours.text);
+    let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.reported_ns]);
+    assert!(is_same, "{} {}", ours.reported_ns, ours.text);
     let is_end = |(head, _): &Read| DatagramHeader::parse(head).is_some_and(|it| it.number < 0);
     let end = ours.read.iter().position(is_end).expect("an end");
     ours.read.truncate(end + 1);
@@ -320,7 +330,7 @@ fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
 }
 
 #[test]
-fn our_server_of_iperf_3_tells_the_jitter_of_what_it_has_read() {
+fn our_server_of_iperf_3_reports_the_jitter_of_what_it_has_read() {
     let server = || iperf3::Server::<4>::new(iperf3::PORT, Limits::own_network());
     let tell = |server: &mut iperf3::Server<4>| Some(server.take_finished()?.received?.jitter);
     let line = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J";
@@ -328,6 +338,10 @@ fn our_server_of_iperf_3_tells_the_jitter_of_what_it_has_read() {
         return;
     };
     let streams = streams_of(&ours.text);
-    assert!(has_jitter(&streams[0], ours.told_ns), "{}", ours.told_ns);
+    assert!(
+        has_jitter(&streams[0], ours.reported_ns),
+        "{}",
+        ours.reported_ns
+    );
     is_true(&ours, &went(&ours.record, iperf3::PORT), iperf3_sent_ns);
 }

@@ -1,24 +1,24 @@
-//! The relay between two network namespaces: its truth against what sockets, stock tools, our servers and
-//! the simulated board see. Needs root; without, each test says that it was skipped.
+//! The relay between two network namespaces: its records against the counts of sockets, stock tools, our
+//! servers and the simulated board. Needs root; without it, each test prints that it was skipped.
 #![cfg(target_os = "linux")]
 
 mod background;
 mod count;
 mod jitter;
 mod record;
-mod said;
 mod serve;
 mod serve_tcp;
 mod simulated_board;
 mod sockets;
 mod stock;
 mod targets;
+mod tool_output;
 
 use linerate_host::relay::{RelayConfig, Rig, rig};
 use record::Record;
 
-/// Two namespaces and a relay that does the same in both directions; `None`, told of, where that cannot
-/// be had.
+/// Two namespaces and a relay with the same impairments in both directions; `None`, with a message, if
+/// they are unavailable.
 fn rig(settings: &str) -> Option<Rig<Record>> {
     let both = settings.parse().unwrap_or_else(|error| panic!("{error}"));
     let config = |both: linerate_host::relay::Impairment| RelayConfig {
@@ -39,7 +39,7 @@ fn rig(settings: &str) -> Option<Rig<Record>> {
     Some(rig.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Gives both interfaces another MTU, if one is said.
+/// Sets the MTU of both interfaces, if one is given.
 fn narrow(rig: &Rig<Record>, mtu: Option<u16>) {
     let Some(mtu) = mtu else { return };
     let words = ["link", "set", rig::INTERFACE, "mtu", &mtu.to_string()];
@@ -47,11 +47,11 @@ fn narrow(rig: &Rig<Record>, mtu: Option<u16>) {
     assert!(set.iter().all(Result::is_ok), "{set:?}");
 }
 
-/// Attempts at a trial that the machine, too busy with others, may spoil.
+/// Attempts at a trial, which a busy host may spoil.
 const ATTEMPTS: usize = 5;
 
-/// The first `attempt` that nothing has spoiled, as a full socket does: what is lost behind the relay it
-/// cannot tell of.
+/// The first `attempt` without disturbance, such as a full socket: the relay does not see losses after
+/// it.
 fn undisturbed<T>(attempt: impl Fn() -> Option<(T, u64)>) -> Option<T> {
     for _ in 0..ATTEMPTS {
         let (outcome, spoiled) = attempt()?;
@@ -63,7 +63,7 @@ fn undisturbed<T>(attempt: impl Fn() -> Option<(T, u64)>) -> Option<T> {
     panic!("{ATTEMPTS} attempts: this machine is too busy");
 }
 
-/// Datagrams for which a socket at either end had no room, as `/proc/net/snmp` counts them.
+/// Datagrams dropped by a full socket at either end, as counted in `/proc/net/snmp`.
 fn overflows(rig: &Rig<Record>) -> u64 {
     let of = || {
         let text = std::fs::read_to_string("/proc/thread-self/net/snmp").expect("counters");
@@ -77,7 +77,7 @@ fn overflows(rig: &Rig<Record>) -> u64 {
     ends.iter().sum()
 }
 
-/// Does `check` with each trial, some at a time: most of the time they wait.
+/// Runs `check` with each trial, several in parallel, as they mostly wait.
 fn each<T: Sync>(trials: &[T], check: impl Fn(&T) + Sync) {
     const AT_A_TIME: usize = 3;
     for some in trials.chunks(AT_A_TIME) {
@@ -89,7 +89,7 @@ fn each<T: Sync>(trials: &[T], check: impl Fn(&T) + Sync) {
     }
 }
 
-/// Whether the tool is there; where tests must not be skipped, it is an error if it isn't.
+/// True if the tool is installed; an error if it is not and tests must not be skipped.
 fn has(tool: &str) -> bool {
     let there = std::process::Command::new(tool)
         .arg("--version")

@@ -1,9 +1,9 @@
-//! What passed the relay, frame by frame.
+//! Record of the frames that passed the relay.
 
 use linerate_host::relay::{Delivered, Direction, Fate, FrameFates, FrameObserver, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Octets of a frame that are kept: down to the first of a UDP payload.
+/// Octets of a frame that are kept: up to the start of a UDP payload.
 const KEPT: usize = 14 + 20 + 8 + 16;
 const ETHERNET: usize = 14;
 const UDP: u8 = 17;
@@ -17,13 +17,13 @@ pub struct Datagram {
     pub to: u16,
     pub octets: u64,
     pub head: [u8; 16],
-    /// When it went, if it did: between these times of the relay's clock.
+    /// Departure time, if it departed: between these times of the relay's clock.
     pub went_ns: (u64, u64),
-    /// From when it came until it was due.
+    /// Time from its arrival until it was due.
     pub delay_ns: u64,
 }
 
-/// What an IPv4 packet without options carries of `protocol`, as far as the frame is there.
+/// The payload of an IPv4 packet without options of `protocol`, as far as the frame was kept.
 fn payload(frame: &[u8], protocol: u8) -> Option<&[u8]> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
     let is_it = ethernet[12..] == [8, 0] && *packet.first()? == 0x45 && *packet.get(9)? == protocol;
@@ -60,17 +60,18 @@ impl Datagram {
     }
 }
 
-/// What of a TCP connection has passed one way.
+/// Data of a TCP connection that passed in one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
     pub from: u16,
     pub to: u16,
     first: u32,
-    /// Payload from the beginning to the last octet that passed.
+    /// Payload from the start to the last octet that passed.
     pub octets: u64,
 }
 
-/// All datagrams in the order in which they came and went, and the connections as they were opened.
+/// All datagrams in the order of arrival and of departure, and the connections in the order of
+/// opening.
 #[derive(Debug, Default)]
 pub struct Record {
     came: Vec<(Direction, Datagram)>,
@@ -124,17 +125,17 @@ impl FrameObserver for Record {
 pub type Streams = BTreeMap<(u16, u16), Vec<Datagram>>;
 
 impl Record {
-    /// Datagrams with payloads of at least `octets` that went unharmed, by their ports.
+    /// Datagrams with payloads of at least `octets` that departed unaltered, by their ports.
     pub fn went(&self, way: Direction, octets: u64) -> Streams {
         streams(&self.went, way, octets)
     }
 
-    /// The same of those that came, whatever became of them.
+    /// The same for all that arrived, whatever their fate.
     pub fn came(&self, way: Direction, octets: u64) -> Streams {
         streams(&self.came, way, octets)
     }
 
-    /// TCP connections one way, in the order of their beginning.
+    /// TCP connections in one direction, in the order of their start.
     pub fn tcp(&self, way: Direction) -> Vec<Lane> {
         let those = self.connections.iter().filter(|(it, _)| *it == way);
         those.map(|(_, lane)| *lane).collect()
@@ -149,7 +150,8 @@ impl Record {
         let is_it = |it: &&mut (Direction, Lane)| it.0 == way && (it.1.from, it.1.to) == (from, to);
         if let Some((_, known)) = self.connections.iter_mut().find(is_it) {
             let end = number.wrapping_sub(known.first).wrapping_add(length as u32);
-            // FIN and what follows it have the number behind the last octet's; before the first is SYN.
+            // FIN and later segments have the number after the last octet; SYN has the one before the
+            // first.
             if length > 0 && end < 1 << 31 {
                 known.octets = known.octets.max(end.into());
             }

@@ -4,10 +4,10 @@ use super::count::{
     Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
 };
 use super::record::{Datagram, Record};
-use super::said::{
+use super::stock::output;
+use super::tool_output::{
     has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted, streams_of,
 };
-use super::stock::output;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
 use linerate_host::relay::Direction;
@@ -20,7 +20,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Ends the server, also when the client fails.
+/// Stops the server, even if the client fails.
 pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -29,7 +29,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// What a stock client printed, what was served to it, and what passed between them.
+/// A stock client's output, the tests served to it, and the record.
 pub struct Outcome {
     pub text: String,
     served: Vec<ServedTransfer>,
@@ -37,7 +37,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What was served one way, in the order of the clients' ports.
+    /// The tests served in one direction, in the order of the clients' ports.
     pub fn served(&self, direction: TransferDirection) -> Vec<ServedTransfer> {
         let those = self.served.iter().filter(|it| it.direction == direction);
         let mut those: Vec<ServedTransfer> = those.cloned().collect();
@@ -46,7 +46,8 @@ impl Outcome {
     }
 }
 
-/// Runs `line` on the left against our server on the right; `tests`: how many the server is to tell of.
+/// Runs `line` on the left against our server on the right; `tests`: the number of tests that it should
+/// report.
 fn run(settings: &str, protocol: Protocol, tests: usize, line: &str) -> Option<Outcome> {
     run_at(None, settings, protocol, tests, line)
 }
@@ -118,8 +119,8 @@ fn attempt(
     Some((outcome, overflows))
 }
 
-/// What a receiver should count of each stream with payloads of at least `octets`, in the order of the
-/// left end's ports.
+/// The expected counts of each stream with payloads of at least `octets`, in the order of the left
+/// end's ports.
 pub fn expected(
     record: &Record,
     (way, octets): (Direction, u64),
@@ -140,7 +141,7 @@ fn jitter_ns(served: &[ServedTransfer]) -> Vec<u64> {
     served.iter().filter_map(of).collect()
 }
 
-fn told(served: &[ServedTransfer]) -> Vec<Counts> {
+fn reported(served: &[ServedTransfer]) -> Vec<Counts> {
     let of = |it: &ServedTransfer| {
         let datagrams = it.datagrams.expect("datagrams");
         let received = datagrams.received.expect("a receiver's counts");
@@ -169,14 +170,14 @@ fn trials<T: Copy>(flags: &[T]) -> Vec<(&'static str, T)> {
 }
 
 #[test]
-fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
+fn iperf_2_receives_counts_that_match_the_relay() {
     let trials = trials(&[("-l 1470", 1), ("-l 64 -b 500k", 1), ("-P 3 -b 1m", 3)]);
     each(&trials, |&(faults, (flags, tests))| {
         let line = format!("iperf -c 10.0.0.2 -u -b 3m -t 1 {flags}");
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let counts = told(&it.served(TransferDirection::Received));
+        let counts = reported(&it.served(TransferDirection::Received));
         let expected = expected(
             &it.record,
             (Direction::Forward, 1),
@@ -217,12 +218,12 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
             it.served(TransferDirection::Received),
         );
         if flags == "-R" {
-            // It does not say what it received.
+            // It does not report what it received.
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
             return;
         }
-        assert_eq!(told(&sent), expected, "{faults} {flags}: {}", it.text);
-        let both = sorted([told(&sent), told(&received)].concat());
+        assert_eq!(reported(&sent), expected, "{faults} {flags}: {}", it.text);
+        let both = sorted([reported(&sent), reported(&received)].concat());
         assert_eq!(printed(&it.text), both, "{faults} {flags}: {}", it.text);
         let jitter_ns = jitter_ns(&it.served);
         let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
@@ -231,7 +232,7 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
 }
 
 #[test]
-fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
+fn iperf_3_receives_counts_that_match_the_relay() {
     let trials = trials(&["-l 1400", "-l 64 -b 500K", "-P 3 -b 1M -l 1400"]);
     each(&trials, |&(faults, flags)| {
         let faults = faults.replace("spare=10", "spare=40");
@@ -247,7 +248,7 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
         );
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
-        assert_eq!(told(&it.served), [expected], "{faults} {flags}");
+        assert_eq!(reported(&it.served), [expected], "{faults} {flags}");
         let printed = streams_of(&it.text);
         let mut printed: Vec<(u64, u64)> = printed.iter().map(lost_and_all).collect();
         printed.sort_unstable();
@@ -276,12 +277,15 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
         let numbers = backward.into_values().map(|stream| iperf3_numbers(&stream));
         let numbers: Vec<u64> = numbers.flatten().collect();
         let read = it.served[0].octets / 1400;
-        let [(told_lost, ..)] = told(&it.served)[..] else {
+        let [(reported_lost, ..)] = reported(&it.served)[..] else {
             panic!("one: {:?}", it.served);
         };
-        // What it prints it may have counted a little later than what it told us.
+        // It may have counted the printed figures a little later than those reported to us.
         let out_of_order = stream["out_of_order"].as_u64();
-        for (lost, out_of_order) in [(lost_and_all(stream).0, out_of_order), (told_lost, None)] {
+        for (lost, out_of_order) in [
+            (lost_and_all(stream).0, out_of_order),
+            (reported_lost, None),
+        ] {
             let is_so = iperf3_may_count(&numbers, read, lost, out_of_order);
             assert!(is_so, "{faults}: {lost} of {read} of {numbers:?}: {stream}");
         }
@@ -301,7 +305,7 @@ pub fn port_and_read(text: &str, stream: &serde_json::Value) -> (u16, u64) {
     let is_its = |it: &&serde_json::Value| it["socket"] == stream["socket"];
     let mut all = json["start"]["connected"].as_array().expect("all").iter();
     let port = number(all.find(is_its).expect("its socket"), "local_port");
-    // At the end it tells of those that were sent.
+    // The final report has those that were sent.
     let intervals = json["intervals"].as_array().expect("intervals").iter();
     let streams = intervals
         .filter_map(|it| it["streams"].as_array())
@@ -320,7 +324,7 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
             return;
         };
         let [forward, backward] = both_ways(&it.text);
-        // What the client sent, as we have counted it, and as we have told it.
+        // The client's datagrams, as we counted and reported them.
         let counts = expected(
             &it.record,
             (Direction::Forward, 16),
@@ -330,12 +334,12 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         let received = it.served(TransferDirection::Received);
-        assert_eq!(told(&received), [expected], "{faults} {flags}");
+        assert_eq!(reported(&received), [expected], "{faults} {flags}");
         let mut printed: Vec<(u64, u64)> = forward.iter().map(lost_and_all).collect();
         printed.sort_unstable();
         let counts = sorted(counts).into_iter().map(|(lost, all, _)| (lost, all));
         assert_eq!(printed, counts.collect::<Vec<_>>(), "{faults}: {}", it.text);
-        // What we sent, as the client has counted it.
+        // Our datagrams, as counted by the client.
         let went = it.record.went(Direction::Backward, 16);
         assert_eq!(went.len(), backward.len(), "{faults} {flags}");
         let sent = it.served(TransferDirection::Sent);
@@ -345,15 +349,15 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
             let (lost, out_of_order) = (lost_and_all(stream).0, number(stream, "out_of_order"));
             let is_so = iperf3_may_count(&numbers, read, lost, Some(out_of_order));
             assert!(is_so, "{faults}: {read} of {numbers:?}: {stream}");
-            if let [alone] = &told(&sent)[..]
+            if let [alone] = &reported(&sent)[..]
                 && backward.len() == 1
             {
                 let is_so = iperf3_may_count(&numbers, sent[0].octets / octets, alone.0, None);
                 assert!(is_so, "{faults}: {alone:?} of {numbers:?}");
             }
         }
-        if let ([one], [heard]) = (&forward[..], &jitter_ns(&received)[..]) {
-            assert!(has_jitter(one, *heard), "{faults}: {heard} {one}");
+        if let ([one], [ours]) = (&forward[..], &jitter_ns(&received)[..]) {
+            assert!(has_jitter(one, *ours), "{faults}: {ours} {one}");
         }
     });
 }

@@ -2,15 +2,15 @@
 
 use super::each;
 use super::record::Lane;
-use super::said::{end_of, number};
 use super::serve::run_at;
+use super::tool_output::{end_of, number};
 use linerate_host::relay::Direction;
 use linerate_host::serve::{Protocol, ServedTransfer, TransferDirection};
 
 pub const TCP_FAULTS: &str =
     "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
 
-/// The last ones with packets of at most 101 octets: what one end says to the other comes in odd pieces.
+/// The last ones with packets of at most 101 octets: messages arrive in fragments.
 #[test]
 fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
     let trials = [

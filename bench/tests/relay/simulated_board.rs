@@ -7,13 +7,13 @@ use super::count::{
     Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
 };
 use super::record::{Record, Streams};
-use super::said::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::serve::{Stop, both_ways, expected, port_and_read};
 use super::serve_tcp::TCP_FAULTS;
 use super::stock::output;
+use super::tool_output::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::{has, overflows, rig, undisturbed};
-use linerate_bench::machine::{Order, open_on_tap};
-use linerate_bench::scenario::{self, Surroundings};
+use linerate_bench::machine::{MachineConfig, open_on_tap};
+use linerate_bench::scenario::{self, Environment};
 use linerate_bench::{board, firmware, tap};
 use linerate_host::relay::{Direction, Rig};
 use rustix::process::setpriority_process;
@@ -31,7 +31,7 @@ const MOST_SLIP: Duration = Duration::from_secs(2);
 /// The board's end of its cable, in the right namespace.
 const CABLE: &str = "linerate0";
 
-fn order() -> Option<Order> {
+fn config() -> Option<MachineConfig> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         eprintln!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return None;
@@ -40,44 +40,45 @@ fn order() -> Option<Order> {
     let board = board::find("esp32c6-bitbang").expect("the board");
     let image = firmware::find(folder, &board.name, "bench_agent", "line-rate");
     let image = image.unwrap_or_else(|error| panic!("{error}"));
-    Some(Order {
+    Some(MachineConfig {
         board,
         name: image.name,
         elf: image.elf,
         seed: 1,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: scenario::Record::default(),
     })
 }
 
-/// What a stock client printed, what the board's console told of its tests, and what passed.
+/// A stock client's output, the tests reported on the board's console, and the record.
 struct Outcome {
     text: String,
     served: Vec<Value>,
     record: Record,
 }
 
-/// Runs `line` on the left against the board on the right; `tests`: how many that is to tell of.
+/// Runs `line` on the left against the board on the right; `tests`: the number of tests that it
+/// should report.
 fn run(settings: &str, tests: usize, line: &str) -> Option<Outcome> {
     undisturbed(|| attempt(settings, tests, line))
 }
 
 fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
     let tool = line.split_whitespace().next().expect("a tool");
-    let order = order()?;
+    let config = config()?;
     let rig = rig(settings).filter(|_| has(tool))?;
     plug(&rig);
     let is_over = &AtomicBool::new(false);
-    let (console, said) = channel();
+    let (console, printed_text) = channel();
     let board = || {
-        // Of this thread alone, as the relay's.
+        // For this thread only, as for the relay's.
         let _ = setpriority_process(None, -20);
-        let machine = open_on_tap(&order, CABLE).unwrap_or_else(|error| panic!("{error}"));
+        let machine = open_on_tap(&config, CABLE).unwrap_or_else(|error| panic!("{error}"));
         let stop = || is_over.load(Ordering::Relaxed);
-        // Nobody reads any more: it is about to be over.
+        // A failure means that the test is about to end.
         let mut tell = |line: &str| drop(console.send(line.to_owned()));
         let ran = tap::serve(machine, Some(PATIENCE), &stop, &mut tell);
         ran.unwrap_or_else(|error| panic!("{error}")).slipped
@@ -86,7 +87,7 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         let right = rig.right();
         let board = scope.spawn(move || right.enter(board).expect("entered"));
         let stop = Stop(is_over);
-        let next = |event: &str| event_of(&said, event);
+        let next = |event: &str| event_of(&printed_text, event);
         next("listening");
         let text = output(rig.left().command("timeout"), line);
         let served = (0..tests).map(|_| next("served")).collect();
@@ -107,10 +108,10 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
     Some((outcome, spoiled))
 }
 
-/// Reads the console until it tells of such an event.
+/// Reads the console until the `wanted` event.
 fn event_of(console: &Receiver<String>, wanted: &str) -> Value {
     loop {
-        let line = console.recv().expect("the console says it");
+        let line = console.recv().expect("the event");
         let event = line
             .split_once("@ ")
             .map(|(_, json)| serde_json::from_str(json));
@@ -122,8 +123,8 @@ fn event_of(console: &Receiver<String>, wanted: &str) -> Value {
     }
 }
 
-/// What the console told of one direction: lost, all.
-fn told(it: &Outcome, direction: &str) -> (u64, u64) {
+/// The console's counts of one direction: lost, all.
+fn reported(it: &Outcome, direction: &str) -> (u64, u64) {
     let mut those = it.served.iter().filter(|one| one["direction"] == direction);
     let [Some(one), None] = [those.next(), those.next()] else {
         panic!("one that was {direction}: {:?}", it.served);
@@ -150,18 +151,18 @@ const TRIALS: [(&str, u32); 4] = [
 ];
 const ONE_PER_CENT: &str = "spare=40,loss=1%";
 
-/// Where each is lost with a probability of 1%: whether so many are, within four standard deviations of
-/// the binomial distribution.
+/// True if the loss matches a probability of 1%, within four standard deviations of the binomial
+/// distribution.
 fn is_one_per_cent((lost, all): (u64, u64)) -> bool {
     const P: f64 = 0.01;
     let all = all as f64;
     (lost as f64 - all * P).abs() <= 4.0 * (all * P * (1.0 - P)).sqrt()
 }
 
-/// What the receiver of the stream of iperf 2 that went this way should count.
+/// The expected counts of the receiver of the iperf 2 stream in this direction.
 fn counted(record: &Record, way: Direction, count: fn(Vec<u64>) -> Expected) -> Counts {
     let numbers = |streams: Streams| {
-        // What goes the other way is the receiver's report.
+        // The other stream is the receiver's report.
         let mut those = streams.into_iter().filter(|((_, to), _)| *to == 5001);
         iperf2_numbers(&those.next().expect("a stream").1)
     };
@@ -184,10 +185,10 @@ fn iperf_2_the_board_and_the_relay_count_alike() {
         let both = sorted(vec![forward, backward]);
         assert_eq!(printed(&it.text), both, "{faults}: {}", it.text);
         for ((lost, all, _), direction) in [(forward, "received"), (backward, "sent")] {
-            let told = told(&it, direction);
-            assert_eq!(told, (lost, all), "{faults} {direction}");
-            let is_so = faults != ONE_PER_CENT || is_one_per_cent(told);
-            assert!(is_so, "{faults} {direction}: {told:?}");
+            let reported = reported(&it, direction);
+            assert_eq!(reported, (lost, all), "{faults} {direction}");
+            let is_so = faults != ONE_PER_CENT || is_one_per_cent(reported);
+            assert!(is_so, "{faults} {direction}: {reported:?}");
         }
     }
 }
@@ -211,8 +212,8 @@ fn iperf_3_the_board_and_the_relay_count_alike() {
         );
         let sent = lost_and_all(forward);
         assert_eq!([sent], [(expected[0].0, expected[0].1)], "{faults}");
-        assert_eq!(sent, told(&it, "received"), "{faults}: {:?}", it.served);
-        // What the board sent, as the client has counted it.
+        assert_eq!(sent, reported(&it, "received"), "{faults}: {:?}", it.served);
+        // The board's datagrams, as counted by the client.
         let (port, read) = port_and_read(&it.text, backward);
         let numbers = iperf3_numbers(&it.record.went(Direction::Backward, 16)[&(5201, port)]);
         let (received, out_of_order) = (lost_and_all(backward), number(backward, "out_of_order"));
@@ -241,7 +242,7 @@ fn tcp_of_the_board_arrives_whole_through_all_of_it() {
     let end = end_of(&it.text);
     let received = number(&end["sum_received"], "bytes");
     assert_eq!(octets(&it, "received"), received, "{}", it.text);
-    // What is under way when the client ends the test is read by nobody.
+    // Data in transit when the client ends the test are not read.
     let read = number(&end["sum_received_bidir_reverse"], "bytes");
     let sent = octets(&it, "sent");
     assert!(0 < read && read <= sent, "{read} of {sent}: {}", it.text);

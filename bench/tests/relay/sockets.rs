@@ -7,11 +7,12 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 const PORT: u16 = 9000;
-/// How long a receiver waits for one more: longer than frames are held back.
+/// Timeout for another datagram: longer than frames are held back.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// Sends `count` datagrams of `octets`, each with its number in front, from left to right, 20 at a time
-/// so that no socket overflows; what arrived, in its order, and the relay's account.
+/// so that no socket overflows; returns the datagrams received in order, and the relay's report and
+/// record.
 fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, RelayReport, Record) {
     let receiver = rig.right().enter(|| UdpSocket::bind((RIGHT, PORT)));
     let receiver = receiver.expect("entered").expect("a socket");
@@ -50,7 +51,7 @@ fn numbers(payloads: &[Vec<u8>]) -> Vec<u32> {
     payloads.iter().map(number).collect()
 }
 
-/// The numbers of the datagrams that the relay let go forward.
+/// The numbers of the datagrams that the relay forwarded.
 fn went(record: &Record) -> Vec<u32> {
     let streams = record.went(Direction::Forward, 4);
     let datagrams = streams.into_values().flatten();
@@ -58,7 +59,7 @@ fn went(record: &Record) -> Vec<u32> {
 }
 
 #[test]
-fn what_arrives_is_what_the_relay_says_in_its_order() {
+fn received_datagrams_match_the_relay_s_record_in_order() {
     for settings in [
         "",
         "loss=5%,duplicate=3%,reorder=3%/3",
@@ -81,7 +82,7 @@ fn what_arrives_is_what_the_relay_says_in_its_order() {
 }
 
 #[test]
-fn no_datagram_with_turned_over_bits_reaches_a_program() {
+fn no_datagram_with_bit_errors_reaches_a_program() {
     let Some(rig) = rig("corrupt=1e-4") else {
         return;
     };
@@ -95,7 +96,7 @@ fn no_datagram_with_turned_over_bits_reaches_a_program() {
     for (payload, number) in arrived.iter().zip(numbers(&arrived)) {
         assert_eq!(*payload, self::payload(number, 500));
     }
-    // Bits of the sender's hardware address and of a few other fields matter to nobody.
+    // Errors in the sender's hardware address and in a few other fields have no effect.
     let missing = 1000 - arrived.len() as u64;
     assert!(missing <= counts.corrupted_frames, "{missing} {counts:?}");
     assert!(

@@ -3,12 +3,12 @@
 use super::background::{HASTE, Server};
 use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers};
 use super::record::Record;
-use super::said::printed;
+use super::tool_output::printed;
 use super::{each, has, overflows, rig, undisturbed};
 use linerate_host::relay::Direction;
 use std::process::Command;
 
-/// Runs `line` in a namespace, at most a minute; what it printed.
+/// Runs `line` in a namespace, at most a minute; returns its output.
 pub fn output(mut command: Command, line: &str) -> String {
     command.args(["60", "nice"]).args(HASTE);
     let output = command.args(line.split_whitespace()).output();
@@ -44,8 +44,8 @@ fn every_ping_takes_the_delay_of_both_directions() {
     }
 }
 
-/// Runs a stock server on the right and its client on the left through the same faults; what the client
-/// printed, and what passed.
+/// Runs a stock server on the right and its client on the left through the same faults; returns the
+/// client's output, and the datagrams that passed.
 fn through(faults: &str, server: &str, client: &str) -> Option<(String, Record)> {
     let tool = client.split_whitespace().next().expect("a tool");
     undisturbed(|| {

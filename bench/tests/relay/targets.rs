@@ -6,15 +6,15 @@ use super::count::{
     iperf3_wide_numbers,
 };
 use super::record::{Datagram, Record};
-use super::said::{
+use super::serve_tcp::TCP_FAULTS;
+use super::tool_output::{
     end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
     printed_octets, sorted, streams_of,
 };
-use super::serve_tcp::TCP_FAULTS;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::endpoint::{
-    Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open,
+    Amount, Datagrams, NoMonitor, Options, Outcome, Stream, Trial, open,
 };
 use linerate_host::relay::Direction as RelayDirection;
 use linerate_results::record::{self, CountedAt, Direction, Flow};
@@ -24,21 +24,21 @@ const IPERF2: &str = "iperf -s -f B -p 5001";
 const IPERF2_UDP: &str = "iperf -s -u -w 2M -f B -p 5001";
 const IPERF3: &str = "iperf3 -s -1 -J -p 5201";
 
-/// What one of our targets found, what the server printed, and what passed between them.
-struct Ran {
+/// The outcome of one of our targets, the server's output, and the record.
+struct TrialRun {
     outcome: Outcome,
-    said: String,
+    printed_text: String,
     record: Record,
 }
 
-/// Does `trial` with `server`; `enough`: whether this is all that it prints.
+/// Runs `trial` with `server`; `enough`: true if its output is complete.
 fn run(
     settings: &str,
     server: &str,
     trial: &Trial,
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
-) -> Option<Ran> {
+) -> Option<TrialRun> {
     undisturbed(|| attempt(settings, server, trial, mtu, &enough))
 }
 
@@ -48,7 +48,7 @@ fn attempt(
     trial: &Trial,
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
-) -> Option<(Ran, u64)> {
+) -> Option<(TrialRun, u64)> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
     narrow(&rig, mtu);
@@ -60,20 +60,20 @@ fn attempt(
     let scheme = if tool == "iperf3" { "iperf3" } else { "iperf2" };
     let client = || {
         let mut target = open(&format!("{scheme}://10.0.0.2"), &options).expect("a target");
-        target.run(trial, &mut Unwatched)
+        target.run(trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
     let outcome = outcome.unwrap_or_else(|error| panic!("{settings} {trial:?}: {error}"));
-    let said = running.said(enough);
+    let printed_text = running.printed_text(enough);
     drop(running);
     let overflows = overflows(&rig);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {
         assert_eq!(way.discarded_frames, Some(0), "{settings} {trial:?}");
     }
-    let ran = Ran {
+    let ran = TrialRun {
         outcome,
-        said,
+        printed_text,
         record,
     };
     Some((ran, overflows))
@@ -89,7 +89,7 @@ const FAULTS: [&str; 4] = [
     "spare=40,duplicate=3%",
     "spare=40,loss=2%,reorder=2%/2,duplicate=2%,delay=1ms,jitter=1ms",
 ];
-/// Faults, which way, octets of a datagram, bits a second of them.
+/// Faults, direction, octets of a datagram, bits per second.
 type Case = (&'static str, Direction, u16, u64);
 
 /// A second of full datagrams toward the device and back with each fault, the others with all faults.
@@ -116,7 +116,8 @@ fn datagrams((_, direction, octets, rate): &Case) -> Trial {
     })
 }
 
-/// The only stream whose ports (from, to) are those meant: what came of it, and what went.
+/// The only stream whose ports (from, to) match: the datagrams that arrived at the relay, and those
+/// forwarded.
 fn stream(
     record: &Record,
     way: RelayDirection,
@@ -136,22 +137,22 @@ fn octets(datagrams: &[Datagram]) -> u64 {
     datagrams.iter().map(|it| it.octets).sum()
 }
 
-/// Our own receiver tells all four apart.
+/// Our own receiver distinguishes all four.
 fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) {
     let counts = flow.datagrams.expect("datagrams");
-    let told = Expected {
+    let reported = Expected {
         sent: counts.sent,
         lost: counts.lost,
-        out_of_order: counts.out_of_order.expect("ours tells"),
-        repeated: counts.duplicates.expect("ours tells"),
+        out_of_order: counts.out_of_order.expect("our own count"),
+        repeated: counts.duplicates.expect("our own count"),
     };
-    assert_eq!(told, expected, "{what}");
+    assert_eq!(reported, expected, "{what}");
     assert_eq!(counts.received, counts.sent - counts.lost, "{what}");
     assert_eq!(flow.octets, octets(went), "{what}");
     assert_eq!(flow.counted_by, CountedAt::Host, "{what}");
 }
 
-/// What the device says of what it received, if it did.
+/// The device's counts of received datagrams, if any.
 fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
     let (faults, direction, ..) = case;
     let what = format!("{case:?}");
@@ -163,17 +164,21 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         .to_device
         .as_ref()
         .and_then(|flow| flow.datagrams);
-    let (mut told, mut jitter_ns) = (Vec::new(), Vec::new());
+    let (mut reported, mut jitter_ns) = (Vec::new(), Vec::new());
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
         let counts = flow.datagrams.expect("datagrams");
         let (_, went) = stream(&it.record, RelayDirection::Forward, |_, to| to == 5001);
         let expected = as_iperf2_counts(iperf2_numbers(&went));
-        let ours = (counts.lost, counts.sent, counts.out_of_order.expect("told"));
+        let ours = (
+            counts.lost,
+            counts.sent,
+            counts.out_of_order.expect("reported"),
+        );
         assert_eq!(ours, expected.counts(), "{what}");
         assert_eq!(flow.octets, octets(iperf2_until_end(&went)), "{what}");
         assert_eq!(flow.counted_by, CountedAt::Device, "{what}");
-        told.push(ours);
+        reported.push(ours);
         jitter_ns.push(counts.jitter_ns);
     }
     if *direction != ToDevice {
@@ -186,14 +191,19 @@ fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
         is_what_went(&flow, iperf2_until_end(&went), expected, &what);
         if *direction == Both {
             let counts = flow.datagrams.expect("datagrams");
-            let late = counts.out_of_order.expect("ours tells");
-            told.push((counts.lost, counts.sent, late));
+            let late = counts.out_of_order.expect("our own count");
+            reported.push((counts.lost, counts.sent, late));
             jitter_ns.push(counts.jitter_ns);
         }
     }
-    assert_eq!(printed(&it.said), sorted(told), "{what}: {}", it.said);
-    let is_same = is_same_jitter(&printed_jitter(&it.said), &jitter_ns);
-    assert!(is_same, "{what}: {jitter_ns:?} {}", it.said);
+    assert_eq!(
+        printed(&it.printed_text),
+        sorted(reported),
+        "{what}: {}",
+        it.printed_text
+    );
+    let is_same = is_same_jitter(&printed_jitter(&it.printed_text), &jitter_ns);
+    assert!(is_same, "{what}: {jitter_ns:?} {}", it.printed_text);
     to
 }
 
@@ -207,21 +217,28 @@ fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
         .to_device
         .as_ref()
         .and_then(|flow| flow.datagrams);
-    let streams = streams_of(&it.said);
+    let streams = streams_of(&it.printed_text);
     let of = |sender: bool| streams.iter().find(|it| it["sender"] == sender);
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
-        let (counts, said) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
+        let (counts, printed_text) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
         let (_, went) = stream(&it.record, RelayDirection::Forward, |_, to| to == 5201);
         let read = flow.octets / u64::from(*size);
-        let late = Some(number(said, "out_of_order"));
+        let late = Some(number(printed_text, "out_of_order"));
         let is_so = iperf3_may_count(&iperf3_wide_numbers(&went), read, counts.lost, late);
-        assert!(is_so, "{what}: {counts:?} {read} {said}");
-        assert_eq!((counts.lost, counts.sent), lost_and_all(said), "{what}");
-        assert_eq!(counts.out_of_order, None, "{what}: nobody has told");
-        let bytes = number(&end_of(&it.said)["sum_received"], "bytes");
+        assert!(is_so, "{what}: {counts:?} {read} {printed_text}");
+        assert_eq!(
+            (counts.lost, counts.sent),
+            lost_and_all(printed_text),
+            "{what}"
+        );
+        assert_eq!(counts.out_of_order, None, "{what}: not reported");
+        let bytes = number(&end_of(&it.printed_text)["sum_received"], "bytes");
         assert_eq!(flow.octets, bytes, "{what}");
-        assert!(has_jitter(said, counts.jitter_ns), "{what}: {said}");
+        assert!(
+            has_jitter(printed_text, counts.jitter_ns),
+            "{what}: {printed_text}"
+        );
     }
     if *direction != ToDevice {
         let flow = it.outcome.from_device.expect("a flow");
@@ -296,7 +313,7 @@ fn transfer((direction, octets, streams, write_octets, _): &Transfer) -> Trial {
 fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
     each(&TRANSFERS, |case| {
         let (direction, octets, streams, _, mtu) = *case;
-        // iperf 2 is asked for a part of it by each connection.
+        // Each connection of iperf 2 transfers a part of it.
         let part = |at: u64| (octets + u64::from(streams) - 1 - at) / u64::from(streams);
         let mut parts: Vec<u64> = (0..u64::from(streams)).map(part).collect();
         if direction == Both {
@@ -307,14 +324,18 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
         let Some(it) = run(TCP_FAULTS, IPERF2, &transfer(case), mtu, enough) else {
             return;
         };
-        let told = |flow: Option<Flow>| flow.map(|flow| flow.octets);
-        let (to, from) = (told(it.outcome.to_device), told(it.outcome.from_device));
+        let reported = |flow: Option<Flow>| flow.map(|flow| flow.octets);
+        let (to, from) = (
+            reported(it.outcome.to_device),
+            reported(it.outcome.from_device),
+        );
         let is = |way| (direction == way || direction == Both).then_some(octets);
         assert_eq!((to, from), (is(ToDevice), is(FromDevice)), "{case:?}");
-        let mut printed = printed_octets(&it.said);
+        let mut printed = printed_octets(&it.printed_text);
         printed.sort_unstable();
         assert_eq!(printed, parts, "{case:?}");
-        // Connections that carry data: on those of the other way the server only greets.
+        // Connections that carry data: on those of the other direction the server only sends a
+        // header.
         let forward = it.record.tcp(RelayDirection::Forward).into_iter();
         let forward = forward.filter(|it| it.to == 5001 && direction != FromDevice);
         let backward = it.record.tcp(RelayDirection::Backward).into_iter();
@@ -329,7 +350,7 @@ fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
     });
 }
 
-/// On each connection for data: who it belongs to.
+/// Octets of the cookie on each data connection.
 const COOKIE: u64 = 37;
 
 #[test]
@@ -340,36 +361,42 @@ fn our_octets_and_those_of_stock_iperf_3_all_arrive() {
         if let Trial::Stream(stream) = &mut trial
             && direction != FromDevice
         {
-            // A stock server reads no more once it is told that the test is over: of a few octets none.
+            // A stock server stops reading at the end of the test: it may read none of a few octets.
             stream.amount = Amount::Span(Duration::from_secs(1));
         }
         let faults = format!("{TCP_FAULTS},rate=5M,queue=50");
         let Some(it) = run(&faults, IPERF3, &trial, mtu, is_json) else {
             return;
         };
-        let end = end_of(&it.said);
+        let end = end_of(&it.printed_text);
         let [forward, backward] = [RelayDirection::Forward, RelayDirection::Backward].map(|way| {
             // The first one is for control.
             let data = it.record.tcp(way).into_iter().skip(1);
             data.map(|it| it.octets).sum::<u64>()
         });
         if direction != FromDevice {
-            let told = it.outcome.to_device.expect("a report").octets;
-            assert_eq!(told, number(&end["sum_received"], "bytes"), "{case:?}");
+            let reported = it.outcome.to_device.expect("a report").octets;
+            assert_eq!(reported, number(&end["sum_received"], "bytes"), "{case:?}");
             let sent =
                 forward - COOKIE * u64::from(streams) * if direction == Both { 2 } else { 1 };
-            assert!(told > 0 && told <= sent, "{case:?} {told} {sent}");
+            assert!(
+                reported > 0 && reported <= sent,
+                "{case:?} {reported} {sent}"
+            );
         }
         if direction != ToDevice {
-            let told = it.outcome.from_device.expect("a flow").octets;
+            let reported = it.outcome.from_device.expect("a flow").octets;
             let name = if direction == Both {
                 "sum_sent_bidir_reverse"
             } else {
                 "sum_sent"
             };
-            assert_eq!(told, number(&end[name], "bytes"), "{case:?}");
-            assert_eq!(told, backward, "{case:?}");
-            assert!(told >= octets || direction == Both, "{case:?} {told}");
+            assert_eq!(reported, number(&end[name], "bytes"), "{case:?}");
+            assert_eq!(reported, backward, "{case:?}");
+            assert!(
+                reported >= octets || direction == Both,
+                "{case:?} {reported}"
+            );
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use linerate_bench::profile::Program;
+use linerate_bench::profile::Workload;
 
 use super::quantity;
 
@@ -26,7 +26,7 @@ pub struct Profile {
     /// Traffic: a TCP stream (tcp), full-size UDP datagrams (udp), or raw frames that bypass the stack
     /// (frames)
     #[arg(long, value_name = "NAME", default_value = "tcp", value_parser = program)]
-    pub program: Program,
+    pub program: Workload,
     /// Replace the network interface by a null device, so that only stack and services are counted; with
     /// `--program udp`, on boards with a program `null`
     #[arg(long)]
@@ -49,10 +49,10 @@ pub struct Profile {
 }
 
 /// Parses `tcp`, `udp` or `frames`.
-fn program(written: &str) -> Result<Program, String> {
-    let found = Program::ALL.into_iter().find(|it| it.name() == written);
+fn program(written: &str) -> Result<Workload, String> {
+    let found = Workload::ALL.into_iter().find(|it| it.name() == written);
     found.ok_or_else(|| {
-        let names = Program::ALL.map(Program::name);
+        let names = Workload::ALL.map(Workload::name);
         format!("expected one of {}", names.join(", "))
     })
 }

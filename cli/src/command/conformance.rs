@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use linerate_bench::conformance::CASES;
-use linerate_bench::procedure::Asked;
+use linerate_bench::procedure::RequestedProcedure;
 use linerate_bench::procedure::conformance::Conformance;
 
 use super::test;
@@ -19,7 +19,7 @@ pub fn run(args: &args::Conformance) -> Result<(), Failure> {
         return Err(anyhow!("no matching case; cases are {}", known.join(", ")).into());
     }
     let mut target = test::open(&args.link)?;
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(procedure),
         is_required: true,
     }];

@@ -36,14 +36,14 @@ use crate::output;
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
     let read = read_timing(path)?;
-    for left_out in &read.left_out {
-        eprintln!("{}: {left_out}", path.display());
+    for rejected in &read.rejected {
+        eprintln!("{}: {rejected}", path.display());
     }
     Ok(Some(read.table))
 }
 
 /// Reads a timing table, or a log that contains one.
-fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::Read> {
+fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::ParsedTable> {
     // Binary output of a boot loader is not part of the table.
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))

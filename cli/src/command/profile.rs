@@ -8,12 +8,12 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
     use std::path::Path;
 
     use linerate_bench::endpoint::{self, Options};
-    use linerate_bench::profile::Asked;
+    use linerate_bench::profile::ProfileRequest;
     use linerate_results::record::Direction;
 
     use crate::output;
 
-    let asked = Asked {
+    let asked = ProfileRequest {
         target: args.target.clone(),
         variant: args.variant.clone(),
         program: args.program,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use linerate_bench::endpoint::Watch;
+use linerate_bench::endpoint::TrialMonitor;
 use linerate_bench::progress;
 use linerate_results::format;
 use linerate_results::record::Measurement;
@@ -101,8 +101,8 @@ impl Watching<'_> {
     }
 }
 
-impl Watch for Watching<'_> {
-    fn at(&mut self, since_begin: Duration, octets: u64) {
+impl TrialMonitor for Watching<'_> {
+    fn update(&mut self, since_begin: Duration, octets: u64) {
         if let Some(interval) = self.terminal.interval {
             self.print_interval(interval, since_begin, octets);
         }
@@ -116,7 +116,7 @@ impl Watch for Watching<'_> {
         }
     }
 
-    fn is_over(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         self.terminal.stopped.load(Ordering::Relaxed)
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use linerate_bench::endpoint::Target;
-use linerate_bench::procedure::Asked;
+use linerate_bench::procedure::RequestedProcedure;
 use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, interface_line_rate};
 use linerate_results::record::{Counting, Rfc2544Test};
 
@@ -20,9 +20,9 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
     let variant = if args.full { "full" } else { "short" };
     eprintln!(
         "RFC 2544, {variant} variant: at most {}",
-        words(plan.at_most())
+        words(plan.max_duration())
     );
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(Rfc2544 { plan }),
         is_required: true,
     }];

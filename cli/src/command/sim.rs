@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
-use linerate_bench::machine::{self, LinkEnd, MachineError, Order, Remains};
-use linerate_bench::scenario::{Duplex, Partner, Record, Surroundings};
+use linerate_bench::machine::{self, LinkPartnerStatus, MachineConfig, MachineError, RunArtifacts};
+use linerate_bench::scenario::{Duplex, Environment, Partner, Record};
 use linerate_bench::{firmware, measure, tap};
 use linerate_results::format;
 
@@ -18,7 +18,7 @@ use crate::output;
 
 pub fn run(args: &args::Sim) -> Result<(), Failure> {
     let board = board::find_simulated(&args.board).map_err(anyhow::Error::new)?;
-    let order = order(args, board)?;
+    let config = config(args, board)?;
     let stopped = stop_on_ctrl_c()?;
     let stop = || stopped.load(Ordering::Relaxed);
     let mut console = |line: &str| {
@@ -26,33 +26,33 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         let _ = output::print(&format!("{line}\n"));
     };
     let named = |error: MachineError| named(error, args.elf.as_deref());
-    let remains = if let Some(interface) = &args.tap {
-        let machine = machine::open_on_tap(&order, interface).map_err(named)?;
-        eprintln!("{} on {interface}; press Ctrl-C to stop", order.name);
+    let artifacts = if let Some(interface) = &args.tap {
+        let machine = machine::open_on_tap(&config, interface).map_err(named)?;
+        eprintln!("{} on {interface}; press Ctrl-C to stop", config.name);
         let limit = args.seconds.map(Duration::from_secs);
-        let served = tap::serve(machine, limit, &stop, &mut console)?;
-        if !served.slipped.is_zero() {
+        let finished = tap::serve(machine, limit, &stop, &mut console)?;
+        if !finished.slipped.is_zero() {
             eprintln!(
                 "the simulation was too slow for real time: it fell behind by {} of {}",
-                format::time(served.slipped.as_nanos() as u64),
-                format::time(served.virtual_ns + served.slipped.as_nanos() as u64),
+                format::time(finished.slipped.as_nanos() as u64),
+                format::time(finished.virtual_ns + finished.slipped.as_nanos() as u64),
             );
         }
-        served.remains
+        finished.artifacts
     } else {
-        let machine = machine::open(&order).map_err(named)?;
+        let machine = machine::open(&config).map_err(named)?;
         measure::follow(machine, args.seconds, &stop, &mut console)?
     };
-    for warning in &remains.warnings {
+    for warning in &artifacts.warnings {
         eprintln!("note: {warning}");
     }
-    if let (false, Some(end)) = (args.partner.is_empty(), &remains.link) {
+    if let (false, Some(end)) = (args.partner.is_empty(), &artifacts.link) {
         print_link(end);
     }
-    write(&remains, args)
+    write(&artifacts, args)
 }
 
-fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
+fn config(args: &args::Sim, board: Board) -> Result<MachineConfig, Failure> {
     let (name, elf) = if let Some(path) = &args.elf {
         let name = path
             .file_stem()
@@ -68,14 +68,14 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
             .map_err(anyhow::Error::new)?;
         (image.name, image.elf)
     };
-    Ok(Order {
+    Ok(MachineConfig {
         board,
         name,
         elf,
         seed: args.seed,
-        surroundings: surroundings(args)?,
+        environment: environment(args)?,
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: super::timing_table(args.timing.as_deref())?,
         record: Record {
             pcapng: args.pcap.is_some(),
@@ -85,7 +85,7 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
     })
 }
 
-fn surroundings(args: &args::Sim) -> anyhow::Result<Surroundings> {
+fn environment(args: &args::Sim) -> anyhow::Result<Environment> {
     let negotiates = !args.partner.is_empty();
     let partner = if negotiates {
         args::partner(&args.partner).context(
@@ -99,17 +99,17 @@ fn surroundings(args: &args::Sim) -> anyhow::Result<Surroundings> {
         None if negotiates => Duplex::Auto,
         None => Duplex::Half,
     };
-    Ok(Surroundings {
+    Ok(Environment {
         duplex,
         partner,
-        ..Surroundings::default()
+        ..Environment::default()
     })
 }
 
 /// Prints state and counters of the link partner.
-fn print_link(end: &LinkEnd) {
+fn print_link(end: &LinkPartnerStatus) {
     let link = if end.up {
-        format!("up, {} duplex ({})", end.duplex, end.by)
+        format!("up, {} duplex ({})", end.duplex, end.resolution)
     } else {
         "down".to_owned()
     };
@@ -117,7 +117,7 @@ fn print_link(end: &LinkEnd) {
         "link partner: {link}; {} frames sent, {} received, {} collisions, {} frames held back while \
          the link was down",
         format::count(end.frames_sent),
-        format::count(end.frames_heard),
+        format::count(end.frames_received),
         format::count(end.collisions),
         format::count(end.frames_withheld),
     );
@@ -151,8 +151,8 @@ fn known<'a>(
 }
 
 /// Writes the requested recordings.
-fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
-    for (extension, content) in &remains.files {
+fn write(artifacts: &RunArtifacts, args: &args::Sim) -> Result<(), Failure> {
+    for (extension, content) in &artifacts.files {
         let beside = |extension| {
             let table = args.profile.as_deref()?;
             Some(table.with_extension(extension))

@@ -8,9 +8,9 @@ use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::packet_gaps::PacketGaps;
 use linerate_bench::procedure::rfc6349::Rfc6349;
 use linerate_bench::procedure::size_sweep::SizeSweep;
-use linerate_bench::procedure::udp_sweep::{Offers, UdpSweep};
+use linerate_bench::procedure::udp_sweep::{OfferedLoads, UdpSweep};
 use linerate_bench::procedure::window_sweep::WindowSweep;
-use linerate_bench::procedure::{Asked, Procedure, steps};
+use linerate_bench::procedure::{Procedure, RequestedProcedure, steps};
 use linerate_results::record::{Direction, Transport};
 
 use super::test;
@@ -50,13 +50,13 @@ pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
         count: args.count,
         interval: Duration::from_millis(args.interval),
         payload_octets: args.length,
-        under: None,
+        load: None,
     });
-    let is_loaded = !args.idle && procedure.can_load(target.as_ref());
+    let is_loaded = !args.idle && procedure.supports_any_load(target.as_ref());
     if !is_loaded {
         procedure.loads.clear();
     }
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(procedure),
         is_required: true,
     }];
@@ -73,13 +73,16 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
     };
     let mut target = test::open(&args.link)?;
     let can = |direction: &Direction| {
-        is_required || procedure(vec![*direction]).can(target.as_ref()).is_ok()
+        is_required
+            || procedure(vec![*direction])
+                .check_support(target.as_ref())
+                .is_ok()
     };
     let mut possible: Vec<Direction> = directions.iter().copied().filter(can).collect();
     if possible.is_empty() {
         possible = directions;
     }
-    let asked = [Asked {
+    let asked = [RequestedProcedure {
         procedure: Box::new(procedure(possible)),
         is_required: true,
     }];
@@ -148,9 +151,9 @@ fn sizes(args: &args::Sweep, [low, high]: [u64; 2], max: u64) -> Result<Vec<u64>
 fn each_way<P: Procedure + 'static>(
     args: &args::Sweep,
     procedure: impl Fn(Direction) -> P,
-) -> Vec<Asked> {
+) -> Vec<RequestedProcedure> {
     let (directions, is_required) = directions(args.forward, args.reverse);
-    let asked = |direction| Asked {
+    let asked = |direction| RequestedProcedure {
         procedure: Box::new(procedure(direction)),
         is_required,
     };
@@ -165,9 +168,9 @@ fn settle(args: &args::Sweep) -> Duration {
     Duration::from_millis(args.settle)
 }
 
-fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
-    let searched = || Offers::Searched { from: SEARCH_FROM };
-    let offers = values(args)?.map_or_else(searched, Offers::Listed);
+fn load(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
+    let searched = || OfferedLoads::Searched { from: SEARCH_FROM };
+    let offers = values(args)?.map_or_else(searched, OfferedLoads::Listed);
     Ok(each_way(args, |direction| UdpSweep {
         directions: vec![direction],
         offers: offers.clone(),
@@ -177,7 +180,7 @@ fn load(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }))
 }
 
-fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn size(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let (transport, range, max) = if args.udp {
         (Transport::Udp, DATAGRAM_RANGE, 65_507)
     } else {
@@ -197,7 +200,7 @@ fn size(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }))
 }
 
-fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn window(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let sizes = sizes(args, WINDOW_RANGE, 1_000_000_000)?;
     let windows: Vec<u32> = sizes.iter().map(|it| *it as u32).collect();
     Ok(each_way(args, |direction| WindowSweep {
@@ -210,14 +213,14 @@ fn window(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
 
 /// Gaps of datagrams sent by the device, unless the other direction is named, where the device must report
 /// them.
-fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn gaps(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let sizes = sizes(args, DATAGRAM_RANGE, 65_507)?;
     let direction = if args.forward {
         Direction::ToDevice
     } else {
         Direction::FromDevice
     };
-    Ok(vec![Asked {
+    Ok(vec![RequestedProcedure {
         procedure: Box::new(PacketGaps {
             direction,
             sizes: sizes.iter().map(|it| *it as u16).collect(),
@@ -229,7 +232,7 @@ fn gaps(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
     }])
 }
 
-fn latency(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
+fn latency(args: &args::Sweep) -> Result<Vec<RequestedProcedure>, Failure> {
     let Some(offers) = values(args)? else {
         return Err(input_error(
             "latency requires a range of loads such as --from 1M --to 10M; `linerate latency` measures idle and \
@@ -238,7 +241,7 @@ fn latency(args: &args::Sweep) -> Result<Vec<Asked>, Failure> {
         ));
     };
     let (directions, _) = directions(args.forward, args.reverse);
-    Ok(vec![Asked {
+    Ok(vec![RequestedProcedure {
         procedure: Box::new(Latency::over_loads(
             test::round_trips(span(args)),
             &directions,

@@ -9,7 +9,7 @@ use linerate_bench::endpoint::{
 };
 use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::throughput::Throughput;
-use linerate_bench::procedure::{self, Asked, Session};
+use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig};
 use linerate_explain::report;
 use linerate_results::record::{Direction, Run};
 
@@ -48,7 +48,7 @@ pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
 pub fn measure(
     name: &str,
     link: &args::Link,
-    asked: &[Asked],
+    asked: &[RequestedProcedure],
     target: &mut dyn Target,
     interval: Option<Duration>,
 ) -> Result<(), Failure> {
@@ -70,17 +70,17 @@ pub fn measure(
 fn session(
     name: &str,
     link: &args::Link,
-    asked: &[Asked],
+    asked: &[RequestedProcedure],
     target: &mut dyn Target,
     interval: Option<Duration>,
 ) -> Result<Run, Failure> {
-    let session = Session {
+    let session = SessionConfig {
         name: name.to_owned(),
         url: link.target.clone(),
         out: out(name, link),
         seed: link.seed,
     };
-    let at_least: Duration = asked.iter().map(|it| it.procedure.at_least()).sum();
+    let at_least: Duration = asked.iter().map(|it| it.procedure.min_duration()).sum();
     let unit_note = if target.is_simulated() {
         " of simulated time"
     } else {
@@ -92,12 +92,12 @@ fn session(
         at_least.as_secs().max(1)
     );
     let mut terminal = Terminal::new(at_least, interval)?;
-    let (mut watch, lines) = terminal.split();
+    let (mut monitor, lines) = terminal.split();
     let run = procedure::run(
         &session,
         asked,
         target,
-        &mut watch,
+        &mut monitor,
         &mut |text| lines.note(text),
         &mut |result| {
             lines.result(result);
@@ -154,23 +154,25 @@ pub fn round_trips(span: Duration) -> RoundTrips {
         count: (span.as_millis() / REQUEST_INTERVAL.as_millis()) as u32,
         interval: REQUEST_INTERVAL,
         payload_octets: 44,
-        under: None,
+        load: None,
     }
 }
 
 /// Round trips idle and under load, if the target supports them and no direction was named.
-fn latency(args: &args::Test, target: &dyn Target) -> Option<Asked> {
+fn latency(args: &args::Test, target: &dyn Target) -> Option<RequestedProcedure> {
     let round_trips = round_trips(Duration::from_secs(args.time));
     let is_named = args.reverse || args.bidir || args.forward;
-    let can = target.can(&Trial::RoundTrips(round_trips.clone())).is_ok();
-    (can && !is_named).then(|| Asked {
+    let can = target
+        .supports(&Trial::RoundTrips(round_trips.clone()))
+        .is_ok();
+    (can && !is_named).then(|| RequestedProcedure {
         procedure: Box::new(Latency::idle_and_loaded(round_trips)),
         is_required: false,
     })
 }
 
 /// Transfers requested by `args`: by default each direction separately, then both.
-fn transfers(args: &args::Test) -> Vec<Asked> {
+fn transfers(args: &args::Test) -> Vec<RequestedProcedure> {
     let is_named = args.reverse || args.bidir || args.forward;
     let ways = [
         (args.forward || !is_named, Direction::ToDevice),
@@ -201,7 +203,7 @@ fn transfers(args: &args::Test) -> Vec<Asked> {
     };
     let chosen = ways.into_iter().filter(|(is_chosen, _)| *is_chosen);
     chosen
-        .map(|(_, direction)| Asked {
+        .map(|(_, direction)| RequestedProcedure {
             procedure: Box::new(Throughput {
                 trial: trial(direction),
             }),

@@ -13,9 +13,9 @@ pub fn run(args: &args::Timing) -> Result<(), Failure> {
     let read = read_timing(&args.log)?;
     let compared = timing::compare(&read.table);
     let mut text = String::new();
-    for left_out in &read.left_out {
+    for rejected in &read.rejected {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{left_out}");
+        let _ = writeln!(text, "{rejected}");
     }
     let _ = writeln!(text, "{:30} {:>9} {:>9}", "entry", "built in", "here");
     for (entry, value, verdict) in &compared {
@@ -36,7 +36,7 @@ pub fn run(args: &args::Timing) -> Result<(), Failure> {
         "{} guesses confirmed, {} refuted, {} still guesses; {} known entries contradicted",
         count(Verdict::Confirmed),
         count(Verdict::Refuted),
-        count(Verdict::Open),
+        count(Verdict::Unmeasured),
         count(Verdict::Contradicted),
     );
     output::print(&text)

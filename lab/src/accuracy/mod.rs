@@ -230,10 +230,10 @@ mod tests {
         // It has no figure that could be off.
         "conformance",
         "mod",
-        "one_way",
         "scripted",
         "session",
         "steps",
+        "sweep_trials",
     ];
 
     #[test]

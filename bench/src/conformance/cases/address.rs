@@ -1,33 +1,33 @@
-//! Who frames are for.
+//! Destination addresses.
 
 use linerate_ether::frame::MacAddress;
 
 use super::SHORT;
-use crate::conformance::Failed;
-use crate::conformance::exchange::Order;
-use crate::conformance::rig::{Rig, hold};
+use crate::conformance::CaseFailure;
+use crate::conformance::exchange::TestFrame;
+use crate::conformance::rig::{Rig, ensure};
 
-/// Another station; a group that the device is not in.
+/// Another station; a group that the device has not joined.
 const STRANGER: MacAddress = MacAddress([2, 0, 0, 0, 0, 0x77]);
 const GROUP: MacAddress = MacAddress::from_ipv4_multicast([239, 1, 2, 3]);
 /// Frames to each.
 const EACH: u64 = 50;
 
-pub(super) fn filter(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn filter(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let mut sent = 0;
     for (to, is_ours) in [
         (MacAddress::BROADCAST, true),
         (STRANGER, false),
         (GROUP, false),
     ] {
-        rig.count()?;
-        let each = move |_| [Order::one_way(SHORT, to.0), Order::of(SHORT)];
+        rig.reset_counts()?;
+        let each = move |_| [TestFrame::one_way(SHORT, to.0), TestFrame::of(SHORT)];
         let frames = rig.exchange_by(1, (0..EACH).flat_map(each))?;
-        let said = rig.said()?;
+        let counts = rig.frame_counts()?;
         let expected = if is_ours { frames } else { EACH };
-        hold(
-            (said.frames, said.for_others, said.altered) == (expected, 0, 0),
-            || format!("of {EACH} frames to {to} and as many to the device it took {said:?}"),
+        ensure(
+            (counts.frames, counts.for_others, counts.altered) == (expected, 0, 0),
+            || format!("of {EACH} frames to {to} and as many to the device it accepted {counts:?}"),
         )?;
         sent += frames;
     }

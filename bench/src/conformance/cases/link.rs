@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{LONGEST, SHORT};
-use crate::conformance::Failed;
-use crate::conformance::exchange::Order;
-use crate::conformance::rig::{Rig, hold};
+use crate::conformance::CaseFailure;
+use crate::conformance::exchange::TestFrame;
+use crate::conformance::rig::{Rig, ensure};
 
 const ROUNDS: u64 = 3;
 
@@ -14,22 +14,22 @@ struct Link {
     state: String,
 }
 
-pub(super) fn down_and_up(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn down_and_up(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let mut frames = 0;
     let mut exchange = |rig: &mut Rig<'_>| {
-        frames += rig.exchange((SHORT..=LONGEST).step_by(50).map(Order::of))?;
-        Ok::<_, Failed>(())
+        frames += rig.exchange((SHORT..=LONGEST).step_by(50).map(TestFrame::of))?;
+        Ok::<_, CaseFailure>(())
     };
     exchange(rig)?;
-    let [ups, downs] = [rig.counted(&["LinkUps"])?, rig.counted(&["LinkDowns"])?];
+    let [ups, downs] = [rig.sum_of(&["LinkUps"])?, rig.sum_of(&["LinkDowns"])?];
     for _ in 0..ROUNDS {
         for (is_up, expected) in [(false, "down"), (true, "up")] {
-            rig.session.forget();
+            rig.session.clear_console();
             rig.session.set_link(is_up)?;
-            let link: Link = rig.session.hear("link")?;
-            hold(link.state == expected, || {
+            let link: Link = rig.session.read_event("link")?;
+            ensure(link.state == expected, || {
                 format!(
-                    "the link went {expected}, and the device says {}",
+                    "the link went {expected}, and the device reports {}",
                     link.state
                 )
             })?;
@@ -37,10 +37,10 @@ pub(super) fn down_and_up(rig: &mut Rig<'_>) -> Result<u64, Failed> {
         exchange(rig)?;
     }
     let counted = [
-        rig.counted(&["LinkUps"])? - ups,
-        rig.counted(&["LinkDowns"])? - downs,
+        rig.sum_of(&["LinkUps"])? - ups,
+        rig.sum_of(&["LinkDowns"])? - downs,
     ];
-    hold(counted == [ROUNDS; 2], || {
+    ensure(counted == [ROUNDS; 2], || {
         format!("the link went {ROUNDS} times; counted as up and down: {counted:?}")
     })?;
     Ok(frames)

@@ -1,4 +1,4 @@
-//! What is tried: a file a subject, a line of [`CASES`] a case.
+//! The cases: one file per subject, one entry of [`CASES`] per case.
 
 mod address;
 mod length;
@@ -8,14 +8,14 @@ mod state;
 
 use super::Case;
 
-/// Lengths here are those of frames without FCS. From this one on all devices take them as they are: shorter
-/// ones are cases of their own.
+/// Lengths here are without FCS. All devices accept frames from this length on unchanged; shorter ones have
+/// separate cases.
 const SHORT: usize = 64;
-/// The longest, and that with a tag.
+/// The longest frame, without and with a tag.
 const LONGEST: usize = 1_514;
 const LONGEST_TAGGED: usize = 1_518;
 
-/// Every case, from the simple to what needs it.
+/// Every case, from the simple to those that build on it.
 pub const CASES: &[Case] = &[
     Case {
         name: "lengths",
@@ -29,7 +29,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "runts",
-        about: "shorter frames do no harm, and are counted if they are refused",
+        about: "shorter frames do no harm, and are counted if they are rejected",
         run: length::runts,
     },
     Case {
@@ -39,27 +39,27 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "over-long",
-        about: "longer frames are refused and counted",
+        about: "longer frames are rejected and counted",
         run: length::over_long,
     },
     Case {
         name: "wrap",
-        about: "several times round the rings, one frame at a time and many",
+        about: "several times around the rings, one frame at a time and many",
         run: ring::wrap,
     },
     Case {
         name: "bursts",
-        about: "bursts of frames back to back, as long as the device takes them",
+        about: "bursts of frames back to back, as long as the device can buffer",
         run: ring::bursts,
     },
     Case {
         name: "exhaustion",
-        about: "more frames than there is room for: the rest arrives, and those after",
+        about: "more frames than there are buffers: the rest arrives, and later ones",
         run: ring::exhaustion,
     },
     Case {
         name: "overrun-count",
-        about: "frames that find no room are counted",
+        about: "frames lost for lack of buffers are counted",
         run: ring::overrun_count,
     },
     Case {
@@ -69,12 +69,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "filter",
-        about: "own address and broadcasts are taken, foreign and other groups' not",
+        about: "own address and broadcasts are accepted, other stations' and groups' are not",
         run: address::filter,
     },
     Case {
         name: "link",
-        about: "the link goes and comes: it is told and counted, frames pass again",
+        about: "the link goes down and up: it is reported and counted, frames pass again",
         run: link::down_and_up,
     },
     Case {

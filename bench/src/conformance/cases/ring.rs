@@ -1,4 +1,4 @@
-//! Rings, queues and FIFOs: round and round, full, and more than full.
+//! Rings, queues and FIFOs: wrap-around, full, and overrun.
 
 use std::time::Duration;
 
@@ -7,31 +7,32 @@ use linerate_ether::frame::MacAddress;
 use serde::Deserialize;
 
 use super::{LONGEST, SHORT};
-use crate::conformance::Failed;
-use crate::conformance::exchange::{Exchange, Listener, Order, own};
-use crate::conformance::rig::{Rig, hold};
+use crate::conformance::CaseFailure;
+use crate::conformance::exchange::{Exchange, Listener, TestFrame, own};
+use crate::conformance::rig::{Rig, ensure};
 
 /// Rounds of a ring.
 const ROUNDS: usize = 4;
-/// Whatever a model does not take in so long, it holds back until there is room.
+/// Frames that an emulated model does not accept within this time are held back until there is
+/// room.
 const STILL: Duration = Duration::from_millis(250);
 /// The stream of the board's own frames, and their lengths.
 const BLAST: u8 = 0;
-const BLASTED: [usize; 3] = [SHORT, SHORT + 1, LONGEST];
+const BLAST_LENGTHS: [usize; 3] = [SHORT, SHORT + 1, LONGEST];
 
 /// Lengths that differ from frame to frame.
-fn mixed(count: usize) -> impl Iterator<Item = Order> + Send {
+fn mixed(count: usize) -> impl Iterator<Item = TestFrame> + Send {
     let lengths = (SHORT..=LONGEST).step_by(97).cycle();
-    lengths.take(count).map(Order::of)
+    lengths.take(count).map(TestFrame::of)
 }
 
-pub(super) fn wrap(rig: &mut Rig<'_>) -> Result<u64, Failed> {
-    // One more than a multiple of its length, so that the next begins elsewhere.
+pub(super) fn wrap(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
+    // One more than a multiple of its length, so that the next round begins at another slot.
     let frames = ROUNDS * rig.burst().max(SHORT) + 1;
     Ok(rig.exchange_by(1, mixed(frames))? + rig.exchange(mixed(frames))?)
 }
 
-pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let longest = rig.burst();
     let mut frames = 0;
     for octets in [SHORT, 300, LONGEST] {
@@ -39,8 +40,9 @@ pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, Failed> {
         while burst < 2 * longest {
             let burst_now = burst.min(longest);
             for _ in 0..ROUNDS {
-                // All of it under way before the first comes back, and no other behind it.
-                frames += rig.exchange((0..burst_now).map(move |_| Order::of(octets)))?;
+                // The whole burst is in transit before the first frame comes back, with no other
+                // after it.
+                frames += rig.exchange((0..burst_now).map(move |_| TestFrame::of(octets)))?;
             }
             burst *= 2;
         }
@@ -48,17 +50,17 @@ pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, Failed> {
     Ok(frames)
 }
 
-/// Frames in all, and those that were lost while none was taken in.
-fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), Failed> {
+/// Total number of frames, and those lost while the device was held.
+fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), CaseFailure> {
     #[derive(Deserialize)]
     struct Hold {}
 
     let frames = ROUNDS * rig.burst().max(SHORT) + TEST_HEADER_LEN;
-    let Hold {} = rig.session.ask("hold on", "hold")?;
+    let Hold {} = rig.session.query("hold on", "hold")?;
     let handle = rig.session.start(Exchange::new(mixed(frames), frames))?;
     let patience = STILL.min(rig.session.patience);
     rig.wait(handle, patience, |it| it.sent >= frames as u64)?;
-    let Hold {} = rig.session.ask("hold off", "hold")?;
+    let Hold {} = rig.session.query("hold off", "hold")?;
     let lose = |it: &mut Exchange| it.may_lose = true;
     rig.session.with(handle, lose)?;
     rig.until(handle, Exchange::is_complete)?;
@@ -67,21 +69,21 @@ fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), Failed> {
     Ok((done.sent + after, done.lost))
 }
 
-pub(super) fn exhaustion(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn exhaustion(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     overrun(rig).map(|(frames, _)| frames)
 }
 
-pub(super) fn overrun_count(rig: &mut Rig<'_>) -> Result<u64, Failed> {
-    let before = rig.without_room()?;
+pub(super) fn overrun_count(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
+    let before = rig.overflow_count()?;
     let (frames, lost) = overrun(rig)?;
-    let counted = rig.without_room()? - before;
-    hold(lost == counted, || {
+    let counted = rig.overflow_count()? - before;
+    ensure(lost == counted, || {
         format!("of {frames} frames {lost} were lost, {counted} counted")
     })?;
     Ok(frames)
 }
 
-pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     #[derive(Deserialize)]
     struct Blasted {
         frames: u64,
@@ -90,12 +92,12 @@ pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, Failed> {
     let count = (ROUNDS * rig.burst()).max(1_000) as u64;
     let to = MacAddress(own());
     let mut frames = 0;
-    for octets in BLASTED {
+    for octets in BLAST_LENGTHS {
         let listener = Listener(Receiver::new(own(), BLAST));
         let handle = rig.session.start(listener)?;
-        let said: Blasted = rig
+        let counts: Blasted = rig
             .session
-            .ask(&format!("blast {count} {octets} {to}"), "blasted")?;
+            .query(&format!("blast {count} {octets} {to}"), "blasted")?;
         let patience = rig.session.patience;
         let came = |it: &Listener| it.0.sink.sequence.received() + it.0.altered;
         rig.wait_for(handle, patience, |it| came(it) >= count, came)?;
@@ -107,14 +109,14 @@ pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, Failed> {
             sequence.duplicates(),
         ];
         let is_whole = sink.octets == count * octets as u64;
-        let is_all = [said.frames, sequence.received()] == [count; 2] && is_whole;
-        hold(
+        let is_all = [counts.frames, sequence.received()] == [count; 2] && is_whole;
+        ensure(
             is_all && [lost, disorder, doubles, altered] == [0; 4],
             || {
                 format!(
-                    "of {count} frames of {octets} octets the device sent {}, {} came with {} octets, {lost} did not, \
+                    "of {count} frames of {octets} octets the device sent {}, {} arrived with {} octets, {lost} were lost, \
                  {disorder} out of order, {doubles} twice, {altered} altered",
-                    said.frames,
+                    counts.frames,
                     sequence.received(),
                     sink.octets
                 )

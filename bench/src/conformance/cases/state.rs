@@ -1,4 +1,4 @@
-//! What lasts: frames of all sizes for long, and the device's stop and start in the middle of them.
+//! Long runs: frames of all sizes, and stop and start of the device under load.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use linerate_ether::random::Random;
 use serde::Deserialize;
 
 use super::{LONGEST, SHORT};
-use crate::conformance::Failed;
-use crate::conformance::exchange::{Exchange, Order};
-use crate::conformance::rig::{Rig, hold};
+use crate::conformance::CaseFailure;
+use crate::conformance::exchange::{Exchange, TestFrame};
+use crate::conformance::rig::{Rig, ensure};
 
-/// Any, but the same each time.
+/// Arbitrary, but the same in each run.
 const SEED: u64 = 5;
 const RESTARTS: u32 = 3;
 /// Frames between them.
 const BETWEEN: u64 = 200;
-/// Frames go on being sent to a stopped device for so long.
+/// Time that frames are sent to a stopped device.
 const STOPPED: Duration = Duration::from_millis(30);
 
-fn random_sizes() -> impl Iterator<Item = Order> + Send {
+fn random_sizes() -> impl Iterator<Item = TestFrame> + Send {
     let mut random = Random::new(SEED);
     let sizes = (LONGEST - SHORT + 1) as u64;
-    std::iter::repeat_with(move || Order::of(SHORT + random.below(sizes) as usize))
+    std::iter::repeat_with(move || TestFrame::of(SHORT + random.below(sizes) as usize))
 }
 
-pub(super) fn random(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn random(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let frames = usize::try_from(rig.frames).unwrap_or(usize::MAX);
     rig.exchange(random_sizes().take(frames))
 }
 
-pub(super) fn restart(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+pub(super) fn restart(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     #[derive(Deserialize)]
     struct Device {
         stopped: bool,
@@ -42,9 +42,9 @@ pub(super) fn restart(rig: &mut Rig<'_>) -> Result<u64, Failed> {
         let answered = rig.session.with(handle, |it: &mut Exchange| it.answered)?;
         rig.until(handle, |it| it.answered >= answered + BETWEEN)?;
         for (command, expected) in [("device stop", true), ("device start", false)] {
-            let Device { stopped } = rig.session.ask(command, "device")?;
-            hold(stopped == expected, || format!("`{command}` has no effect"))?;
-            rig.session.pass(STOPPED)?;
+            let Device { stopped } = rig.session.query(command, "device")?;
+            ensure(stopped == expected, || format!("`{command}` has no effect"))?;
+            rig.session.run_for(STOPPED)?;
         }
     }
     rig.session.with(handle, Exchange::end)?;

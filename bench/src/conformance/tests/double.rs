@@ -1,4 +1,4 @@
-//! A device that does what a test says, with a console, at the end of a host's cable, in virtual time.
+//! A test double of a device, with a console, at the end of a host's cable, in virtual time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,41 +14,41 @@ use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::{self, Span};
 
 use crate::conformance::exchange::own;
-use crate::endpoint::{Running, STEP, Stopped};
+use crate::endpoint::{RunningBoard, STEP, StepError};
 
-/// Frames that it takes while it does nothing.
+/// Frames that it buffers while it is idle.
 const RING: usize = 8;
 const LONGEST_TAGGED: usize = LONGEST + 4;
 
-/// What is wrong with it.
+/// Its fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
-    /// Now and then a buffer is handed on before the frame is in it: with what was there before.
+    /// Sometimes a buffer is delivered before the frame is in it: with its previous content.
     StaleBuffer,
-    /// Now and then the end of a buffer is what was there before.
+    /// Sometimes the end of a buffer is its previous content.
     StaleEnd,
-    /// Where the ring begins anew, a frame is skipped.
+    /// A frame is skipped where the ring wraps.
     SkipsAtWrap,
-    /// Frames that found no room leave half of one in the ring.
+    /// An overrun truncates the last frame in the ring.
     HalfAtOverrun,
-    /// What found no room is not counted.
+    /// Overruns are not counted.
     SilentOverrun,
-    /// The longest frame is cut.
+    /// The longest frame is truncated.
     CutsLongest,
-    /// An odd length is made even.
+    /// Odd lengths are rounded up.
     EvenLengths,
-    /// Frames with a tag are refused as too long.
+    /// Frames with a tag are rejected as too long.
     NoRoomForTag,
-    /// Longer ones are refused, and nobody knows.
+    /// Over-long frames are rejected without a count.
     SilentOverLong,
-    /// What is sent while the ring is full overtakes.
+    /// A frame sent while the ring is full overtakes another.
     Overtakes,
-    /// Foreign frames are taken.
+    /// Frames for other stations are accepted.
     Promiscuous,
-    /// Nobody looks at the link.
+    /// Link changes are not detected.
     BlindToLink,
-    /// After a restart comes what came before it.
+    /// After a restart an earlier frame is delivered again.
     Replays,
     /// It does not start again.
     StaysStopped,
@@ -60,9 +60,9 @@ pub struct Double {
     host: Host,
     now: time::Instant,
     typed: String,
-    said: Vec<String>,
+    console: Vec<String>,
     ring: VecDeque<Vec<u8>>,
-    /// What lay in the buffer that is used next.
+    /// The previous content of the next buffer.
     before: Vec<u8>,
     received: u64,
     receiver: Receiver,
@@ -73,7 +73,7 @@ pub struct Double {
 }
 
 impl Double {
-    /// It listens soon.
+    /// A device that is ready at once.
     pub fn new(fault: Fault) -> Self {
         let host = Host::new(host::Config {
             turnaround: Span::ZERO,
@@ -85,7 +85,7 @@ impl Double {
             host,
             now: time::Instant::ZERO,
             typed: String::new(),
-            said: vec![
+            console: vec![
                 format!("@ {{\"event\":\"boot\",\"burst\":{RING}}}"),
                 "@ {\"event\":\"listening\"}".to_owned(),
             ],
@@ -100,8 +100,8 @@ impl Double {
         }
     }
 
-    fn say(&mut self, event: &str, members: &str) {
-        self.said
+    fn print(&mut self, event: &str, members: &str) {
+        self.console
             .push(format!("@ {{\"event\":\"{event}\",{members}}}"));
     }
 
@@ -109,7 +109,7 @@ impl Double {
         *self.counters.entry(counter).or_default() += 1;
     }
 
-    fn obey(&mut self, line: &str) {
+    fn execute(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["frames", stream] => {
@@ -126,7 +126,7 @@ impl Double {
                 let members = format!(
                     "\"frames\":{frames},\"altered\":{altered},\"for_others\":{for_others}"
                 );
-                self.say("frames", &members);
+                self.print("frames", &members);
             }
             ["counters"] => {
                 let all: Vec<String> = self
@@ -135,11 +135,11 @@ impl Double {
                     .map(|(name, count)| format!("\"{name}\":{count}"))
                     .chain(["\"LinkPulses\":0".to_owned()])
                     .collect();
-                self.say("counters", &all.join(","));
+                self.print("counters", &all.join(","));
             }
             ["hold", state] => {
                 self.is_held = state == "on";
-                self.say("hold", &format!("\"on\":{}", self.is_held));
+                self.print("hold", &format!("\"on\":{}", self.is_held));
             }
             ["device", state] => {
                 self.is_stopped = state == "stop" || self.fault == Fault::StaysStopped;
@@ -148,11 +148,11 @@ impl Double {
                 } else if self.fault == Fault::Replays {
                     self.ring.push_back(self.before.clone());
                 }
-                self.say("device", &format!("\"stopped\":{}", self.is_stopped));
+                self.print("device", &format!("\"stopped\":{}", self.is_stopped));
             }
             ["blast", frames, octets, _] => {
                 self.blast(frames.parse().expect(line), octets.parse().expect(line));
-                self.say("blasted", &format!("\"frames\":{frames}"));
+                self.print("blasted", &format!("\"frames\":{frames}"));
             }
             _ => panic!("{line}"),
         }
@@ -183,7 +183,7 @@ impl Double {
         }
     }
 
-    /// A frame comes.
+    /// Receives a frame.
     fn arrive(&mut self, mut frame: Vec<u8>) {
         let is_ours = frame[..6] == DEVICE || frame[..6] == [0xff; 6];
         if !self.is_linked
@@ -234,7 +234,7 @@ impl Double {
         self.ring.push_back(frame);
     }
 
-    /// Takes in what has come.
+    /// Processes the received frames.
     fn serve(&mut self) {
         while !self.is_held
             && let Some(mut frame) = self.ring.pop_front()
@@ -255,19 +255,19 @@ impl Double {
     }
 }
 
-impl Running for Double {
+impl RunningBoard for Double {
     fn now(&self) -> Instant {
         Instant::from_ns(self.now.as_ns())
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
         self.now += Span::from_ns(STEP.as_nanos() as u64);
         while let Some((line, rest)) = self.typed.split_once('\n') {
             let (line, rest) = (line.to_owned(), rest.to_owned());
             self.typed = rest;
-            self.obey(&line);
+            self.execute(&line);
         }
-        // As many as a step has time for.
+        // As many frames as fit into a step.
         for _ in 0..4 * RING {
             let Some(frame) = self.host.poll_transmit(self.now) else {
                 break;
@@ -276,7 +276,7 @@ impl Running for Double {
             self.serve();
         }
         self.serve();
-        console.append(&mut self.said);
+        console.append(&mut self.console);
         Ok(())
     }
 
@@ -298,7 +298,7 @@ impl Running for Double {
                 ("down", "LinkDowns")
             };
             self.count(counter);
-            self.say("link", &format!("\"state\":\"{state}\""));
+            self.print("link", &format!("\"state\":\"{state}\""));
         }
         Ok(())
     }

@@ -1,23 +1,23 @@
-//! The suite against a device that a test makes: a sound one passes every case, and what is wrong with another
-//! is found. (Drivers are tried in `target/board/qemu`.)
+//! The suite against a test double: a correct one passes every case, and each fault is found. (Drivers are
+//! tested in `endpoint/board/qemu`.)
 
 mod double;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::endpoint::{Session, Unwatched};
+use crate::endpoint::{BoardSession, NoMonitor};
 use double::{Double, Fault};
 
-/// What came of the case, of one device a case.
-fn tried(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
+/// Runs the case on a new device.
+fn run(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
     let lacks: BTreeMap<String, String> = lacks
         .iter()
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
-    let switch_on = || Session::begin(Box::new(Double::new(fault)), "a double".to_owned());
+    let switch_on = || BoardSession::begin(Box::new(Double::new(fault)), "a double".to_owned());
     let board = TestBoard::new(&lacks, Box::new(switch_on));
-    let outcome = try_case(&board, case, 500, &mut Unwatched);
+    let outcome = run_case(&board, case, 500, &mut NoMonitor);
     outcome.expect("it starts")
 }
 
@@ -26,46 +26,42 @@ fn case(name: &str) -> &'static Case {
 }
 
 #[test]
-fn a_sound_device_passes_every_case() {
+fn a_correct_device_passes_every_case() {
     let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
     assert_eq!(names.len(), CASES.len(), "each has its own name");
     for case in CASES {
-        let outcome = tried(case, Fault::Nothing, &[]);
+        let outcome = run(case, Fault::Nothing, &[]);
         let passed = matches!(outcome, Outcome::Passed(frames) if frames > 20);
         assert!(passed, "{}: {outcome:?}", case.name);
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_device_is_found() {
+fn each_fault_of_a_device_is_found() {
     let mut missed = Vec::new();
     for (fault, name, words) in [
-        (Fault::StaleBuffer, "random", "came again"),
-        (Fault::StaleBuffer, "wrap", "came again"),
-        (Fault::StaleEnd, "random", "came to the device altered"),
-        (Fault::SkipsAtWrap, "wrap", "nothing happened"),
-        (Fault::HalfAtOverrun, "exhaustion", "octets in place of"),
+        (Fault::StaleBuffer, "random", "is a duplicate"),
+        (Fault::StaleBuffer, "wrap", "is a duplicate"),
+        (Fault::StaleEnd, "random", "reached the device altered"),
+        (Fault::SkipsAtWrap, "wrap", "no progress for"),
+        (Fault::HalfAtOverrun, "exhaustion", "octets instead of"),
         (Fault::SilentOverrun, "overrun-count", "lost, 0 counted"),
-        (
-            Fault::CutsLongest,
-            "lengths",
-            "1513 octets in place of 1514",
-        ),
-        (Fault::EvenLengths, "lengths", "came to the device altered"),
-        (Fault::EvenLengths, "shortest", "nothing happened"),
-        (Fault::NoRoomForTag, "tagged", "nothing happened"),
+        (Fault::CutsLongest, "lengths", "1513 octets instead of 1514"),
+        (Fault::EvenLengths, "lengths", "reached the device altered"),
+        (Fault::EvenLengths, "shortest", "no progress for"),
+        (Fault::NoRoomForTag, "tagged", "no progress for"),
         (Fault::SilentOverLong, "over-long", "0 counted"),
         (Fault::Overtakes, "transmit-full", "out of order"),
         (Fault::Promiscuous, "filter", "for_others: 50"),
-        (Fault::BlindToLink, "link", "does not say `link`"),
-        (Fault::Replays, "restart", "came again"),
+        (Fault::BlindToLink, "link", "did not report `link`"),
+        (Fault::Replays, "restart", "is a duplicate"),
         (
             Fault::StaysStopped,
             "restart",
             "`device start` has no effect",
         ),
     ] {
-        let outcome = tried(case(name), fault, &[]);
+        let outcome = run(case(name), fault, &[]);
         let found = matches!(&outcome, Outcome::Failed(what) if what.contains(words));
         if !found {
             missed.push((fault, name, outcome));
@@ -75,20 +71,20 @@ fn what_is_wrong_with_a_device_is_found() {
 }
 
 #[test]
-fn what_a_board_lacks_is_skipped_unless_it_has_it() {
+fn a_case_that_a_board_lacks_is_skipped_unless_it_passes() {
     let lacks = [("filter", "its model takes every address")];
-    let outcome = tried(case("filter"), Fault::Promiscuous, &lacks);
+    let outcome = run(case("filter"), Fault::Promiscuous, &lacks);
     assert_eq!(outcome, Outcome::Skipped(lacks[0].1.to_owned()));
-    let outcome = tried(case("filter"), Fault::Nothing, &lacks);
+    let outcome = run(case("filter"), Fault::Nothing, &lacks);
     let Outcome::Failed(what) = outcome else {
         panic!("{outcome:?}")
     };
-    assert!(what.starts_with("it can be passed, though"), "{what}");
+    assert!(what.starts_with("it passes, although"), "{what}");
 }
 
-/// A slip in a board's file is no silence.
+/// A misspelled name in a board's file is an error.
 #[test]
-fn what_boards_lack_are_cases() {
+fn cases_that_boards_lack_exist() {
     for board in crate::board::all() {
         for name in board.lacks.keys() {
             let is_one = CASES.iter().any(|case| case.name == name);

@@ -1,4 +1,4 @@
-//! What a board has said on its console and nobody has asked for yet.
+//! Unread lines of a board's console.
 
 use serde::de::DeserializeOwned;
 
@@ -9,11 +9,14 @@ use crate::measure::console::parse;
 pub(crate) struct Console(pub(super) Vec<String>);
 
 impl Console {
-    /// What the next line with `event` says; it and all before it are forgotten. `None`: there is none yet.
+    /// Takes the next line with `event` and drops it and all lines before it. `None`: there is none yet.
     ///
     /// # Errors
-    /// It says something else, in words.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<Option<T>, String> {
+    /// A message if the line cannot be parsed.
+    pub(crate) fn take_event<T: DeserializeOwned>(
+        &mut self,
+        event: &str,
+    ) -> Result<Option<T>, String> {
         let key = format!("\"event\":\"{event}\"");
         let Some(at) = self.0.iter().position(|line| line.contains(&key)) else {
             return Ok(None);
@@ -22,7 +25,7 @@ impl Console {
         parse(&line).transpose()
     }
 
-    /// The last line, for a sentence.
+    /// The last line, for messages.
     pub(crate) fn last(&self) -> &str {
         self.0.last().map_or("nothing", String::as_str)
     }
@@ -34,18 +37,18 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn an_event_is_heard_once_and_what_was_said_before_is_forgotten() {
-        let said = [
+    fn an_event_is_taken_once_and_earlier_lines_are_dropped() {
+        let lines = [
             "hello",
             "@ {\"event\":\"rounds\",\"rounds\":3}",
             "@ {\"event\":\"rounds\",x",
         ];
-        let mut console = Console(said.map(str::to_owned).to_vec());
-        assert_eq!(console.hear::<Value>("frames"), Ok(None));
-        let heard = console.hear::<Value>("rounds").expect("JSON");
-        assert_eq!(heard.expect("an event")["rounds"], 3);
+        let mut console = Console(lines.map(str::to_owned).to_vec());
+        assert_eq!(console.take_event::<Value>("frames"), Ok(None));
+        let rounds = console.take_event::<Value>("rounds").expect("JSON");
+        assert_eq!(rounds.expect("an event")["rounds"], 3);
         assert_eq!(console.0.len(), 1);
-        assert!(console.hear::<Value>("rounds").is_err());
+        assert!(console.take_event::<Value>("rounds").is_err());
         assert_eq!(console.last(), "nothing");
     }
 }

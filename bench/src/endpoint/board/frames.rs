@@ -1,4 +1,4 @@
-//! Raw frames: the agent's own generator on the peer, and what the board's console says of them.
+//! Raw frames: the agent's generator on the peer, and the counts on the board's console.
 
 use std::time::Duration;
 
@@ -10,20 +10,22 @@ use linerate_sim::peer::host;
 use linerate_sim::peer::host::program::{Blaster, LENGTHS};
 use serde::Deserialize;
 
-use super::runner::Target;
-use super::session::Session;
-use crate::endpoint::{Answer, Answers, Frames, Outcome, TargetError, Watch};
+use super::runner::BoardTarget;
+use super::session::BoardSession;
+use crate::endpoint::{
+    Frames, Outcome, RoundTripReport, RoundTripSample, TargetError, TrialMonitor,
+};
 
-/// Which stream the frames are of.
+/// The stream of the frames.
 const STREAM: u8 = 1;
 /// More than any link has.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
-/// How long frames are waited for after the last one.
+/// Time to wait for frames after the last one.
 const LAST: Duration = Duration::from_millis(100);
 
-/// What the board has counted of the stream.
+/// The board's counts of the stream.
 #[derive(Debug, Deserialize)]
-struct Said {
+struct FrameCounts {
     frames: u64,
     octets: u64,
     out_of_order: u64,
@@ -33,17 +35,17 @@ struct Said {
     jitter_ns: u64,
 }
 
-impl Target {
-    /// Sends, and asks what came.
+impl BoardTarget {
+    /// Sends the frames, and queries the board's counts.
     pub(super) fn frames(
         &self,
         asked: &Frames,
-        session: &mut Session,
-        watch: &mut dyn Watch,
+        session: &mut BoardSession,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        session.tell(&format!("frames {STREAM}"));
-        // Commands are done in the order in which they come: when this one is answered, it counts.
-        let _: Said = session.ask("frames", "frames")?;
+        session.type_command(&format!("frames {STREAM}"));
+        // Commands are executed in order: once this one is answered, the board counts.
+        let _: FrameCounts = session.query("frames", "frames")?;
         let began = session.now();
         let octets = usize::from(asked.octets) - fcs::LEN;
         let handle = session.start(Blaster::new(
@@ -59,45 +61,45 @@ impl Target {
             },
             LAST,
         ))?;
-        session.run_until(watch, |session| {
+        session.run_until(monitor, |session| {
             let now = session.now();
             let (is_over, sent) = session.with(handle, |it: &mut Blaster| {
                 let is_over = host::program::Program::poll_finished(it, now);
                 (is_over, it.sent().1)
             })?;
-            session.moved(sent);
+            session.set_octets(sent);
             Ok(is_over)
         })?;
         let sent = session.stop::<Blaster>(handle)?.counts();
-        let said: Said = session.ask("frames", "frames")?;
-        let different = said.frames.saturating_sub(said.duplicates);
-        let lost = sent.sent.0.saturating_sub(different);
+        let counts: FrameCounts = session.query("frames", "frames")?;
+        let received = counts.frames.saturating_sub(counts.duplicates);
+        let lost = sent.sent.0.saturating_sub(received);
         let to_device = Flow::datagrams(
-            said.octets + said.frames * fcs::LEN as u64,
-            said.span_us * 1_000,
+            counts.octets + counts.frames * fcs::LEN as u64,
+            counts.span_us * 1_000,
             CountedAt::Device,
             record::Datagrams {
                 sent: sent.sent.0,
-                received: different,
+                received: received,
                 lost,
-                out_of_order: Some(said.out_of_order),
-                duplicates: Some(said.duplicates),
-                jitter_ns: said.jitter_ns,
+                out_of_order: Some(counts.out_of_order),
+                duplicates: Some(counts.duplicates),
+                jitter_ns: counts.jitter_ns,
                 lost_by_host: None,
             },
         );
         let back = sent.reflections.len() as u64;
-        let samples = sent.reflections.iter().map(|it| Answer {
+        let samples = sent.reflections.iter().map(|it| RoundTripSample {
             sent_ns: it.sent.since(began).as_nanos() as u64,
             round_trip_ns: it.round_trip.as_nanos() as u64,
         });
-        let answers = Answers {
+        let answers = RoundTripReport {
             sent: sent.sent.0,
             samples: samples.collect(),
             lost_forward: lost,
-            lost_back: said.reflected.saturating_sub(back),
+            lost_back: counts.reflected.saturating_sub(back),
             duplicates: sent.duplicates,
-            ..Answers::default()
+            ..RoundTripReport::default()
         };
         Ok(Outcome {
             to_device: Some(to_device),
@@ -107,7 +109,7 @@ impl Target {
     }
 }
 
-/// Bits on the wire in a second, gaps included. What is to go back to back goes at the line's rate.
+/// Bits on the wire per second, gaps included. Back-to-back frames use the line rate.
 fn rate(asked: &Frames, octets: usize, line_bits_per_s: Option<u64>) -> u64 {
     let most = line_bits_per_s.unwrap_or(UNLIMITED_BITS_PER_S);
     if asked.interval_ns <= 0.0 {

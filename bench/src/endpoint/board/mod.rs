@@ -1,9 +1,9 @@
-//! A board with the program `bench_agent` that runs on this machine, and the clients of its services on
-//! the host at the other end of its cable. Each trial switches the board on anew.
+//! A board with the program `bench_agent` that runs on this host, and the clients of its services on
+//! the simulated host at the other end of its cable. Each trial restarts the board.
 //!
 //! - [`sim`]: `sim://BOARD`, simulated, in virtual time.
 //! - `qemu`: `qemu://BOARD`, emulated by QEMU, on Linux.
-//! - [`session`]: a board that is switched on, whatever runs it.
+//! - [`session`]: a board that is switched on, simulated or emulated.
 //! - [`transfers`], [`round_trips`], [`frames`]: the trials.
 
 mod console;

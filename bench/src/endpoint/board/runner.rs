@@ -1,4 +1,4 @@
-//! A board with its firmware as a target, whatever runs it.
+//! A board with its firmware as a target, simulated or emulated.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use linerate_results::record::Direction;
 use linerate_sim::peer::tcp;
 
-use super::session::{Running, Session};
+use super::session::{BoardSession, RunningBoard};
 use crate::board::{self, Board};
 use crate::endpoint::{self, TestBoard};
 use crate::endpoint::{
-    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, Url, Watch,
+    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
 };
 use crate::firmware::{self, Image};
 use crate::machine::MachineError;
 
-/// The program that carries everything that is asked for.
+/// The program that serves all trials.
 pub(super) const PROGRAM: &str = "bench_agent";
-/// Tests of iperf 2 that it takes at a time, of either direction.
+/// Maximum number of concurrent iperf 2 tests, both directions together.
 const TESTS: u8 = 2;
-/// Octets of a STAMP packet that it answers.
+/// Maximum octets of a STAMP packet that it answers.
 const STAMP_OCTETS: u16 = 256;
-/// Octets of a datagram that iperf 2's own fields take, and of one that fills a frame.
+/// Octets of a datagram: from the size of iperf 2's fields to a full frame.
 const DATAGRAM_OCTETS: std::ops::RangeInclusive<u16> = 60..=1_472;
 /// Octets of a frame with FCS (IEEE 802.3 clause 4.4.2).
 const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1_518;
 
-/// What a board is switched on for where nothing depends on it.
+/// The trial for which a board is started if none matters.
 const ANY: Trial = Trial::Frames(crate::endpoint::Frames {
     octets: 64,
     count: 0,
@@ -34,8 +34,8 @@ const ANY: Trial = Trial::Frames(crate::endpoint::Frames {
     reflected: true,
 });
 
-/// A board, and what runs it.
-pub(super) struct Target {
+/// A board and its runner.
+pub(super) struct BoardTarget {
     pub(super) board: Board,
     pub(super) elf_dir: PathBuf,
     pub(super) seed: u64,
@@ -43,24 +43,24 @@ pub(super) struct Target {
     pub(super) runner: Runner,
 }
 
-/// What runs boards.
+/// A runner of boards: the simulator or QEMU.
 #[derive(Clone, Copy)]
 pub(super) struct Runner {
-    /// For a sentence.
+    /// Its participle, for messages.
     pub(super) how: &'static str,
     /// See [`endpoint::Target::is_simulated`].
     pub(super) is_simulated: bool,
     /// See [`endpoint::Target::line_bits_per_s`].
     pub(super) line_bits_per_s: Option<u64>,
-    /// Whether it has this board.
+    /// True if it supports this board.
     pub(super) runs: fn(&Board) -> bool,
-    /// Switches a board on that is asked for such a trial.
+    /// Switches on a board for a trial.
     pub(super) switch_on: SwitchOn,
 }
 
-pub(super) type SwitchOn = fn(&Target, &Trial) -> Result<Box<dyn Running>, TargetError>;
+pub(super) type SwitchOn = fn(&BoardTarget, &Trial) -> Result<Box<dyn RunningBoard>, TargetError>;
 
-/// Opens the board that `url` names; its firmware is looked for when it is first switched on.
+/// Opens the board that `url` names; its firmware is read when it is first switched on.
 pub(super) fn open(
     url: &Url,
     options: &Options,
@@ -69,14 +69,18 @@ pub(super) fn open(
     Ok(Box::new(find(url, options, runner)?))
 }
 
-pub(super) fn find(url: &Url, options: &Options, runner: Runner) -> Result<Target, TargetError> {
-    url.knows_only(&[])?;
+pub(super) fn find(
+    url: &Url,
+    options: &Options,
+    runner: Runner,
+) -> Result<BoardTarget, TargetError> {
+    url.check_query(&[])?;
     let wrong = |what: String| TargetError::Url {
-        url: url.whole.clone(),
+        url: url.text.clone(),
         what,
     };
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
-        return Err(wrong("nothing follows the board's name".to_owned()));
+        return Err(wrong("nothing may follow the board's name".to_owned()));
     }
     let board = board::find(&url.host).map_err(|error| wrong(error.to_string()))?;
     if !(runner.runs)(&board) {
@@ -93,7 +97,7 @@ pub(super) fn find(url: &Url, options: &Options, runner: Runner) -> Result<Targe
             known.join(", ")
         )));
     }
-    Ok(Target {
+    Ok(BoardTarget {
         board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
@@ -115,7 +119,7 @@ const fn stream(asked: &Stream) -> Result<(), &'static str> {
 
 const fn amount(amount: Amount) -> Result<(), &'static str> {
     match amount {
-        // Signed on the wire, negative for a time.
+        // Signed on the wire; negative for a duration.
         Amount::Octets(octets) if octets > i32::MAX as u64 => {
             Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
         }
@@ -130,7 +134,7 @@ fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
     amount(asked.amount)
 }
 
-impl Target {
+impl BoardTarget {
     /// The firmware.
     pub(super) fn image(&self) -> Result<Image, MachineError> {
         self.image_of(PROGRAM)
@@ -142,19 +146,19 @@ impl Target {
             .map_err(|error| MachineError::Firmware(error.to_string()))
     }
 
-    /// Switches the board on and waits until it listens.
-    pub(super) fn switch_on(&self, trial: &Trial) -> Result<Session, TargetError> {
+    /// Switches on the board and waits until it is ready.
+    pub(super) fn switch_on(&self, trial: &Trial) -> Result<BoardSession, TargetError> {
         let running = (self.runner.switch_on)(self, trial)?;
-        Session::begin(running, endpoint::Target::name(self))
+        BoardSession::begin(running, endpoint::Target::name(self))
     }
 }
 
-impl endpoint::Target for Target {
+impl endpoint::Target for BoardTarget {
     fn name(&self) -> String {
         format!("{} ({}, {PROGRAM})", self.board.name, self.runner.how)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(asked) => stream(asked),
             Trial::Datagrams(asked) => datagrams(asked),
@@ -164,31 +168,35 @@ impl endpoint::Target for Target {
                 Err("bench_agent answers STAMP packets of 256 octets at most")
             }
             Trial::RoundTrips(RoundTrips {
-                under: Some(load), ..
+                load: Some(load), ..
             }) => match &**load {
-                Trial::Stream(_) | Trial::Datagrams(_) => self.can(load),
-                _ => Err("only TCP and UDP go on beside round trips"),
+                Trial::Stream(_) | Trial::Datagrams(_) => self.supports(load),
+                _ => Err("only TCP and UDP can run during round trips"),
             },
             Trial::Frames(frames) if !FRAME_OCTETS.contains(&frames.octets) => {
                 Err("a frame has 64 to 1518 octets")
             }
-            Trial::RoundTrips(RoundTrips { under: None, .. }) | Trial::Frames(_) => Ok(()),
+            Trial::RoundTrips(RoundTrips { load: None, .. }) | Trial::Frames(_) => Ok(()),
         }
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.can(trial) {
-            return Err(endpoint::unable(self, trial, why));
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.supports(trial) {
+            return Err(endpoint::unsupported(self, trial, why));
         }
         let mut session = self.switch_on(trial)?;
         let mut outcome = match trial {
             Trial::Stream(_) | Trial::Datagrams(_) => {
-                let mut transfer = self.begin(trial, &mut session)?;
-                session.run_until(watch, |session| transfer.is_over(session))?;
-                transfer.end(&mut session)?
+                let mut transfer = self.start_transfer(trial, &mut session)?;
+                session.run_until(monitor, |session| transfer.poll_done(session))?;
+                transfer.finish(&mut session)?
             }
-            Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, watch)?,
-            Trial::Frames(asked) => self.frames(asked, &mut session, watch)?,
+            Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, monitor)?,
+            Trial::Frames(asked) => self.frames(asked, &mut session, monitor)?,
         };
         outcome.notes.extend(session.notes());
         Ok(outcome)
@@ -208,12 +216,12 @@ impl endpoint::Target for Target {
     }
 }
 
-/// The host's TCP, with the buffers that the trial asks for.
+/// The host's TCP, with the trial's buffer sizes.
 pub(super) fn tcp_of(trial: &Trial) -> tcp::Config {
     let default = tcp::Config::default();
     let trial = match trial {
         Trial::RoundTrips(RoundTrips {
-            under: Some(load), ..
+            load: Some(load), ..
         }) => load,
         trial => trial,
     };

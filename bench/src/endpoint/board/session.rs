@@ -8,96 +8,97 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::console::Console;
-use crate::endpoint::{TargetError, Watch};
+use crate::endpoint::{TargetError, TrialMonitor};
 use crate::machine::MachineError;
 
-/// How often it is looked how far a trial is.
+/// Interval at which a trial's progress is polled.
 pub(crate) const STEP: Duration = Duration::from_millis(1);
-/// The board says that it listens within this time; a command's answer comes within the other.
+/// Timeouts for the board's start, and for the answer to a command.
 const BOOT: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// A board that is switched on, with a host at the other end of its cable.
-pub(crate) trait Running {
+pub(crate) trait RunningBoard {
     /// The board's time.
     fn now(&self) -> Instant;
 
-    /// Lets [`STEP`] of its time pass; what its console says meanwhile is appended to `console`.
+    /// Runs it for [`STEP`] of its time; its console output is appended to `console`.
     ///
     /// # Errors
-    /// What happened to it, for a sentence, or why it cannot go on.
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped>;
+    /// Why it cannot continue.
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError>;
 
     /// Types on its console.
     fn type_in(&mut self, text: &str);
 
-    /// Does something with the programs of the host.
+    /// Calls `with` on the programs of the host.
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs));
 
-    /// Lets the link go down, or come up again.
+    /// Takes the link down, or up again.
     ///
     /// # Errors
-    /// Why it can't, for a sentence.
+    /// The reason if it can't, for messages.
     fn set_link(&mut self, _is_up: bool) -> Result<(), String> {
-        Err("nobody can pull its cable".to_owned())
+        Err("its link can't be taken down".to_owned())
     }
 
-    /// What became of frames that did not get through, where that is known.
+    /// Notes on the fate of lost frames, if known.
     fn notes(&self) -> Vec<String>;
 }
 
-/// Why a board does not go on.
-pub(crate) enum Stopped {
-    /// In words, behind the board's name.
-    Words(String),
-    /// Its machine says it.
+/// Why a board cannot continue.
+pub(crate) enum StepError {
+    /// A reason, printed after the board's name.
+    Reason(String),
+    /// An error of its machine.
     Machine(MachineError),
 }
 
-impl From<MachineError> for Stopped {
+impl From<MachineError> for StepError {
     fn from(error: MachineError) -> Self {
         Self::Machine(error)
     }
 }
 
-/// What a board says when it starts.
+/// The board's message at its start.
 #[derive(Deserialize)]
 struct Boot {
     burst: Option<usize>,
 }
 
-/// A board that listens.
-pub(crate) struct Session {
-    board: Box<dyn Running>,
+/// A board that is ready, with its console.
+pub(crate) struct BoardSession {
+    board: Box<dyn RunningBoard>,
     name: String,
     console: Console,
     /// When the trial began, and its payload so far.
     pub(super) began: Instant,
     octets: u64,
-    /// The user has had enough.
-    pub(super) is_cut: bool,
-    /// An answer of the console comes within this time.
+    /// The user has cancelled.
+    pub(super) is_cancelled: bool,
+    /// Timeout for an answer on the console.
     pub(crate) patience: Duration,
-    /// So many of the longest frames the device takes in a row, as it says when it starts.
+    /// Number of maximum-length frames that the device receives in a burst, as reported at its
+    /// start.
     pub(crate) burst: usize,
 }
 
-impl Session {
-    /// Waits until the board called `name` listens.
-    pub(crate) fn begin(board: Box<dyn Running>, name: String) -> Result<Self, TargetError> {
+impl BoardSession {
+    /// Waits until the board called `name` is ready.
+    pub(crate) fn begin(board: Box<dyn RunningBoard>, name: String) -> Result<Self, TargetError> {
         let mut session = Self {
             board,
             name,
             console: Console::default(),
             began: Instant::from_ns(0),
             octets: 0,
-            is_cut: false,
+            is_cancelled: false,
             patience: ANSWER,
             burst: 1,
         };
-        let boot: Boot = session.said_within(BOOT, "boot")?;
+        let boot: Boot = session.read_event_within(BOOT, "boot")?;
         session.burst = boot.burst.unwrap_or(1);
-        session.said_within::<IgnoredAny>(BOOT, "listening")?;
+        session.read_event_within::<IgnoredAny>(BOOT, "listening")?;
         session.began = session.now();
         Ok(session)
     }
@@ -115,32 +116,32 @@ impl Session {
     fn step(&mut self) -> Result<(), TargetError> {
         match self.board.step(&mut self.console.0) {
             Ok(()) => Ok(()),
-            Err(Stopped::Machine(error)) => Err(error.into()),
-            Err(Stopped::Words(what)) => Err(self.failed(&what)),
+            Err(StepError::Machine(error)) => Err(error.into()),
+            Err(StepError::Reason(what)) => Err(self.failed(&what)),
         }
     }
 
-    /// Lets time pass until `is_over`, or until the user has had enough.
+    /// Runs the board until `is_over`, or until the user cancels.
     pub(crate) fn run_until(
         &mut self,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
         mut is_over: impl FnMut(&mut Self) -> Result<bool, TargetError>,
     ) -> Result<(), TargetError> {
-        while !self.is_cut && !is_over(self)? {
+        while !self.is_cancelled && !is_over(self)? {
             self.step()?;
-            watch.at(self.elapsed(), self.octets);
-            self.is_cut = watch.is_over();
+            monitor.update(self.elapsed(), self.octets);
+            self.is_cancelled = monitor.is_cancelled();
         }
         Ok(())
     }
 
-    /// Says how much payload has come and gone.
-    pub(super) fn moved(&mut self, octets: u64) {
+    /// Sets the payload transferred so far.
+    pub(super) fn set_octets(&mut self, octets: u64) {
         self.octets = octets;
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+    /// Runs the board for `span`.
+    pub(crate) fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         let until = self.now().after(span);
         while self.now() < until {
             self.step()?;
@@ -148,25 +149,28 @@ impl Session {
         Ok(())
     }
 
-    /// What the console's next line with `event` says.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, TargetError> {
-        self.said_within(self.patience, event)
+    /// Waits for the console's next line with `event`.
+    pub(crate) fn read_event<T: DeserializeOwned>(
+        &mut self,
+        event: &str,
+    ) -> Result<T, TargetError> {
+        self.read_event_within(self.patience, event)
     }
 
-    fn said_within<T: DeserializeOwned>(
+    fn read_event_within<T: DeserializeOwned>(
         &mut self,
         limit: Duration,
         event: &str,
     ) -> Result<T, TargetError> {
         let until = self.now().after(limit);
         loop {
-            let heard = self.console.hear(event);
-            if let Some(said) = heard.map_err(|what| self.failed(&what))? {
-                return Ok(said);
+            let event_read = self.console.take_event(event);
+            if let Some(data) = event_read.map_err(|what| self.failed(&what))? {
+                return Ok(data);
             }
             if self.now() >= until {
                 return Err(self.failed(&format!(
-                    "its console does not say `{event}` within {} s; the last line is {:?}",
+                    "its console did not report `{event}` within {} s; the last line is {:?}",
                     limit.as_secs(),
                     self.console.last()
                 )));
@@ -176,23 +180,23 @@ impl Session {
     }
 
     /// Types `command` on the console.
-    pub(crate) fn tell(&mut self, command: &str) {
+    pub(crate) fn type_command(&mut self, command: &str) {
         self.board.type_in(&format!("{command}\n"));
     }
 
-    /// Types `command` and reads what `event` answers.
-    pub(crate) fn ask<T: DeserializeOwned>(
+    /// Types `command` and reads the answer `event`.
+    pub(crate) fn query<T: DeserializeOwned>(
         &mut self,
         command: &str,
         event: &str,
     ) -> Result<T, TargetError> {
-        self.forget();
-        self.tell(command);
-        self.hear(event)
+        self.clear_console();
+        self.type_command(command);
+        self.read_event(event)
     }
 
-    /// Forgets what the console has said.
-    pub(crate) fn forget(&mut self) {
+    /// Drops all unread lines of the console.
+    pub(crate) fn clear_console(&mut self) {
         self.console.0.clear();
     }
 
@@ -208,39 +212,39 @@ impl Session {
     /// Starts `program` on the peer.
     ///
     /// # Errors
-    /// The peer runs none.
+    /// The peer runs no programs.
     pub(crate) fn start<P: Program>(&mut self, program: P) -> Result<Handle, TargetError> {
         let handle = self.programs(|all| all.start(Box::new(program)));
-        handle.ok_or_else(|| self.stranger())
+        handle.ok_or_else(|| self.wrong_program())
     }
 
-    /// Does something with the program that `handle` names.
+    /// Calls `with` on the program that `handle` names.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// It is not of this type.
     pub(crate) fn with<P: Program, R>(
         &mut self,
         handle: Handle,
         with: impl FnOnce(&mut P) -> R,
     ) -> Result<R, TargetError> {
         let done = self.programs(|all| all.get_mut::<P>(handle).map(with));
-        done.flatten().ok_or_else(|| self.stranger())
+        done.flatten().ok_or_else(|| self.wrong_program())
     }
 
-    /// Stops the program and takes it back.
+    /// Stops the program and returns it.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// It is not of this type.
     pub(crate) fn stop<P: Program>(&mut self, handle: Handle) -> Result<P, TargetError> {
         let program = self.programs(|all| all.stop::<P>(handle)).flatten();
-        program.map_or_else(|| Err(self.stranger()), |program| Ok(*program))
+        program.map_or_else(|| Err(self.wrong_program()), |program| Ok(*program))
     }
 
-    fn stranger(&self) -> TargetError {
+    fn wrong_program(&self) -> TargetError {
         self.failed("its peer runs another program")
     }
 
-    /// The board did not do what it should.
+    /// An error of the board.
     pub(crate) fn failed(&self, what: &str) -> TargetError {
         TargetError::Failed {
             target: self.name.clone(),
@@ -248,7 +252,7 @@ impl Session {
         }
     }
 
-    /// Lets the link go down, or come up again.
+    /// Takes the link down, or up again.
     ///
     /// # Errors
     /// It can't.
@@ -257,11 +261,11 @@ impl Session {
         done.map_err(|why| self.failed(&why))
     }
 
-    /// What became of frames that did not get through, and of the trial.
+    /// Notes on lost frames and on the trial.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.board.notes();
-        if self.is_cut {
-            notes.push("ended by the user before its time".to_owned());
+        if self.is_cancelled {
+            notes.push("cancelled by the user".to_owned());
         }
         notes
     }

@@ -8,11 +8,11 @@ use linerate_sim::peer::host::program::Programs;
 use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::Span;
 
-use super::runner::{self, Runner, Target, tcp_of};
-use super::session::{Running, STEP, Stopped};
+use super::runner::{self, BoardTarget, Runner, tcp_of};
+use super::session::{RunningBoard, STEP, StepError};
 use crate::endpoint::{Options, TargetError, Trial, Url};
-use crate::machine::{self, Order};
-use crate::scenario::{Record, Surroundings};
+use crate::machine::{self, MachineConfig};
+use crate::scenario::{Environment, Record};
 
 /// 10BASE-T.
 const LINE_BITS_PER_S: u64 = 10_000_000;
@@ -33,16 +33,16 @@ pub(in crate::endpoint) fn open(
     runner::open(url, options, SIMULATOR)
 }
 
-fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
+fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn RunningBoard>, TargetError> {
     let image = target.image()?;
-    let order = Order {
+    let config = MachineConfig {
         board: target.board.clone(),
         name: image.name,
         elf: image.elf,
         seed: target.seed,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: Record {
             pcapng: false,
@@ -51,27 +51,27 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
         },
     };
     let host = Host::new(host::Config {
-        seed: order.seed ^ machine::sim::PEER_SEED,
+        seed: config.seed ^ machine::sim::PEER_SEED,
         http_server: None,
         tcp: tcp_of(trial),
         ..host::Config::default()
     });
-    Ok(Box::new(machine::sim::board(&order, Box::new(host))?))
+    Ok(Box::new(machine::sim::board(&config, Box::new(host))?))
 }
 
-impl Running for Board {
+impl RunningBoard for Board {
     fn now(&self) -> Instant {
         Instant::from_ns(Self::now(self).as_ns())
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
         let until = Self::now(self) + Span::from_ns(STEP.as_nanos() as u64);
         match self.run(until) {
             Stop::Reached => {}
             Stop::Fault(report) => return Err(machine::sim::fault(&report).into()),
             Stop::Asleep => {
                 let what = "the program sleeps and nothing will ever wake it";
-                return Err(Stopped::Words(what.to_owned()));
+                return Err(StepError::Reason(what.to_owned()));
             }
         }
         while let Some(event) = self.poll_event() {
@@ -79,7 +79,7 @@ impl Running for Board {
                 console.push(text);
             }
         }
-        // Nobody looks at these.
+        // These are not used.
         self.take_edges();
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Running for Board {
 
     fn notes(&self) -> Vec<String> {
         let tally = self.tally();
-        // The first is sent again, the others are not over.
+        // Collided frames are sent again, the others are still in transit.
         let open = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
         let lost = tally.lost.iter().filter(|(cause, _)| !open.contains(cause));
         let causes: Vec<String> = lost

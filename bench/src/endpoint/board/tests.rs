@@ -1,17 +1,17 @@
-//! Every kind of trial on boards that run here, where somebody has built their firmware.
+//! Every kind of trial on boards that run on this host, if their firmware is built.
 
 use std::path::Path;
 use std::time::Duration;
 
 use linerate_results::record::{CountedAt, Direction};
 
-use crate::conformance::try_case;
+use crate::conformance::run_case;
 use crate::endpoint::*;
 
-/// Short: each millisecond of the board takes a while.
+/// Short, as simulation is slow.
 const SPAN: Amount = Amount::Span(Duration::from_millis(200));
 
-/// The board, if its firmware is there.
+/// The board, if its firmware is built.
 fn board(seed: u64) -> Option<Box<dyn Target>> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -29,8 +29,8 @@ fn board(seed: u64) -> Option<Box<dyn Target>> {
 }
 
 fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
-    let done = target.run(trial, &mut Unwatched);
-    done.unwrap_or_else(|error| panic!("{}: {error}", trial.words()))
+    let done = target.run(trial, &mut NoMonitor);
+    done.unwrap_or_else(|error| panic!("{}: {error}", trial.label()))
 }
 
 fn stream(direction: Direction) -> Trial {
@@ -47,13 +47,16 @@ fn datagrams(direction: Direction) -> Trial {
 }
 
 #[test]
-fn what_it_is_and_what_follows_no_name() {
+fn a_board_has_a_name_and_nothing_after_it() {
     let open = |url| open(url, &Options::default());
     let target = open("sim://esp32c6-bitbang").expect("a board");
     assert!(target.is_simulated() && target.name().contains("simulated"));
     for (url, part) in [
         ("sim://esp32c6-bitban", "did you mean `esp32c6-bitbang`"),
-        ("sim://esp32c6-bitbang:80", "nothing follows"),
+        (
+            "sim://esp32c6-bitbang:80",
+            "nothing may follow the board's name",
+        ),
         ("sim://esp32c6-bitbang?x", "nothing may follow"),
         (
             "sim://qemu-riscv32-virt",
@@ -66,7 +69,7 @@ fn what_it_is_and_what_follows_no_name() {
 }
 
 #[test]
-fn firmware_that_nobody_has_built_is_named_with_the_command() {
+fn missing_firmware_is_named_with_the_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options {
         elf_dir: folder.path().into(),
@@ -74,7 +77,7 @@ fn firmware_that_nobody_has_built_is_named_with_the_command() {
     };
     let mut target = open("sim://esp32c6-bitbang", &options).expect("a board");
     let error = target
-        .run(&stream(Direction::ToDevice), &mut Unwatched)
+        .run(&stream(Direction::ToDevice), &mut NoMonitor)
         .expect_err("no firmware");
     assert!(error.is_input());
     let text = error.to_string();
@@ -86,7 +89,7 @@ fn the_mac_passes_the_conformance_cases() {
     let Some(target) = board(5) else { return };
     let board = target.test_board().expect("a board");
     for case in crate::conformance::CASES {
-        let outcome = try_case(&board, case, 300, &mut Unwatched).expect("it starts");
+        let outcome = run_case(&board, case, 300, &mut NoMonitor).expect("it starts");
         let is_wrong = matches!(outcome, crate::conformance::Outcome::Failed(_));
         assert!(!is_wrong, "{}: {outcome:?}", case.name);
     }
@@ -132,7 +135,7 @@ fn round_trips_take_longer_under_a_load() {
         count: 20,
         interval: Duration::from_millis(10),
         payload_octets: 44,
-        under: None,
+        load: None,
     };
     let median = |outcome: Outcome| {
         let answers = outcome.round_trips.expect("answers");
@@ -148,7 +151,7 @@ fn round_trips_take_longer_under_a_load() {
         Direction::ToDevice,
         Amount::Span(Duration::from_millis(900)),
     ));
-    asked.under = Some(Box::new(load));
+    asked.load = Some(Box::new(load));
     let loaded = run(target.as_mut(), &Trial::RoundTrips(asked));
     assert!(loaded.to_device.is_some());
     let loaded = median(loaded);
@@ -169,7 +172,7 @@ fn frames_are_counted_and_come_back() {
     let counts = flow.datagrams.expect("frames");
     assert_eq!((counts.sent, counts.received, counts.lost), (40, 40, 0));
     assert_eq!(flow.octets, 40 * 1_518);
-    // All but the first in the time of the others, as far as the main loop saw them at once.
+    // The time of all frames but the first, as far as the main loop saw them without delay.
     let line = 39 * 1_538 * 800;
     let late = flow.span_ns.abs_diff(line);
     assert!(late < line / 10, "{} of {line}", flow.span_ns);

@@ -1,45 +1,45 @@
-//! Streams and datagrams: iperf 2, the agent's own client on the peer.
+//! Streams and datagrams: iperf 2, with the agent's client on the peer.
 
 use linerate_agent::iperf2::{self, Client, Failure, Outcome as Counted, Plan, ReturnTest, Test};
 use linerate_agent::{Instant, Progress};
 use linerate_results::record::Direction;
 use linerate_sim::peer::host::program::Handle;
 
-use super::runner::Target;
-use super::session::Session;
+use super::runner::BoardTarget;
+use super::session::BoardSession;
 use crate::endpoint::arrivals::{Arrivals, Gaps};
+use crate::endpoint::client::{FinishedClient, IntervalSeries};
 use crate::endpoint::iperf2::{count, data};
-use crate::endpoint::run::{Ran, Series};
 use crate::endpoint::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
 
-/// Where `bench_agent` serves iperf 2.
+/// Port of iperf 2 on `bench_agent`.
 const PORT: u16 = 5001;
-/// Where the peer listens for connections back.
+/// Port on which the peer listens for connections back.
 const BACK_PORT: u16 = 6001;
-/// UDP without a rate: more than any link here has.
+/// UDP without a rate limit: more than any link here.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
-/// Clients that are at it.
+/// A transfer with its running clients.
 pub(super) struct Transfer {
-    clients: Vec<Running>,
+    clients: Vec<RunningClient>,
     trial: Trial,
     began: Instant,
 }
 
-struct Running {
+struct RunningClient {
     handle: Handle,
-    to_device: Series,
-    from_device: Series,
-    /// Seen to be done.
+    to_device: IntervalSeries,
+    from_device: IntervalSeries,
+    /// When it was found done.
     ended: Option<Instant>,
 }
 
-impl Target {
-    /// Starts what `trial` asks for: a stream or datagrams.
-    pub(super) fn begin(
+impl BoardTarget {
+    /// Starts the transfer of `trial`: a stream or datagrams.
+    pub(super) fn start_transfer(
         &self,
         trial: &Trial,
-        session: &mut Session,
+        session: &mut BoardSession,
     ) -> Result<Transfer, TargetError> {
         let plans: Vec<Plan> = match trial {
             Trial::Stream(stream) => self.streams(stream),
@@ -49,10 +49,10 @@ impl Target {
         let mut clients = Vec::new();
         for plan in plans {
             let measured = data(&plan);
-            clients.push(Running {
-                handle: session.start(Gaps::of(Client::new(plan), measured))?,
-                to_device: Series::default(),
-                from_device: Series::default(),
+            clients.push(RunningClient {
+                handle: session.start(Gaps::wrap(Client::new(plan), measured))?,
+                to_device: IntervalSeries::default(),
+                from_device: IntervalSeries::default(),
                 ended: None,
             });
         }
@@ -117,8 +117,8 @@ fn test(direction: Direction, amount: Amount, octets: u32, number: u8) -> Test {
 }
 
 impl Transfer {
-    /// Whether all clients are done; notes how far they are.
-    pub(super) fn is_over(&mut self, session: &mut Session) -> Result<bool, TargetError> {
+    /// Records the clients' progress; true if all are done.
+    pub(super) fn poll_done(&mut self, session: &mut BoardSession) -> Result<bool, TargetError> {
         let now = session.now();
         let since = Instant::from_ns(now.since(self.began).as_nanos() as u64);
         let mut moved = 0;
@@ -132,25 +132,25 @@ impl Transfer {
             moved += octets(sent) + octets(received);
             match progress {
                 Progress::Running => {
-                    client.to_device.at(since, octets(sent));
-                    client.from_device.at(since, octets(received));
+                    client.to_device.record(since, octets(sent));
+                    client.from_device.record(since, octets(received));
                 }
                 Progress::Done => {
                     client.ended.get_or_insert(now);
                 }
-                Progress::Failed(failure) => return Err(session.failed(words(failure))),
+                Progress::Failed(failure) => return Err(session.failed(describe(failure))),
             }
         }
-        session.moved(moved);
+        session.set_octets(moved);
         Ok(self.clients.iter().all(|client| client.ended.is_some()))
     }
 
-    /// What it came to.
-    pub(super) fn end(self, session: &mut Session) -> Result<Outcome, TargetError> {
-        let mut ran = Vec::new();
+    /// Stops the clients and returns the outcome.
+    pub(super) fn finish(self, session: &mut BoardSession) -> Result<Outcome, TargetError> {
+        let mut finished = Vec::new();
         for client in self.clients {
             let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
-            ran.push(Ran {
+            finished.push(FinishedClient {
                 gaps: arrivals.tap.distribution(),
                 service: arrivals.service,
                 ended: client.ended.unwrap_or(session.now()),
@@ -158,24 +158,24 @@ impl Transfer {
                 from_device: client.from_device.intervals,
                 // This end has no sockets.
                 dropped: None,
-                is_cut: false,
+                is_cancelled: false,
             });
         }
-        Ok(match (&self.trial, ran.pop()) {
+        Ok(match (&self.trial, finished.pop()) {
             (Trial::Datagrams(asked), Some(one)) => count::datagrams(one, asked),
             (Trial::Stream(asked), Some(one)) => {
-                ran.push(one);
-                count::streams(ran, asked.direction)
+                finished.push(one);
+                count::streams(finished, asked.direction)
             }
             _ => Outcome::default(),
         })
     }
 }
 
-const fn words(failure: Failure) -> &'static str {
+const fn describe(failure: Failure) -> &'static str {
     match failure {
         Failure::NotReached => "nobody listens on iperf 2's port: is it bench_agent?",
-        Failure::Broken => "it broke the connection off before the test was over",
-        Failure::NoAnswer => "it said nothing for as long as it may",
+        Failure::Broken => "it closed the connection before the test was over",
+        Failure::NoAnswer => "it did not answer in time",
     }
 }

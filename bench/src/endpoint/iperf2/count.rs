@@ -1,21 +1,24 @@
-//! What iperf 2's figures are in ours.
+//! Conversion of iperf 2's figures.
 
 use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
-use crate::endpoint::run::Ran;
+use crate::endpoint::client::FinishedClient;
 use crate::endpoint::{Datagrams, Outcome};
 
-/// Streams that ran at the same time, together.
-pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {
+/// Total of streams that ran in parallel.
+pub(in crate::endpoint) fn streams(
+    finished: Vec<FinishedClient<Client>>,
+    direction: Direction,
+) -> Outcome {
     let mut to = Total::default();
     let mut from = Total::default();
     let mut outcome = Outcome::default();
-    for one in ran {
+    for one in finished {
         let counted = one.service.outcome(one.ended);
         if let Some(sent) = counted.sent {
-            // The server says nothing of what it got. It has closed the connection when it had all:
-            // that ends the time, not the moment when the last octet was handed to the system.
+            // The server does not report what it received. It closes the connection once it has all
+            // data: the time ends then, not when the last octet was written to the socket.
             let span = counted.read_after.unwrap_or(sent.span);
             let span_ns = span.as_nanos() as u64;
             to.add(sent.octets, span_ns, one.to_device);
@@ -24,7 +27,7 @@ pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) 
             let span_ns = received.span.as_nanos() as u64;
             from.add(received.octets, span_ns, one.from_device);
         }
-        cut(&mut outcome, one.is_cut);
+        cut(&mut outcome, one.is_cancelled);
     }
     if direction != Direction::FromDevice {
         outcome.to_device = to.flow();
@@ -65,32 +68,35 @@ impl Total {
     }
 }
 
-/// Datagrams of one test.
-pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outcome {
-    let counted = ran.service.outcome(ran.ended);
+/// The datagrams of one test.
+pub(in crate::endpoint) fn datagrams(
+    finished: FinishedClient<Client>,
+    asked: &Datagrams,
+) -> Outcome {
+    let counted = finished.service.outcome(finished.ended);
     let mut outcome = Outcome::default();
     if asked.direction != Direction::FromDevice {
         outcome.to_device = counted.reported.map(|report| Flow {
-            intervals: ran.to_device,
+            intervals: finished.to_device,
             ..flow(report, CountedAt::Device, [None; 2])
         });
     }
     if asked.direction != Direction::ToDevice {
         outcome.from_device = counted.received.map(|report| Flow {
-            intervals: ran.from_device,
-            gaps: ran.gaps,
+            intervals: finished.from_device,
+            gaps: finished.gaps,
             ..flow(
                 report,
                 CountedAt::Host,
-                [Some(counted.received_duplicates), ran.dropped],
+                [Some(counted.received_duplicates), finished.dropped],
             )
         });
     }
-    cut(&mut outcome, ran.is_cut);
+    cut(&mut outcome, finished.is_cancelled);
     outcome
 }
 
-/// What came again and what this machine dropped, where that is known.
+/// `duplicates` and `dropped` by this host, if known.
 fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
     let (sent, lost) = (u64::from(report.datagrams), u64::from(report.lost));
     let datagrams = record::Datagrams {
@@ -100,17 +106,15 @@ fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u6
         out_of_order: Some(u64::from(report.out_of_order)),
         duplicates,
         jitter_ns: report.jitter.as_nanos() as u64,
-        // What comes to the socket beside the test may be dropped, too.
+        // Packets to the socket other than the test's may be dropped, too.
         lost_by_host: dropped.map(|dropped| dropped.min(lost)),
     };
     let span_ns = report.span.as_nanos() as u64;
     Flow::datagrams(report.octets, span_ns, counted_by, datagrams)
 }
 
-fn cut(outcome: &mut Outcome, is_cut: bool) {
-    if is_cut && outcome.notes.is_empty() {
-        outcome
-            .notes
-            .push("ended by the user before its time".to_owned());
+fn cut(outcome: &mut Outcome, is_cancelled: bool) {
+    if is_cancelled && outcome.notes.is_empty() {
+        outcome.notes.push("cancelled by the user".to_owned());
     }
 }

@@ -9,18 +9,20 @@ use linerate_agent::Progress;
 use linerate_agent::iperf2::{self, Client, DatagramHeader, Failure, Plan, ReturnTest, Test};
 use linerate_results::record::Direction;
 
-use super::arrivals::Data;
-use super::run::{self, Step};
-use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+use super::arrivals::DataFilter;
+use super::client::{self, ClientState};
+use super::{
+    Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+};
 
-/// Its port (registered with IANA for "commplex-link", and iperf's ever since).
+/// The default port (registered with IANA for "commplex-link", and used by iperf since then).
 const PORT: u16 = 5001;
-/// UDP without a rate: more than any link here has.
+/// UDP without a rate limit: more than any link here.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
-/// How a device is made to send.
+/// How the device is made to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum SendMode {
     /// `-R`: it sends on our connection. Since version 2.1.
     Reverse,
     /// `-r`: it connects back when we have sent. Known to every version, and to lwIP's `lwiperf`.
@@ -30,33 +32,33 @@ enum From {
 struct Iperf2 {
     to: SocketAddr,
     patience: Duration,
-    from: From,
-    /// Where the next test listens for a connection back: another port each time, as the last one may
-    /// still be waiting for its connection's last segments (RFC 9293 section 3.6.1).
+    send_mode: SendMode,
+    /// Port for the device's connection back in the next test: a new one each time, as the last one
+    /// may still be in TIME-WAIT (RFC 9293 section 3.6.1).
     back_port: u16,
-    /// When the last test was over.
+    /// End of the last test.
     ended: Option<Instant>,
 }
 
-/// Ports for connections back begin here, above those that systems hand out themselves on Linux.
+/// Ports for connections back, above Linux's ephemeral ports.
 const BACK_PORTS: std::ops::Range<u16> = 61_000..65_000;
 
-/// The server of stock iperf 2.1.8 crashes when a test comes while it still winds up the one before, as
-/// one that follows at once does: it is given this long.
+/// Pause between tests: the server of stock iperf 2.1.8 crashes if a test starts while it still closes
+/// the previous one.
 const SETTLE: Duration = Duration::from_millis(400);
 
-/// Unix time, nanoseconds; 0 where this machine does not know.
+/// Unix time, nanoseconds; 0 if unknown.
 fn time_of_day_ns() -> u64 {
     let since = SystemTime::UNIX_EPOCH.elapsed();
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
-/// answers.
-pub(super) fn data(plan: &Plan) -> Option<Data> {
+/// Selects the datagrams of a stream: those that end it have negative numbers, and are repeated until
+/// answered.
+pub(super) fn data(plan: &Plan) -> Option<DataFilter> {
     let is_data =
         |octets: &[u8]| DatagramHeader::parse(octets).is_some_and(|head| head.number >= 0);
-    plan.udp.then_some(Data {
+    plan.udp.then_some(DataFilter {
         octets: plan.test.buffer_octets,
         is_data,
     })
@@ -64,13 +66,13 @@ pub(super) fn data(plan: &Plan) -> Option<Data> {
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&["from"])?;
-    let from = match url.value("from") {
-        None | Some("reverse") => From::Reverse,
-        Some("tradeoff") => From::Tradeoff,
+    url.check_query(&["from"])?;
+    let send_mode = match url.query_value("from") {
+        None | Some("reverse") => SendMode::Reverse,
+        Some("tradeoff") => SendMode::Tradeoff,
         Some(other) => {
             return Err(TargetError::Url {
-                url: url.whole.clone(),
+                url: url.text.clone(),
                 what: format!("`from` is reverse (iperf -R) or tradeoff (iperf -r), not `{other}`"),
             });
         }
@@ -78,7 +80,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     Ok(Box::new(Iperf2 {
         to: url.address(PORT)?,
         patience: options.patience,
-        from,
+        send_mode,
         back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
         ended: None,
     }))
@@ -86,10 +88,10 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 
 impl Iperf2 {
     fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
-        let (return_test, reverse) = match (direction, self.from) {
+        let (return_test, reverse) = match (direction, self.send_mode) {
             (Direction::ToDevice, _) => (ReturnTest::No, false),
-            (Direction::FromDevice, From::Reverse) => (ReturnTest::No, true),
-            (Direction::FromDevice, From::Tradeoff) => (ReturnTest::AfterTest, false),
+            (Direction::FromDevice, SendMode::Reverse) => (ReturnTest::No, true),
+            (Direction::FromDevice, SendMode::Tradeoff) => (ReturnTest::AfterTest, false),
             (Direction::Both, _) => (ReturnTest::Simultaneous, false),
         };
         self.back_port += 1;
@@ -121,19 +123,19 @@ impl Iperf2 {
         }
     }
 
-    fn one(
+    fn run_client(
         &self,
         plan: Plan,
         window: Option<u32>,
-        watch: &mut dyn Watch,
-    ) -> Result<run::Ran<Client>, TargetError> {
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<client::FinishedClient<Client>, TargetError> {
         let step = |client: &mut Client, now| match client.progress(now) {
-            Progress::Done => Step::Done,
-            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Done => ClientState::Done,
+            Progress::Failed(failure) => ClientState::Failed(failure),
             Progress::Running => {
                 let outcome = client.outcome(now);
                 let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
-                Step::Running {
+                ClientState::Running {
                     to_device: octets(outcome.sent),
                     from_device: octets(outcome.received),
                 }
@@ -141,28 +143,29 @@ impl Iperf2 {
         };
         let failed = |failure| self.failed(failure, &plan);
         let client = Client::new(plan).with_time_of_day(time_of_day_ns());
-        let sizes = run::Sizes {
+        let options = client::ClientOptions {
             buffer_octets: window,
             data: data(&plan),
         };
-        run::run(client, self.to, sizes, watch, step, failed)
+        client::run(client, self.to, options, monitor, step, failed)
     }
 
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
-                "nobody listens there; is the iperf 2 server running, and this its port?".to_owned()
+                "nobody listens there; is the iperf 2 server running, and is this its port?"
+                    .to_owned()
             }
-            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
+            Failure::Broken => "it closed the connection before the test was over".to_owned(),
             Failure::NoAnswer => {
                 let what = match (plan.udp, plan.test.reverse, plan.test.return_test) {
                     (_, true, _) => {
-                        "no data: it may not know -R, which came with iperf 2.1; try \
-                                     ?from=tradeoff, which every version knows (-r)"
+                        "no data: it may not support -R, introduced in iperf 2.1; try \
+                                     ?from=tradeoff, which every version supports (-r)"
                     }
                     (_, _, ReturnTest::Simultaneous | ReturnTest::AfterTest) => {
                         "no connection back: does a firewall \
-                                     here refuse it, or does the device not know -r and -d?"
+                                     here refuse it, or does the device not support -r and -d?"
                     }
                     (true, ..) => "no report at the end: does it listen on UDP (iperf -s -u)?",
                     (false, ..) => "the connection stays open: it did not read all that was sent",
@@ -176,7 +179,11 @@ impl Iperf2 {
         }
     }
 
-    fn stream(&mut self, stream: &Stream, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn stream(
+        &mut self,
+        stream: &Stream,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         let streams = stream.streams.max(1);
         let plans: Vec<Plan> = (0..streams)
             .map(|at| {
@@ -188,24 +195,26 @@ impl Iperf2 {
         let (first, others) = plans.split_at(1);
         let window = stream.window_octets;
         let this = &*self;
-        let ran = std::thread::scope(|scope| {
+        let finished = std::thread::scope(|scope| {
             let others: Vec<_> = others
                 .iter()
-                .map(|plan| scope.spawn(move || this.one(*plan, window, &mut super::Unwatched)))
+                .map(|plan| {
+                    scope.spawn(move || this.run_client(*plan, window, &mut super::NoMonitor))
+                })
                 .collect();
-            let mut ran = vec![this.one(first[0], window, watch)];
+            let mut finished = vec![this.run_client(first[0], window, monitor)];
             for other in others {
-                ran.extend(other.join());
+                finished.extend(other.join());
             }
-            ran.into_iter().collect::<Result<Vec<_>, _>>()
+            finished.into_iter().collect::<Result<Vec<_>, _>>()
         })?;
-        Ok(count::streams(ran, stream.direction))
+        Ok(count::streams(finished, stream.direction))
     }
 
     fn datagrams(
         &mut self,
         asked: &Datagrams,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let rate = match asked.payload_bits_per_s {
             0 => UNLIMITED_BITS_PER_S,
@@ -213,8 +222,8 @@ impl Iperf2 {
         };
         let octets = u32::from(asked.payload_octets);
         let test = self.test(asked.direction, asked.amount, octets, rate);
-        let ran = self.one(self.plan(true, test), None, watch)?;
-        Ok(count::datagrams(ran, asked))
+        let finished = self.run_client(self.plan(true, test), None, monitor)?;
+        Ok(count::datagrams(finished, asked))
     }
 }
 
@@ -223,11 +232,11 @@ impl Target for Iperf2 {
         format!("iperf 2 at {}", self.to)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(Stream { amount, .. }) | Trial::Datagrams(Datagrams { amount, .. }) => {
                 match amount {
-                    // Signed on the wire, negative for a time.
+                    // Signed on the wire; negative for a duration.
                     Amount::Octets(octets) if *octets > i32::MAX as u64 => {
                         Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
                     }
@@ -239,31 +248,35 @@ impl Target for Iperf2 {
         }
     }
 
-    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports_as_load(&self, trial: &Trial) -> Result<(), &'static str> {
         let direction = match trial {
             Trial::Stream(stream) => Some(stream.direction),
             Trial::Datagrams(datagrams) => Some(datagrams.direction),
             _ => None,
         };
-        if direction == Some(Direction::FromDevice) && self.from == From::Tradeoff {
+        if direction == Some(Direction::FromDevice) && self.send_mode == SendMode::Tradeoff {
             return Err("with ?from=tradeoff the device sends only after it has received");
         }
-        self.can(trial)
+        self.supports(trial)
     }
 
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         if let Some(ended) = self.ended {
             std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
         }
-        let outcome = match (self.can(trial), trial) {
-            (Ok(()), Trial::Stream(stream)) => self.stream(stream, watch),
-            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, watch),
+        let outcome = match (self.supports(trial), trial) {
+            (Ok(()), Trial::Stream(stream)) => self.stream(stream, monitor),
+            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, monitor),
             (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unable(self, trial, why)),
+            (Err(why), _) => Err(super::unsupported(self, trial, why)),
         };
         self.ended = Some(Instant::now());
         outcome
@@ -275,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_a_stream_is_none_of_its_data() {
+    fn final_datagrams_are_not_data() {
         let test = Test {
             port: PORT,
             buffer_octets: 100,

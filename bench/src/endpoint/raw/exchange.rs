@@ -1,4 +1,4 @@
-//! Frames to a station and what it sends back: a thread that sends, one that receives.
+//! Sends frames to a station and receives its answers, in two threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -9,78 +9,78 @@ use linerate_agent::Instant;
 use linerate_agent::frame::{Blast, ETHERTYPE, Fill, OVERHEAD, Plan, renumber};
 use linerate_ring::{ReceiveRing, TransmitRing};
 
-use super::matched::{Matched, Wanted};
-use super::pace::Pace;
-use crate::endpoint::Watch;
+use super::matcher::{ExpectedReplies, ReplyMatcher};
+use super::pace::SendPacer;
+use crate::endpoint::TrialMonitor;
 use linerate_host::load::LoadError;
 use linerate_host::load::counters::Counters;
 use linerate_host::load::pace::Clock;
 
-/// Frames in the hands of the system at most, as far as the ring can be made so small: fewer than a
-/// driver has places for.
+/// Size of the transmit ring, if the system permits one this small: fewer frames than a driver's
+/// queue holds.
 const SEND_RING: usize = 64;
-/// Frames that a system call takes at most.
+/// Maximum number of frames per system call.
 const BATCH: usize = 32;
-/// The receiver's ring, mebioctets.
+/// Size of the receive ring, MiB.
 const RECEIVE_RING: usize = 64;
-/// How long answers are waited for after the last frame.
+/// Timeout for answers after the last frame.
 const LAST: Duration = Duration::from_secs(1);
-/// How long it is looked whether answers come again when all are there.
+/// Time to wait for duplicate answers once all are received.
 const SETTLE: Duration = Duration::from_millis(20);
-/// How often it is looked whether it is over.
-const LOOK: Duration = Duration::from_millis(20);
-/// The first frame goes so long after the beginning.
+/// Interval of checks for the end.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Delay before the first frame.
 const FIRST_NS: u64 = 1_000_000;
-/// No Ethernet is slower.
+/// The slowest Ethernet.
 const SLOWEST_BITS_PER_S: f64 = 1e7;
-/// What stands in [`Shared::ended_ns`] until all is sent.
+/// Value of [`Shared::ended_ns`] until all is sent.
 const NOT_YET: u64 = u64::MAX;
 
-/// What is to be sent.
+/// Configuration of an exchange.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
-    /// Out of which interface.
+pub(super) struct ExchangeConfig<'a> {
+    /// The interface.
     pub(super) interface: &'a str,
-    /// What, to whom, and how many.
-    pub(super) wanted: Wanted,
-    /// From one to the next; 0: back to back.
+    /// The frames to send, which are expected back.
+    pub(super) expected: ExpectedReplies,
+    /// Interval between frames; 0: back to back.
     pub(super) interval_ns: f64,
-    /// What the line carries, if it is known.
+    /// The line rate, if known.
     pub(super) line_bits_per_s: Option<u64>,
-    /// How long the interface may take no frame.
+    /// Maximum time without a frame taken by the interface.
     pub(super) patience: Duration,
 }
 
-/// What came of it.
+/// Result of an exchange.
 #[derive(Debug)]
-pub(super) struct Exchanged {
+pub(super) struct ExchangeResult {
     pub(super) sent: u64,
-    pub(super) matched: Matched,
-    /// What is to be known of the figures.
+    pub(super) matched: ReplyMatcher,
+    /// Notes on the figures.
     pub(super) notes: Vec<String>,
-    /// The user has had enough before all were sent.
-    pub(super) is_cut: bool,
+    /// The user cancelled before all were sent.
+    pub(super) is_cancelled: bool,
 }
 
-/// Why there was no exchange.
+/// Why an exchange failed.
 #[derive(Debug)]
-pub(super) enum Stopped {
-    /// This machine can't.
+pub(super) enum ExchangeError {
+    /// This host does not support it.
     Load(LoadError),
-    /// It could not keep up; a sentence.
+    /// The interface was too slow; a sentence.
     Slow(String),
 }
 
-impl<E: Into<LoadError>> From<E> for Stopped {
+impl<E: Into<LoadError>> From<E> for ExchangeError {
     fn from(error: E) -> Self {
         Self::Load(error.into())
     }
 }
 
-/// What the threads know of each other.
+/// State shared by the threads.
 struct Shared {
     clock: Clock,
-    /// Nothing more is to be sent or waited for.
+    /// Stops sending and receiving.
     over: AtomicBool,
     sent: AtomicU64,
     answered: AtomicU64,
@@ -88,12 +88,15 @@ struct Shared {
     ended_ns: AtomicU64,
 }
 
-/// Sends, and gathers the answers until all are there or none is to be expected any more.
-pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Exchanged, Stopped> {
-    let receive = ReceiveRing::open(order.interface, Some(ETHERTYPE), RECEIVE_RING)?;
-    let transmit = TransmitRing::open(order.interface, order.wanted.octets, SEND_RING)?;
+/// Sends the frames, and collects the answers until all are received or no more are expected.
+pub(super) fn exchange(
+    config: &ExchangeConfig<'_>,
+    monitor: &mut dyn TrialMonitor,
+) -> Result<ExchangeResult, ExchangeError> {
+    let receive = ReceiveRing::open(config.interface, Some(ETHERTYPE), RECEIVE_RING)?;
+    let transmit = TransmitRing::open(config.interface, config.expected.octets, SEND_RING)?;
     let bypasses = transmit.bypasses_queue();
-    let before = Counters::read(order.interface).ok();
+    let before = Counters::read(config.interface).ok();
     let shared = Shared {
         clock: Clock::start(),
         over: AtomicBool::new(false),
@@ -101,56 +104,56 @@ pub(super) fn exchange(order: &Order<'_>, watch: &mut dyn Watch) -> Result<Excha
         answered: AtomicU64::new(0),
         ended_ns: AtomicU64::new(NOT_YET),
     };
-    let mut is_cut = false;
+    let mut is_cancelled = false;
     let (sent, received) = thread::scope(|scope| {
-        let (tell, told) = channel::<()>();
+        let (done_sender, done) = channel::<()>();
         let shared = &shared;
         let receiving = thread::Builder::new().spawn_scoped(scope, move || {
-            // Whoever waits learns by its end that this thread has come to its own.
-            let _tell = tell;
-            gather(receive, order.wanted, shared)
+            // Dropping it signals the end of this thread.
+            let _done_sender = done_sender;
+            collect_replies(receive, config.expected, shared)
         });
         let receiving = receiving.map_err(LoadError::Thread)?;
         let sending = thread::Builder::new().spawn_scoped(scope, move || {
-            let _ended = Ended(shared);
-            Sender::new(order, transmit, shared).send()
+            let _ended = EndGuard(shared);
+            Sender::new(config, transmit, shared).send()
         });
         let sending = match sending {
             Ok(sending) => sending,
             Err(error) => {
                 shared.over.store(true, Ordering::Relaxed);
-                return Err(Stopped::Load(LoadError::Thread(error)));
+                return Err(ExchangeError::Load(LoadError::Thread(error)));
             }
         };
-        while told.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let frames =
                 shared.sent.load(Ordering::Relaxed) + shared.answered.load(Ordering::Relaxed);
             let since_begin = Duration::from_nanos(shared.clock.now_ns());
-            watch.at(since_begin, frames * order.wanted.octets as u64);
-            if watch.is_over() {
-                is_cut = true;
+            monitor.update(since_begin, frames * config.expected.octets as u64);
+            if monitor.is_cancelled() {
+                is_cancelled = true;
                 shared.over.store(true, Ordering::Relaxed);
             }
         }
-        // Without a receiver nothing is to be sent.
+        // Without a receiver, sending stops.
         shared.over.store(true, Ordering::Relaxed);
         Ok((joined(sending), joined(receiving)))
     })?;
     let (matched, dropped_by_ring) = received?;
     let sent = sent?;
-    let after = Counters::read(order.interface).ok();
+    let after = Counters::read(config.interface).ok();
     let dropped_on_the_way_out = before
         .zip(after)
         .map_or(0, |(before, after)| after.since(&before).tx_dropped);
-    Ok(Exchanged {
+    Ok(ExchangeResult {
         notes: notes(
-            order,
+            config,
             &matched,
             bypasses,
             dropped_by_ring,
             dropped_on_the_way_out,
         ),
-        is_cut: is_cut && sent < order.wanted.count,
+        is_cancelled: is_cancelled && sent < config.expected.count,
         sent,
         matched,
     })
@@ -163,43 +166,43 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 fn notes(
-    order: &Order<'_>,
-    matched: &Matched,
+    config: &ExchangeConfig<'_>,
+    matched: &ReplyMatcher,
     bypasses: bool,
     dropped_by_ring: u64,
     dropped_on_the_way_out: u64,
 ) -> Vec<String> {
-    let interface = order.interface;
+    let interface = config.interface;
     let mut notes = Vec::new();
     if !bypasses {
         notes.push(format!(
-            "frames waited in the queueing discipline of {interface}: PACKET_QDISC_BYPASS is not had"
+            "frames passed through the queueing discipline of {interface}: PACKET_QDISC_BYPASS is unavailable"
         ));
     }
     if dropped_on_the_way_out > 0 {
         notes.push(format!(
-            "{interface} counted {dropped_on_the_way_out} drops on the way out (tx_dropped): frames that this \
-             machine has not sent count as lost"
+            "{interface} counted {dropped_on_the_way_out} dropped transmit frames (tx_dropped): frames that this \
+             host has not sent count as lost"
         ));
     }
     if dropped_by_ring > 0 {
         notes.push(format!(
-            "{dropped_by_ring} frames came and found no room in this machine's ring: they count as lost"
+            "{dropped_by_ring} received frames overflowed this host's ring: they count as lost"
         ));
     }
     if matched.altered > 0 {
         notes.push(format!(
-            "{} answers came with another content than they were sent with, and count as lost",
+            "{} answers were altered on the way, and count as lost",
             matched.altered
         ));
     }
     notes
 }
 
-/// Says that nothing more is sent, also by a panic.
-struct Ended<'a>(&'a Shared);
+/// Marks the end of sending, even after a panic.
+struct EndGuard<'a>(&'a Shared);
 
-impl Drop for Ended<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         let now = self.0.clock.now_ns();
         self.0.ended_ns.store(now, Ordering::Relaxed);
@@ -207,59 +210,59 @@ impl Drop for Ended<'_> {
 }
 
 struct Sender<'a> {
-    order: &'a Order<'a>,
+    config: &'a ExchangeConfig<'a>,
     ring: TransmitRing,
     shared: &'a Shared,
-    pace: Pace,
-    /// The frame of which all others are made.
+    pace: SendPacer,
+    /// The template of all frames.
     frame: Vec<u8>,
-    /// When a frame was taken last.
+    /// Time of the last frame taken.
     taken_ns: u64,
-    /// All is to be sent by then.
+    /// Deadline for the last frame.
     latest_ns: u64,
 }
 
 impl<'a> Sender<'a> {
-    fn new(order: &'a Order<'a>, ring: TransmitRing, shared: &'a Shared) -> Self {
-        let wanted = order.wanted;
-        let bits = (wanted.octets + OVERHEAD) as f64 * 8.0;
-        let frame_ns = order.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
+    fn new(config: &'a ExchangeConfig<'a>, ring: TransmitRing, shared: &'a Shared) -> Self {
+        let expected = config.expected;
+        let bits = (expected.octets + OVERHEAD) as f64 * 8.0;
+        let frame_ns = config.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
         let first_ns = shared.clock.now_ns() + FIRST_NS;
         let longest_ns = frame_ns.unwrap_or(bits * 1e9 / SLOWEST_BITS_PER_S);
-        let span_ns = wanted.count as f64 * longest_ns.max(order.interval_ns);
-        let mut frame = vec![0; wanted.octets];
+        let span_ns = expected.count as f64 * longest_ns.max(config.interval_ns);
+        let mut frame = vec![0; expected.octets];
         let plan = Plan {
-            to: wanted.station,
-            from: wanted.own,
-            stream: wanted.stream,
-            sizes: &[wanted.octets as u16],
+            to: expected.station,
+            from: expected.own,
+            stream: expected.stream,
+            sizes: &[expected.octets as u16],
             fill: Fill::Octet(0),
             reflect: true,
             count: 1,
             rate_bits_per_s: 0,
         };
         let start = Instant::from_ns(0);
-        // It has room, and the first one is due at once.
+        // The buffer is large enough, and the first frame is due at once.
         let _ = Blast::new(plan, start).next(&mut frame, start);
         Self {
-            order,
+            config,
             ring,
             shared,
-            pace: Pace::new(first_ns, order.interval_ns, frame_ns.unwrap_or(0.0)),
+            pace: SendPacer::new(first_ns, config.interval_ns, frame_ns.unwrap_or(0.0)),
             frame,
             taken_ns: first_ns,
-            latest_ns: first_ns + (2.0 * span_ns) as u64 + order.patience.as_nanos() as u64,
+            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.patience.as_nanos() as u64,
         }
     }
 
-    /// Sends all of them, or as many as there are until it is over: how many.
-    fn send(mut self) -> Result<u64, Stopped> {
+    /// Sends all frames, or until it is stopped. Returns the number sent.
+    fn send(mut self) -> Result<u64, ExchangeError> {
         let mut is_flushed = true;
-        while self.pace.handed() < self.order.wanted.count && !self.is_over() {
+        while self.pace.handed() < self.config.expected.count && !self.is_over() {
             let now = self.shared.clock.now_ns();
             let due = self.pace.due_ns();
             if is_flushed && now < due {
-                let look = now + LOOK.as_nanos() as u64;
+                let look = now + POLL_INTERVAL.as_nanos() as u64;
                 self.shared.clock.wait_until(due.min(look));
                 self.taken_ns = self.shared.clock.now_ns();
                 continue;
@@ -280,12 +283,12 @@ impl<'a> Sender<'a> {
         self.shared.over.load(Ordering::Relaxed)
     }
 
-    /// Writes what is due and has room: how many.
+    /// Writes the due frames that fit into the ring. Returns their number.
     fn hand_over(&mut self) -> usize {
         for handed in 0..BATCH {
             let now = self.shared.clock.now_ns();
             let number = self.pace.handed();
-            if number >= self.order.wanted.count || now < self.pace.due_ns() {
+            if number >= self.config.expected.count || now < self.pace.due_ns() {
                 return handed;
             }
             let Some(room) = self.ring.next_slot() else {
@@ -301,46 +304,46 @@ impl<'a> Sender<'a> {
         BATCH
     }
 
-    /// Whether there is an end to it.
-    fn check(&mut self, has_taken: bool) -> Result<(), Stopped> {
+    /// Fails if the interface is stuck or too slow.
+    fn check(&mut self, has_taken: bool) -> Result<(), ExchangeError> {
         let now = self.shared.clock.now_ns();
-        let Order {
+        let ExchangeConfig {
             interface,
             patience,
             ..
-        } = self.order;
+        } = self.config;
         if has_taken {
             self.taken_ns = now;
         } else if u128::from(now.saturating_sub(self.taken_ns)) > patience.as_nanos() {
-            return Err(Stopped::Slow(format!(
+            return Err(ExchangeError::Slow(format!(
                 "{interface} has taken no frame for {} s; is its line up (`ip link show {interface}`)?",
                 patience.as_secs_f64()
             )));
         }
         if now > self.latest_ns {
-            return Err(Stopped::Slow(format!(
-                "{interface} took {} of {} frames in twice the time that was due; take a lower rate",
+            return Err(ExchangeError::Slow(format!(
+                "{interface} took {} of {} frames in twice the expected time; use a lower rate",
                 self.pace.handed(),
-                self.order.wanted.count
+                self.config.expected.count
             )));
         }
         Ok(())
     }
 }
 
-/// Takes what comes until all is there, or nothing is to be expected any more; and how many frames the
-/// system dropped for want of room.
-fn gather(
+/// Receives until all answers are in, or no more are expected. Also returns the number of frames that
+/// the system dropped because its ring was full.
+fn collect_replies(
     mut ring: ReceiveRing,
-    wanted: Wanted,
+    expected: ExpectedReplies,
     shared: &Shared,
-) -> Result<(Matched, u64), Stopped> {
-    let mut matched = Matched::new(wanted);
+) -> Result<(ReplyMatcher, u64), ExchangeError> {
+    let mut matched = ReplyMatcher::new(expected);
     loop {
         let behind_ns = behind_ns(&shared.clock);
         let taken = ring.take(|frame| {
             let at_ns = frame.at_ns.saturating_sub(behind_ns);
-            matched.take(frame.octets, frame.len, at_ns);
+            matched.receive(frame.octets, frame.len, at_ns);
         });
         shared.answered.store(matched.answered(), Ordering::Relaxed);
         let ended_ns = shared.ended_ns.load(Ordering::Relaxed);
@@ -350,19 +353,19 @@ fn gather(
             let longest = if has_all { SETTLE } else { LAST };
             let since = u128::from(shared.clock.now_ns().saturating_sub(ended_ns));
             let is_over = shared.over.load(Ordering::Relaxed) || since > longest.as_nanos();
-            // What had come by then is still taken, unless there is no end to it.
+            // Frames already received are still processed, within a limit.
             if is_over && (taken.is_none() || since > 2 * LAST.as_nanos()) {
                 return Ok((matched, ring.statistics()?.dropped));
             }
         }
         if taken.is_none() {
-            ring.wait(LOOK)?;
+            ring.wait(POLL_INTERVAL)?;
         }
     }
 }
 
-/// How far `clock` is behind the clock of the day, by which the kernel tells when a frame came: asked anew for
-/// each block, as that one is set now and then.
+/// Offset of `clock` to the wall clock, which the kernel uses to time received frames: measured again for each
+/// block, as the wall clock may be adjusted.
 fn behind_ns(clock: &Clock) -> u64 {
     let pair = || {
         let before = clock.now_ns();
@@ -371,7 +374,7 @@ fn behind_ns(clock: &Clock) -> u64 {
         let day_ns = day.unwrap_or_default().as_nanos() as u64;
         (between, day_ns.saturating_sub(before + between / 2))
     };
-    // The one with the least between has been interrupted the least.
+    // The one with the shortest reading time was interrupted the least.
     [pair(), pair(), pair()]
         .into_iter()
         .min()

@@ -1,10 +1,10 @@
 //! `raw://IFACE/MAC`: a station on the line at interface IFACE whose agent sends frames back, addresses
-//! swapped. Below IP, on Linux, with the right to raw frames.
+//! swapped. Below IP, on Linux, with the privilege to use raw sockets.
 
 #[cfg(target_os = "linux")]
 mod exchange;
 #[cfg(target_os = "linux")]
-mod matched;
+mod matcher;
 #[cfg(target_os = "linux")]
 mod pace;
 #[cfg(target_os = "linux")]
@@ -17,12 +17,12 @@ use linerate_agent::frame::Mac;
 use super::{Options, Target, TargetError, Url};
 use linerate_host::load::counters::parse_mac;
 
-/// Makes ready for the station that `url` names. Whether the interface is there, and this user may, is
-/// known with the first trial.
+/// Opens the station that `url` names. The interface and the user's privileges are checked by the
+/// first trial.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
-    url.knows_only(&[])?;
+    url.check_query(&[])?;
     let to = station_of(url).map_err(|what| TargetError::Url {
-        url: url.whole.clone(),
+        url: url.text.clone(),
         what,
     })?;
     #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     }
 }
 
-/// The station's address, or what is wrong with it.
+/// The station's address, or an error message.
 fn station_of(url: &Url) -> Result<Mac, String> {
     let text = url.path.trim_start_matches('/');
     let example = format!("raw://{}/02:00:00:00:00:01", url.host);
@@ -54,11 +54,11 @@ fn station_of(url: &Url) -> Result<Mac, String> {
     };
     if mac[0] & 1 != 0 {
         return Err(format!(
-            "{text} is the address of a group, and nobody sends back what a group gets; name one station"
+            "{text} is a group address, and frames to a group are not sent back; name one station"
         ));
     }
     if mac == [0; 6] {
-        return Err(format!("{text} is nobody's address"));
+        return Err(format!("{text} is no valid address of a station"));
     }
     Ok(mac)
 }

@@ -7,10 +7,11 @@ use linerate_agent::frame::{LONGEST, Mac, SHORTEST};
 use linerate_ether::fcs;
 use linerate_ring::RingError;
 
-use super::exchange::{Exchanged, Order, Stopped, exchange};
-use super::matched::Wanted;
+use super::exchange::{ExchangeConfig, ExchangeError, ExchangeResult, exchange};
+use super::matcher::ExpectedReplies;
 use crate::endpoint::{
-    Answers, Frames, Outcome, RoundTrips, Target, TargetError, Trial, Unwatched, Watch, unable,
+    Frames, NoMonitor, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
+    TrialMonitor, unsupported,
 };
 use linerate_host::load::LoadError;
 use linerate_host::load::counters::mac_of;
@@ -20,9 +21,9 @@ use linerate_host::load::line_rate::interface_line_rate;
 const HEADER_OCTETS: usize = 14;
 /// Octets of frames, FCS included.
 const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1518;
-/// What is remembered of each frame that is answered takes memory: 1.6 GB for so many.
-const MOST: u64 = 100_000_000;
-/// Frames by which it is seen whether the station answers at all.
+/// Maximum number of frames: samples of this many answers take 1.6 GB of memory.
+const MAX_FRAMES: u64 = 100_000_000;
+/// Frames that check if the station answers at all.
 const PROBES: u64 = 3;
 /// From one of them to the next.
 const PROBE_INTERVAL: Duration = Duration::from_millis(50);
@@ -32,7 +33,7 @@ pub(super) struct Station {
     interface: String,
     to: Mac,
     patience: Duration,
-    /// Tells a trial's frames from those of the one before.
+    /// Distinguishes a trial's frames from those of the previous one.
     stream: u8,
     /// It has answered before.
     has_answered: bool,
@@ -56,19 +57,19 @@ impl Station {
         }
     }
 
-    /// Sends so many frames of `octets` without FCS, and gathers the answers.
+    /// Sends `count` frames of `octets` without FCS, and collects the answers.
     fn exchange(
         &mut self,
         octets: usize,
         count: u64,
         interval_ns: f64,
-        watch: &mut dyn Watch,
-    ) -> Result<Exchanged, TargetError> {
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<ExchangeResult, TargetError> {
         let own = self.own_address()?;
         self.stream = self.stream.wrapping_add(1);
-        let order = Order {
+        let config = ExchangeConfig {
             interface: &self.interface,
-            wanted: Wanted {
+            expected: ExpectedReplies {
                 own,
                 station: self.to,
                 stream: self.stream,
@@ -79,9 +80,9 @@ impl Station {
             line_bits_per_s: self.line_bits_per_s(),
             patience: self.patience,
         };
-        let exchanged = exchange(&order, watch).map_err(|stopped| match stopped {
-            Stopped::Load(error) => error.into(),
-            Stopped::Slow(what) => self.failed(what),
+        let exchanged = exchange(&config, monitor).map_err(|error| match error {
+            ExchangeError::Load(error) => error.into(),
+            ExchangeError::Slow(what) => self.failed(what),
         })?;
         self.has_answered |= exchanged.matched.answered() > 0;
         Ok(exchanged)
@@ -111,13 +112,17 @@ impl Station {
         ))
     }
 
-    fn frames(&mut self, asked: &Frames, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn frames(
+        &mut self,
+        asked: &Frames,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
         let octets = usize::from(asked.octets) - fcs::LEN;
-        let exchanged = self.exchange(octets, asked.count, asked.interval_ns, watch)?;
-        // A device under too much load may answer nothing, and be there.
-        if !self.has_answered && !exchanged.is_cut {
+        let exchanged = self.exchange(octets, asked.count, asked.interval_ns, monitor)?;
+        // An overloaded device may answer nothing, although it is present.
+        if !self.has_answered && !exchanged.is_cancelled {
             let interval_ns = PROBE_INTERVAL.as_nanos() as f64;
-            self.exchange(octets, PROBES, interval_ns, &mut Unwatched)?;
+            self.exchange(octets, PROBES, interval_ns, &mut NoMonitor)?;
             if !self.has_answered {
                 return Err(self.silent(exchanged.sent + PROBES));
             }
@@ -128,34 +133,34 @@ impl Station {
     fn round_trips(
         &mut self,
         asked: &RoundTrips,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let octets = HEADER_OCTETS + usize::from(asked.payload_octets);
         let octets = octets.clamp(SHORTEST, LONGEST);
         let interval_ns = asked.interval.as_nanos() as f64;
-        let exchanged = self.exchange(octets, asked.count.into(), interval_ns, watch)?;
-        if exchanged.matched.answered() == 0 && !exchanged.is_cut {
+        let exchanged = self.exchange(octets, asked.count.into(), interval_ns, monitor)?;
+        if exchanged.matched.answered() == 0 && !exchanged.is_cancelled {
             return Err(self.silent(exchanged.sent));
         }
         Ok(outcome(exchanged))
     }
 }
 
-fn outcome(exchanged: Exchanged) -> Outcome {
-    let Exchanged {
+fn outcome(exchanged: ExchangeResult) -> Outcome {
+    let ExchangeResult {
         sent,
         matched,
         notes,
         ..
     } = exchanged;
     Outcome {
-        round_trips: Some(Answers {
+        round_trips: Some(RoundTripReport {
             sent,
             lost_either: sent.saturating_sub(matched.answered()),
             out_of_order: matched.out_of_order,
             duplicates: matched.duplicates,
             samples: matched.samples,
-            ..Answers::default()
+            ..RoundTripReport::default()
         }),
         notes,
         ..Outcome::default()
@@ -168,33 +173,37 @@ impl Target for Station {
         format!("station {} at {}", octets.join(":"), self.interface)
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         const TOO_MANY: &str =
             "100,000,000 frames at most are matched by number; take a shorter trial";
         match trial {
             Trial::Stream(_) => Err("raw frames are no TCP; use iperf2://, iperf3:// or http://"),
             Trial::Datagrams(_) => Err("raw frames are no UDP; use iperf2:// or iperf3://"),
-            Trial::RoundTrips(RoundTrips { under: Some(_), .. }) => Err(
-                "a station that is sent frames is loaded by nothing else; name what loads it, too",
-            ),
-            Trial::RoundTrips(asked) if u64::from(asked.count) > MOST => Err(TOO_MANY),
+            Trial::RoundTrips(RoundTrips { load: Some(_), .. }) => {
+                Err("raw frames can't load a station during round trips; name what loads it, too")
+            }
+            Trial::RoundTrips(asked) if u64::from(asked.count) > MAX_FRAMES => Err(TOO_MANY),
             Trial::Frames(asked) if !asked.reflected => Err(
-                "nobody tells this machine what the device has counted; frames that are sent back can be measured",
+                "this host can't read what the device has counted; only reflected frames can be measured",
             ),
             Trial::Frames(asked) if !FRAME_OCTETS.contains(&asked.octets) => {
                 Err("a frame has 64 to 1518 octets")
             }
-            Trial::Frames(asked) if asked.count > MOST => Err(TOO_MANY),
+            Trial::Frames(asked) if asked.count > MAX_FRAMES => Err(TOO_MANY),
             Trial::RoundTrips(_) | Trial::Frames(_) => Ok(()),
         }
     }
 
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        match (self.can(trial), trial) {
-            (Ok(()), Trial::Frames(asked)) => self.frames(asked, watch),
-            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, watch),
+    fn run(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError> {
+        match (self.supports(trial), trial) {
+            (Ok(()), Trial::Frames(asked)) => self.frames(asked, monitor),
+            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, monitor),
             (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(unable(self, trial, why)),
+            (Err(why), _) => Err(unsupported(self, trial, why)),
         }
     }
 

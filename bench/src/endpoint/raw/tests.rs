@@ -1,7 +1,7 @@
-//! URLs, what can't be done, and frames over a veth pair: as root.
+//! URLs, unsupported trials, and frames over a veth pair: as root.
 
 #[cfg(target_os = "linux")]
-mod unable;
+mod unsupported;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -17,11 +17,11 @@ fn a_url_that_names_no_station_is_explained() {
         ("raw://eth0/02:00:00:00:00:0g", "is no MAC address"),
         ("raw://eth0/02:00:00:00:00:+1", "is no MAC address"),
         ("raw://eth0/02:00:00:00:00:01/x", "is no MAC address"),
-        ("raw://eth0/ff:ff:ff:ff:ff:ff", "address of a group"),
-        ("raw://eth0/01:00:5e:00:00:01", "address of a group"),
-        ("raw://eth0/00:00:00:00:00:00", "nobody's"),
+        ("raw://eth0/ff:ff:ff:ff:ff:ff", "group address"),
+        ("raw://eth0/01:00:5e:00:00:01", "group address"),
+        ("raw://eth0/00:00:00:00:00:00", "no valid address"),
         ("raw://eth0:7/02:00:00:00:00:01", "no port"),
-        ("raw:///02:00:00:00:00:01", "a host is missing"),
+        ("raw:///02:00:00:00:00:01", "the host is missing"),
         ("raw://eth0/02:00:00:00:00:01?x", "nothing may follow"),
     ] {
         let error = match open(url, &Options::default()) {

@@ -53,7 +53,7 @@ fn octets(direction: Direction, octets: u64) -> Trial {
 }
 
 #[test]
-fn what_is_asked_for_is_what_is_transferred() {
+fn the_requested_amount_is_transferred() {
     for (protocol, scheme) in [
         (Protocol::Http, "http"),
         (Protocol::Iperf2, "iperf2"),
@@ -61,14 +61,14 @@ fn what_is_asked_for_is_what_is_transferred() {
     ] {
         with(protocol, scheme, |target| {
             for way in [Direction::ToDevice, Direction::FromDevice] {
-                let outcome = target.run(&octets(way, 3_000_000), &mut Unwatched);
+                let outcome = target.run(&octets(way, 3_000_000), &mut NoMonitor);
                 let outcome = outcome.expect("it runs");
                 let flow = match way {
                     Direction::ToDevice => outcome.to_device,
                     _ => outcome.from_device,
                 };
                 let flow = flow.expect("a flow");
-                // A server of iperf 3 goes on until it hears that it was enough.
+                // A server of iperf 3 sends until it receives the end of the test.
                 if scheme == "iperf3" && way == Direction::FromDevice {
                     assert!(flow.octets >= 3_000_000);
                 } else {
@@ -83,7 +83,7 @@ fn what_is_asked_for_is_what_is_transferred() {
 #[test]
 fn the_far_end_s_count_is_taken_where_there_is_one() {
     with(Protocol::Iperf3, "iperf3", |target| {
-        let outcome = target.run(&octets(Direction::ToDevice, 1_000_000), &mut Unwatched);
+        let outcome = target.run(&octets(Direction::ToDevice, 1_000_000), &mut NoMonitor);
         let flow = outcome.expect("it runs").to_device.expect("a flow");
         assert_eq!(flow.counted_by, CountedAt::Device);
     });
@@ -96,9 +96,9 @@ fn every_request_has_its_answer() {
             count: 200,
             interval: Duration::from_micros(500),
             payload_octets: 100,
-            under: None,
+            load: None,
         });
-        let outcome = target.run(&trial, &mut Unwatched).expect("it runs");
+        let outcome = target.run(&trial, &mut NoMonitor).expect("it runs");
         let answers = outcome.round_trips.expect("answers");
         assert_eq!((answers.sent, answers.samples.len()), (200, 200));
         assert!(answers.samples.iter().all(|it| it.round_trip_ns > 0));
@@ -108,30 +108,30 @@ fn every_request_has_its_answer() {
             interval_ns: 0.0,
             reflected: true,
         });
-        let error = target.run(&frames, &mut Unwatched).expect_err("no frames");
+        let error = target.run(&frames, &mut NoMonitor).expect_err("no frames");
         assert!(error.is_input() && error.to_string().contains("can't do reflected Ethernet"));
     });
 }
 
 #[test]
-fn nobody_there_is_an_error_and_no_zero() {
+fn a_missing_server_is_an_error_and_not_zero() {
     let port = free_port();
     for scheme in ["iperf2", "iperf3", "http"] {
         let url = format!("{scheme}://127.0.0.1:{port}");
         let mut target = open(&url, &Options::default()).expect("a target");
-        let outcome = target.run(&octets(Direction::ToDevice, 1_000), &mut Unwatched);
+        let outcome = target.run(&octets(Direction::ToDevice, 1_000), &mut NoMonitor);
         let error = outcome.expect_err("nobody").to_string();
         assert!(error.contains("nobody listens there"), "{error}");
     }
 }
 
-/// Of a test that is made of several transfers, whoever watches hears as of one.
+/// The progress of a test with several transfers is continuous.
 #[test]
-fn time_and_octets_go_on_from_one_transfer_to_the_next() {
+fn time_and_octets_continue_from_one_transfer_to_the_next() {
     #[derive(Default)]
-    struct Heard(Vec<(Duration, u64)>);
-    impl Watch for Heard {
-        fn at(&mut self, since_begin: Duration, octets: u64) {
+    struct Updates(Vec<(Duration, u64)>);
+    impl TrialMonitor for Updates {
+        fn update(&mut self, since_begin: Duration, octets: u64) {
             self.0.push((since_begin, octets));
         }
     }
@@ -140,11 +140,11 @@ fn time_and_octets_go_on_from_one_transfer_to_the_next() {
             Direction::FromDevice,
             Amount::Span(Duration::from_millis(400)),
         ));
-        let mut heard = Heard::default();
-        let outcome = target.run(&trial, &mut heard).expect("it runs");
+        let mut updates = Updates::default();
+        let outcome = target.run(&trial, &mut updates).expect("it runs");
         assert!(outcome.from_device.expect("a flow").octets > 16_000);
-        assert!(heard.0.len() > 1);
-        assert!(heard.0.is_sorted(), "{:?}", heard.0);
-        assert!(heard.0.is_sorted_by_key(|it| it.1), "{:?}", heard.0);
+        assert!(updates.0.len() > 1);
+        assert!(updates.0.is_sorted(), "{:?}", updates.0);
+        assert!(updates.0.is_sorted_by_key(|it| it.1), "{:?}", updates.0);
     });
 }

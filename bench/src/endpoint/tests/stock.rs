@@ -8,7 +8,7 @@ use linerate_results::record::{Direction, Flow};
 use super::super::*;
 use linerate_host::testing::{free_port, has_tool};
 
-/// A server that is ended with the test.
+/// A server that is killed with the test.
 struct Server(Child);
 
 impl Drop for Server {
@@ -18,7 +18,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether somebody has bound `port`, as `/proc/net` tells: asking the port itself would be a test.
+/// True if `port` is bound, by `/proc/net`: a connection to it would count as a test.
 fn is_bound(protocol: &str, port: u16) -> bool {
     let table = std::fs::read_to_string(format!("/proc/net/{protocol}")).unwrap_or_default();
     let table6 = std::fs::read_to_string(format!("/proc/net/{protocol}6")).unwrap_or_default();
@@ -73,9 +73,9 @@ fn datagrams(direction: Direction, payload_octets: u16) -> Trial {
     })
 }
 
-/// What a run of `trial` says of the ways that it has.
+/// Runs `trial` and returns the flows of its directions.
 fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Flow> {
-    let outcome = target.run(trial, &mut Unwatched).expect("it runs");
+    let outcome = target.run(trial, &mut NoMonitor).expect("it runs");
     let to = outcome
         .to_device
         .filter(|_| direction != Direction::FromDevice);
@@ -84,7 +84,7 @@ fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Fl
         .filter(|_| direction != Direction::ToDevice);
     let flows: Vec<Flow> = to.into_iter().chain(from).collect();
     let ways = if direction == Direction::Both { 2 } else { 1 };
-    assert_eq!(flows.len(), ways, "{}", trial.words());
+    assert_eq!(flows.len(), ways, "{}", trial.label());
     flows
 }
 
@@ -107,7 +107,7 @@ fn tcp_every_way(tool: &str, scheme: &str) {
     assert!(flows(target.as_mut(), &parallel, Direction::ToDevice)[0].octets > 0);
 }
 
-/// What was offered is sent, and each datagram is told received or lost.
+/// The offered datagrams are sent, and each is reported received or lost.
 fn udp_every_way(tool: &str, scheme: &str) {
     if !has_tool(tool) {
         return;
@@ -128,11 +128,11 @@ fn udp_every_way(tool: &str, scheme: &str) {
                     "{} of {sent}, {way:?}",
                     counts.sent
                 );
-                // A machine that is busy elsewhere may lose some in a stock receiver's small buffer.
+                // A busy host may lose some in a stock receiver's small buffer.
                 assert_eq!(counts.received + counts.lost, counts.sent, "{way:?}");
                 assert!(counts.received > counts.sent / 2, "{counts:?}");
                 assert_eq!(counts.out_of_order.unwrap_or(0), 0, "{way:?}");
-                // No decades: what the clocks of both ends differ by is no jitter.
+                // Not decades: the offset between both ends' clocks is not jitter.
                 assert!(counts.jitter_ns < 1_000_000_000, "{}", counts.jitter_ns);
             }
         }

@@ -1,11 +1,11 @@
-//! The frames on the wire as a capture, in the order of time.
+//! The frames on the wire as a capture file, in chronological order.
 
 use linerate_ether::ledger::Drop;
 use linerate_sim::board::{Event, Fate};
 use linerate_sim::time::Instant;
 use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
 
-/// A growing capture.
+/// A capture in memory.
 pub struct Capture {
     name: String,
     frames: Vec<Frame>,
@@ -15,7 +15,7 @@ struct Frame {
     at: Instant,
     direction: Direction,
     octets: Vec<u8>,
-    flaws: FrameErrors,
+    errors: FrameErrors,
     comment: Option<String>,
 }
 
@@ -28,9 +28,9 @@ impl Capture {
         }
     }
 
-    /// Takes in a frame. An attempt of the peer that collided is left out, as its adapter would
-    /// leave it out: the frame comes again.
-    pub fn take(&mut self, event: &Event) {
+    /// Records a frame. A collided transmission of the peer is omitted, as an adapter would omit
+    /// it: the frame is sent again.
+    pub fn record(&mut self, event: &Event) {
         match event {
             Event::Sent {
                 record,
@@ -67,7 +67,7 @@ impl Capture {
                     record.start,
                     Direction::Outbound,
                     octets,
-                    flaws(record.fault),
+                    frame_errors(record.fault),
                     comment,
                 );
             }
@@ -80,14 +80,14 @@ impl Capture {
         at: Instant,
         direction: Direction,
         octets: &[u8],
-        flaws: FrameErrors,
+        errors: FrameErrors,
         comment: Option<String>,
     ) {
         self.frames.push(Frame {
             at,
             direction,
             octets: octets.to_vec(),
-            flaws,
+            errors,
             comment,
         });
     }
@@ -106,7 +106,7 @@ impl Capture {
                 frame.at,
                 frame.direction,
                 &frame.octets,
-                frame.flaws,
+                frame.errors,
                 frame.comment.as_deref(),
             )?;
         }
@@ -114,7 +114,7 @@ impl Capture {
     }
 }
 
-fn flaws(fault: Option<Drop>) -> FrameErrors {
+fn frame_errors(fault: Option<Drop>) -> FrameErrors {
     FrameErrors {
         fcs: matches!(fault, Some(Drop::BadFcs | Drop::Alignment)),
         short: fault == Some(Drop::Runt),

@@ -1,10 +1,10 @@
-//! An exception of the simulated program in one sentence.
+//! Describes an exception of the simulated program in one sentence.
 
 use linerate_sim::chip::esp32c6::FaultReport;
 
 use crate::machine::MachineError;
 
-/// What happened, where, and by what path the program got there.
+/// The fault, its address, and its call stack.
 pub fn error(report: &FaultReport) -> MachineError {
     let mut what = report.fault.to_string();
     for (depth, frame) in report.frames.iter().enumerate() {

@@ -2,9 +2,9 @@
 //! a peer in virtual time or on a TAP interface.
 
 mod capture;
+mod convert;
 mod fault;
 mod peer;
-mod seen;
 #[cfg(target_os = "linux")]
 mod tap;
 
@@ -24,26 +24,33 @@ use linerate_sim::wire;
 
 use self::capture::Capture;
 pub(crate) use self::fault::error as fault;
-use super::{Event, Identity, Machine, MachineError, Order, Remains, StationTraffic, Uploaded};
+use super::{
+    Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic, Uploaded,
+};
 
-/// The half of a run's seed that each part gets is made different, so that they do not move alike.
+/// Each part's seed is derived from the run's seed by its own constant, so that their random
+/// numbers are independent.
 const WIRE_SEED: u64 = 0x7769_7265;
 pub(crate) const PEER_SEED: u64 = 0x7065_6572;
 
-/// Switches a simulated board on, with the peer that `order` names at the other end of its cable.
+/// Switches on a simulated board, with the peer that `config` selects at the other end of its
+/// cable.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware, the board or the peer cannot be used.
-pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
-    switch_on(order, peer::of(order)?)
+/// [`MachineError`] if the firmware, the board or the peer cannot be used.
+pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+    switch_on(config, peer::of(config)?)
 }
 
-/// The same, with its cable in the TAP interface `interface`.
+/// The same, with its cable connected to the TAP interface `interface`.
 ///
 /// # Errors
-/// [`MachineError`] when firmware, board or interface cannot be used.
-pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
-    switch_on(order, open_tap(interface)?)
+/// [`MachineError`] if firmware, board or interface cannot be used.
+pub fn open_on_tap(
+    config: &MachineConfig,
+    interface: &str,
+) -> Result<Box<dyn Machine>, MachineError> {
+    switch_on(config, open_tap(interface)?)
 }
 
 /// The TAP interface `name` as the station at the other end of the cable.
@@ -52,18 +59,18 @@ fn open_tap(name: &str) -> Result<Box<dyn Peer>, TapError> {
     Ok(Box::new(tap::Tap::open(name)?))
 }
 
-/// Other systems have no TAP interfaces that linerate knows.
+/// linerate supports no TAP interfaces on other systems.
 #[cfg(not(target_os = "linux"))]
 fn open_tap(_: &str) -> Result<Box<dyn Peer>, TapError> {
     Err(TapError::Unsupported)
 }
 
-/// The board of `order` with `peer` at the other end of its cable.
+/// The board of `config` with `peer` at the other end of its cable.
 ///
 /// # Errors
-/// [`MachineError`] when the firmware or the board cannot be used.
-pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
-    let about = &order.board;
+/// [`MachineError`] if the firmware or the board cannot be used.
+pub(crate) fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
+    let about = &config.board;
     let Some(simulated) = &about.simulated else {
         let what = format!("board {} is not simulated; qemu://{0} runs it", about.name);
         return Err(MachineError::Board(what));
@@ -77,14 +84,14 @@ pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, Machine
     }
     let unusable =
         |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
-    let elf = Elf::parse(&order.elf).map_err(|error| unusable(error.to_string()))?;
+    let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
     let pins = simulated.pins;
-    let around = &order.surroundings;
+    let environment = &config.environment;
     let config = simulated::Config {
-        name: order.board.name.clone(),
+        name: config.board.name.clone(),
         chip: esp32c6::Config {
-            seed: order.seed,
-            timing: order.timing.clone().unwrap_or_else(esp32c6::timing_table),
+            seed: config.seed,
+            timing: config.timing.clone().unwrap_or_else(esp32c6::timing_table),
             ..esp32c6::Config::default()
         },
         pins: Pins {
@@ -94,29 +101,32 @@ pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, Machine
             debug: pins.debug,
         },
         link: wire::Config {
-            duplex: around.duplex,
-            impairments: around.wire,
-            partner: around.partner,
-            hub: around.hub,
-            seed: order.seed ^ WIRE_SEED,
+            duplex: environment.duplex,
+            impairments: environment.wire,
+            partner: environment.partner,
+            hub: environment.hub,
+            seed: config.seed ^ WIRE_SEED,
             ..wire::Config::default()
         },
-        ledger_symbol: order.board.firmware.ledger_symbol.clone(),
-        profile: order.record.profile,
+        ledger_symbol: config.board.firmware.ledger_symbol.clone(),
+        profile: config.record.profile,
         sample_edges: true,
-        waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
+        waveform: (config.record.vcd_ms > 0).then(|| Span::from_ms(config.record.vcd_ms)),
     };
     Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
 }
 
-fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Machine>, MachineError> {
+fn switch_on(
+    config: &MachineConfig,
+    peer: Box<dyn Peer>,
+) -> Result<Box<dyn Machine>, MachineError> {
     Ok(Box::new(Sim {
-        name: order.board.name.clone(),
-        board: board(order, peer)?,
-        capture: order.record.pcapng.then(|| Capture::new(&order.name)),
+        name: config.board.name.clone(),
+        board: board(config, peer)?,
+        capture: config.record.pcapng.then(|| Capture::new(&config.name)),
         warnings: Vec::new(),
         asleep: false,
-        uploads_told: Vec::new(),
+        uploads_reported: Vec::new(),
         accepted: 0,
     }))
 }
@@ -128,20 +138,20 @@ struct Sim {
     capture: Option<Capture>,
     warnings: Vec<String>,
     asleep: bool,
-    /// Of each upload to the peer, whether its end was told.
-    uploads_told: Vec<bool>,
+    /// For each upload to the peer, true if its completion was reported.
+    uploads_reported: Vec<bool>,
     /// Frames that the device's stack accepted.
     accepted: u64,
 }
 
 impl Sim {
-    /// Tells of uploads that are complete, before the device can speak of them.
-    fn tell_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
+    /// Reports completed uploads, before the device can report them.
+    fn report_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
         let uploads = self.board.peer().uploads();
-        self.uploads_told.resize(uploads.len(), false);
-        for (upload, told) in uploads.iter().zip(&mut self.uploads_told) {
+        self.uploads_reported.resize(uploads.len(), false);
+        for (upload, reported) in uploads.iter().zip(&mut self.uploads_reported) {
             if let Some(at) = upload.finished_at
-                && !std::mem::replace(told, true)
+                && !std::mem::replace(reported, true)
             {
                 sink(Event::Uploaded(Uploaded {
                     at_ns: at.as_ns(),
@@ -154,12 +164,12 @@ impl Sim {
         }
     }
 
-    /// Hands on what happened.
+    /// Passes the board's events to `sink`.
     fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
-        self.tell_uploads(sink);
+        self.report_uploads(sink);
         while let Some(event) = self.board.poll_event() {
             if let Some(capture) = &mut self.capture {
-                capture.take(&event);
+                capture.record(&event);
             }
             if let simulated::Event::Sent {
                 fate: Fate::Delivered,
@@ -251,7 +261,8 @@ impl Machine for Sim {
         match stop {
             Stop::Reached => Ok(()),
             Stop::Asleep => {
-                // What it said before it fell asleep may have been its last word.
+                // Its output before it fell asleep may complete the run; only the next call is an
+                // error.
                 self.asleep = true;
                 Ok(())
             }
@@ -260,11 +271,11 @@ impl Machine for Sim {
     }
 
     fn busy(&mut self) -> Vec<BusyPeriod> {
-        self.board.activities().iter().map(seen::busy).collect()
+        self.board.activities().iter().map(convert::busy).collect()
     }
 
     fn edges(&mut self) -> Vec<Edges> {
-        seen::edges(&self.board.take_edges())
+        convert::edges(&self.board.take_edges())
     }
 
     fn flash_wait_ns(&self) -> Option<u64> {
@@ -281,7 +292,7 @@ impl Machine for Sim {
     fn duplex(&self) -> Option<Duplex> {
         let link = self.board.link();
         Some(if link.up {
-            seen::duplex(&link)
+            convert::duplex(&link)
         } else {
             Duplex::None
         })
@@ -307,8 +318,8 @@ impl Machine for Sim {
             .collect()
     }
 
-    fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
-        let link = seen::link_end(&self.board.link(), self.board.wire());
+    fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts {
+        let link = convert::partner_status(&self.board.link(), self.board.wire());
         self.board.finish();
         self.drain(sink);
         let mut files = Vec::new();
@@ -323,7 +334,7 @@ impl Machine for Sim {
         }
         let hertz = self.board.chip().cpu_hertz();
         let profile = self.board.profile();
-        let profile = profile.map(|profile| seen::profile(&profile, hertz, self.accepted));
+        let profile = profile.map(|profile| convert::profile(&profile, hertz, self.accepted));
         if let Some(profile) = &profile {
             let text = report::profile_text(profile).into_bytes();
             files.push(("profile.txt", text));
@@ -339,11 +350,10 @@ impl Machine for Sim {
             .filter(|report| report.is_serious());
         warnings.extend(serious.map(ToString::to_string));
         if !self.board.has_ledger() {
-            warnings.push(
-                "this firmware keeps no counters: nothing is known of its frames' fates".into(),
-            );
+            warnings
+                .push("this firmware keeps no counters: the fate of its frames is unknown".into());
         }
-        Remains {
+        RunArtifacts {
             profile,
             trace_hash: self.board.trace_hash().to_string(),
             files,

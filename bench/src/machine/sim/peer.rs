@@ -4,56 +4,56 @@ use linerate_sim::peer::tcp::{self, Endpoint};
 use linerate_sim::peer::{self, Peer, host};
 use linerate_sim::time::{Instant, Span};
 
-use crate::machine::{MachineError, Order};
+use crate::machine::{MachineConfig, MachineError};
 
 /// The port of HTTP.
 const HTTP: u16 = 80;
 
-/// The peer that `order` asks for.
+/// Creates the peer that `config` selects.
 ///
 /// # Errors
-/// [`MachineError`] when there is no such kind of peer.
-pub fn of(order: &Order) -> Result<Box<dyn Peer>, MachineError> {
-    let asked = &order.surroundings.peer;
+/// [`MachineError`] if this kind of peer does not exist.
+pub fn of(config: &MachineConfig) -> Result<Box<dyn Peer>, MachineError> {
+    let asked = &config.environment.peer;
     let kind = peer::kind(&asked.kind)
         .ok_or_else(|| MachineError::Board(format!("there is no peer `{}`", asked.kind)))?;
-    let device = order.board.link.ipv4;
+    let device = config.board.link.ipv4;
     let background = asked.background_arp_ms;
     let host = host::Config {
         turnaround: Span::from_us(asked.turnaround_us),
         turnaround_jitter: Span::from_us(asked.turnaround_jitter_us),
         background_arp: (background > 0).then(|| Span::from_ms(background)),
-        seed: order.seed ^ super::PEER_SEED,
+        seed: config.seed ^ super::PEER_SEED,
         tcp: tcp::Config {
             disregard_sack_blocks: asked.disregard_sack_blocks,
             ..tcp::Config::default()
         },
-        ping: order.pings.map(|pings| host::ping::Config {
+        ping: config.pings.map(|pings| host::ping::Config {
             target: device,
             start: at(pings.from_ms),
             interval: Span::from_ms(pings.every_ms),
             count: pings.count,
             octets: 56,
         }),
-        http_clients: order
-            .fetches
+        http_clients: config
+            .downloads
             .iter()
-            .map(|fetch| host::http_client::Config {
+            .map(|download| host::http_client::Config {
                 server: Endpoint {
                     address: device,
                     port: HTTP,
                 },
-                paths: vec![format!("/{}", fetch.bytes)],
-                start: at(fetch.from_ms),
+                paths: vec![format!("/{}", download.bytes)],
+                start: at(download.from_ms),
                 pause: Span::ZERO,
-                timeout: Span::from_ms(fetch.patience_ms),
+                timeout: Span::from_ms(download.patience_ms),
             })
             .collect(),
         ..host::Config::default()
     };
     Ok((kind.build)(peer::Config {
         host,
-        traffic: order.surroundings.traffic.clone(),
+        traffic: config.environment.traffic.clone(),
     }))
 }
 

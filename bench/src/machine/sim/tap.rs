@@ -1,4 +1,4 @@
-//! The station at the far end of the cable that is a TAP interface of this machine.
+//! A peer that forwards frames to a TAP interface of this host.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use linerate_host::tap::TapError;
 
-/// How often, in virtual time, the interface is asked for a frame.
-const ASK: Span = Span::from_us(50);
-/// Longer than any frame an interface with a usual MTU hands out.
+/// Interval, in virtual time, at which the interface is polled for a frame.
+const POLL_INTERVAL: Span = Span::from_us(50);
+/// Longer than any frame of an interface with a usual MTU.
 const BUFFER: usize = 2048;
 
 /// An opened TAP interface.
 pub struct Tap {
     device: SyncDevice,
-    ask_at: Instant,
+    poll_at: Instant,
     buffer: [u8; BUFFER],
 }
 
@@ -24,7 +24,7 @@ impl Tap {
     /// Opens interface `name`, which must exist.
     ///
     /// # Errors
-    /// [`TapError`] says what is missing and how to get it.
+    /// [`TapError`] names the missing prerequisite and the command that provides it.
     pub fn open(name: &str) -> Result<Self, TapError> {
         // Of the network namespace that this thread is in; /sys may show another.
         let interfaces = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
@@ -35,7 +35,7 @@ impl Tap {
             });
         }
         let failed = |error: std::io::Error| TapError::from_open_error(name, error);
-        // What is configured stays as it is: only whoever made the interface may change it.
+        // The configuration is left unchanged: only the owner of the interface may change it.
         let builder = DeviceBuilder::new()
             .name(name)
             .layer(Layer::L2)
@@ -44,7 +44,7 @@ impl Tap {
         device.set_nonblocking(true).map_err(failed)?;
         Ok(Self {
             device,
-            ask_at: Instant::ZERO,
+            poll_at: Instant::ZERO,
             buffer: [0; BUFFER],
         })
     }
@@ -53,7 +53,7 @@ impl Tap {
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tap")
-            .field("ask_at", &self.ask_at)
+            .field("poll_at", &self.poll_at)
             .finish_non_exhaustive()
     }
 }
@@ -67,18 +67,18 @@ impl Station for Tap {
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         match self.device.recv(&mut self.buffer) {
             Ok(len) if len > 0 => {
-                self.ask_at = now;
+                self.poll_at = now;
                 Some(self.buffer[..len].to_vec())
             }
             _ => {
-                self.ask_at = now + ASK;
+                self.poll_at = now + POLL_INTERVAL;
                 None
             }
         }
     }
 
     fn poll_timeout(&self) -> Instant {
-        self.ask_at
+        self.poll_at
     }
 }
 

@@ -1,16 +1,16 @@
 use super::*;
 use crate::board;
-use crate::scenario::{Record, Surroundings};
+use crate::scenario::{Environment, Record};
 
-fn order(elf: Vec<u8>) -> Order {
-    Order {
+fn config(elf: Vec<u8>) -> MachineConfig {
+    MachineConfig {
         board: board::find("esp32c6-bitbang").expect("known"),
         name: "test".into(),
         elf,
         seed: 1,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         pings: None,
-        fetches: Vec::new(),
+        downloads: Vec::new(),
         timing: None,
         record: Record {
             profile: false,
@@ -21,7 +21,7 @@ fn order(elf: Vec<u8>) -> Order {
 }
 
 fn error(elf: Vec<u8>) -> String {
-    let error = open(&order(elf)).err().expect("must be refused");
+    let error = open(&config(elf)).err().expect("must be refused");
     assert!(error.is_input());
     error.to_string()
 }
@@ -50,9 +50,9 @@ fn elf(address: u32, code: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
+fn unusable_firmware_is_rejected_in_one_sentence() {
     let loop_forever = elf(0x4080_0000, &[0x0000_006F]);
-    assert!(open(&order(loop_forever.clone())).is_ok());
+    assert!(open(&config(loop_forever.clone())).is_ok());
     assert_eq!(
         error(b"hello".to_vec()),
         "the firmware cannot be run: not an ELF file"
@@ -66,7 +66,7 @@ fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
     other[18] = 0x3E;
     assert!(error(other).contains("needs a 32-bit little-endian RISC-V executable"));
     assert!(error(elf(0x2000_0000, &[0x6F])).contains("outside of the chip's memory"));
-    let mut unknown = order(elf(0x4080_0000, &[0x6F]));
+    let mut unknown = config(elf(0x4080_0000, &[0x6F]));
     let simulated = unknown.board.simulated.as_mut().expect("simulated");
     simulated.timing_table = "z80".into();
     assert!(
@@ -79,9 +79,9 @@ fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn an_exception_is_one_sentence_with_its_place() {
+fn an_exception_is_one_sentence_with_its_address() {
     // An all-zero word is an illegal instruction; there is no handler.
-    let mut machine = open(&order(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
+    let mut machine = open(&config(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
     let error = machine.advance(1_000_000, &mut |_| {}).expect_err("faults");
     assert!(!error.is_input());
     let text = error.to_string();
@@ -93,7 +93,7 @@ fn an_exception_is_one_sentence_with_its_place() {
 
 #[test]
 fn an_endless_loop_ends_after_silence() {
-    let machine = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+    let machine = open(&config(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
     let mut lines = 0;
     let error =
         crate::measure::follow(machine, None, &|| false, &mut |_| lines += 1).expect_err("silent");
@@ -107,8 +107,8 @@ fn an_endless_loop_ends_after_silence() {
 }
 
 #[test]
-fn what_it_is_made_of_is_told_and_recordings_are_left() {
-    let mut machine = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+fn identity_and_artifacts_are_available() {
+    let mut machine = open(&config(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
     let identity = machine.identity();
     assert_eq!(identity.board, "esp32c6-bitbang");
     assert!(
@@ -125,13 +125,13 @@ fn what_it_is_made_of_is_told_and_recordings_are_left() {
     );
     machine.advance(2_000_000, &mut |_| {}).expect("runs");
     assert!(machine.now_ns() >= 2_000_000);
-    let remains = machine.finish(&mut |_| {});
-    assert_eq!(remains.files[0].0, "pcapng");
+    let artifacts = machine.finish(&mut |_| {});
+    assert_eq!(artifacts.files[0].0, "pcapng");
     // Section header block, little-endian (pcapng draft, section 4.1).
-    assert_eq!(remains.files[0].1[..4], [0x0A, 0x0D, 0x0D, 0x0A]);
-    assert_eq!(remains.trace_hash.len(), 16);
+    assert_eq!(artifacts.files[0].1[..4], [0x0A, 0x0D, 0x0D, 0x0A]);
+    assert_eq!(artifacts.trace_hash.len(), 16);
     assert!(
-        remains
+        artifacts
             .warnings
             .iter()
             .any(|warning| warning.contains("no counters"))

@@ -1,4 +1,4 @@
-//! What happened during the transfers of one size, and what every kind of result takes from it.
+//! The events during the transfers of one size, and the figures common to every kind of result.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use linerate_results::{line, stats};
 
 use super::super::MeasureError;
 
-/// Everything about the transfers of one size. `frames` and `pulses` are in the order of time.
+/// All events of the transfers of one size. `frames` and `pulses` are in chronological order.
 pub struct Batch<'a> {
     pub variant: &'a str,
     pub bytes: u64,
     pub frames: Vec<Frame>,
     pub pulses: Vec<Pulse>,
-    /// What the processor was busy with, where that is recorded.
+    /// The processor's activities, if recorded.
     pub busy: Vec<BusyPeriod>,
-    /// The line's level around some frames, where that is recorded.
+    /// The line's level around some frames, if recorded.
     pub edges: Vec<Edges>,
     pub rounds: Vec<Round>,
     pub counters: BTreeMap<String, u64>,
     pub flash_wait_share: Option<f64>,
 }
 
-/// What was transferred at the same time.
+/// The bodies transferred at the same time.
 #[derive(Default)]
 pub struct Round {
     /// To the device.
     pub down: Option<Body>,
     /// From the device.
     pub up: Option<Body>,
-    /// When the device said that the last of it is complete.
-    pub told_ns: u64,
+    /// When the device reported that the last of them is complete.
+    pub reported_ns: u64,
 }
 
 impl Round {
@@ -56,11 +56,11 @@ pub struct Body {
     pub bytes: u64,
     /// CRC-32 as received.
     pub crc32: u32,
-    /// How long it took by the device's clock.
+    /// Duration by the device's clock.
     pub device_us: u64,
     /// Its path.
     pub path: String,
-    /// The device's port, where the peer told.
+    /// The device's port, if reported by the peer.
     pub port: Option<u16>,
 }
 
@@ -71,11 +71,11 @@ impl Body {
     }
 }
 
-/// The payload of a full segment; a capture tells no better when nothing full was sent.
+/// The payload of a full segment, if the capture has none.
 const MSS: u64 = 1460;
 
 impl Batch<'_> {
-    /// Its parameters; whoever arranged the run adds the setting.
+    /// Its parameters; the caller of the run adds the setting.
     pub fn params(&self) -> HttpGetParams {
         HttpGetParams {
             variant: self.variant.to_owned(),
@@ -96,7 +96,7 @@ impl Batch<'_> {
             .unwrap_or(MSS)
     }
 
-    /// What the request of median goodput took beyond the line's time, by cause; `sender` sends
+    /// The time of the median-goodput request beyond the line's minimum, by cause; `sender` sends
     /// the body.
     pub fn gap(
         &self,
@@ -120,7 +120,7 @@ impl Batch<'_> {
         Some(wire::gap_to_line_rate(&self.frames, &transfer, &self.busy))
     }
 
-    /// What the wire allows for segments as large as those of `side`.
+    /// The wire's limits for segments as large as those of `side`.
     pub fn limits(&self, side: Side) -> HttpGetLimits {
         HttpGetLimits {
             line_goodput_bytes_per_s: line::goodput_bytes_per_s(self.mss(side)),
@@ -141,8 +141,8 @@ impl Batch<'_> {
         (device().count() as u64, lost - collisions, collisions)
     }
 
-    /// Post-processing on the debug pin: median and longest, nanoseconds; nothing where no full
-    /// frame of the peer was heard.
+    /// Post-processing on the debug pin: median and longest, nanoseconds; `None` if no full frame
+    /// of the peer was received.
     pub fn post_processing_ns(&self) -> (Option<u64>, Option<u64>) {
         let times = wire::post_processing_ns(&self.frames, &self.pulses);
         let at = |percent| stats::percentile(&times, percent);
@@ -150,7 +150,7 @@ impl Batch<'_> {
     }
 
     /// The body that `sender` sent in each round, from the first SYN of its connection to its last
-    /// byte. Where its port is not known, its connection is the one that is not the other body's.
+    /// byte. If its port is unknown, its connection is the one that is not the other body's.
     pub fn requests(&self, sender: Side) -> Result<Vec<Request>, MeasureError> {
         let mut requests = Vec::new();
         let mut from_ns = 0;
@@ -181,7 +181,7 @@ impl Batch<'_> {
                 return Err(MeasureError::Unexpected { what });
             };
             requests.push(self.request(syn.start_ns, body.end_ns, body.device_us));
-            from_ns = round.told_ns;
+            from_ns = round.reported_ns;
         }
         Ok(requests)
     }

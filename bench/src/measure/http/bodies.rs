@@ -1,4 +1,4 @@
-//! The bodies that went one way, and the figures that a download and an upload have in common.
+//! The bodies sent in one direction, and the figures common to downloads and uploads.
 
 use linerate_capture::wire::{self, Side};
 use linerate_ether::pattern;
@@ -8,14 +8,14 @@ use linerate_results::stats;
 use super::super::MeasureError;
 use super::batch::{Batch, Body};
 
-/// Figures of the bodies of one sender; each list has one entry a request.
+/// Figures of the bodies of one sender; each list has one entry per request.
 pub struct Bodies {
     pub requests: Vec<Request>,
     pub goodput_bytes_per_s: Vec<f64>,
     pub goodput_bytes_per_s_p50: f64,
     /// By the device's own clock.
     pub device_goodput_bytes_per_s: Vec<f64>,
-    /// As the receiver got them, and as they should be.
+    /// As received, and as expected.
     pub crc32: Vec<u32>,
     pub crc32_expected: Vec<u32>,
     pub gap_to_line_rate: Option<GapToLineRate>,

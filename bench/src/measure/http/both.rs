@@ -1,4 +1,4 @@
-//! From downloads and uploads of one size at once to their result: `http_both`.
+//! The result of simultaneous downloads and uploads of one size: `http_both`.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use serde::Deserialize;
 use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::goodput_bytes_per_s;
-use super::{Sizes, Way};
+use super::{Sizes, TransferKind};
 
-/// A download and an upload of each size at once, as a scenario asks for them.
+/// A simultaneous download and upload of each size, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Both(pub Sizes);
 
 impl Section for Both {
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&WAY)
+        self.0.plans(&KIND)
     }
 }
 
-pub(super) static WAY: Way = Way {
+pub(super) static KIND: TransferKind = TransferKind {
     program: "http_both",
     noun: "rounds",
     complete: |round| round.down.is_some() && round.up.is_some(),

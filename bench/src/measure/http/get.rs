@@ -1,4 +1,4 @@
-//! From the downloads of one size to their result: `http_get`.
+//! The result of the downloads of one size: `http_get`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use serde::Deserialize;
 use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::Bodies;
-use super::{Sizes, Way};
+use super::{Sizes, TransferKind};
 
-/// Downloads, as a scenario asks for them.
+/// Downloads, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Get(pub Sizes);
 
 impl Section for Get {
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&WAY)
+        self.0.plans(&KIND)
     }
 }
 
-pub(super) static WAY: Way = Way {
+pub(super) static KIND: TransferKind = TransferKind {
     program: "http_get",
     noun: "downloads",
     complete: |round| round.down.is_some(),

@@ -1,8 +1,8 @@
 //! The device downloads from the peer, uploads to it, or does both at once; its programs are
 //! `http_get`, `http_put` and `http_both`.
 //!
-//! The firmware works through each size in turn, several times, each time over a connection of its
-//! own. One size is one measurement, told as soon as the next one has begun.
+//! The firmware transfers each size several times, each time over a new connection. One size is one
+//! measurement, complete as soon as the next one has begun.
 
 mod batch;
 mod bodies;
@@ -22,22 +22,22 @@ pub use self::both::Both;
 pub use self::get::Get;
 pub use self::put::Put;
 use super::{MeasureError, Observer, console};
-use crate::machine::{Event, Order, Uploaded};
+use crate::machine::{Event, MachineConfig, Uploaded};
 
-/// Which way the bytes go. Each is a measurement of its own, with a program of the same name.
+/// A kind of transfer. Each is a separate measurement, with a program of the same name.
 #[derive(Debug)]
-struct Way {
-    /// The program that does it, which is also the measurement's name.
+struct TransferKind {
+    /// The program, which is also the measurement's name.
     program: &'static str,
-    /// What it does, in messages.
+    /// The noun for messages.
     noun: &'static str,
-    /// Whether a round has all that belongs to it.
+    /// True if a round is complete.
     complete: fn(&Round) -> bool,
     /// The result of one size.
     measure: fn(Batch<'_>) -> Result<Measurement, MeasureError>,
 }
 
-/// What is asked for.
+/// The transfers requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
@@ -45,7 +45,7 @@ pub struct Sizes {
     pub bytes: Vec<u64>,
     /// Requests of each size.
     pub requests: u64,
-    /// Virtual seconds after which it has failed.
+    /// Timeout in virtual seconds.
     #[serde(default = "limit_s")]
     pub limit_s: u64,
 }
@@ -55,46 +55,46 @@ const fn limit_s() -> u64 {
 }
 
 impl Sizes {
-    fn plans(self, way: &'static Way) -> Result<Vec<Arc<dyn super::Plan>>, String> {
+    fn plans(self, kind: &'static TransferKind) -> Result<Vec<Arc<dyn super::Plan>>, String> {
         if self.bytes.is_empty() || self.bytes.contains(&0) {
             return Err("`bytes` lists the sizes, each at least 1".into());
         }
         if self.requests == 0 {
             return Err("`requests` must be at least 1".into());
         }
-        Ok(vec![Arc::new(Plan { way, sizes: self })])
+        Ok(vec![Arc::new(Plan { kind, sizes: self })])
     }
 }
 
-/// Transfers of some sizes one way.
+/// Transfers of some sizes, of one kind.
 #[derive(Debug)]
 struct Plan {
-    way: &'static Way,
+    kind: &'static TransferKind,
     sizes: Sizes,
 }
 
 impl super::Plan for Plan {
     fn program(&self) -> &'static str {
-        self.way.program
+        self.kind.program
     }
 
     fn label(&self) -> String {
-        self.way.program.to_owned()
+        self.kind.program.to_owned()
     }
 
     fn limit_s(&self) -> u64 {
         self.sizes.limit_s
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
-        Box::new(observer(variant, self.way, &self.sizes))
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(variant, self.kind, &self.sizes))
     }
 }
 
-/// What the programs tell.
+/// Events of the programs.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
+enum ProgramEvent {
     /// A download is complete.
     Get(Transfer),
     /// An upload is complete and the peer has answered.
@@ -108,7 +108,7 @@ enum Line {
 /// A finished download or upload, as the device saw it.
 #[derive(Deserialize)]
 struct Transfer {
-    /// What was asked for.
+    /// The requested path.
     path: String,
     /// Bytes of the body.
     body_bytes: u64,
@@ -119,25 +119,25 @@ struct Transfer {
 }
 
 /// Collects the transfers.
-struct Transferring {
+struct HttpObserver {
     variant: String,
-    way: &'static Way,
+    kind: &'static TransferKind,
     sizes: Sizes,
     frames: Vec<Frame>,
     pulses: Vec<Pulse>,
     busy: Vec<BusyPeriod>,
     edges: Vec<Edges>,
-    /// Files that the peer has and the device has not spoken of.
+    /// Uploads completed at the peer that the device has not reported yet.
     uploads: VecDeque<Uploaded>,
-    /// The round that is under way.
+    /// The current round.
     open: Round,
     rounds: Vec<Round>,
-    /// Counters as last told, and as they stood before the current size.
+    /// Counters as last reported, and before the current size.
     counters: BTreeMap<String, u64>,
     counters_before: BTreeMap<String, u64>,
-    /// Sizes that are told already.
-    told: usize,
-    /// Flash waiting: time and sum as last told, and as they stood before the current size.
+    /// Number of sizes measured.
+    reported_sizes: usize,
+    /// Time and total flash wait as last reported, and before the current size.
     flash: (u64, u64),
     flash_before: (u64, u64),
     flash_known: bool,
@@ -145,10 +145,10 @@ struct Transferring {
 }
 
 /// The observer for `sizes` on a firmware of `variant`.
-fn observer(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Observer + use<> {
-    Transferring {
+fn observer(variant: &str, kind: &'static TransferKind, sizes: &Sizes) -> impl Observer + use<> {
+    HttpObserver {
         variant: variant.to_owned(),
-        way,
+        kind,
         sizes: sizes.clone(),
         frames: Vec::new(),
         pulses: Vec::new(),
@@ -159,7 +159,7 @@ fn observer(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Observer + 
         rounds: Vec::new(),
         counters: BTreeMap::new(),
         counters_before: BTreeMap::new(),
-        told: 0,
+        reported_sizes: 0,
         flash: (0, 0),
         flash_before: (0, 0),
         flash_known: false,
@@ -167,17 +167,17 @@ fn observer(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Observer + 
     }
 }
 
-impl Observer for Transferring {
+impl Observer for HttpObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),
             Event::Debug(pulse) => self.pulses.push(pulse),
             Event::Uploaded(upload) => self.uploads.push_back(upload),
             Event::Console { at_ns, line } => match console::read(&line)? {
-                Some(Line::Get(get)) => self.got(at_ns, get)?,
-                Some(Line::Put(put)) => self.put(at_ns, put)?,
-                Some(Line::Counters(counters)) => self.counters = counters,
-                Some(Line::Other) | None => {}
+                Some(ProgramEvent::Get(get)) => self.on_get(at_ns, get)?,
+                Some(ProgramEvent::Put(put)) => self.on_put(at_ns, put)?,
+                Some(ProgramEvent::Counters(counters)) => self.counters = counters,
+                Some(ProgramEvent::Other) | None => {}
             },
         }
         Ok(())
@@ -201,7 +201,7 @@ impl Observer for Transferring {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let done = self.told as u64 * self.sizes.requests + self.rounds.len() as u64;
+        let done = self.reported_sizes as u64 * self.sizes.requests + self.rounds.len() as u64;
         (done, self.sizes.bytes.len() as u64 * self.sizes.requests)
     }
 
@@ -210,17 +210,17 @@ impl Observer for Transferring {
         if done != asked {
             let what = format!(
                 "the firmware finished {done} {}, the scenario asks for {asked}",
-                self.way.noun
+                self.kind.noun
             );
             return Err(MeasureError::Unexpected { what });
         }
-        self.tell(u64::MAX)?;
+        self.finish_size(u64::MAX)?;
         Ok(self.take())
     }
 }
 
-impl Transferring {
-    fn got(&mut self, at_ns: u64, get: Transfer) -> Result<(), MeasureError> {
+impl HttpObserver {
+    fn on_get(&mut self, at_ns: u64, get: Transfer) -> Result<(), MeasureError> {
         self.next_size(at_ns, &get)?;
         self.open.down = Some(Body {
             end_ns: at_ns,
@@ -230,12 +230,12 @@ impl Transferring {
             path: get.path,
             port: None,
         });
-        self.open.told_ns = at_ns;
+        self.open.reported_ns = at_ns;
         self.close_round();
         Ok(())
     }
 
-    fn put(&mut self, at_ns: u64, put: Transfer) -> Result<(), MeasureError> {
+    fn on_put(&mut self, at_ns: u64, put: Transfer) -> Result<(), MeasureError> {
         self.next_size(at_ns, &put)?;
         let same = |upload: &Uploaded| upload.path == put.path;
         let Some(upload) = self
@@ -245,7 +245,7 @@ impl Transferring {
             .and_then(|at| self.uploads.remove(at))
         else {
             let what = format!(
-                "the firmware reports that it has put {}, and the peer does not have it",
+                "the firmware reports that it has put {}, but the peer has not received it",
                 put.path
             );
             return Err(MeasureError::Unexpected { what });
@@ -258,13 +258,13 @@ impl Transferring {
             path: put.path,
             port: Some(upload.port),
         });
-        self.open.told_ns = at_ns;
+        self.open.reported_ns = at_ns;
         self.close_round();
         Ok(())
     }
 
     fn close_round(&mut self) {
-        if (self.way.complete)(&self.open) {
+        if (self.kind.complete)(&self.open) {
             self.rounds.push(std::mem::take(&mut self.open));
         }
     }
@@ -272,26 +272,27 @@ impl Transferring {
     /// A transfer is complete: it may be the first of the next size.
     fn next_size(&mut self, at_ns: u64, done: &Transfer) -> Result<(), MeasureError> {
         if self.rounds.len() == self.sizes.requests as usize {
-            // Its first SYN is the first after the firmware's word on the last of this one.
-            let end_ns = self.rounds.last().map_or(0, |round| round.told_ns);
+            // The next size begins with the first SYN after the firmware's report on the last
+            // transfer of this size.
+            let end_ns = self.rounds.last().map_or(0, |round| round.reported_ns);
             let next_ns = self.first_syn(end_ns).map_or(at_ns, |frame| frame.start_ns);
-            self.tell(next_ns)?;
+            self.finish_size(next_ns)?;
         }
-        let expected = self.sizes.bytes.get(self.told).copied();
+        let expected = self.sizes.bytes.get(self.reported_sizes).copied();
         if expected.is_none_or(|bytes| done.path != format!("/{bytes}")) {
             let wanted = expected.map_or("nothing more".into(), |bytes| format!("/{bytes}"));
             let what = format!(
-                "the firmware asked for {}, the scenario for {wanted}: build it with LINERATE_SIZES={}",
+                "the firmware requested {}, the scenario {wanted}: build it with LINERATE_SIZES={}",
                 done.path,
-                self.build_choice(),
+                self.build_sizes(),
             );
             return Err(MeasureError::Unexpected { what });
         }
         Ok(())
     }
 
-    /// The sizes as the firmware's build takes them.
-    fn build_choice(&self) -> String {
+    /// The sizes in the format of the firmware's build.
+    fn build_sizes(&self) -> String {
         let sizes: Vec<String> = self
             .sizes
             .bytes
@@ -313,9 +314,9 @@ impl Transferring {
             .min_by_key(|frame| frame.start_ns)
     }
 
-    /// Makes the measurement of the current size from everything before `until_ns`.
-    fn tell(&mut self, until_ns: u64) -> Result<(), MeasureError> {
-        let Some(&bytes) = self.sizes.bytes.get(self.told) else {
+    /// Creates the measurement of the current size from all events before `until_ns`.
+    fn finish_size(&mut self, until_ns: u64) -> Result<(), MeasureError> {
+        let Some(&bytes) = self.sizes.bytes.get(self.reported_sizes) else {
             return Ok(());
         };
         self.frames.sort_by_key(|frame| frame.start_ns);
@@ -344,15 +345,15 @@ impl Transferring {
             flash_wait_share: (self.flash_known && flash_ns.0 > 0)
                 .then(|| flash_ns.1 as f64 / flash_ns.0 as f64),
         };
-        self.ready.push((self.way.measure)(batch)?);
+        self.ready.push((self.kind.measure)(batch)?);
         self.counters_before.clone_from(&self.counters);
         self.flash_before = self.flash;
-        self.told += 1;
+        self.reported_sizes += 1;
         Ok(())
     }
 }
 
-/// What was counted since `before`; counters wrap at 2^32.
+/// The counts since `before`; counters wrap at 2^32.
 fn difference(
     now: &BTreeMap<String, u64>,
     before: &BTreeMap<String, u64>,

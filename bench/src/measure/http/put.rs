@@ -1,4 +1,4 @@
-//! From the uploads of one size to their result: `http_put`.
+//! The result of the uploads of one size: `http_put`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use serde::Deserialize;
 use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::Bodies;
-use super::{Sizes, Way};
+use super::{Sizes, TransferKind};
 
-/// Uploads, as a scenario asks for them.
+/// Uploads, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Put(pub Sizes);
 
 impl Section for Put {
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&WAY)
+        self.0.plans(&KIND)
     }
 }
 
-pub(super) static WAY: Way = Way {
+pub(super) static KIND: TransferKind = TransferKind {
     program: "http_put",
     noun: "uploads",
     complete: |round| round.up.is_some(),
@@ -49,7 +49,7 @@ fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
         device_sent_frames: device_sent,
         device_lost_frames: device_lost,
         device_collisions: collisions,
-        retransmitted_segments: sent_again_by_the_device(&batch.frames),
+        retransmitted_segments: retransmitted_by_device(&batch.frames),
         isr_post_processing_ns_p50: post_processing_p50,
         isr_post_processing_ns_max: post_processing_max,
         inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Device).unwrap_or(0),
@@ -69,8 +69,8 @@ fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
     Ok(put)
 }
 
-/// Data segments that the device sent again: seen from the other end, the device is the peer.
-fn sent_again_by_the_device(frames: &[Frame]) -> u64 {
+/// Data segments retransmitted by the device: counted with the roles of device and peer swapped.
+fn retransmitted_by_device(frames: &[Frame]) -> u64 {
     let other = |frame: &Frame| Frame {
         from: match frame.from {
             Side::Device => Side::Peer,
@@ -86,6 +86,6 @@ fn sent_again_by_the_device(frames: &[Frame]) -> u64 {
         },
         ..frame.clone()
     };
-    let turned: Vec<Frame> = frames.iter().map(other).collect();
-    wire::tcp_stats(&turned).retransmitted_segments
+    let swapped: Vec<Frame> = frames.iter().map(other).collect();
+    wire::tcp_stats(&swapped).retransmitted_segments
 }

@@ -14,7 +14,7 @@ fn download(at_ns: u64, bytes: u64) -> Vec<Event> {
     let syn = Segment::SYN;
     let ack = Segment::ACK;
     let gap_ns = 9_600;
-    // Each connection begins at a sequence number of its own.
+    // Each connection begins at its own sequence number.
     let isn = (at_ns / MS) as u32 * 10_000;
     let first = segment(at_ns + 2 * MS, Side::Peer, isn + 1, 1460, ack);
     let mut second = segment(first.end_ns + gap_ns, Side::Peer, isn + 1461, 1460, ack);
@@ -82,7 +82,7 @@ fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
         limit_s: 10,
     };
     let mut results = Vec::new();
-    let mut observer = observer("isr-all", &get::WAY, &sizes);
+    let mut observer = observer("isr-all", &get::KIND, &sizes);
     drive(
         Box::new(Script::new(events)),
         &mut observer,
@@ -178,7 +178,7 @@ fn firmware_built_for_other_sizes_is_named() {
     let error = measure(events).expect_err("another size").to_string();
     assert_eq!(
         error,
-        "the firmware asked for /777, the scenario for /2920: build it with LINERATE_SIZES=2920x2,5840x2"
+        "the firmware requested /777, the scenario /2920: build it with LINERATE_SIZES=2920x2,5840x2"
     );
 }
 

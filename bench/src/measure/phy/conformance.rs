@@ -1,4 +1,4 @@
-//! Which conformance cases a scenario asks for.
+//! The conformance cases that a scenario requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use linerate_sim::peer::conformance;
 use serde::Deserialize;
 
 use super::super::Section;
-use super::{Plan, What, warm_up_ms};
+use super::{Plan, TestKind, warm_up_ms};
 
-/// Conformance cases, as a scenario asks for them.
+/// Conformance cases, as requested by a scenario.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conformance {
-    /// Their names; all there are when the list is empty.
+    /// Their names; all cases if the list is empty.
     #[serde(default)]
     pub cases: Vec<String>,
     /// Frames of each.
@@ -44,7 +44,7 @@ impl Section for Conformance {
             let listed = self.cases.iter().map(|name| known(name));
             listed.collect::<Result<Vec<_>, String>>()?
         };
-        // With fewer, a case would pass without one of its frames.
+        // With fewer frames, a case would pass without any of its own.
         let short = |case: &&&conformance::Case| self.frames < case.min_frames();
         if let Some(case) = cases
             .iter()
@@ -59,7 +59,7 @@ impl Section for Conformance {
         }
         let plan = |case: &'static conformance::Case| -> Arc<dyn super::super::Plan> {
             Arc::new(Plan {
-                what: What::Case {
+                kind: TestKind::Case {
                     case,
                     excuse: self.excused.get(case.name).cloned(),
                 },

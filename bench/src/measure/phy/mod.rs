@@ -1,7 +1,7 @@
-//! What the receiver copes with; its program is `station`.
+//! Tolerance of the receiver; its program is `station`.
 //!
 //! A generator sends the frames of a conformance case, or full frames at one clock offset and one
-//! jitter; the device's ledger and the check of their content on the device say what became of them.
+//! jitter; the device's ledger and its check of their content give the fate of each.
 
 mod conformance;
 mod surface;
@@ -24,10 +24,10 @@ pub use self::conformance::Conformance;
 pub use self::surface::Surface;
 use super::plan::scaled;
 use super::{MeasureError, Observer, console};
-use crate::machine::{Event, Order};
-use crate::scenario::Surroundings;
+use crate::machine::{Event, MachineConfig};
+use crate::scenario::Environment;
 
-/// Time to boot and, where partners negotiate, for that.
+/// Time to boot and to auto-negotiate.
 const fn warm_up_ms() -> u64 {
     2_500
 }
@@ -35,22 +35,22 @@ const fn warm_up_ms() -> u64 {
 /// One case or one point.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which.
-    pub what: What,
-    /// Frames that are sent.
+    /// The kind of test.
+    pub kind: TestKind,
+    /// Number of frames.
     pub frames: u64,
     /// From power-on to the first of them, milliseconds.
     pub warm_up_ms: u64,
 }
 
-/// What is sent.
+/// The test: a conformance case or a point of the loss surface.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum TestKind {
     /// A conformance case.
     Case {
         /// The case.
         case: &'static Case,
-        /// Why it may fail, if it may.
+        /// The reason why it may fail, if it may.
         excuse: Option<String>,
     },
     /// A point of the loss surface.
@@ -70,9 +70,9 @@ impl super::Plan for Plan {
     }
 
     fn label(&self) -> String {
-        match &self.what {
-            What::Case { case, .. } => format!("phy_conformance-{}", case.name),
-            What::Point {
+        match &self.kind {
+            TestKind::Case { case, .. } => format!("phy_conformance-{}", case.name),
+            TestKind::Point {
                 clock_ppm,
                 jitter_ns,
                 ..
@@ -80,47 +80,47 @@ impl super::Plan for Plan {
         }
     }
 
-    /// The longest frame there is, and twice over.
+    /// Twice the time of maximum-length frames.
     fn limit_s(&self) -> u64 {
         20 + self.warm_up_ms / 1_000 + self.frames / 50
     }
 
-    /// The wire keeps within its limits by itself, and would measure something else.
-    fn check(&self, around: &Surroundings) -> Result<(), String> {
-        let mut wire = around.wire;
+    /// The wire would clamp values to its limits, and the result would be of other values.
+    fn check(&self, environment: &Environment) -> Result<(), String> {
+        let mut wire = environment.wire;
         self.impair(&mut wire);
         wire.check().map_err(|error| error.to_string())
     }
 
-    /// Puts the generator at the other end and the impairments on the wire.
-    fn arrange(&self, order: &mut Order) {
-        let around = &mut order.surroundings;
-        "generator".clone_into(&mut around.peer.kind);
+    /// Configures the generator as the peer, and the impairments.
+    fn arrange(&self, config: &mut MachineConfig) {
+        let environment = &mut config.environment;
+        "generator".clone_into(&mut environment.peer.kind);
         let mut traffic = generator::Config {
             from_ms: self.warm_up_ms,
             frames: self.frames,
-            ..around.traffic.clone().unwrap_or_default()
+            ..environment.traffic.clone().unwrap_or_default()
         };
-        match &self.what {
-            What::Case { case, .. } => traffic.case = Some(case.name.to_owned()),
-            What::Point { octets, .. } => {
+        match &self.kind {
+            TestKind::Case { case, .. } => traffic.case = Some(case.name.to_owned()),
+            TestKind::Point { octets, .. } => {
                 traffic.frame_octets = *octets;
                 traffic.destination = Destination::Device;
             }
         }
-        self.impair(&mut around.wire);
-        around.traffic = Some(traffic);
+        self.impair(&mut environment.wire);
+        environment.traffic = Some(traffic);
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
         Box::new(observer(variant, self))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
-        let least = match &self.what {
-            // Some rounds of the case's frames, behind those that settle it.
-            What::Case { case, .. } => case.settling_frames + 4 * case.steps.len() as u64,
-            What::Point { .. } => 20,
+        let least = match &self.kind {
+            // Some rounds of the case's frames, after the settling frames.
+            TestKind::Case { case, .. } => case.settling_frames + 4 * case.steps.len() as u64,
+            TestKind::Point { .. } => 20,
         };
         Some(Arc::new(Self {
             frames: scaled(self.frames, factor, least.max(20)),
@@ -131,9 +131,9 @@ impl super::Plan for Plan {
 
 impl Plan {
     fn impair(&self, wire: &mut Impairments) {
-        match &self.what {
-            What::Case { case, .. } => (case.impair)(wire),
-            What::Point {
+        match &self.kind {
+            TestKind::Case { case, .. } => (case.impair)(wire),
+            TestKind::Point {
                 clock_ppm,
                 jitter_ns,
                 ..
@@ -145,58 +145,58 @@ impl Plan {
     }
 
     fn expected(&self, tag: u32) -> Expect {
-        match &self.what {
-            What::Case { case, .. } => case.expected(tag),
-            What::Point { .. } => Expect::Received,
+        match &self.kind {
+            TestKind::Case { case, .. } => case.expected(tag),
+            TestKind::Point { .. } => Expect::Received,
         }
     }
 
     fn settling_frames(&self) -> u64 {
-        match &self.what {
-            What::Case { case, .. } => case.settling_frames,
-            What::Point { .. } => 0,
+        match &self.kind {
+            TestKind::Case { case, .. } => case.settling_frames,
+            TestKind::Point { .. } => 0,
         }
     }
 }
 
-/// After the last frame, until the device is asked for its counters: everything is settled.
+/// Time from the last frame to the query of the device's counters: all frames are processed.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
-    /// Of the test frames that the station accepted, those whose content is not what it should be.
+enum ProgramEvent {
+    /// Accepted test frames with wrong content.
     Checked { wrong: u64 },
     #[serde(other)]
     Other,
 }
 
 /// Counts frames.
-struct Counting {
+struct PhyObserver {
     variant: String,
     plan: Plan,
     seen: u64,
     last_ns: u64,
-    asked: bool,
+    end_requested: bool,
     metrics: PhyConformanceMetrics,
     ledger: Ledger,
 }
 
 /// The observer for `plan` on a firmware of `variant`.
 pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
-    Counting {
+    PhyObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         seen: 0,
         last_ns: 0,
-        asked: false,
+        end_requested: false,
         metrics: PhyConformanceMetrics::default(),
         ledger: Ledger::default(),
     }
 }
 
-impl Counting {
+impl PhyObserver {
     fn count(&mut self, frame: &Frame) {
         self.seen += 1;
         self.last_ns = self.last_ns.max(frame.end_ns);
@@ -231,12 +231,12 @@ impl Counting {
     }
 }
 
-impl Observer for Counting {
+impl Observer for PhyObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) if frame.from == Side::Peer => self.count(&frame),
             Event::Console { line, .. } => {
-                if let Some(Line::Checked { wrong }) = console::read(&line)? {
+                if let Some(ProgramEvent::Checked { wrong }) = console::read(&line)? {
                     self.metrics.frames_wrong += wrong;
                 }
             }
@@ -247,7 +247,7 @@ impl Observer for Counting {
 
     fn command(&mut self, now_ns: u64) -> Option<String> {
         let all = self.seen >= self.plan.frames && now_ns > self.last_ns + SETTLE_NS;
-        (all && !std::mem::replace(&mut self.asked, all)).then(|| "end".to_owned())
+        (all && !std::mem::replace(&mut self.end_requested, all)).then(|| "end".to_owned())
     }
 
     fn counters(&mut self, counters: BTreeMap<String, u64>) {
@@ -271,15 +271,15 @@ impl Observer for Counting {
             return Err(MeasureError::Unexpected { what });
         }
         let mut metrics = std::mem::take(&mut self.metrics);
-        // Where nothing counts, nothing was shown.
+        // Without any counted frame it does not pass.
         metrics.passed = metrics.frames_sent + metrics.frames_to_refuse > 0
             && metrics.frames_received == metrics.frames_sent
             && metrics.frames_wrong == 0
             && metrics.frames_refused == metrics.frames_to_refuse;
         let ledger = std::mem::take(&mut self.ledger);
         let variant = self.variant.clone();
-        Ok(vec![match &self.plan.what {
-            What::Case { case, excuse } => Measurement::PhyConformance(PhyConformance {
+        Ok(vec![match &self.plan.kind {
+            TestKind::Case { case, excuse } => Measurement::PhyConformance(PhyConformance {
                 params: PhyConformanceParams {
                     variant,
                     setting: Setting::default(),
@@ -292,7 +292,7 @@ impl Observer for Counting {
                 metrics,
                 ledger,
             }),
-            What::Point {
+            TestKind::Point {
                 clock_ppm,
                 jitter_ns,
                 octets,

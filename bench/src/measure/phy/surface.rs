@@ -1,12 +1,12 @@
-//! Which points of the loss surface a scenario asks for.
+//! The points of the loss surface that a scenario requests.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::super::Section;
-use super::super::plan::sendable;
-use super::{Plan, What, warm_up_ms};
+use super::super::plan::check_frame_octets;
+use super::{Plan, TestKind, warm_up_ms};
 
 /// A grid of clock offsets and jitters.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -37,12 +37,12 @@ impl Section for Surface {
                 "`jitter_ns` and `clock_ppm` list the grid's points, `frames` is at least 1".into(),
             );
         }
-        sendable(self.octets)?;
+        check_frame_octets(self.octets)?;
         let mut plans: Vec<Arc<dyn super::super::Plan>> = Vec::new();
         for &clock_ppm in &self.clock_ppm {
             for &jitter_ns in &self.jitter_ns {
                 plans.push(Arc::new(Plan {
-                    what: What::Point {
+                    kind: TestKind::Point {
                         clock_ppm,
                         jitter_ns,
                         octets: self.octets,

@@ -12,15 +12,15 @@ use linerate_results::record::{
 use serde::Deserialize;
 
 use super::{MeasureError, Observer, Section, console};
-use crate::machine::{Event, Order};
+use crate::machine::{Event, MachineConfig};
 
-/// What is asked for.
+/// The plan of a ping measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Requests that the firmware sends.
     pub count: u64,
-    /// Virtual seconds after which it has failed.
+    /// Timeout in virtual seconds.
     #[serde(default = "limit_s")]
     pub limit_s: u64,
 }
@@ -51,15 +51,15 @@ impl super::Plan for Plan {
         self.limit_s
     }
 
-    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
         Box::new(observer(variant, self))
     }
 }
 
-/// What the program tells.
+/// Events of the program.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
+enum ProgramEvent {
     /// A ping was answered.
     Ping {
         /// Round trip on the device's clock.
@@ -74,7 +74,7 @@ enum Line {
 }
 
 /// Collects the replies.
-pub struct Pinging {
+pub struct PingObserver {
     variant: String,
     plan: Plan,
     rtt_ns: Vec<u64>,
@@ -85,7 +85,7 @@ pub struct Pinging {
 
 /// The observer for `plan` on a firmware of `variant`.
 pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
-    Pinging {
+    PingObserver {
         variant: variant.to_owned(),
         plan: plan.clone(),
         rtt_ns: Vec::new(),
@@ -95,16 +95,16 @@ pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     }
 }
 
-impl Observer for Pinging {
+impl Observer for PingObserver {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),
             Event::Debug(_) | Event::Uploaded(_) => {}
             Event::Console { line, .. } => match console::read(&line)? {
-                Some(Line::Ping { rtt_us }) => self.rtt_ns.push(rtt_us * 1_000),
-                Some(Line::PingLost) => self.lost += 1,
-                Some(Line::Counters(counters)) => self.counters = counters,
-                Some(Line::Other) | None => {}
+                Some(ProgramEvent::Ping { rtt_us }) => self.rtt_ns.push(rtt_us * 1_000),
+                Some(ProgramEvent::PingLost) => self.lost += 1,
+                Some(ProgramEvent::Counters(counters)) => self.counters = counters,
+                Some(ProgramEvent::Other) | None => {}
             },
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What this machine adds to a round trip by itself.
+//! The time that this host adds to a round trip.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use linerate_results::record::Distribution;
 
-use crate::endpoint::{self, Options, RoundTrips, Trial, Unwatched};
+use crate::endpoint::{self, NoMonitor, Options, RoundTrips, Trial};
 use linerate_host::serve::{self, Limits, Protocol, ServeConfig, ServeEvent};
 use linerate_results::distribution;
 
-/// It takes no longer than this.
+/// Maximum duration of the measurement.
 const SPAN: Duration = Duration::from_millis(1_500);
-/// Where the reflector listens, below the ports that systems hand out themselves: it answers nobody whose
-/// port is below its own, so that two of them can't answer each other for ever.
+/// Ports of the reflector, below the ephemeral ports of systems: it ignores packets from ports below its
+/// own, so that two reflectors can't answer each other forever.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
-/// How long the reflector may take to begin.
+/// Maximum time for the reflector to start.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same round trips as `asked`, over this machine's loopback to a reflector of its own; `None` where
-/// it has none. What no measurement from here can be better than.
+/// Measures the round trips `asked` over this host's loopback to a local reflector; `None` if there is
+/// no loopback. No measurement from this host can be better than this.
 pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = free_port(here)?;
@@ -51,8 +51,8 @@ pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
     })
 }
 
-/// A port that was free a moment ago, from another place on in each process: nobody else is likely to
-/// have taken it since.
+/// A port that was just free. Each process starts its search at another port, so that it is unlikely
+/// to be taken since.
 fn free_port(here: IpAddr) -> Option<u16> {
     let first = std::process::id() as u16 % PORTS.len() as u16;
     let mut ports = (PORTS.start + first..PORTS.end).chain(PORTS);
@@ -68,9 +68,9 @@ fn round_trips(port: u16, asked: &RoundTrips) -> Option<Distribution> {
             .count
             .min(u32::try_from(most).unwrap_or(u32::MAX))
             .max(1),
-        under: None,
+        load: None,
         ..asked.clone()
     });
-    let answers = target.run(&trial, &mut Unwatched).ok()?.round_trips?;
+    let answers = target.run(&trial, &mut NoMonitor).ok()?.round_trips?;
     distribution::of(answers.samples.iter().map(|it| it.round_trip_ns))
 }

@@ -1,4 +1,4 @@
-//! Round trips, with nothing else going on and under loads.
+//! Round trips, idle and under load.
 
 mod floor;
 
@@ -11,31 +11,31 @@ use linerate_results::record::{
     Ledger, Load, Measurement, Transport,
 };
 
-use super::{Bench, Procedure, SessionError};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
 use linerate_results::distribution;
 
-/// A load goes on for so much longer than the requests that are to find it.
+/// A load lasts this much longer than the requests sent during it.
 const MARGIN: Duration = Duration::from_secs(1);
-/// The round trips before another procedure that needs to know how long one takes.
+/// Round trips measured before another procedure that needs the round-trip time.
 const BEFORE: RoundTrips = RoundTrips {
     count: 50,
     interval: Duration::from_millis(20),
     payload_octets: 44,
-    under: None,
+    load: None,
 };
 
-/// Round trips, with nothing else going on and under one load after the other.
+/// Round trips, idle and under each of the loads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// How many, how often, and how large.
+    /// Number, interval and size of the requests.
     pub round_trips: RoundTrips,
-    /// What goes on meanwhile; without load they are measured in any case, first.
+    /// The loads; the idle round trips are always measured first.
     pub loads: Vec<Load>,
 }
 
 impl Latency {
-    /// Idle, and under TCP each way.
+    /// Idle, and under TCP in each direction.
     pub fn idle_and_loaded(round_trips: RoundTrips) -> Self {
         let load = |direction| Load {
             transport: Transport::Tcp,
@@ -48,7 +48,8 @@ impl Latency {
         }
     }
 
-    /// Idle, and under UDP at each of these rates (payload, bits a second), each way alone.
+    /// Idle, and under UDP at each of these rates (payload, bits a second), in each direction
+    /// alone.
     pub fn over_loads(round_trips: RoundTrips, ways: &[Direction], offers: &[u64]) -> Self {
         let load = |direction, offer: u64| Load {
             transport: Transport::Udp,
@@ -62,10 +63,10 @@ impl Latency {
         Self { round_trips, loads }
     }
 
-    /// Whether `target` can do any of the loads: a reflector alone can't.
-    pub fn can_load(&self, target: &dyn Target) -> bool {
+    /// True if `target` supports any of the loads: a reflector alone does not.
+    pub fn supports_any_load(&self, target: &dyn Target) -> bool {
         let mut loads = self.loads.iter();
-        loads.any(|load| target.can(&self.trial(Some(*load))).is_ok())
+        loads.any(|load| target.supports(&self.trial(Some(*load))).is_ok())
     }
 
     fn span(&self) -> Duration {
@@ -74,7 +75,7 @@ impl Latency {
 
     fn trial(&self, load: Option<Load>) -> Trial {
         let amount = Amount::Span(self.span() + MARGIN);
-        let under = load.map(|load| match load.transport {
+        let trial = load.map(|load| match load.transport {
             Transport::Tcp => Trial::Stream(Stream::of(load.direction, amount)),
             Transport::Udp => Trial::Datagrams(Datagrams {
                 direction: load.direction,
@@ -84,7 +85,7 @@ impl Latency {
             }),
         });
         Trial::RoundTrips(RoundTrips {
-            under: under.map(Box::new),
+            load: trial.map(Box::new),
             ..self.round_trips.clone()
         })
     }
@@ -93,12 +94,12 @@ impl Latency {
         &self,
         load: Option<Load>,
         metrics: LatencyMetrics,
-        (bench, limits): (&Bench<'_>, &LatencyLimits),
+        (context, limits): (&TrialContext<'_>, &LatencyLimits),
     ) -> Measurement {
         Measurement::Latency(Record {
             params: LatencyParams {
                 variant: String::new(),
-                setting: bench.setting(),
+                setting: context.setting(),
                 count: u64::from(self.round_trips.count),
                 interval_ns: self.round_trips.interval.as_nanos() as u64,
                 payload_bytes: u64::from(self.round_trips.payload_octets),
@@ -112,10 +113,10 @@ impl Latency {
     }
 }
 
-/// What answers come to.
+/// The metrics of an outcome.
 fn metrics(outcome: Outcome) -> LatencyMetrics {
     let Some(answers) = outcome.round_trips else {
-        return failed("the target did not say what was answered".to_owned());
+        return failed("the target did not report any answers".to_owned());
     };
     let rtt = distribution::of(answers.samples.iter().map(|it| it.round_trip_ns));
     LatencyMetrics {
@@ -144,7 +145,7 @@ fn failed(failure: String) -> LatencyMetrics {
     }
 }
 
-/// How this machine's own part is known: of a simulation there is none.
+/// Limits of the measurement on this host: a simulation has none.
 fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
     let is_simulated = target.is_simulated();
     LatencyLimits {
@@ -157,17 +158,17 @@ fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
     }
 }
 
-/// How long a round trip takes without load, for a procedure that needs to know it; `None` where the
-/// target has none.
+/// Measures idle round trips, for a procedure that needs them; `None` if the target does not support
+/// them.
 pub(super) fn idle(
     target: &mut dyn Target,
-    bench: &mut Bench<'_>,
+    context: &mut TrialContext<'_>,
 ) -> Result<Option<Distribution>, SessionError> {
     let trial = Trial::RoundTrips(BEFORE);
-    if target.can(&trial).is_err() {
+    if target.supports(&trial).is_err() {
         return Ok(None);
     }
-    let outcome = bench.trial(target, &trial)?;
+    let outcome = context.trial(target, &trial)?;
     let answers = outcome.round_trips.unwrap_or_default();
     Ok(distribution::of(
         answers.samples.iter().map(|it| it.round_trip_ns),
@@ -175,46 +176,50 @@ pub(super) fn idle(
 }
 
 impl Procedure for Latency {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "latency".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
+    fn min_duration(&self) -> Duration {
         let loaded = (self.span() + MARGIN) * self.loads.len() as u32;
         self.span() + loaded
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        target.can(&self.trial(None))
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
+        target.supports(&self.trial(None))
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let limits = limits(&self.round_trips, target);
-        bench.note(&limits.sentence());
-        let idle = bench.trial(target, &self.trial(None))?;
-        if bench.is_over() {
+        context.note(&limits.sentence());
+        let idle = context.trial(target, &self.trial(None))?;
+        if context.is_cancelled() {
             return Ok(());
         }
-        bench.keep(self.record(None, metrics(idle), (bench, &limits)))?;
+        context.save(self.record(None, metrics(idle), (context, &limits)))?;
         for &load in &self.loads {
             let trial = self.trial(Some(load));
-            if let Err(why) = target.can(&trial) {
-                bench.note(&format!(
+            if let Err(why) = target.supports(&trial) {
+                context.note(&format!(
                     "latency under {}: not measured: {why}",
                     load.label()
                 ));
                 continue;
             }
-            let metrics = match bench.trial(target, &trial) {
+            let metrics = match context.trial(target, &trial) {
                 Ok(outcome) => metrics(outcome),
                 // It answered without load.
                 Err(TargetError::Failed { what, .. }) => failed(what),
                 Err(error) => return Err(error.into()),
             };
-            if bench.is_over() {
+            if context.is_cancelled() {
                 return Ok(());
             }
-            bench.keep(self.record(Some(load), metrics, (bench, &limits)))?;
+            context.save(self.record(Some(load), metrics, (context, &limits)))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ fn asked() -> RoundTrips {
         count: 100,
         interval: Duration::from_millis(10),
         payload_octets: 44,
-        under: None,
+        load: None,
     }
 }
 
@@ -24,7 +24,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
     let latency = Latency::idle_and_loaded(asked());
     let mut target = Scripted::new(|trial| match trial {
         Trial::RoundTrips(asked) => {
-            let ns = if asked.under.is_some() {
+            let ns = if asked.load.is_some() {
                 50_000_000
             } else {
                 1_000_000
@@ -39,7 +39,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
         notes,
         ["Times are the simulation's: exact, with a noise floor of 0."]
     );
-    let told: Vec<(Option<Direction>, u64)> = latencies(&kept)
+    let measured: Vec<(Option<Direction>, u64)> = latencies(&kept)
         .iter()
         .map(|it| {
             let rtt = it.metrics.rtt.as_ref().expect("answers");
@@ -47,7 +47,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
         })
         .collect();
     assert_eq!(
-        told,
+        measured,
         [
             (None, 1_000_000),
             (Some(Direction::ToDevice), 50_000_000),
@@ -58,7 +58,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
         .asked
         .iter()
         .filter_map(|trial| match trial {
-            Trial::RoundTrips(asked) => match asked.under.as_deref()? {
+            Trial::RoundTrips(asked) => match asked.load.as_deref()? {
                 Trial::Stream(stream) => Some(stream.amount),
                 _ => None,
             },
@@ -72,7 +72,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
 fn a_load_that_silences_the_device_is_a_result() {
     let latency = Latency::over_loads(asked(), &[Direction::ToDevice], &[1_000_000, 9_000_000]);
     let mut target = Scripted::new(|trial| match trial {
-        Trial::RoundTrips(asked) => match asked.under.as_deref() {
+        Trial::RoundTrips(asked) => match asked.load.as_deref() {
             Some(Trial::Datagrams(load)) if load.payload_bits_per_s > 5_000_000 => {
                 Err("none of 100 packets was answered")
             }
@@ -90,7 +90,7 @@ fn a_load_that_silences_the_device_is_a_result() {
 }
 
 #[test]
-fn this_machine_s_floor_is_of_as_many_round_trips_as_fit_its_time() {
+fn the_noise_floor_uses_as_many_round_trips_as_fit_its_time() {
     let fast = RoundTrips {
         count: 1_000_000,
         interval: Duration::from_millis(50),

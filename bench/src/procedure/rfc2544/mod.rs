@@ -1,27 +1,27 @@
 //! RFC 2544, the benchmarks of section 26, toward an end station instead of through a forwarding device;
-//! back-to-back frames as RFC 9004 has them.
+//! back-to-back frames as in RFC 9004.
 //!
-//! | module | what a person finds there |
+//! | module | content |
 //! |---|---|
 //! | `plan` | lengths and repetitions: the standard's, and short ones |
-//! | `search`, `longest` | the searches for a rate and for a burst, pure |
-//! | `offer` | what a trial asks of a target, and what its outcome says |
-//! | `trials` | trials done and kept |
+//! | `rate_search`, `burst_search` | the searches for a rate and for a burst, without I/O |
+//! | `offer` | the trial for an offered load, and the metrics of its outcome |
+//! | `trials` | runs trials and saves their results |
 //! | `line` | what a line carries |
-//! | `burst` | back-to-back frames as a procedure of their own |
+//! | `back_to_back` | back-to-back frames as a separate procedure |
 
-mod burst;
-mod longest;
+mod back_to_back;
+mod burst_search;
 mod offer;
 mod plan;
-mod search;
+mod rate_search;
 #[cfg(test)]
 mod tests;
 mod trials;
 
-pub use burst::BackToBack;
+pub use back_to_back::BackToBack;
 pub use linerate_host::load::line_rate::interface_line_rate;
-pub use offer::AROUND_A_DATAGRAM;
+pub use offer::DATAGRAM_OVERHEAD;
 pub use plan::{Plan, SIZES, TESTS};
 
 use std::time::Duration;
@@ -29,53 +29,53 @@ use std::time::Duration;
 use linerate_results::record::{Counting, Rfc2544Test};
 
 use self::offer::Offer;
-use self::trials::{Part, Stop, Trials};
-use super::{Bench, Procedure, SessionError};
+use self::trials::{Stop, TestPart, Trials};
+use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::Target;
 
-/// The ways to count, the best one first: an agent burdens the device with nothing but the frames; a
-/// reflector sends, too.
+/// The counting methods, best first: with an agent the device only receives the frames; a reflector
+/// also sends.
 const COUNTINGS: [Counting; 3] = [Counting::Agent, Counting::Reflector, Counting::Datagrams];
 
 /// The benchmarks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rfc2544 {
-    /// Which of them, for how long and how often.
+    /// The selected tests, their durations and repetitions.
     pub plan: Plan,
 }
 
-/// What is measured in one way to count.
+/// The tests done with one counting method.
 struct Suite {
     counting: Counting,
     tests: Vec<Rfc2544Test>,
     sizes: Vec<Size>,
 }
 
-/// A size that the target can be asked for.
+/// A frame size that the target supports.
 struct Size {
     offer: Offer,
-    /// The throughput in steps, when it was found.
+    /// The throughput in steps, once found.
     throughput: Option<u32>,
 }
 
-/// How `target` counts frames of `octets`, by the first way of these that it can.
-fn counting_of(
+/// The first counting method that `target` supports for frames of `octets`.
+fn select_counting(
     target: &dyn Target,
     wanted: Option<Counting>,
     octets: u16,
     line_bits_per_s: u64,
 ) -> Result<Counting, &'static str> {
-    let ways = COUNTINGS
+    let methods = COUNTINGS
         .into_iter()
-        .filter(|way| wanted.is_none_or(|wanted| wanted == *way));
-    let mut why = "there is no way to count frames there";
-    for counting in ways {
+        .filter(|method| wanted.is_none_or(|wanted| wanted == *method));
+    let mut why = "it has no method to count frames";
+    for counting in methods {
         let offer = Offer {
             counting,
             octets,
             line_bits_per_s,
         };
-        match offer.can(target) {
+        match offer.check_support(target) {
             Ok(()) => return Ok(counting),
             Err(reason) => why = reason,
         }
@@ -84,11 +84,11 @@ fn counting_of(
 }
 
 impl Rfc2544 {
-    /// The way to count for all sizes.
+    /// The counting method for all sizes.
     fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
         let plan = &self.plan;
         let longest = plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
-        counting_of(target, plan.counting, longest, plan.line_bits_per_s)
+        select_counting(target, plan.counting, longest, plan.line_bits_per_s)
     }
 
     fn offer(&self, counting: Counting, octets: u16) -> Offer {
@@ -99,8 +99,8 @@ impl Rfc2544 {
         }
     }
 
-    /// What is measured how: where an agent counts, latency is that of frames sent back.
-    fn suites(&self, target: &dyn Target, bench: &mut Bench<'_>) -> Vec<Suite> {
+    /// The test suites: if an agent counts, latency is measured with reflected frames.
+    fn suites(&self, target: &dyn Target, context: &mut TrialContext<'_>) -> Vec<Suite> {
         let Ok(counting) = self.counting(target) else {
             return Vec::new();
         };
@@ -108,21 +108,21 @@ impl Rfc2544 {
         let has_latency = tests.contains(&Rfc2544Test::Latency);
         let longest = self.plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
         let mut suites = Vec::new();
-        let beside = |tests: &mut Vec<_>| tests.retain(|it| *it != Rfc2544Test::Latency);
+        let drop_latency = |tests: &mut Vec<_>| tests.retain(|it| *it != Rfc2544Test::Latency);
         match counting {
             Counting::Agent if has_latency => {
-                beside(&mut tests);
+                drop_latency(&mut tests);
                 let reflected = self.offer(Counting::Reflector, longest);
-                match reflected.can(target) {
+                match reflected.check_support(target) {
                     Ok(()) => suites.push((Counting::Reflector, vec![Rfc2544Test::Latency])),
-                    Err(why) => bench.not_measured("latency", why),
+                    Err(why) => context.not_measured("latency", why),
                 }
             }
             Counting::Datagrams if has_latency => {
                 let probed = self.offer(counting, longest).with_round_trips(1, 1.0);
-                if let Err(why) = target.can(&probed) {
-                    beside(&mut tests);
-                    bench.not_measured("latency", why);
+                if let Err(why) = target.supports(&probed) {
+                    drop_latency(&mut tests);
+                    context.not_measured("latency", why);
                 }
             }
             _ => {}
@@ -134,21 +134,26 @@ impl Rfc2544 {
             .map(|(counting, tests)| Suite {
                 counting,
                 tests,
-                sizes: self.sizes(counting, target, bench),
+                sizes: self.sizes(counting, target, context),
             })
             .collect()
     }
 
-    fn sizes(&self, counting: Counting, target: &dyn Target, bench: &mut Bench<'_>) -> Vec<Size> {
+    fn sizes(
+        &self,
+        counting: Counting,
+        target: &dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Vec<Size> {
         let mut sizes = Vec::new();
         for octets in &self.plan.sizes {
             let offer = self.offer(counting, *octets);
-            match offer.can(target) {
+            match offer.check_support(target) {
                 Ok(()) => sizes.push(Size {
                     offer,
                     throughput: None,
                 }),
-                Err(why) => bench.not_measured(&named(*octets), why),
+                Err(why) => context.not_measured(&named(*octets), why),
             }
         }
         sizes
@@ -159,14 +164,14 @@ impl Rfc2544 {
             tests: suite.tests.clone(),
             ..self.plan.clone()
         };
-        trials.bench.note(suite.counting.label());
-        for test in TESTS.into_iter().filter(|test| plan.has(*test)) {
+        trials.context.note(suite.counting.label());
+        for test in TESTS.into_iter().filter(|test| plan.includes(*test)) {
             let mut kept = Vec::new();
             for mut size in suite.sizes {
                 match self.test(test, &mut size, trials) {
                     Ok(()) => kept.push(size),
-                    Err(Stop::Size(why)) => {
-                        trials.bench.not_measured(&named(size.offer.octets), &why);
+                    Err(Stop::UnsupportedSize(why)) => {
+                        trials.context.not_measured(&named(size.offer.octets), &why);
                     }
                     Err(stop) => return Err(stop),
                 }
@@ -207,15 +212,15 @@ impl Rfc2544 {
         let Some(step) = size.throughput else {
             let what = format!("latency, {}", named(octets));
             let why = "there is no rate without loss to measure it at";
-            trials.bench.not_measured(&what, why);
+            trials.context.not_measured(&what, why);
             return Ok(());
         };
-        for repetition in 0..self.plan.latencies {
-            let part = Part {
+        for repetition in 0..self.plan.latency_repetitions {
+            let part = TestPart {
                 test: Rfc2544Test::Latency,
                 repetition,
-                repetitions: self.plan.latencies,
-                ..Part::default()
+                repetitions: self.plan.latency_repetitions,
+                ..TestPart::default()
             };
             let rate = self.plan.rate(octets, step);
             trials.stream(size.offer, part, rate, self.plan.stream)?;
@@ -223,11 +228,12 @@ impl Rfc2544 {
         Ok(())
     }
 
-    /// Section 26.3: down from the line's rate, by a tenth of it, until two trials lose nothing.
+    /// Section 26.3: down from the line rate in steps of a tenth, until two consecutive trials have
+    /// no loss.
     fn frame_loss(&self, offer: Offer, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
-        let part = Part {
+        let part = TestPart {
             test: Rfc2544Test::FrameLoss,
-            ..Part::default()
+            ..TestPart::default()
         };
         let mut lossless = 0;
         for tenths in (1..=10).rev() {
@@ -245,15 +251,15 @@ impl Rfc2544 {
         Ok(())
     }
 
-    /// Section 26.4. Where the throughput is the line's rate no burst is too long (RFC 9004 section
+    /// Section 26.4. If the throughput is the line rate, no burst is too long (RFC 9004 section
     /// 5.1), and none is tried.
     fn back_to_back(&self, size: &Size, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
         if size.throughput == Some(self.plan.steps) {
             return Ok(());
         }
-        let burst = burst::Bursts {
+        let burst = back_to_back::BurstTest {
             offer: size.offer,
-            repetitions: self.plan.bursts,
+            repetitions: self.plan.burst_repetitions,
             longest: self.plan.longest_burst(size.offer.octets),
         };
         burst.run(trials)
@@ -265,35 +271,39 @@ fn named(octets: u16) -> String {
 }
 
 impl Procedure for Rfc2544 {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         "RFC 2544".to_owned()
     }
 
-    fn at_least(&self) -> Duration {
-        self.plan.at_least()
+    fn min_duration(&self) -> Duration {
+        self.plan.min_duration()
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         self.counting(target).map(|_| ())
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        for suite in self.suites(target, bench) {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
+        for suite in self.suites(target, context) {
             let mut trials = Trials {
                 target,
-                bench,
+                context,
                 extent: self.plan.extent,
                 pause: self.plan.pause,
             };
             let counting = suite.counting.label();
             match self.suite(suite, &mut trials) {
                 Ok(()) => {}
-                Err(Stop::Over) => {
-                    let why = "the user ended it before";
-                    bench.not_measured(&format!("the rest with {counting}"), why);
+                Err(Stop::Cancelled) => {
+                    let why = "cancelled by the user";
+                    context.not_measured(&format!("the rest with {counting}"), why);
                     break;
                 }
-                Err(Stop::Size(why)) => bench.not_measured(counting, &why),
+                Err(Stop::UnsupportedSize(why)) => context.not_measured(counting, &why),
                 Err(Stop::Failed(error)) => return Err(error),
             }
         }

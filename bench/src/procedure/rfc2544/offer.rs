@@ -1,4 +1,4 @@
-//! How frames are offered to a target and counted, for each way to count.
+//! Offering frames to a target and counting them, for each counting method.
 
 use std::time::Duration;
 
@@ -7,39 +7,39 @@ use linerate_results::record::{
 };
 
 use crate::endpoint::{
-    Amount, Answers, Datagrams, Frames, Outcome, RoundTrips, Target, TargetError, Trial,
+    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
 };
 
-/// What a frame with a UDP datagram has beside its payload: Ethernet header and FCS, IPv4 without
-/// options, UDP.
-pub const AROUND_A_DATAGRAM: u16 = 18 + 20 + 8;
-/// Preamble and SFD, which are on the line before a frame.
+/// Overhead of a frame with a UDP datagram: Ethernet header and FCS, IPv4 without options, UDP.
+pub const DATAGRAM_OVERHEAD: u16 = 18 + 20 + 8;
+/// Preamble and SFD.
 const PREAMBLE_OCTETS: u64 = 8;
-/// Probes beside a load of datagrams.
+/// Probes during a load of datagrams.
 const PROBES: u32 = 20;
-/// What arrives may be so much slower than what was offered: a receiver's clock, its last frame.
+/// Minimum ratio of received to offered rate: allows for the receiver's clock and its last frame.
 const TOLERANCE: f64 = 0.95;
-/// In a shorter trial what buffers hold is too large a part of what arrives.
-const TELLING: Duration = Duration::from_millis(450);
+/// Minimum duration for a check of the rate: in a shorter trial, buffered frames are too large a
+/// part.
+const MIN_RATE_SPAN: Duration = Duration::from_millis(450);
 
-/// Frames of one size for one line, counted in one way.
+/// Frames of one size for one line, with one counting method.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// How they are counted.
+    /// The counting method.
     pub counting: Counting,
     /// Octets, FCS included.
     pub octets: u16,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
 }
 
 impl Offer {
-    /// Frames of this size that the line carries in a second.
+    /// The line rate in frames of this size per second.
     pub fn line_frames_per_s(&self) -> f64 {
         line_frames_per_s(self.line_bits_per_s, u64::from(self.octets))
     }
 
-    /// So many frames at this rate; `None`: back to back.
+    /// A trial of `frames` at this rate; `None`: back to back.
     pub fn trial(&self, frames: u64, frames_per_s: Option<f64>) -> Trial {
         match self.counting {
             Counting::Agent | Counting::Reflector => Trial::Frames(Frames {
@@ -49,7 +49,7 @@ impl Offer {
                 reflected: self.counting == Counting::Reflector,
             }),
             Counting::Datagrams => {
-                let payload_octets = self.octets.saturating_sub(AROUND_A_DATAGRAM);
+                let payload_octets = self.octets.saturating_sub(DATAGRAM_OVERHEAD);
                 let bits = f64::from(payload_octets) * 8.0;
                 Trial::Datagrams(Datagrams {
                     direction: Direction::ToDevice,
@@ -62,7 +62,7 @@ impl Offer {
         }
     }
 
-    /// The same with round trips in it.
+    /// The same with round trips.
     pub fn with_round_trips(&self, frames: u64, frames_per_s: f64) -> Trial {
         let trial = self.trial(frames, Some(frames_per_s));
         match self.counting {
@@ -73,43 +73,43 @@ impl Offer {
                     Duration::from_secs_f64(frames as f64 / frames_per_s),
                     PROBES,
                 ),
-                payload_octets: self.octets.saturating_sub(AROUND_A_DATAGRAM),
-                under: Some(Box::new(trial)),
+                payload_octets: self.octets.saturating_sub(DATAGRAM_OVERHEAD),
+                load: Some(Box::new(trial)),
             }),
         }
     }
 
-    /// Whether `target` can do it.
+    /// Checks that `target` supports it.
     ///
     /// # Errors
-    /// Why it can't.
-    pub fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        if self.counting == Counting::Datagrams && self.octets <= AROUND_A_DATAGRAM {
-            return Err("there is no room for a datagram in it");
+    /// The reason why it does not.
+    pub fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
+        if self.counting == Counting::Datagrams && self.octets <= DATAGRAM_OVERHEAD {
+            return Err("it is too small for a datagram");
         }
-        target.can(&self.trial(1, Some(1.0)))
+        target.supports(&self.trial(1, Some(1.0)))
     }
 
-    /// What `outcome` says of `frames` offered at this rate.
+    /// The metrics of `outcome`, for `frames` offered at this rate.
     ///
     /// # Errors
-    /// What of it makes no figure.
-    pub fn read(
+    /// [`InvalidOutcome`] if it has no valid figures.
+    pub fn evaluate(
         &self,
         target: &dyn Target,
         outcome: &Outcome,
         frames: u64,
         frames_per_s: f64,
-    ) -> Result<Rfc2544Metrics, Unread> {
+    ) -> Result<Rfc2544Metrics, InvalidOutcome> {
         let mut metrics = match self.counting {
             Counting::Reflector => self.reflected(outcome),
             Counting::Agent | Counting::Datagrams => counted(outcome),
         }
-        .ok_or_else(|| Unread::Failed(silent(target)))?;
+        .ok_or_else(|| InvalidOutcome::Failed(no_report(target)))?;
         self.check_size(outcome, &metrics)?;
         if self.counting == Counting::Datagrams {
-            // A server that goes by the highest number it has seen knows nothing of what was lost at the
-            // end; how many there were is known here.
+            // A server that counts up to the highest number received misses losses at the end; the
+            // number sent is known here.
             let unseen = frames.saturating_sub(metrics.sent_frames);
             metrics.sent_frames += unseen;
             metrics.lost_frames += unseen;
@@ -120,9 +120,9 @@ impl Offer {
         }
         let span = frames as f64 / frames_per_s;
         let arrived = metrics.received_frames.max(1) as f64;
-        // What was lost took its time on the line, too.
+        // Lost frames occupied the line, too.
         let sent_rate = metrics.received_frames_per_s * metrics.sent_frames as f64 / arrived;
-        metrics.is_below_offered = span >= TELLING.as_secs_f64()
+        metrics.is_below_offered = span >= MIN_RATE_SPAN.as_secs_f64()
             && sent_rate > 0.0
             && sent_rate < frames_per_s * TOLERANCE;
         Ok(metrics)
@@ -134,7 +134,7 @@ impl Offer {
         let received = samples.len() as u64;
         let came = || samples.iter().map(|it| it.sent_ns + it.round_trip_ns);
         let span_ns = came().max().unwrap_or(0) - came().min().unwrap_or(0);
-        // There and back.
+        // Both directions.
         let bits = (u64::from(self.octets) + PREAMBLE_OCTETS) * 8 * 2;
         let serialisation_ns = bits as f64 * 1e9 / self.line_bits_per_s as f64;
         Some(Rfc2544Metrics {
@@ -149,19 +149,23 @@ impl Offer {
         })
     }
 
-    /// Datagrams that the protocol does not make so small come larger; frames of another size are
-    /// nothing of what was asked for.
-    fn check_size(&self, outcome: &Outcome, metrics: &Rfc2544Metrics) -> Result<(), Unread> {
+    /// Rejects larger datagrams, which a protocol sends if it has a minimum size: frames of another
+    /// size are not what was requested.
+    fn check_size(
+        &self,
+        outcome: &Outcome,
+        metrics: &Rfc2544Metrics,
+    ) -> Result<(), InvalidOutcome> {
         let Some(flow) = &outcome.to_device else {
             return Ok(());
         };
         if self.counting != Counting::Datagrams || metrics.received_frames == 0 {
             return Ok(());
         }
-        let asked = f64::from(self.octets.saturating_sub(AROUND_A_DATAGRAM));
+        let asked = f64::from(self.octets.saturating_sub(DATAGRAM_OVERHEAD));
         let came = flow.octets as f64 / metrics.received_frames as f64;
         if came > asked * 1.05 + 1.0 {
-            return Err(Unread::Size(format!(
+            return Err(InvalidOutcome::UnsupportedSize(format!(
                 "its datagrams have {came:.0} octets at least, not {asked}"
             )));
         }
@@ -169,19 +173,19 @@ impl Offer {
     }
 }
 
-/// Why an outcome makes no figure.
+/// Why an outcome has no valid figures.
 #[derive(Debug)]
-pub enum Unread {
-    /// The target can't be asked for this size.
-    Size(String),
+pub enum InvalidOutcome {
+    /// The target does not support this size.
+    UnsupportedSize(String),
     /// The trial failed.
     Failed(TargetError),
 }
 
-fn silent(target: &dyn Target) -> TargetError {
+fn no_report(target: &dyn Target) -> TargetError {
     TargetError::Failed {
         target: target.name(),
-        what: "it did not say what it received".to_owned(),
+        what: "it did not report what it received".to_owned(),
     }
 }
 
@@ -200,7 +204,7 @@ fn counted(outcome: &Outcome) -> Option<Rfc2544Metrics> {
     })
 }
 
-/// The first frame begins the time.
+/// The time starts with the first frame, which is not counted.
 fn per_second(frames: u64, span_ns: u64) -> f64 {
     match span_ns {
         0 => 0.0,
@@ -208,8 +212,8 @@ fn per_second(frames: u64, span_ns: u64) -> f64 {
     }
 }
 
-/// Of all that came back; the tagged one is the first of the stream's second half.
-fn round_trips(answers: &Answers, serialisation_ns: u64) -> Option<FrameRoundTrips> {
+/// Round trips of all reflected frames; the tagged one is the first of the stream's second half.
+fn round_trips(answers: &RoundTripReport, serialisation_ns: u64) -> Option<FrameRoundTrips> {
     let times: Vec<u64> = answers.samples.iter().map(|it| it.round_trip_ns).collect();
     let sent = || answers.samples.iter().map(|it| it.sent_ns);
     let half = u64::midpoint(sent().min()?, sent().max()?);

@@ -1,11 +1,11 @@
-//! What is to be done, for how long and how often.
+//! The tests to run, their durations and repetitions.
 
 use std::time::Duration;
 
 use linerate_results::record::{Counting, Extent, Rfc2544Test, line_frames_per_s};
 
-use super::longest::Longest;
-use super::search;
+use super::burst_search::BurstSearch;
+use super::rate_search;
 
 /// The frame sizes of RFC 2544 section 9.1 for Ethernet, octets with FCS.
 pub const SIZES: [u16; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
@@ -18,43 +18,43 @@ pub const TESTS: [Rfc2544Test; 4] = [
     Rfc2544Test::BackToBack,
 ];
 
-/// Offered rates of the loss test go down in as many steps as there are at most (section 26.3).
+/// Maximum number of rates in the loss test (section 26.3).
 const LOSS_STEPS: u64 = 10;
 
-/// What is to be done.
+/// The plan of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Whether it is the standard's in its lengths and repetitions.
+    /// Full (the standard's durations and repetitions) or short.
     pub extent: Extent,
     /// Octets of the frames, FCS included.
     pub sizes: Vec<u16>,
-    /// Which tests. Latency and back-to-back rest on the throughput, which is searched for them, too.
+    /// The tests. Latency and back-to-back need the throughput, which is searched for them, too.
     pub tests: Vec<Rfc2544Test>,
-    /// How frames are counted; `None`: as the target can, by an agent rather than by a reflector
-    /// rather than as datagrams.
+    /// The counting method; `None`: the best that the target supports, in the order agent,
+    /// reflector, datagrams.
     pub counting: Option<Counting>,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
-    /// Rates are multiples of this part of the line's own: 100 for steps of one per cent.
+    /// Number of steps of the line rate: 100 for steps of one per cent.
     pub steps: u32,
-    /// Trials that search, and those of the loss test.
+    /// Duration of search trials and of those of the loss test.
     pub trial: Duration,
-    /// Trials that a throughput rests on.
+    /// Duration of the trials that confirm a throughput.
     pub final_trial: Duration,
-    /// The stream that a latency is measured in.
+    /// Duration of the stream for a latency.
     pub stream: Duration,
-    /// How often latency is measured.
-    pub latencies: u32,
-    /// The longest burst that is tried.
-    pub burst: Duration,
-    /// How often the longest burst is searched.
-    pub bursts: u32,
-    /// The pause behind a trial, on a target that is not simulated.
+    /// Number of latency measurements.
+    pub latency_repetitions: u32,
+    /// Duration of the longest burst that is tried.
+    pub longest_burst_span: Duration,
+    /// Number of searches for the longest burst.
+    pub burst_repetitions: u32,
+    /// The pause after a trial, on a target that is not simulated.
     pub pause: Duration,
 }
 
 impl Plan {
-    /// The standard's lengths and repetitions: it takes many hours.
+    /// The standard's durations and repetitions: takes many hours.
     pub fn full(line_bits_per_s: u64) -> Self {
         Self {
             extent: Extent::Full,
@@ -66,9 +66,9 @@ impl Plan {
             trial: Duration::from_mins(1),
             final_trial: Duration::from_mins(1),
             stream: Duration::from_mins(2),
-            latencies: 20,
-            burst: Duration::from_secs(2),
-            bursts: 50,
+            latency_repetitions: 20,
+            longest_burst_span: Duration::from_secs(2),
+            burst_repetitions: 50,
             // Two seconds for late frames, five for the device (section 23).
             pause: Duration::from_secs(7),
         }
@@ -83,14 +83,15 @@ impl Plan {
             trial,
             final_trial: trial,
             stream: trial,
-            latencies: 3,
-            bursts: 5,
+            latency_repetitions: 3,
+            burst_repetitions: 5,
             pause: Duration::from_millis(200),
             ..Self::full(line_bits_per_s)
         }
     }
 
-    /// All trials that last so long, last `span`: shorter ones hide more of an overload in buffers.
+    /// The same with `span` as the duration of all timed trials: in shorter ones, buffers hide more
+    /// of an overload.
     #[must_use]
     pub fn with_trials_of(self, span: Duration) -> Self {
         Self {
@@ -101,53 +102,53 @@ impl Plan {
         }
     }
 
-    /// Whether `test` is asked for, or another one that rests on it.
-    pub fn has(&self, test: Rfc2544Test) -> bool {
+    /// True if `test` is selected, or another one that needs it.
+    pub fn includes(&self, test: Rfc2544Test) -> bool {
         let rests = [Rfc2544Test::Latency, Rfc2544Test::BackToBack];
         self.tests.contains(&test)
             || test == Rfc2544Test::Throughput && rests.iter().any(|it| self.tests.contains(it))
     }
 
-    /// How long it takes at least: as where nothing is lost.
-    pub fn at_least(&self) -> Duration {
+    /// Minimum duration: if nothing is lost.
+    pub fn min_duration(&self) -> Duration {
         let mut each = Duration::ZERO;
-        if self.has(Rfc2544Test::Throughput) {
+        if self.includes(Rfc2544Test::Throughput) {
             each += self.trial + self.final_trial + 2 * self.pause;
         }
-        if self.has(Rfc2544Test::Latency) {
-            each += (self.stream + self.pause) * self.latencies;
+        if self.includes(Rfc2544Test::Latency) {
+            each += (self.stream + self.pause) * self.latency_repetitions;
         }
-        if self.has(Rfc2544Test::FrameLoss) {
+        if self.includes(Rfc2544Test::FrameLoss) {
             each += (self.trial + self.pause) * 2;
         }
         each * self.sizes.len() as u32
     }
 
-    /// How long it takes at most, the target's own time for a trial apart.
-    pub fn at_most(&self) -> Duration {
+    /// Maximum duration, without the target's own overhead for a trial.
+    pub fn max_duration(&self) -> Duration {
         let sizes = self.sizes.iter();
-        sizes.map(|octets| self.most_of(*octets)).sum()
+        sizes.map(|octets| self.max_duration_of(*octets)).sum()
     }
 
-    fn most_of(&self, octets: u16) -> Duration {
+    fn max_duration_of(&self, octets: u16) -> Duration {
         let times = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let mut all = Duration::ZERO;
-        if self.has(Rfc2544Test::Throughput) {
+        if self.includes(Rfc2544Test::Throughput) {
             let longest = self.trial.max(self.final_trial) + self.pause;
-            all += longest * times(search::most_trials(self.steps));
+            all += longest * times(rate_search::most_trials(self.steps));
         }
-        if self.has(Rfc2544Test::Latency) {
-            all += (self.stream + self.pause) * self.latencies;
+        if self.includes(Rfc2544Test::Latency) {
+            all += (self.stream + self.pause) * self.latency_repetitions;
         }
-        if self.has(Rfc2544Test::FrameLoss) {
+        if self.includes(Rfc2544Test::FrameLoss) {
             all += (self.trial + self.pause) * times(LOSS_STEPS);
         }
-        if self.has(Rfc2544Test::BackToBack) {
-            // Once by doubling; then what it was, mostly.
+        if self.includes(Rfc2544Test::BackToBack) {
+            // Once by doubling; then mostly the same length again.
             let limit = self.longest_burst(octets);
-            all += (self.burst + self.pause) * times(Longest::most_trials(limit));
-            let again = u64::from(self.bursts.saturating_sub(1));
-            all += (self.burst + self.pause) * times(2 * again);
+            all += (self.longest_burst_span + self.pause) * times(BurstSearch::most_trials(limit));
+            let again = u64::from(self.burst_repetitions.saturating_sub(1));
+            all += (self.longest_burst_span + self.pause) * times(2 * again);
         }
         all
     }
@@ -155,7 +156,7 @@ impl Plan {
     /// The longest burst that is tried with frames of `octets`.
     pub fn longest_burst(&self, octets: u16) -> u64 {
         let line = line_frames_per_s(self.line_bits_per_s, u64::from(octets));
-        ((line * self.burst.as_secs_f64()) as u64).max(1)
+        ((line * self.longest_burst_span.as_secs_f64()) as u64).max(1)
     }
 
     /// The rate of a step, frames a second.
@@ -173,11 +174,11 @@ mod tests {
     fn the_full_variant_has_the_standard_s_figures_and_takes_hours() {
         let plan = Plan::full(10_000_000);
         assert!(plan.final_trial >= Duration::from_mins(1));
-        assert!(plan.stream >= Duration::from_mins(2) && plan.latencies >= 20);
-        assert!(plan.burst >= Duration::from_secs(2) && plan.bursts >= 50);
+        assert!(plan.stream >= Duration::from_mins(2) && plan.latency_repetitions >= 20);
+        assert!(plan.longest_burst_span >= Duration::from_secs(2) && plan.burst_repetitions >= 50);
         // Latency alone: 7 sizes, 20 times 127 seconds.
-        assert!(plan.at_least() > Duration::from_secs(7 * 20 * 127));
-        assert!(plan.at_most() > plan.at_least() * 2);
+        assert!(plan.min_duration() > Duration::from_secs(7 * 20 * 127));
+        assert!(plan.max_duration() > plan.min_duration() * 2);
         assert_eq!(plan.longest_burst(64), 29_761);
         assert!((plan.rate(1518, 1_000) - 812.743_82).abs() < 1e-4);
     }
@@ -185,20 +186,20 @@ mod tests {
     #[test]
     fn the_short_variant_takes_minutes() {
         let plan = Plan::short(10_000_000);
-        assert!(plan.at_least() < Duration::from_mins(3));
-        assert!(plan.at_most() < Duration::from_hours(1));
+        assert!(plan.min_duration() < Duration::from_mins(3));
+        assert!(plan.max_duration() < Duration::from_hours(1));
         assert_eq!(plan.sizes, SIZES);
     }
 
     #[test]
-    fn what_a_test_rests_on_is_measured_too() {
+    fn the_throughput_that_a_test_needs_is_measured_too() {
         let only = |test| Plan {
             tests: vec![test],
             ..Plan::short(10_000_000)
         };
-        assert!(only(Rfc2544Test::Latency).has(Rfc2544Test::Throughput));
-        assert!(only(Rfc2544Test::BackToBack).has(Rfc2544Test::Throughput));
-        assert!(!only(Rfc2544Test::FrameLoss).has(Rfc2544Test::Throughput));
-        assert!(!only(Rfc2544Test::Latency).has(Rfc2544Test::FrameLoss));
+        assert!(only(Rfc2544Test::Latency).includes(Rfc2544Test::Throughput));
+        assert!(only(Rfc2544Test::BackToBack).includes(Rfc2544Test::Throughput));
+        assert!(!only(Rfc2544Test::FrameLoss).includes(Rfc2544Test::Throughput));
+        assert!(!only(Rfc2544Test::Latency).includes(Rfc2544Test::FrameLoss));
     }
 }

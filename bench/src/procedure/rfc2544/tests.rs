@@ -6,25 +6,26 @@ use linerate_results::record::{
 
 use super::*;
 use crate::endpoint::{
-    Amount, Answer, Answers, Outcome, RoundTrips, TargetError, Trial, Unwatched, Watch,
+    Amount, NoMonitor, Outcome, RoundTripReport, RoundTripSample, RoundTrips, TargetError, Trial,
+    TrialMonitor,
 };
 
 const LINE: u64 = 10_000_000;
 
-/// A device that takes so many frames a second and holds so many more.
+/// A device that receives `capacity` frames a second and buffers `buffer` more.
 #[derive(Clone)]
 struct Scripted {
     capacity: fn(u64) -> f64,
     buffer: f64,
     can_count: bool,
     can_reflect: bool,
-    /// The smallest payload of its datagrams; `None`: it has none.
+    /// The minimum payload of its datagrams; `None`: it has none.
     datagrams: Option<u16>,
-    /// Every so many-th trial loses one frame more.
+    /// Period of trials that lose one more frame.
     flaw: Option<u64>,
-    /// Every so many-th trial fails.
+    /// Period of trials that fail.
     failing: Option<u64>,
-    /// What the sender reaches.
+    /// Maximum rate of the sender.
     reach: f64,
     trials: Vec<Trial>,
 }
@@ -46,7 +47,7 @@ impl Default for Scripted {
 }
 
 impl Scripted {
-    /// Of `frames` of `octets` with `interval_ns` between, those that are lost.
+    /// Frames lost of `frames` of `octets` with `interval_ns` between.
     fn lost(&self, octets: u64, frames: u64, interval_ns: f64) -> u64 {
         let seconds = frames as f64 * interval_ns / 1e9;
         let taken = (self.capacity)(octets) * seconds + self.buffer;
@@ -76,7 +77,7 @@ impl Target for Scripted {
         "scripted".to_owned()
     }
 
-    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+    fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Frames(frames) if frames.reflected && self.can_reflect => Ok(()),
             Trial::Frames(frames) if !frames.reflected && self.can_count => Ok(()),
@@ -85,7 +86,7 @@ impl Target for Scripted {
         }
     }
 
-    fn run(&mut self, trial: &Trial, _: &mut dyn Watch) -> Result<Outcome, TargetError> {
+    fn run(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
         self.trials.push(trial.clone());
         let number = self.trials.len() as u64;
         if self
@@ -110,16 +111,16 @@ impl Target for Scripted {
                     });
                 }
                 let received = flow.datagrams.expect("there are").received;
-                let samples = (0..received).map(|at| Answer {
+                let samples = (0..received).map(|at| RoundTripSample {
                     sent_ns: (at as f64 * interval_ns) as u64,
-                    // Longer with each: the tagged one is told from the others.
+                    // Longer with each, so that the tagged one is distinct.
                     round_trip_ns: 1_000_000 + at,
                 });
                 Ok(Outcome {
-                    round_trips: Some(Answers {
+                    round_trips: Some(RoundTripReport {
                         sent: frames.count,
                         samples: samples.collect(),
-                        ..Answers::default()
+                        ..RoundTripReport::default()
                     }),
                     ..Outcome::default()
                 })
@@ -132,7 +133,7 @@ impl Target for Scripted {
                 let payload = u64::from(it.payload_octets.max(smallest));
                 let frames = amount / u64::from(it.payload_octets);
                 let rate = it.payload_bits_per_s as f64 / 8.0 / f64::from(it.payload_octets);
-                let octets = u64::from(it.payload_octets + AROUND_A_DATAGRAM);
+                let octets = u64::from(it.payload_octets + DATAGRAM_OVERHEAD);
                 let flow = self.flow(octets, payload, frames, 1e9 / rate);
                 Ok(Outcome {
                     to_device: Some(flow),
@@ -144,21 +145,21 @@ impl Target for Scripted {
     }
 }
 
-/// What a procedure keeps and says.
-struct Done {
+/// The results, notes and outcome of a procedure.
+struct Completed {
     records: Vec<Record>,
     notes: Vec<String>,
     outcome: Result<(), SessionError>,
 }
 
-impl Done {
+impl Completed {
     fn of(&self, test: Rfc2544Test, octets: u64) -> Vec<&Record> {
         let all = self.records.iter();
         all.filter(|it| it.params.test == test && it.params.frame_octets == octets)
             .collect()
     }
 
-    /// The last rate that was tried finally.
+    /// The rate of the last final trial.
     fn throughput(&self, octets: u64) -> f64 {
         let all = self.of(Rfc2544Test::Throughput, octets);
         let last = all.last().expect("tried");
@@ -167,11 +168,15 @@ impl Done {
     }
 }
 
-fn done(procedure: &dyn Procedure, target: &mut Scripted) -> Done {
-    done_watched(procedure, target, &mut Unwatched)
+fn done(procedure: &dyn Procedure, target: &mut Scripted) -> Completed {
+    done_monitored(procedure, target, &mut NoMonitor)
 }
 
-fn done_watched(procedure: &dyn Procedure, target: &mut Scripted, watch: &mut dyn Watch) -> Done {
+fn done_monitored(
+    procedure: &dyn Procedure,
+    target: &mut Scripted,
+    monitor: &mut dyn TrialMonitor,
+) -> Completed {
     let (mut records, mut notes) = (Vec::new(), Vec::new());
     let mut keep = |result| {
         let Measurement::Rfc2544(record) = result else {
@@ -181,9 +186,9 @@ fn done_watched(procedure: &dyn Procedure, target: &mut Scripted, watch: &mut dy
         Ok(())
     };
     let mut note = |text: &str| notes.push(text.to_owned());
-    let mut bench = Bench::new(&mut keep, &mut note, watch);
-    let outcome = procedure.run(target, &mut bench);
-    Done {
+    let mut context = TrialContext::new(&mut keep, &mut note, monitor);
+    let outcome = procedure.run(target, &mut context);
+    Completed {
         records,
         notes,
         outcome,
@@ -334,7 +339,7 @@ fn bursts_alone_are_a_procedure() {
         longest: 1_000,
         pause: Duration::ZERO,
     };
-    procedure.can(&target).expect("it can");
+    procedure.check_support(&target).expect("it can");
     let done = done(&procedure, &mut target);
     let longest = done.records.iter().filter(|it| it.is_lossless());
     assert_eq!(longest.map(|it| it.params.frames).max(), Some(3));
@@ -346,7 +351,7 @@ fn bursts_alone_are_a_procedure() {
 }
 
 #[test]
-fn a_device_that_has_nothing_but_datagrams_is_measured_with_them_where_they_fit() {
+fn a_device_with_datagrams_only_is_measured_with_them_where_they_fit() {
     let mut target = Scripted {
         capacity: |octets| line_frames_per_s(LINE, octets) * 0.5,
         can_count: false,
@@ -366,21 +371,21 @@ fn a_device_that_has_nothing_but_datagrams_is_measured_with_them_where_they_fit(
             .iter()
             .all(|it| it.params.frame_octets == 128 && it.params.counting == Counting::Datagrams)
     );
-    let said = done.notes.join("\n");
+    let notes = done.notes.join("\n");
     assert!(
-        said.contains("frames of 46 octets: not measured: there is no room"),
-        "{said}"
+        notes.contains("frames of 46 octets: not measured: it is too small"),
+        "{notes}"
     );
     assert!(
-        said.contains("frames of 64 octets: not measured: its datagrams have 40 octets"),
-        "{said}"
+        notes.contains("frames of 64 octets: not measured: its datagrams have 40 octets"),
+        "{notes}"
     );
-    assert!(said.contains("latency: not measured"), "{said}");
+    assert!(notes.contains("latency: not measured"), "{notes}");
     done.outcome.expect("the rest is there");
 }
 
 #[test]
-fn a_rate_that_the_sender_does_not_reach_is_none_that_was_measured() {
+fn a_rate_that_the_sender_does_not_reach_is_not_a_result() {
     let mut target = Scripted {
         can_count: false,
         can_reflect: false,
@@ -408,7 +413,7 @@ fn a_frame_lost_now_and_then_and_a_failed_trial_do_not_keep_it_from_ending() {
         ..Scripted::default()
     };
     let plan = plan();
-    let most = search::most_trials(plan.steps) as usize;
+    let most = rate_search::most_trials(plan.steps) as usize;
     let done = done(&Rfc2544 { plan }, &mut target);
     for octets in SIZES.map(u64::from) {
         let trials = done.of(Rfc2544Test::Throughput, octets);
@@ -417,13 +422,13 @@ fn a_frame_lost_now_and_then_and_a_failed_trial_do_not_keep_it_from_ending() {
     assert!(
         done.notes
             .iter()
-            .any(|note| note.ends_with("no report; once more"))
+            .any(|note| note.ends_with("no report; retrying"))
     );
     done.outcome.expect("all of it");
 }
 
 #[test]
-fn a_device_that_fails_each_time_ends_it_with_what_it_said() {
+fn a_device_that_always_fails_ends_it_with_its_error() {
     let mut target = Scripted {
         failing: Some(1),
         ..Scripted::default()
@@ -435,45 +440,45 @@ fn a_device_that_fails_each_time_ends_it_with_what_it_said() {
 }
 
 #[test]
-fn a_user_who_has_had_enough_keeps_whole_trials_only() {
-    /// Over after some looks.
+fn a_user_who_cancels_keeps_whole_trials_only() {
+    /// Cancels after some calls.
     struct Impatient(std::cell::Cell<u32>);
-    impl Watch for Impatient {
-        fn at(&mut self, _: Duration, _: u64) {}
-        fn is_over(&self) -> bool {
+    impl TrialMonitor for Impatient {
+        fn update(&mut self, _: Duration, _: u64) {}
+        fn is_cancelled(&self) -> bool {
             self.0.set(self.0.get() + 1);
             self.0.get() > 6
         }
     }
     let mut target = Scripted::default();
-    let mut watch = Impatient(std::cell::Cell::new(0));
-    let done = done_watched(&Rfc2544 { plan: plan() }, &mut target, &mut watch);
+    let mut monitor = Impatient(std::cell::Cell::new(0));
+    let done = done_monitored(&Rfc2544 { plan: plan() }, &mut target, &mut monitor);
     done.outcome.expect("no error");
     assert!(done.records.len() < target.trials.len() + 1 && done.records.len() < 7);
-    let said = done.notes.join("\n");
-    assert!(said.contains("the rest with frames counted"), "{said}");
+    let notes = done.notes.join("\n");
+    assert!(notes.contains("the rest with frames counted"), "{notes}");
 }
 
 #[test]
-fn a_target_without_any_way_to_count_says_so() {
+fn a_target_without_a_counting_method_is_not_supported() {
     let target = Scripted {
         can_count: false,
         can_reflect: false,
         ..Scripted::default()
     };
     let procedure = Rfc2544 { plan: plan() };
-    assert_eq!(procedure.can(&target), Err("it can't"));
+    assert_eq!(procedure.check_support(&target), Err("it can't"));
     let wanted = Rfc2544 {
         plan: Plan {
             counting: Some(Counting::Reflector),
             ..plan()
         },
     };
-    assert_eq!(wanted.can(&Scripted::default()), Ok(()));
-    // Nothing else than what was asked for, although it could.
+    assert_eq!(wanted.check_support(&Scripted::default()), Ok(()));
+    // Only the requested method is used, although it supports another.
     let counts = Scripted {
         can_reflect: false,
         ..Scripted::default()
     };
-    assert!(wanted.can(&counts).is_err());
+    assert!(wanted.check_support(&counts).is_err());
 }

@@ -1,4 +1,4 @@
-//! Trials of one target, each kept as a result.
+//! Trials on one target, each saved as a result.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use linerate_results::record::{
     Extent, Measurement, Rfc2544 as Record, Rfc2544Params, Rfc2544Test,
 };
 
-use super::longest::Longest;
-use super::offer::{Offer, Unread};
-use super::search::Search;
+use super::burst_search::BurstSearch;
+use super::offer::{InvalidOutcome, Offer};
+use super::rate_search::RateSearch;
 use crate::endpoint::{Outcome, Target, TargetError, Trial};
-use crate::procedure::{Bench, SessionError};
+use crate::procedure::{SessionError, TrialContext};
 
-/// A trial that fails is done again so often before that is the end: a report is a datagram, too, and
-/// can be lost where much is sent.
+/// Attempts before a failed trial is an error: a report is a datagram, too, and can be lost under
+/// load.
 const ATTEMPTS: u32 = 3;
 
-/// A target and where its results go.
+/// A target and the context for its results.
 pub(super) struct Trials<'a, 'b> {
     pub(super) target: &'a mut dyn Target,
-    pub(super) bench: &'a mut Bench<'b>,
+    pub(super) context: &'a mut TrialContext<'b>,
     pub(super) extent: Extent,
     pub(super) pause: Duration,
 }
@@ -27,10 +27,10 @@ pub(super) struct Trials<'a, 'b> {
 /// Why no more trials of a size are done.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The user has had enough.
-    Over,
-    /// The target has no frames of this size.
-    Size(String),
+    /// Cancelled by the user.
+    Cancelled,
+    /// The target does not support frames of this size.
+    UnsupportedSize(String),
     /// Something failed.
     Failed(SessionError),
 }
@@ -41,9 +41,9 @@ impl From<SessionError> for Stop {
     }
 }
 
-/// What a trial is part of.
+/// The part of a test that a trial belongs to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct TestPart {
     pub(super) test: Rfc2544Test,
     pub(super) repetition: u32,
     pub(super) repetitions: u32,
@@ -52,11 +52,11 @@ pub(super) struct Part {
 }
 
 impl Trials<'_, '_> {
-    /// Frames at a rate for so long.
+    /// Runs a trial of frames at a rate for `span`.
     pub(super) fn stream(
         &mut self,
         offer: Offer,
-        part: Part,
+        part: TestPart,
         frames_per_s: f64,
         span: Duration,
     ) -> Result<Record, Stop> {
@@ -65,22 +65,27 @@ impl Trials<'_, '_> {
             Rfc2544Test::Latency => offer.with_round_trips(frames, frames_per_s),
             _ => offer.trial(frames, Some(frames_per_s)),
         };
-        self.one(offer, part, &trial, frames, frames_per_s)
+        self.run(offer, part, &trial, frames, frames_per_s)
     }
 
-    /// The longest burst without loss; begins at `first`.
-    pub(super) fn longest(&mut self, offer: Offer, part: Part, first: u64) -> Result<u64, Stop> {
-        let mut search = Longest::new(part.longest_burst, first);
+    /// Searches the longest burst without loss; begins at `first`.
+    pub(super) fn longest(
+        &mut self,
+        offer: Offer,
+        part: TestPart,
+        first: u64,
+    ) -> Result<u64, Stop> {
+        let mut search = BurstSearch::new(part.longest_burst, first);
         while let Some(frames) = search.next() {
             let trial = offer.trial(frames, None);
-            let record = self.one(offer, part, &trial, frames, offer.line_frames_per_s())?;
-            // How fast a short burst comes in says nothing about how it was sent.
-            search.tell(record.metrics.lost_frames == 0);
+            let record = self.run(offer, part, &trial, frames, offer.line_frames_per_s())?;
+            // The received rate of a short burst does not show how fast it was sent.
+            search.record(record.metrics.lost_frames == 0);
         }
         Ok(search.found())
     }
 
-    /// The highest rate without loss, in steps.
+    /// Searches the highest rate without loss, in steps.
     pub(super) fn highest(
         &mut self,
         offer: Offer,
@@ -88,32 +93,32 @@ impl Trials<'_, '_> {
         span: impl Fn(bool) -> Duration,
     ) -> Result<Option<u32>, Stop> {
         let resolution_frames_per_s = offer.line_frames_per_s() / f64::from(steps.max(1));
-        let part = Part {
+        let part = TestPart {
             resolution_frames_per_s,
-            ..Part::default()
+            ..TestPart::default()
         };
-        let mut search = Search::new(steps);
+        let mut search = RateSearch::new(steps);
         while let Some(probe) = search.next() {
             let rate = resolution_frames_per_s * f64::from(probe.step);
             let record = self.stream(offer, part, rate, span(probe.is_final))?;
-            search.tell(record.is_lossless());
+            search.record(record.is_lossless());
         }
         Ok(search.found())
     }
 
-    fn one(
+    fn run(
         &mut self,
         offer: Offer,
-        part: Part,
+        part: TestPart,
         trial: &Trial,
         frames: u64,
         frames_per_s: f64,
     ) -> Result<Record, Stop> {
         let outcome = self.attempt(trial)?;
-        let metrics = match offer.read(self.target, &outcome, frames, frames_per_s) {
+        let metrics = match offer.evaluate(self.target, &outcome, frames, frames_per_s) {
             Ok(metrics) => metrics,
-            Err(Unread::Size(why)) => return Err(Stop::Size(why)),
-            Err(Unread::Failed(error)) => return Err(Stop::Failed(error.into())),
+            Err(InvalidOutcome::UnsupportedSize(why)) => return Err(Stop::UnsupportedSize(why)),
+            Err(InvalidOutcome::Failed(error)) => return Err(Stop::Failed(error.into())),
         };
         let pause = if self.target.is_simulated() {
             Duration::ZERO
@@ -123,7 +128,7 @@ impl Trials<'_, '_> {
         let record = Record {
             params: Rfc2544Params {
                 variant: String::new(),
-                setting: self.bench.setting(),
+                setting: self.context.setting(),
                 test: part.test,
                 extent: self.extent,
                 counting: offer.counting,
@@ -140,27 +145,27 @@ impl Trials<'_, '_> {
             metrics,
             ..Record::default()
         };
-        self.bench.keep(Measurement::Rfc2544(record.clone()))?;
-        self.bench.wait(pause);
+        self.context.save(Measurement::Rfc2544(record.clone()))?;
+        self.context.wait(pause);
         Ok(record)
     }
 
     fn attempt(&mut self, trial: &Trial) -> Result<Outcome, Stop> {
         for attempt in 1.. {
-            if self.bench.is_over() {
+            if self.context.is_cancelled() {
                 break;
             }
-            match self.bench.trial(self.target, trial) {
-                // What was cut off has not the length that it was to have.
-                Ok(_) if self.bench.is_over() => break,
+            match self.context.trial(self.target, trial) {
+                // A cancelled trial does not have its full length.
+                Ok(_) if self.context.is_cancelled() => break,
                 Ok(outcome) => return Ok(outcome),
                 Err(error @ TargetError::Failed { .. }) if attempt < ATTEMPTS => {
-                    self.bench.note(&format!("{error}; once more"));
-                    self.bench.wait(self.pause);
+                    self.context.note(&format!("{error}; retrying"));
+                    self.context.wait(self.pause);
                 }
                 Err(error) => return Err(Stop::Failed(error.into())),
             }
         }
-        Err(Stop::Over)
+        Err(Stop::Cancelled)
     }
 }

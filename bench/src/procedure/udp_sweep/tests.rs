@@ -2,7 +2,7 @@ use super::super::scripted::{Scripted, counted, done};
 use super::*;
 use crate::endpoint::Outcome;
 
-/// A device that takes 6 Mbit/s, and less the more there is beyond 8.
+/// A device that receives up to 6 Mbit/s, and only 2 if more than 8 are offered.
 const fn livelocked(offered: u64) -> u64 {
     match offered {
         0..=6_000_000 => offered,
@@ -28,7 +28,7 @@ fn outcome(trial: &Trial) -> Outcome {
     }
 }
 
-fn sweep(offers: Offers) -> UdpSweep {
+fn sweep(offers: OfferedLoads) -> UdpSweep {
     UdpSweep {
         directions: vec![Direction::ToDevice],
         offers,
@@ -38,7 +38,7 @@ fn sweep(offers: Offers) -> UdpSweep {
     }
 }
 
-/// Offered and received, Mbit/s; `None`: nothing was told.
+/// Offered and received, Mbit/s; `None`: no report.
 fn points(kept: &[Measurement]) -> Vec<(f64, Option<f64>)> {
     let point = |result: &Measurement| {
         let Measurement::UdpSweep(it) = result else {
@@ -55,7 +55,7 @@ fn points(kept: &[Measurement]) -> Vec<(f64, Option<f64>)> {
 fn every_load_of_a_list_is_a_result_each_way() {
     let sweep = UdpSweep {
         directions: vec![Direction::ToDevice, Direction::FromDevice],
-        ..sweep(Offers::Listed(vec![4_000_000, 10_000_000]))
+        ..sweep(OfferedLoads::Listed(vec![4_000_000, 10_000_000]))
     };
     let (outcome, kept, notes) = done(&sweep, &mut Scripted::new(|trial| Ok(outcome(trial))));
     assert!(outcome.is_ok() && notes.is_empty(), "{notes:?}");
@@ -65,7 +65,7 @@ fn every_load_of_a_list_is_a_result_each_way() {
 
 #[test]
 fn a_search_finds_the_knee_and_what_is_beyond() {
-    let sweep = sweep(Offers::Searched { from: 500_000 });
+    let sweep = sweep(OfferedLoads::Searched { from: 500_000 });
     let (outcome, kept, _) = done(&sweep, &mut Scripted::new(|trial| Ok(outcome(trial))));
     assert!(outcome.is_ok());
     let offers: Vec<f64> = points(&kept).iter().map(|point| point.0).collect();
@@ -79,7 +79,7 @@ fn a_search_finds_the_knee_and_what_is_beyond() {
 
 #[test]
 fn a_load_that_silences_the_receiver_is_a_result_and_two_in_a_row_end_it() {
-    let sweep = sweep(Offers::Listed(vec![
+    let sweep = sweep(OfferedLoads::Listed(vec![
         1_000_000, 7_000_000, 2_000_000, 8_000_000, 9_000_000, 10_000_000,
     ]));
     let mut target = Scripted::new(|trial| match trial {
@@ -88,17 +88,17 @@ fn a_load_that_silences_the_receiver_is_a_result_and_two_in_a_row_end_it() {
     });
     let (outcome, kept, notes) = done(&sweep, &mut target);
     assert!(outcome.is_ok());
-    let told: Vec<bool> = points(&kept)
+    let reported: Vec<bool> = points(&kept)
         .iter()
         .map(|point| point.1.is_some())
         .collect();
-    assert_eq!(told, [true, false, true, false, false]);
+    assert_eq!(reported, [true, false, true, false, false]);
     assert_eq!(notes.len(), 1, "{notes:?}");
 }
 
 #[test]
 fn a_target_that_is_not_there_is_no_result() {
-    let sweep = sweep(Offers::Listed(vec![1_000_000, 2_000_000]));
+    let sweep = sweep(OfferedLoads::Listed(vec![1_000_000, 2_000_000]));
     let (outcome, kept, _) = done(&sweep, &mut Scripted::new(|_| Err("nobody listens there")));
     let error = outcome.expect_err("nobody is there").to_string();
     assert_eq!(error, "a scripted target: nobody listens there");

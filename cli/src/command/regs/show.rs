@@ -28,7 +28,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let board = named.as_ref().or(device.board());
     let wanted = wanted(args, &own, &maps, board)?;
     let wanted = ReadRequest {
-        indirect: args.indirect || device.may_be_written(),
+        indirect: args.indirect || device.is_writable(),
         ..wanted
     };
     let before = look(device.as_mut(), &wanted)?;
@@ -75,7 +75,7 @@ fn wanted<'a>(
 /// Reads registers while the device is halted.
 fn look(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
     let mut seen = Ok(Readout::default());
-    device.look(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
+    device.with_memory(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
     seen.map_err(|error| match error {
         linerate_regs_decode::Error::Lost(_) => {
             Failure::Target(anyhow!("{}: {error}", device.name()))
@@ -109,7 +109,7 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
 fn resume(device: &mut dyn Device, then: Then) -> Result<(), Failure> {
     match then {
         Then::Transfer => eprintln!("moved {}", device.transfer()?),
-        Then::Seconds(span) => device.pass(span)?,
+        Then::Seconds(span) => device.run_for(span)?,
         Then::Enter => {
             eprintln!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());

@@ -1,4 +1,4 @@
-//! The process: QEMU with a network whose far end is a socket of ours, and its serial port on a pipe.
+//! The QEMU process: its network ends in a socket of ours, and its serial port is on a pipe.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -17,26 +17,26 @@ use crate::board::Qemu;
 /// Longer than any frame of the network.
 const LONGEST: usize = 2048;
 
-/// QEMU answers a command within this time.
+/// Timeout for a command to QEMU.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A QEMU that runs; it ends with this.
+/// A running QEMU; it is killed when this is dropped.
 pub(super) struct Emulator {
     process: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
     cable: UnixDatagram,
-    /// QEMU has a socket of its own.
-    is_plugged: bool,
-    /// Of the console, what has no end yet.
+    /// QEMU's socket is connected.
+    is_connected: bool,
+    /// The incomplete last line of the console.
     line: Vec<u8>,
-    /// The firmware, the sockets, what QEMU complains of.
+    /// The firmware, the sockets, QEMU's stderr.
     folder: TempDir,
 }
 
 impl Emulator {
-    /// Switches a machine on, with `elf` in its memory, `mac` as the address of its network device and what
-    /// else QEMU is to be told.
+    /// Starts a machine with `elf` in its memory, `mac` as the address of its network device and `further`
+    /// arguments.
     pub(super) fn start(
         qemu: &Qemu,
         elf: &[u8],
@@ -48,14 +48,13 @@ impl Emulator {
         let at = |name: &str| folder.path().join(name);
         let (image, ours, theirs) = (at("firmware.elf"), at("host"), at("board"));
         let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
-        fs::write(&image, elf)
-            .map_err(|error| failed("the firmware cannot be handed on", error))?;
+        fs::write(&image, elf).map_err(|error| failed("the firmware cannot be written", error))?;
         let cable = UnixDatagram::bind(&ours)
             .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-            .map_err(|error| failed("the cable cannot be laid", error))?;
-        let complaints = fs::File::create(at("stderr"))
-            .map_err(|error| failed("QEMU's complaints cannot be kept", error))?;
-        if !has(&qemu.program) {
+            .map_err(|error| failed("the socket for its cable cannot be created", error))?;
+        let stderr = fs::File::create(at("stderr"))
+            .map_err(|error| failed("the file for QEMU's stderr cannot be created", error))?;
+        if !is_installed(&qemu.program) {
             return Err(format!(
                 "{} is not installed; on Debian: apt-get install qemu-system-misc qemu-system-arm",
                 qemu.program
@@ -67,7 +66,7 @@ impl Emulator {
         command.args(further);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command
-            .stderr(complaints)
+            .stderr(stderr)
             .spawn()
             .map_err(|error| failed(&qemu.program, error))?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
@@ -80,7 +79,7 @@ impl Emulator {
             stdin,
             stdout,
             cable,
-            is_plugged: false,
+            is_connected: false,
             line: Vec::new(),
             folder,
         })
@@ -88,21 +87,21 @@ impl Emulator {
 
     /// Sends a frame. `false`: QEMU has no room for it now.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, String> {
-        if !self.is_plugged {
-            self.is_plugged = self.cable.connect(self.folder.path().join("board")).is_ok();
+        if !self.is_connected {
+            self.is_connected = self.cable.connect(self.folder.path().join("board")).is_ok();
         }
-        if !self.is_plugged {
-            return self.still_runs().map(|()| false);
+        if !self.is_connected {
+            return self.check_running().map(|()| false);
         }
         match self.cable.send(frame) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            // Whoever was at the other end has gone.
-            Err(_) => self.still_runs().map(|()| false),
+            // The other end has closed its socket.
+            Err(_) => self.check_running().map(|()| false),
         }
     }
 
-    /// Hands the next frame that has come to `take`. `false`: none has.
+    /// Passes the next received frame to `take`. `false`: there is none.
     pub(super) fn receive(&mut self, take: impl FnOnce(&[u8])) -> Result<bool, String> {
         let mut frame = [0; LONGEST];
         match self.cable.recv(&mut frame) {
@@ -115,12 +114,12 @@ impl Emulator {
         }
     }
 
-    /// Appends the lines that the console has said.
+    /// Appends the console's new lines to `to`.
     pub(super) fn read(&mut self, to: &mut Vec<String>) -> Result<(), String> {
         let mut piece = [0; 4096];
         loop {
             match self.stdout.read(&mut piece) {
-                Ok(0) => return self.still_runs(),
+                Ok(0) => return self.check_running(),
                 Ok(octets) => self.line.extend_from_slice(&piece[..octets]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(format!("its console cannot be read: {error}")),
@@ -135,41 +134,43 @@ impl Emulator {
 
     /// Types on the console.
     pub(super) fn type_in(&mut self, text: &str) {
-        // If nobody takes it any more, the next look at the process says why.
+        // If this fails, the next check of the process reports the cause.
         let _ = self.stdin.write_all(text.as_bytes());
         let _ = self.stdin.flush();
     }
 
-    /// Sleeps for so long, or until a frame comes, or one can be sent if it `wants_room`.
+    /// Sleeps for `span`, or until a frame is received, or one can be sent if `wants_room`.
     pub(super) fn wait(&self, span: Duration, wants_room: bool) {
         let mut flags = PollFlags::IN;
-        if wants_room && self.is_plugged {
+        if wants_room && self.is_connected {
             flags |= PollFlags::OUT;
         }
         let span = Timespec {
             tv_sec: span.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: span.subsec_nanos().into(),
         };
-        // Woken early is no harm.
+        // An early wake-up does no harm.
         let _ = poll(&mut [PollFd::new(&self.cable, flags)], Some(&span));
     }
 
-    /// Lets the link go down, or come up again: the device notices if its model tells it.
+    /// Takes the link down, or up again: the device sees it if its model supports it.
     pub(super) fn set_link(&mut self, is_up: bool) -> Result<(), String> {
-        let failed = |error: std::io::Error| format!("QEMU cannot be told about its link: {error}");
+        let failed = |error: std::io::Error| format!("QEMU's link cannot be set: {error}");
         let mut monitor =
             UnixStream::connect(self.folder.path().join("monitor")).map_err(failed)?;
         monitor.set_read_timeout(Some(ANSWER)).map_err(failed)?;
-        let mut said = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
+        let mut replies = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
         let set = format!(r#"{{"execute":"set_link","arguments":{{"name":"n0","up":{is_up}}}}}"#);
         for command in [r#"{"execute":"qmp_capabilities"}"#, &set] {
             writeln!(monitor, "{command}").map_err(failed)?;
-            // It says who it is first, and what happens meanwhile.
+            // QEMU sends a greeting and events, too.
             loop {
-                let line = said.next().unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
+                let line = replies
+                    .next()
+                    .unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
                 let line = line.map_err(failed)?;
                 if line.starts_with(r#"{"error""#) {
-                    return Err(format!("QEMU does not do {command}: {line}"));
+                    return Err(format!("QEMU rejects {command}: {line}"));
                 }
                 if line.starts_with(r#"{"return""#) {
                     break;
@@ -179,13 +180,13 @@ impl Emulator {
         Ok(())
     }
 
-    /// Why it does not, if it has ended.
-    fn still_runs(&mut self) -> Result<(), String> {
+    /// Fails with the reason if the process has ended.
+    fn check_running(&mut self) -> Result<(), String> {
         let Ok(Some(status)) = self.process.try_wait() else {
             return Ok(());
         };
-        let complaints = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
-        let last = complaints.lines().last().unwrap_or("it said nothing");
+        let stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        let last = stderr.lines().last().unwrap_or("no message");
         Err(format!("QEMU has ended ({status}): {last}"))
     }
 }
@@ -203,8 +204,8 @@ fn command(
     [ours, theirs, monitor]: [&Path; 3],
     mac: MacAddress,
 ) -> Command {
-    // Where this process is killed, QEMU goes, too.
-    let mut command = if has("setpriv") {
+    // If this process is killed, QEMU is killed, too.
+    let mut command = if is_installed("setpriv") {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", &qemu.program]);
         command
@@ -220,7 +221,7 @@ fn command(
         .device
         .iter()
         .map(|it| it.replace("{mac}", &mac.to_string()));
-    // Ctrl-C is for this process, which ends the trial and then QEMU.
+    // Ctrl-C is handled by this process, which ends the trial and then QEMU.
     command.process_group(0);
     command
         .args(&qemu.arguments)
@@ -233,8 +234,8 @@ fn command(
     command
 }
 
-/// Whether the program is installed.
-pub(super) fn has(program: &str) -> bool {
+/// True if the program is installed.
+pub(super) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -1,5 +1,5 @@
-//! `qemu://BOARD`: a board that QEMU emulates, as any user: the far end of its cable is in this process,
-//! whose host stack runs in the time of the wall.
+//! `qemu://BOARD`: a board emulated by QEMU, without privileges: the far end of its cable is in this
+//! process, whose host stack runs in wall-clock time.
 
 mod emulator;
 pub mod flood;
@@ -18,21 +18,21 @@ use linerate_sim::time::{self, Span};
 
 use self::emulator::Emulator;
 pub(crate) use self::registers::inspect;
-use crate::endpoint::board::runner::{self, Runner, Target, tcp_of};
-use crate::endpoint::board::session::{Running, STEP, Stopped};
+use crate::endpoint::board::runner::{self, BoardTarget, Runner, tcp_of};
+use crate::endpoint::board::session::{RunningBoard, STEP, StepError};
 use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::MachineError;
 
 const QEMU: Runner = Runner {
     how: "emulated by QEMU",
     is_simulated: false,
-    // A network in QEMU is as fast as this machine.
+    // A network in QEMU is as fast as this host.
     line_bits_per_s: None,
     runs: |board| board.qemu.is_some(),
     switch_on,
 };
 
-/// Frames taken in before some are sent.
+/// Frames received before some are sent.
 const BURST: usize = 64;
 
 /// Opens the board that `url` names.
@@ -43,7 +43,7 @@ pub(in crate::endpoint) fn open(
     runner::open(url, options, QEMU)
 }
 
-fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
+fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn RunningBoard>, TargetError> {
     let image = target.image()?;
     let board = start(target, &image.elf, tcp_of(trial), &[])?;
     Ok(Box::new(board))
@@ -51,7 +51,7 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
 
 /// Starts QEMU with these `further` arguments, and a host with this TCP.
 fn start(
-    target: &Target,
+    target: &BoardTarget,
     elf: &[u8],
     tcp: tcp::Config,
     further: &[String],
@@ -68,7 +68,7 @@ fn start(
     let [a, b, c, _] = target.board.link.ipv4.octets();
     let host = Host::new(host::Config {
         seed: target.seed,
-        // It takes what it takes.
+        // The real time of this process.
         turnaround: Span::ZERO,
         http_server: None,
         tcp,
@@ -96,7 +96,7 @@ impl Emulated {
         self.started.elapsed()
     }
 
-    /// Sends what is due, as far as there is room.
+    /// Sends due frames, as far as there is room.
     fn send(&mut self) -> Result<(), String> {
         let now = simulated(self.elapsed());
         loop {
@@ -109,7 +109,7 @@ impl Emulated {
         }
     }
 
-    /// Takes in what has come. `true`: something had.
+    /// Receives pending frames. `true`: there were some.
     fn receive(&mut self) -> Result<bool, String> {
         for taken in 0..BURST {
             let now = simulated(self.started.elapsed());
@@ -122,28 +122,28 @@ impl Emulated {
     }
 }
 
-/// The host's form of a time.
+/// Converts a time for the host.
 fn simulated(since_start: Duration) -> time::Instant {
     time::Instant::from_ns(since_start.as_nanos() as u64)
 }
 
-impl Running for Emulated {
+impl RunningBoard for Emulated {
     fn now(&self) -> Instant {
         Instant::from_ns(self.elapsed().as_nanos() as u64)
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
         let end = self.elapsed() + STEP;
         while self.elapsed() < end {
-            self.send().map_err(Stopped::Words)?;
-            if self.receive().map_err(Stopped::Words)? {
+            self.send().map_err(StepError::Reason)?;
+            if self.receive().map_err(StepError::Reason)? {
                 continue;
             }
             let due = Duration::from_nanos(self.host.poll_timeout().as_ns()).min(end);
             let left = due.saturating_sub(self.elapsed());
             self.emulator.wait(left, self.held.is_some());
         }
-        self.emulator.read(console).map_err(Stopped::Words)
+        self.emulator.read(console).map_err(StepError::Reason)
     }
 
     fn type_in(&mut self, text: &str) {
@@ -158,7 +158,7 @@ impl Running for Emulated {
         self.emulator.set_link(is_up)
     }
 
-    /// Neither QEMU nor its cable tells what it lost.
+    /// Neither QEMU nor its cable reports losses.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

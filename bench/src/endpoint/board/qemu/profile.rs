@@ -1,4 +1,4 @@
-//! A board whose instructions are counted while frames come and go.
+//! A board whose instructions are counted during network traffic.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use super::{QEMU, start};
 use crate::endpoint::board::runner::tcp_of;
-use crate::endpoint::board::runner::{PROGRAM, Target, find};
-use crate::endpoint::board::session::Session;
+use crate::endpoint::board::runner::{BoardTarget, PROGRAM, find};
+use crate::endpoint::board::session::BoardSession;
 use crate::endpoint::{
-    Amount, Datagrams, Frames, Options, Stream, TargetError, Trial, Unwatched, Url,
+    Amount, Datagrams, Frames, NoMonitor, Options, Stream, TargetError, Trial, Url,
 };
 use crate::profile::counts::Counts;
 use crate::profile::symbols::Symbols;
-use crate::profile::{Asked, Profile, Program};
+use crate::profile::{Profile, ProfileRequest, Workload};
 
 /// The plugin's file, in the folder of the firmware.
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
@@ -29,34 +29,35 @@ const PLUGIN: &str = "liblinerate_qemu_plugin.so";
 const NULL: &str = "null";
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
-/// What comes within this time comes at once. The board is mostly faster than the host, and this long it waits
-/// for all that the host has for it: a round of its main loop finds as many frames as on a line that is full,
+/// Frames to the board within this time are delivered together. The board is mostly faster than the host, so
+/// frames are held back this long: a round of its main loop finds as many frames as on a fully loaded line,
 /// however busy the host is.
-const HELD_BACK: Duration = Duration::from_millis(10);
-/// What is still under way when a trial is over comes within this time.
+const BATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// Time for frames still in transit at the end of a trial.
 const AFTERWARDS: Duration = Duration::from_millis(50);
 
 /// Runs a board, with every instruction counted.
 ///
 /// # Errors
-/// [`TargetError`]: there is no such board, or what it needs is missing, or it failed.
-pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
-    let target = target(asked, options)?;
+/// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
+pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
+    let target = target(request, options)?;
     let failed = |what: String| TargetError::Failed {
         target: crate::endpoint::Target::name(&target),
         what,
     };
-    let program = if asked.null { NULL } else { PROGRAM };
+    let program = if request.null { NULL } else { PROGRAM };
     let image = target.image_of(program)?;
     let symbols = Symbols::read(&image.elf).map_err(failed)?;
     let folder = tempfile::tempdir();
     let folder = folder.map_err(|error| failed(format!("no temporary folder: {error}")))?;
     let counts = Counts::new(&folder.path().join("counts"), &symbols);
-    let cannot_count = |error: std::io::Error| failed(format!("nothing can be counted: {error}"));
+    let cannot_count =
+        |error: std::io::Error| failed(format!("instructions cannot be counted: {error}"));
     let counts = counts.map_err(cannot_count)?;
     let plugin = plugin(&options.elf_dir).map_err(failed)?;
     let further = [
-        // A second of its time is a thousand million instructions.
+        // A second of its time is 10^9 instructions.
         "-icount".to_owned(),
         "shift=0".to_owned(),
         "-plugin".to_owned(),
@@ -64,26 +65,26 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
         "-object".to_owned(),
         format!(
             "filter-buffer,id=f0,netdev=n0,queue=tx,interval={}",
-            HELD_BACK.as_micros()
+            BATCH_INTERVAL.as_micros()
         ),
     ];
-    let trial = trial(asked);
+    let trial = trial(request);
     let board = start(&target, &image.elf, tcp_of(&trial), &further)?;
-    let mut session = Session::begin(Box::new(board), crate::endpoint::Target::name(&target))?;
+    let mut session = BoardSession::begin(Box::new(board), crate::endpoint::Target::name(&target))?;
 
     let before = counts.read().map_err(cannot_count)?;
-    if asked.null {
-        without_network(asked.direction, target.patience, &mut session)?;
+    if request.null {
+        without_network(request.direction, target.patience, &mut session)?;
     } else {
-        go_on(&target, &trial, asked, &mut session)?;
+        run_workload(&target, &trial, request, &mut session)?;
     }
-    session.pass(AFTERWARDS)?;
+    session.run_for(AFTERWARDS)?;
     let after = counts.read().map_err(cannot_count)?;
-    // Before, it had counted none.
-    let ledger: BTreeMap<String, Value> = session.ask("counters", "counters")?;
+    // It had counted none before.
+    let ledger: BTreeMap<String, Value> = session.query("counters", "counters")?;
     let of = |counter: Counter| ledger.get(counter.name()).and_then(Value::as_u64);
     let [received, sent] = [Counter::RxFrames, Counter::TxFrames].map(|it| of(it).unwrap_or(0));
-    let frames = match asked.direction {
+    let frames = match request.direction {
         Direction::FromDevice => (sent, received),
         Direction::ToDevice | Direction::Both => (received, sent),
     };
@@ -91,41 +92,41 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
         return Err(failed("it has counted no frame".to_owned()));
     }
     let (board, variant) = (&target.board.name, &target.board.firmware.default_variant);
-    let places = counts.between(&before, &after);
-    Ok(Profile::new(asked, board, variant, frames, places))
+    let locations = counts.between(&before, &after);
+    Ok(Profile::new(request, board, variant, frames, locations))
 }
 
-/// Lets the program without a network have its test in this direction: it is to the device if it was not
-/// stopped before.
+/// Runs the test of the program without a network in this direction: to the device unless it is stopped
+/// first.
 fn without_network(
     direction: Direction,
     patience: Duration,
-    session: &mut Session,
+    session: &mut BoardSession,
 ) -> Result<(), TargetError> {
     if direction == Direction::FromDevice {
-        session.ask::<Value>("device stop", "device")?;
+        session.query::<Value>("device stop", "device")?;
     }
-    session.tell("device start");
-    // Nobody answers the end of datagrams from it, which it says ten times.
+    session.type_command("device start");
+    // Nobody answers its final datagram, which it sends ten times.
     session.patience = patience;
-    session.hear::<Value>("served").map(|_| ())
+    session.read_event::<Value>("served").map(|_| ())
 }
 
-fn target(asked: &Asked, options: &Options) -> Result<Target, TargetError> {
-    let url = Url::parse(&asked.target)?;
+fn target(request: &ProfileRequest, options: &Options) -> Result<BoardTarget, TargetError> {
+    let url = Url::parse(&request.target)?;
     let wrong = |what: String| TargetError::Url {
-        url: asked.target.clone(),
+        url: request.target.clone(),
         what,
     };
     if url.scheme != "qemu" {
-        let what = "instructions are counted of what QEMU emulates: qemu://BOARD";
+        let what = "instructions can be counted of boards in QEMU only: qemu://BOARD";
         return Err(wrong(what.to_owned()));
     }
-    if asked.null && asked.program != Program::Udp {
-        return Err(wrong("without its network it knows only udp".to_owned()));
+    if request.null && request.program != Workload::Udp {
+        return Err(wrong("without its network it supports only udp".to_owned()));
     }
     let mut target = find(&url, options, QEMU)?;
-    if let Some(variant) = &asked.variant {
+    if let Some(variant) = &request.variant {
         let firmware = &mut target.board.firmware;
         if !firmware.variants.contains(variant) {
             let known = firmware.variants.join(", ");
@@ -146,49 +147,50 @@ fn plugin(folder: &Path) -> Result<PathBuf, String> {
     })
 }
 
-/// What a program is as a trial. Frames from the device are none: its console is told to send them.
-fn trial(asked: &Asked) -> Trial {
-    let (direction, amount) = (asked.direction, Amount::Octets(asked.octets));
-    match asked.program {
-        Program::Tcp => Trial::Stream(Stream::of(direction, amount)),
-        Program::Udp => Trial::Datagrams(Datagrams {
+/// The trial of a workload. Frames from the device have none: they are started by a console
+/// command.
+fn trial(request: &ProfileRequest) -> Trial {
+    let (direction, amount) = (request.direction, Amount::Octets(request.octets));
+    match request.program {
+        Workload::Tcp => Trial::Stream(Stream::of(direction, amount)),
+        Workload::Udp => Trial::Datagrams(Datagrams {
             direction,
             amount,
             payload_octets: DATAGRAM,
             payload_bits_per_s: 0,
         }),
-        Program::Frames => Trial::Frames(Frames {
+        Workload::Frames => Trial::Frames(Frames {
             octets: (LONGEST + fcs::LEN) as u16,
-            count: frames(asked),
+            count: frames(request),
             interval_ns: 0.0,
             reflected: false,
         }),
     }
 }
 
-/// How many raw frames have that many octets.
-const fn frames(asked: &Asked) -> u64 {
-    asked.octets.div_ceil(LONGEST as u64)
+/// Number of raw frames for the requested octets.
+const fn frames(request: &ProfileRequest) -> u64 {
+    request.octets.div_ceil(LONGEST as u64)
 }
 
-fn go_on(
-    target: &Target,
+fn run_workload(
+    target: &BoardTarget,
     trial: &Trial,
-    asked: &Asked,
-    session: &mut Session,
+    request: &ProfileRequest,
+    session: &mut BoardSession,
 ) -> Result<(), TargetError> {
     match trial {
-        Trial::Frames(_) if asked.direction == Direction::FromDevice => {
+        Trial::Frames(_) if request.direction == Direction::FromDevice => {
             let to = MacAddress(host::Config::default().mac.0);
-            session.tell(&format!("blast {} {LONGEST} {to}", frames(asked)));
+            session.type_command(&format!("blast {} {LONGEST} {to}", frames(request)));
             session.patience = target.patience;
-            session.hear::<Value>("blasted").map(|_| ())
+            session.read_event::<Value>("blasted").map(|_| ())
         }
-        Trial::Frames(asked) => target.frames(asked, session, &mut Unwatched).map(|_| ()),
+        Trial::Frames(request) => target.frames(request, session, &mut NoMonitor).map(|_| ()),
         _ => {
-            let mut transfer = target.begin(trial, session)?;
-            session.run_until(&mut Unwatched, |session| transfer.is_over(session))?;
-            transfer.end(session).map(|_| ())
+            let mut transfer = target.start_transfer(trial, session)?;
+            session.run_until(&mut NoMonitor, |session| transfer.poll_done(session))?;
+            transfer.finish(session).map(|_| ())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A board in QEMU whose registers can be read: its gdb server listens on a socket of ours.
+//! A board in QEMU whose registers can be read: its gdb server listens on a Unix socket.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use tempfile::TempDir;
 
 use super::QEMU;
 use crate::board::Board;
-use crate::endpoint::board::runner::{Target, find};
-use crate::endpoint::board::session::Session;
-use crate::endpoint::{Amount, Options, Stream, TargetError, Trial, Unwatched, Url};
+use crate::endpoint::board::runner::{BoardTarget, find};
+use crate::endpoint::board::session::BoardSession;
+use crate::endpoint::{Amount, NoMonitor, Options, Stream, TargetError, Trial, Url};
 use crate::gdb::Gdb;
 use crate::registers::Device;
 
-/// What is moved over TCP, octets each way.
+/// Octets transferred over TCP in each direction.
 const OCTETS: u64 = 1_000_000;
 
-/// Switches the board on that `url` names, and waits until it listens.
+/// Switches on the board that `url` names, and waits until it is ready.
 pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     let mut target = find(url, options, QEMU)?;
     let failed = |what: String| TargetError::Failed {
-        target: url.whole.clone(),
+        target: url.text.clone(),
         what,
     };
     let folder =
         tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
     let socket = folder.path().join("gdb");
     if let Some(qemu) = &mut target.board.qemu {
-        // With a gdb server, QEMU would hand semihosting's calls to whoever attaches to it.
+        // With a gdb server, QEMU would pass semihosting calls to the debugger.
         if qemu.arguments.iter().any(|it| it == "-semihosting") {
             let native = ["-semihosting-config", "enable=on,target=native"];
             qemu.arguments.extend(native.map(str::to_owned));
@@ -38,7 +38,7 @@ pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, T
         qemu.arguments.extend(["-gdb".to_owned(), server]);
     }
     let session = target.switch_on(&stream(Direction::ToDevice))?;
-    Ok(Box::new(Inspected {
+    Ok(Box::new(InspectedBoard {
         target,
         session,
         socket,
@@ -51,16 +51,16 @@ const fn stream(direction: Direction) -> Trial {
     Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
 }
 
-/// A board that runs.
-struct Inspected {
-    target: Target,
-    session: Session,
+/// A running board with a gdb server.
+struct InspectedBoard {
+    target: BoardTarget,
+    session: BoardSession,
     socket: PathBuf,
     patience: Duration,
     _folder: TempDir,
 }
 
-impl Device for Inspected {
+impl Device for InspectedBoard {
     fn name(&self) -> String {
         crate::endpoint::Target::name(&self.target)
     }
@@ -69,31 +69,33 @@ impl Device for Inspected {
         Some(&self.target.board)
     }
 
-    fn may_be_written(&self) -> bool {
+    fn is_writable(&self) -> bool {
         true
     }
 
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+    fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error: crate::gdb::GdbError| self.session.failed(&error.to_string());
         let mut gdb = Gdb::attach_socket(&self.socket, self.patience).map_err(failed)?;
-        look(&mut gdb);
+        access(&mut gdb);
         gdb.detach().map_err(failed)
     }
 
-    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
-        self.session.pass(span)
+    fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
+        self.session.run_for(span)
     }
 
     fn transfer(&mut self) -> Result<String, TargetError> {
         for direction in [Direction::ToDevice, Direction::FromDevice] {
-            let mut transfer = self.target.begin(&stream(direction), &mut self.session)?;
+            let mut transfer = self
+                .target
+                .start_transfer(&stream(direction), &mut self.session)?;
             self.session
-                .run_until(&mut Unwatched, |session| transfer.is_over(session))?;
-            let outcome = transfer.end(&mut self.session)?;
+                .run_until(&mut NoMonitor, |session| transfer.poll_done(session))?;
+            let outcome = transfer.finish(&mut self.session)?;
             let flow = outcome.to_device.or(outcome.from_device);
             let octets = flow.map_or(0, |flow| flow.octets);
             if octets != OCTETS {
-                let what = format!("{octets} of {OCTETS} octets came over TCP");
+                let what = format!("{octets} of {OCTETS} octets arrived over TCP");
                 return Err(self.session.failed(&what));
             }
         }

@@ -1,4 +1,4 @@
-//! Every kind of trial on every board that QEMU emulates, where it is installed and the firmware built.
+//! Every kind of trial on every board that QEMU emulates, if it is installed and the firmware built.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use linerate_results::record::Direction;
 
 use super::emulator;
 use crate::board::{self, Board};
-use crate::conformance::{self, CASES, try_case};
+use crate::conformance::{self, CASES, run_case};
 use crate::endpoint::*;
-use crate::profile::{Asked, Layer, Profile, Program};
+use crate::profile::{Layer, Profile, ProfileRequest, Workload};
 
-/// Few, as an emulator beside other tests has little of the processor.
+/// Few, as an emulator gets little processor time beside other tests.
 const OCTETS: u64 = 1_000_000;
 
 /// The boards that can be started here.
@@ -38,7 +38,7 @@ pub(super) fn installed() -> Vec<(Board, PathBuf)> {
     let mut found = Vec::new();
     for board in board::all() {
         let Some(qemu) = &board.qemu else { continue };
-        if emulator::has(&qemu.program) {
+        if emulator::is_installed(&qemu.program) {
             found.push((board, folder.to_owned()));
             continue;
         }
@@ -50,8 +50,8 @@ pub(super) fn installed() -> Vec<(Board, PathBuf)> {
 }
 
 fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
-    let done = target.run(trial, &mut Unwatched);
-    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.words()))
+    let done = target.run(trial, &mut NoMonitor);
+    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.label()))
 }
 
 fn stream(direction: Direction) -> Trial {
@@ -69,8 +69,8 @@ fn all_of_a_stream_arrives() {
     }
 }
 
-// What a controller has no room for is lost, as on a chip: an emulator that gets no time of the processor
-// loses some. Each is then known to be lost, and where.
+// Frames that a controller has no room for are lost, as on a chip: an emulator that gets no processor
+// time loses some. Each loss is then counted with its place.
 
 #[test]
 fn datagrams_arrive_or_are_known_to_be_lost() {
@@ -85,7 +85,7 @@ fn datagrams_arrive_or_are_known_to_be_lost() {
             let outcome = run(target.as_mut(), &asked);
             let flow = outcome.to_device.or(outcome.from_device).expect("a way");
             let counts = flow.datagrams.expect("datagrams");
-            // The one that says that it is over may carry data, too.
+            // The final datagram may carry data, too.
             let known = counts.received + counts.lost;
             let is_all = (200..=201).contains(&known) && counts.received > 0;
             assert!(is_all, "{}: {counts:?}", board.name);
@@ -100,7 +100,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
             count: 50,
             interval: Duration::from_millis(2),
             payload_octets: 44,
-            under: None,
+            load: None,
         });
         let answers = run(target.as_mut(), &asked).round_trips;
         all_known(&board, &answers.expect("answers"));
@@ -118,7 +118,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
     }
 }
 
-fn all_known(board: &Board, answers: &Answers) {
+fn all_known(board: &Board, answers: &RoundTripReport) {
     let came = answers.samples.len() as u64;
     let known = came + answers.lost_forward + answers.lost_back;
     assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
@@ -139,7 +139,7 @@ fn every_driver_passes_the_conformance_cases() {
     for (board, target) in boards() {
         let test_board = target.test_board().expect("a board");
         for case in CASES {
-            let outcome = try_case(&test_board, case, conformance_frames(), &mut Unwatched);
+            let outcome = run_case(&test_board, case, conformance_frames(), &mut NoMonitor);
             let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
             println!("{} {}: {outcome:?}", board.name, case.name);
             let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
@@ -151,7 +151,7 @@ fn every_driver_passes_the_conformance_cases() {
 }
 
 #[test]
-fn what_no_emulator_has_is_said_with_what_there_is() {
+fn a_board_without_emulator_is_rejected_with_the_alternatives() {
     let open = |url| open(url, &Options::default()).map(|it| it.name());
     let error = open("qemu://esp32c6-bitbang")
         .expect_err("simulated")
@@ -163,7 +163,7 @@ fn what_no_emulator_has_is_said_with_what_there_is() {
 }
 
 #[test]
-fn an_emulator_that_is_missing_is_named_with_how_to_get_it() {
+fn a_missing_emulator_is_named_with_the_command_that_installs_it() {
     let boards = board::all();
     let mut qemu = boards.iter().find_map(|it| it.qemu.clone()).expect("one");
     qemu.program = "qemu-system-z80".into();
@@ -185,10 +185,10 @@ fn layers_sum_up_to_all_instructions() {
             ..Options::default()
         };
         for (program, direction) in [
-            (Program::Tcp, Direction::ToDevice),
-            (Program::Frames, Direction::FromDevice),
+            (Workload::Tcp, Direction::ToDevice),
+            (Workload::Frames, Direction::FromDevice),
         ] {
-            let asked = Asked {
+            let asked = ProfileRequest {
                 target: format!("qemu://{}", board.name),
                 variant: None,
                 program,
@@ -200,15 +200,15 @@ fn layers_sum_up_to_all_instructions() {
             let what = format!("{}\n{}", board.name, profile.tables(5));
             assert!(profile.frames >= 198, "{what}");
             let sum: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
-            // The machine goes on while it is looked at.
+            // The machine continues while it is inspected.
             assert!(sum.abs_diff(profile.instructions) * 1_000 < sum, "{what}");
             let of = |layer| profile.layer(layer);
             let driver = of(Layer::Driver);
             assert!(driver.own > 0 && driver.reads + driver.writes > 0, "{what}");
             assert_eq!(of(Layer::Unknown).all(), 0, "{what}");
-            // The blaster knows no stack.
+            // The blaster uses no stack.
             let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
-            assert_eq!(has_stack, program == Program::Tcp, "{what}");
+            assert_eq!(has_stack, program == Workload::Tcp, "{what}");
         }
     }
 }
@@ -226,10 +226,10 @@ fn a_frame_takes_less_without_a_network() {
         };
         for direction in [Direction::ToDevice, Direction::FromDevice] {
             let [with, without] = [false, true].map(|null| {
-                let asked = Asked {
+                let asked = ProfileRequest {
                     target: format!("qemu://{}", board.name),
                     variant: None,
-                    program: Program::Udp,
+                    program: Workload::Udp,
                     direction,
                     octets: 1_000_000,
                     null,
@@ -241,7 +241,7 @@ fn a_frame_takes_less_without_a_network() {
             let [all, rest] = [&with, &without].map(|it| it.per_frame(it.instructions));
             let added = all - (rest - driver(&without));
             let what = format!("{}\n{}{}", board.name, with.tables(9), without.tables(9));
-            // What belongs to the driver by its source is what is missing without it, but for a tenth of all.
+            // The driver's share by source equals the difference without it, within a tenth of all.
             assert!((added - driver(&with)).abs() < all / 10.0, "{added} {what}");
         }
     }

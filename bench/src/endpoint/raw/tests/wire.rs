@@ -1,4 +1,4 @@
-//! Frames over a veth pair that was made for it, with a reflector at its far end: as root.
+//! Frames over a temporary veth pair, with a reflector at its far end: as root.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,19 +7,21 @@ use std::time::Duration;
 use linerate_agent::frame::{ETHERTYPE, LONGEST, Mac, ReflectFilter, TestHeader, reflect};
 use linerate_ring::{ReceiveRing, TransmitRing};
 
-use super::unable::opened;
-use crate::endpoint::{Answers, Frames, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
+use super::unsupported::opened;
+use crate::endpoint::{
+    Frames, NoMonitor, RoundTripReport, RoundTrips, Target, TargetError, Trial, TrialMonitor,
+};
 use linerate_host::load::counters::mac_of;
 use linerate_host::testing::VethPair;
 
-/// How often the frame of a number is sent back.
+/// Number of times that a frame is sent back, by its number.
 type Fate = fn(u64) -> usize;
 
 fn written(mac: Mac) -> String {
     mac.map(|it| format!("{it:02x}")).join(":")
 }
 
-/// Sends back what comes to `interface`, until it is over.
+/// Sends back frames received on `interface`, until it is stopped.
 fn serve(interface: &str, fate: Fate, mut ring: ReceiveRing, over: &AtomicBool) {
     let own = mac_of(interface).expect("an address");
     let mut out = TransmitRing::open(interface, LONGEST, 256).expect("a ring");
@@ -49,7 +51,7 @@ fn serve(interface: &str, fate: Fate, mut ring: ReceiveRing, over: &AtomicBool) 
     }
 }
 
-/// Ends the reflector also by a panic.
+/// Stops the reflector, even after a panic.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -58,7 +60,8 @@ impl Drop for End<'_> {
     }
 }
 
-/// Lets `work` have the target at the far end of a pair, whose frames come back as `fate` has it.
+/// Runs `work` with the target at the far end of a pair, whose frames come back according to
+/// `fate`.
 fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
     let Some(pair) = VethPair::new(tag) else {
         return;
@@ -75,9 +78,9 @@ fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
     });
 }
 
-fn run(target: &mut dyn Target, frames: Frames) -> Answers {
+fn run(target: &mut dyn Target, frames: Frames) -> RoundTripReport {
     let trial = Trial::Frames(frames);
-    let outcome = target.run(&trial, &mut Unwatched).expect("it runs");
+    let outcome = target.run(&trial, &mut NoMonitor).expect("it runs");
     assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
     outcome.round_trips.expect("answers")
 }
@@ -101,7 +104,7 @@ fn every_frame_is_answered_once() {
                     octets: 1518,
                     ..FRAMES
                 },
-                // Back to back, as many as the system's queue holds in any case.
+                // Back to back, no more than any system's queue holds.
                 Frames {
                     count: 200,
                     interval_ns: 0.0,
@@ -109,10 +112,10 @@ fn every_frame_is_answered_once() {
                 },
             ] {
                 let answers = run(target, frames);
-                let known = Answers {
+                let known = RoundTripReport {
                     sent: frames.count,
                     samples: answers.samples.clone(),
-                    ..Answers::default()
+                    ..RoundTripReport::default()
                 };
                 assert_eq!(answers, known);
                 assert_eq!(answers.samples.len() as u64, frames.count);
@@ -131,7 +134,7 @@ fn every_frame_is_answered_once() {
 }
 
 #[test]
-fn what_is_not_sent_back_is_lost_and_what_comes_twice_is_told() {
+fn missing_answers_are_lost_and_repeated_ones_are_duplicates() {
     with_reflector(
         "l",
         |number| usize::from(number % 10 != 9),
@@ -156,7 +159,7 @@ const ROUND_TRIPS: RoundTrips = RoundTrips {
     count: 20,
     interval: Duration::from_micros(500),
     payload_octets: 44,
-    under: None,
+    load: None,
 };
 
 #[test]
@@ -170,7 +173,7 @@ fn round_trips_of_any_payload_fit_a_frame() {
                     payload_octets,
                     ..ROUND_TRIPS
                 });
-                let outcome = target.run(&asked, &mut Unwatched).expect("it runs");
+                let outcome = target.run(&asked, &mut NoMonitor).expect("it runs");
                 let answers = outcome.round_trips.expect("answers");
                 assert_eq!((answers.sent, answers.samples.len()), (20, 20));
             }
@@ -189,7 +192,7 @@ fn a_station_that_never_answers_fails() {
                 (Trial::Frames(frames), "none of 8 frames"),
                 (Trial::RoundTrips(ROUND_TRIPS), "none of 20 frames"),
             ] {
-                let error = target.run(&trial, &mut Unwatched).expect_err(part);
+                let error = target.run(&trial, &mut NoMonitor).expect_err(part);
                 assert!(matches!(error, TargetError::Failed { .. }), "{error:?}");
                 assert!(error.to_string().contains(part), "{error}");
             }
@@ -198,13 +201,13 @@ fn a_station_that_never_answers_fails() {
 }
 
 #[test]
-fn a_user_who_has_had_enough_ends_it() {
+fn a_user_can_cancel_it() {
     struct Enough(u64);
-    impl Watch for Enough {
-        fn at(&mut self, _: Duration, octets: u64) {
+    impl TrialMonitor for Enough {
+        fn update(&mut self, _: Duration, octets: u64) {
             self.0 = octets;
         }
-        fn is_over(&self) -> bool {
+        fn is_cancelled(&self) -> bool {
             self.0 > 0
         }
     }
@@ -228,7 +231,7 @@ fn an_interface_that_is_missing_and_its_own_address_are_refused() {
     let trial = Trial::RoundTrips(ROUND_TRIPS);
     let mut missing = opened("raw://lr-none0/02:00:00:00:00:01");
     assert_eq!(missing.line_bits_per_s(), None);
-    let error = missing.run(&trial, &mut Unwatched).expect_err("none");
+    let error = missing.run(&trial, &mut NoMonitor).expect_err("none");
     assert!(error.is_input(), "{error:?}");
     assert!(
         error.to_string().contains("there is no interface lr-none0"),
@@ -240,8 +243,8 @@ fn an_interface_that_is_missing_and_its_own_address_are_refused() {
     let name = &pair.names[0];
     let own = written(mac_of(name).expect("an address"));
     let mut target = opened(&format!("raw://{name}/{own}"));
-    let error = target.run(&trial, &mut Unwatched).expect_err("itself");
+    let error = target.run(&trial, &mut NoMonitor).expect_err("itself");
     assert!(error.to_string().contains("itself"), "{error}");
-    // veth says 10 Gbit/s.
+    // veth reports 10 Gbit/s.
     assert_eq!(target.line_bits_per_s(), Some(10_000_000_000));
 }

@@ -1,10 +1,10 @@
-//! More frames than a board can take: what becomes of each, and of all else that the board has to do.
+//! More frames than a board can receive: the fate of each frame, and the board's remaining work.
 //!
-//! QEMU is made to run the board some hundred times slower than it could, and up to 64,000 frames of 64 octets a
-//! second are offered to its cable. What the cable does not take is lost there, as in the queue of a
-//! TAP device. QEMU captures what it hands to its network device (`filter-dump`), the driver's ledger counts from
-//! there on, and the firmware counts rounds of its main loop. All frames are of one numbered stream, the last
-//! ones to be reflected: when the last is back, none is on its way.
+//! QEMU runs the board some hundred times slower than it could, and up to 64,000 frames of 64 octets a second are
+//! offered to its cable. Frames that the cable does not take are lost there, as in the queue of a TAP device.
+//! QEMU captures the frames passed to its network device (`filter-dump`), the driver's ledger counts from there
+//! on, and the firmware counts rounds of its main loop. All frames are of one numbered stream, the last ones are
+//! reflected: once the last is back, none is in transit.
 
 #[cfg(test)]
 mod tests;
@@ -26,73 +26,74 @@ use super::emulator::Emulator;
 use crate::board::Board;
 use crate::endpoint::board::console::Console;
 
-/// Slows QEMU down: it writes the processor's registers to nowhere before each block of instructions.
+/// Slows down QEMU: it writes the processor's registers to /dev/null before each block of
+/// instructions.
 const SLOWLY: [&str; 4] = ["-d", "cpu,nochain", "-D", "/dev/null"];
-/// Which stream the frames are of.
+/// The stream of the frames.
 const STREAM: u8 = 1;
-/// So many frames are offered at a time, and so long is paused then: QEMU, too, needs a processor.
+/// Frames offered in a batch, and the pause after it: QEMU needs processor time, too.
 const BATCH: usize = 64;
 const PAUSE: Duration = Duration::from_millis(1);
-/// The board says something within this time.
+/// Timeout for an answer of the board.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// After the flood, a frame to be reflected is sent so often.
-const AGAIN: Duration = Duration::from_millis(50);
+/// Interval of the frames to be reflected after the flood.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Rounds of the firmware's main loop, as it counts them.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Rounds {
-    /// So many.
+    /// Number of rounds.
     pub rounds: u64,
-    /// In this time.
+    /// Duration of all of them.
     pub span_us: u64,
-    /// The longest time from one to the next.
+    /// The longest time between two rounds.
     pub longest_us: u64,
-    /// Frames that were received from one to the next, at most.
+    /// Maximum number of frames received between two rounds.
     pub most_frames: u64,
 }
 
 impl Rounds {
-    /// In a second.
+    /// Rounds per second.
     #[must_use]
     pub fn per_s(&self) -> u64 {
         self.rounds * 1_000_000 / self.span_us.max(1)
     }
 }
 
-/// What came of a flood.
+/// Result of a flood.
 #[derive(Clone, Debug)]
 pub struct Flood {
-    /// Frames that were sent, those behind the flood included.
+    /// Frames sent, including those after the flood.
     pub sent: u64,
-    /// Of those, frames that the cable did not take: QEMU had not read those before.
+    /// Of those, frames that the cable did not take, as QEMU had not read earlier ones.
     pub refused: u64,
-    /// Of the others, those that QEMU handed to its network device.
+    /// Of the others, those that QEMU passed to its network device.
     pub captured: u64,
-    /// Lost by the ledger of the driver.
+    /// Lost, by the driver's ledger.
     pub dropped: Vec<(Drop, u64)>,
-    /// Handed to the program, by the same ledger.
+    /// Delivered to the program, by the same ledger.
     pub delivered: u64,
     /// Counted by the program, and missing by their numbers.
     pub counted: (u64, u64),
-    /// The main loop before the flood, with nothing to do but to burn time.
+    /// The main loop before the flood, idle.
     pub idle: Rounds,
-    /// What it said, during the flood, of the first half of it; `None`: nothing, while the flood lasted.
+    /// Its report on the first half of the flood, if it arrived during the flood.
     pub during: Option<Rounds>,
-    /// The flood, or its other half.
+    /// The report on the whole flood, or on its second half.
     pub after: Rounds,
-    /// From the end of the flood until a frame was answered.
+    /// Time from the end of the flood until a frame was answered.
     pub answered_after: Duration,
 }
 
 impl Flood {
-    /// Frames that QEMU's network device was given and neither the ledger counts as received nor as lost.
+    /// Frames passed to QEMU's network device that the ledger counts neither as received nor as lost.
     #[must_use]
     pub fn lost_in_model(&self) -> i64 {
         let dropped: u64 = self.dropped.iter().map(|(_, frames)| frames).sum();
         self.captured as i64 - (self.delivered + dropped) as i64
     }
 
-    /// Frames received from one round of the main loop to the next, and time, at most.
+    /// Maximum number of frames, and maximum time, between two rounds of the main loop.
     #[must_use]
     pub fn longest(&self) -> (u64, Duration) {
         let (first, rest) = (self.during.unwrap_or(self.after), self.after);
@@ -102,10 +103,10 @@ impl Flood {
         )
     }
 
-    /// Whether every frame is accounted for.
+    /// Checks that every frame is accounted for.
     ///
     /// # Errors
-    /// The sum that is not right.
+    /// The sum that is wrong.
     pub fn check(&self, board: &Board) -> Result<(), String> {
         let lost = self.lost_in_model();
         let may_lose = board.lacks.contains_key("overrun-count");
@@ -133,7 +134,7 @@ impl Flood {
     }
 }
 
-/// Floods `board` with its program `elf` for so long.
+/// Floods `board` with its program `elf` for `span`.
 ///
 /// # Errors
 /// QEMU cannot be started, or the board does not answer.
@@ -147,24 +148,24 @@ pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String>
     let mut further = SLOWLY.map(str::to_owned).to_vec();
     further.extend(["-object".to_owned(), capture]);
     let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), &further)?;
-    let mut flooding = Flooding::new(emulator);
-    flooding.said::<IgnoredAny>("listening")?;
-    flooding.emulator.type_in("burn spare\n");
-    flooding.count_from_zero()?;
-    flooding.pass(span / 4)?;
-    let idle = flooding.ask("rounds", "rounds")?;
-    let during = flooding.flood(span)?;
-    let answered_after = flooding.until_answered()?;
+    let mut run = FloodRun::new(emulator);
+    run.read_event::<IgnoredAny>("listening")?;
+    run.emulator.type_in("burn spare\n");
+    run.count_from_zero()?;
+    run.run_for(span / 4)?;
+    let idle = run.query("rounds", "rounds")?;
+    let during = run.flood(span)?;
+    let answered_after = run.until_answered()?;
     let after = match during {
-        Some(_) => flooding.ask("rounds", "rounds")?,
-        None => flooding.said("rounds")?,
+        Some(_) => run.query("rounds", "rounds")?,
+        None => run.read_event("rounds")?,
     };
-    let frames: Frames = flooding.ask("frames", "frames")?;
-    let counters: Map<String, Value> = flooding.ask("counters", "counters")?;
+    let frames: Frames = run.query("frames", "frames")?;
+    let counters: Map<String, Value> = run.query("counters", "counters")?;
     let (dropped, delivered) = received(&counters);
     Ok(Flood {
-        sent: flooding.sent,
-        refused: flooding.refused,
+        sent: run.sent,
+        refused: run.refused,
         captured: captured(&file)?,
         dropped,
         delivered,
@@ -176,7 +177,7 @@ pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String>
     })
 }
 
-/// What the console says of the stream.
+/// The console's counts of the stream.
 #[derive(Deserialize)]
 struct Frames {
     frames: u64,
@@ -194,7 +195,7 @@ fn captured(file: &Path) -> Result<u64, String> {
     Ok(frames)
 }
 
-/// Of the ledger: what was lost of frames that came, and how many were delivered.
+/// From the ledger: losses of received frames by cause, and frames delivered.
 fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
     let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64);
     let lost = |it: Counter| {
@@ -206,7 +207,7 @@ fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
 }
 
 /// A board that is being flooded.
-struct Flooding {
+struct FloodRun {
     emulator: Emulator,
     console: Console,
     /// A frame that is counted, and one that is reflected.
@@ -215,7 +216,7 @@ struct Flooding {
     refused: u64,
 }
 
-impl Flooding {
+impl FloodRun {
     fn new(emulator: Emulator) -> Self {
         let frames = [false, true].map(|reflect| {
             let plan = Plan {
@@ -242,13 +243,13 @@ impl Flooding {
         }
     }
 
-    /// Lets the board count the stream, and its rounds, from here.
+    /// Resets the board's counts of the stream and of its rounds.
     fn count_from_zero(&mut self) -> Result<(), String> {
         self.emulator.type_in(&format!("frames {STREAM}\n"));
-        self.ask::<Rounds>("rounds", "rounds").map(drop)
+        self.query::<Rounds>("rounds", "rounds").map(drop)
     }
 
-    /// Offers frames for so long. What the main loop said of the first half.
+    /// Offers frames for `span`. Returns the main loop's report on the first half.
     fn flood(&mut self, span: Duration) -> Result<Option<Rounds>, String> {
         let began = Instant::now();
         let mut is_asked = false;
@@ -260,18 +261,18 @@ impl Flooding {
                 self.emulator.type_in("rounds\n");
                 is_asked = true;
             }
-            self.pass(PAUSE)?;
+            self.run_for(PAUSE)?;
         }
-        self.console.hear("rounds")
+        self.console.take_event("rounds")
     }
 
-    /// Sends frames that are to be reflected until the last of them is. How long that took.
+    /// Sends frames to be reflected until the last one is back. Returns the time that took.
     fn until_answered(&mut self) -> Result<Duration, String> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             self.send(true)?;
             let (last, asked) = (self.sent - 1, Instant::now());
-            while asked.elapsed() < AGAIN {
+            while asked.elapsed() < RETRY_INTERVAL {
                 let mut is_back = false;
                 let look = |frame: &[u8]| {
                     let head = TestHeader::parse(frame);
@@ -280,17 +281,17 @@ impl Flooding {
                 };
                 if !self.emulator.receive(look)? {
                     self.emulator
-                        .wait(AGAIN.saturating_sub(asked.elapsed()), false);
+                        .wait(RETRY_INTERVAL.saturating_sub(asked.elapsed()), false);
                 }
                 if is_back {
                     return Ok(began.elapsed());
                 }
             }
         }
-        Err(self.silent("an answer"))
+        Err(self.timeout_message("an answer"))
     }
 
-    /// Sends the next frame, whether it is taken or not.
+    /// Sends the next frame, and counts it if it is refused.
     fn send(&mut self, is_reflected: bool) -> Result<(), String> {
         let frame = &mut self.frames[usize::from(is_reflected)];
         renumber(frame, self.sent, 0);
@@ -299,8 +300,8 @@ impl Flooding {
         Ok(())
     }
 
-    /// Lets time pass.
-    fn pass(&mut self, span: Duration) -> Result<(), String> {
+    /// Waits for `span`.
+    fn run_for(&mut self, span: Duration) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < span {
             self.emulator
@@ -309,27 +310,27 @@ impl Flooding {
         self.emulator.read(&mut self.console.0)
     }
 
-    /// Types `command` on the console and reads what `event` answers.
-    fn ask<T: DeserializeOwned>(&mut self, command: &str, event: &str) -> Result<T, String> {
+    /// Types `command` on the console and reads the answer `event`.
+    fn query<T: DeserializeOwned>(&mut self, command: &str, event: &str) -> Result<T, String> {
         self.emulator.type_in(&format!("{command}\n"));
-        self.said(event)
+        self.read_event(event)
     }
 
     /// The console's next `event`.
-    fn said<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
+    fn read_event<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
-            self.pass(Duration::from_millis(1))?;
-            if let Some(said) = self.console.hear(event)? {
-                return Ok(said);
+            self.run_for(Duration::from_millis(1))?;
+            if let Some(data) = self.console.take_event(event)? {
+                return Ok(data);
             }
         }
-        Err(self.silent(event))
+        Err(self.timeout_message(event))
     }
 
-    fn silent(&self, what: &str) -> String {
+    fn timeout_message(&self, what: &str) -> String {
         format!(
-            "the board did not give {what} within {} s; its console's last line is {:?}",
+            "the board did not send {what} within {} s; its console's last line is {:?}",
             PATIENCE.as_secs(),
             self.console.last()
         )

@@ -5,11 +5,11 @@ use crate::endpoint::board::qemu::tests::installed;
 use crate::endpoint::board::runner::PROGRAM;
 use crate::firmware;
 
-/// Frames that a round of the main loop takes in at most (`agent/firmware/src/run.rs`).
+/// Maximum frames received in a round of the main loop (`agent/firmware/src/run.rs`).
 const BUDGET: u64 = 16;
 
 #[test]
-fn every_frame_of_a_flood_is_known_to_have_come_or_where_it_was_lost() {
+fn every_frame_of_a_flood_is_delivered_or_lost_at_a_known_place() {
     for (board, folder) in installed() {
         for variant in &board.firmware.variants {
             let image = firmware::find(&folder, &board.name, PROGRAM, variant).expect("built");
@@ -19,7 +19,7 @@ fn every_frame_of_a_flood_is_known_to_have_come_or_where_it_was_lost() {
             println!("{name}: {came:?}");
             came.check(&board)
                 .unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
-            // Several times what the board can take.
+            // Several times more than the board can receive.
             assert!(came.sent > 3 * came.delivered, "{name}: {came:?}");
             let (frames, _) = came.longest();
             if variant == "interrupt_per_frame" {

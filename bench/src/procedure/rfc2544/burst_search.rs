@@ -1,20 +1,21 @@
-//! The search for the longest burst without loss (RFC 2544 section 26.4). Pure, as [`super::search`].
+//! The search for the longest burst without loss (RFC 2544 section 26.4). No I/O, as in
+//! [`super::rate_search`].
 
-/// A search among bursts of 1 to `limit` frames. It grows by doubling, as buffers are often small and
-/// bursts that fit cost little time, and halves what lies between.
+/// A search among bursts of 1 to `limit` frames. It doubles the length first, as buffers are often
+/// small and bursts that fit take little time, and then bisects.
 #[derive(Clone, Copy, Debug)]
-pub struct Longest {
-    /// The longest that passed; 0: none.
+pub struct BurstSearch {
+    /// The longest without loss; 0: none.
     lossless: u64,
-    /// The shortest that did not; above the limit: none.
+    /// The shortest with a loss; above the limit: none.
     lossy: u64,
     limit: u64,
     at: u64,
     stride: u64,
 }
 
-impl Longest {
-    /// Up to `limit` frames, at least one; begins at `first`, where the answer is expected.
+impl BurstSearch {
+    /// Up to `limit` frames, at least one; begins at `first`, the expected result.
     pub const fn new(limit: u64, first: u64) -> Self {
         let limit = if limit == 0 { 1 } else { limit };
         let first = if first == 0 { 1 } else { first };
@@ -27,12 +28,12 @@ impl Longest {
         }
     }
 
-    /// The most trials that it takes.
+    /// The maximum number of trials.
     pub const fn most_trials(limit: u64) -> u64 {
         2 * ((if limit == 0 { 1 } else { limit }).ilog2() as u64 + 2)
     }
 
-    /// The length to try next; `None`: it is over.
+    /// The length to try next; `None`: the search is complete.
     pub const fn next(&self) -> Option<u64> {
         if self.lossy - self.lossless <= 1 {
             None
@@ -41,13 +42,13 @@ impl Longest {
         }
     }
 
-    /// The longest burst without loss, as far as it is known; 0: not even one frame.
+    /// The longest burst without loss so far; 0: not even one frame.
     pub const fn found(&self) -> u64 {
         self.lossless
     }
 
-    /// What came of [`Longest::next`].
-    pub fn tell(&mut self, is_lossless: bool) {
+    /// Records the outcome of [`BurstSearch::next`].
+    pub fn record(&mut self, is_lossless: bool) {
         if is_lossless {
             self.lossless = self.at;
         } else {
@@ -75,13 +76,13 @@ mod tests {
         first: u64,
         mut is_lossless: impl FnMut(u64) -> bool,
     ) -> (Vec<u64>, u64) {
-        let mut search = Longest::new(limit, first);
+        let mut search = BurstSearch::new(limit, first);
         let mut trials = Vec::new();
         while let Some(frames) = search.next() {
             trials.push(frames);
-            search.tell(is_lossless(frames));
+            search.record(is_lossless(frames));
             assert!(
-                trials.len() as u64 <= Longest::most_trials(limit),
+                trials.len() as u64 <= BurstSearch::most_trials(limit),
                 "{trials:?}"
             );
         }
@@ -89,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_and_then_halves() {
+    fn it_doubles_and_then_bisects() {
         let (trials, found) = searched(30_000, 1, |frames| frames <= 11);
         assert_eq!(found, 11);
         assert_eq!(trials, [1, 2, 4, 8, 16, 12, 10, 11]);
-        // Again: what it was, and one more.
+        // Repeated: the same length, and one more.
         let (trials, found) = searched(30_000, 11, |frames| frames <= 11);
         assert_eq!(found, 11);
         assert_eq!(trials, [11, 12]);
@@ -110,7 +111,7 @@ mod tests {
         }
 
         #[test]
-        fn it_ends_whatever_it_is_told(
+        fn it_ends_whatever_the_outcomes(
             limit in 1u64..40_000, first in 0u64..50_000,
             outcomes in proptest::collection::vec(any::<bool>(), 64),
         ) {

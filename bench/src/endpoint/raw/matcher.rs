@@ -1,48 +1,48 @@
-//! Answers, matched with what was sent by their numbers.
+//! Matches answers with the frames sent, by their numbers.
 
 use linerate_agent::frame::{FrameKind, Mac, TestHeader};
 
-use crate::endpoint::Answer;
+use crate::endpoint::RoundTripSample;
 
-/// What is to come back.
+/// The frames expected back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    /// Who sent it, and gets it back.
+pub(super) struct ExpectedReplies {
+    /// The sender's address.
     pub(super) own: Mac,
-    /// Who sends it back.
+    /// The station's address.
     pub(super) station: Mac,
-    /// Which stream it is of: an earlier trial's answers are no answers.
+    /// The stream: answers of an earlier trial do not count.
     pub(super) stream: u8,
     /// Octets of each, without FCS.
     pub(super) octets: usize,
-    /// How many are sent.
+    /// The number of frames.
     pub(super) count: u64,
 }
 
-/// What has come back.
+/// The frames received back.
 #[derive(Debug)]
-pub(super) struct Matched {
-    wanted: Wanted,
-    /// A bit for each number: whether its answer was there.
+pub(super) struct ReplyMatcher {
+    expected: ExpectedReplies,
+    /// A bit for each number, set once it is answered.
     seen: Vec<u64>,
-    /// The highest number seen and one.
+    /// The highest number seen, plus one.
     next: u64,
-    /// Of each frame that was answered.
-    pub(super) samples: Vec<Answer>,
-    /// Came behind the answer to a later one.
+    /// A sample for each answered frame.
+    pub(super) samples: Vec<RoundTripSample>,
+    /// Answers received after one to a later frame.
     pub(super) out_of_order: u64,
-    /// Came again.
+    /// Duplicate answers.
     pub(super) duplicates: u64,
-    /// Came with another content or length than they were sent with: no answers.
+    /// Received with another content or length than sent: not counted as answers.
     pub(super) altered: u64,
 }
 
-impl Matched {
-    /// Nothing has come.
-    pub(super) fn new(wanted: Wanted) -> Self {
+impl ReplyMatcher {
+    /// A matcher without any answers.
+    pub(super) fn new(expected: ExpectedReplies) -> Self {
         Self {
-            wanted,
-            seen: vec![0; wanted.count.div_ceil(64) as usize],
+            expected,
+            seen: vec![0; expected.count.div_ceil(64) as usize],
             next: 0,
             samples: Vec::new(),
             out_of_order: 0,
@@ -51,22 +51,21 @@ impl Matched {
         }
     }
 
-    /// Takes a frame of `len` octets, whatever it is, that came at `at_ns` of the clock by which it was
-    /// sent.
-    pub(super) fn take(&mut self, frame: &[u8], len: usize, at_ns: u64) {
+    /// Processes any received frame of `len` octets; `at_ns` is its time by the sender's clock.
+    pub(super) fn receive(&mut self, frame: &[u8], len: usize, at_ns: u64) {
         let Some(head) = TestHeader::parse(frame) else {
             return;
         };
-        let wanted = &self.wanted;
+        let expected = &self.expected;
         let is_ours = head.kind == FrameKind::Reflected
-            && head.stream == wanted.stream
-            && frame[..6] == wanted.own
-            && frame[6..12] == wanted.station;
+            && head.stream == expected.stream
+            && frame[..6] == expected.own
+            && frame[6..12] == expected.station;
         if !is_ours {
             return;
         }
-        let is_possible = head.number < wanted.count && head.sent_ns <= at_ns;
-        if !is_possible || len != wanted.octets || !head.is_intact(frame) {
+        let is_possible = head.number < expected.count && head.sent_ns <= at_ns;
+        if !is_possible || len != expected.octets || !head.is_intact(frame) {
             self.altered += 1;
             return;
         }
@@ -78,13 +77,13 @@ impl Matched {
         self.seen[word] |= bit;
         self.out_of_order += u64::from(head.number < self.next);
         self.next = self.next.max(head.number + 1);
-        self.samples.push(Answer {
+        self.samples.push(RoundTripSample {
             sent_ns: head.sent_ns,
             round_trip_ns: at_ns - head.sent_ns,
         });
     }
 
-    /// How many frames were answered.
+    /// Number of frames answered.
     pub(super) fn answered(&self) -> u64 {
         self.samples.len() as u64
     }
@@ -98,7 +97,7 @@ mod tests {
 
     const OWN: Mac = [2, 0, 0, 0, 0, 1];
     const STATION: Mac = [2, 0, 0, 0, 0, 2];
-    const WANTED: Wanted = Wanted {
+    const EXPECTED: ExpectedReplies = ExpectedReplies {
         own: OWN,
         station: STATION,
         stream: 5,
@@ -130,17 +129,17 @@ mod tests {
         frame
     }
 
-    fn take(matched: &mut Matched, frame: &[u8]) {
-        matched.take(frame, frame.len(), 100_000);
+    fn take(matched: &mut ReplyMatcher, frame: &[u8]) {
+        matched.receive(frame, frame.len(), 100_000);
     }
 
     #[test]
-    fn answers_are_told_from_late_and_from_repeated_ones() {
-        let mut matched = Matched::new(WANTED);
+    fn answers_are_distinguished_from_late_and_repeated_ones() {
+        let mut matched = ReplyMatcher::new(EXPECTED);
         for number in [0, 2, 1, 69, 2, 3, 69] {
             take(&mut matched, &answer(number));
         }
-        let Matched {
+        let ReplyMatcher {
             out_of_order,
             duplicates,
             altered,
@@ -148,7 +147,7 @@ mod tests {
         } = matched;
         assert_eq!((matched.answered(), out_of_order), (5, 2));
         assert_eq!((duplicates, altered), (2, 0));
-        let first = Answer {
+        let first = RoundTripSample {
             sent_ns: 2_000,
             round_trip_ns: 98_000,
         };
@@ -156,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
-        let mut matched = Matched::new(WANTED);
+    fn other_frames_are_not_answers() {
+        let mut matched = ReplyMatcher::new(EXPECTED);
         let mut of_another = outward(0, 6);
         assert!(reflect(&mut of_another, STATION, ReflectFilter::Marked));
         let mut from_another = answer(0);
@@ -174,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn what_came_changed_is_no_answer() {
-        let mut matched = Matched::new(WANTED);
+    fn an_altered_frame_is_no_answer() {
+        let mut matched = ReplyMatcher::new(EXPECTED);
         let mut changed = answer(0);
         changed[99] ^= 1;
         take(&mut matched, &changed);
         take(&mut matched, &answer(0)[..99]);
-        // Numbers that were never sent, and a time to come.
+        // A number that was never sent, and a time in the future.
         take(&mut matched, &answer(70));
         let mut early = answer(0);
         renumber(&mut early, u64::MAX, u64::MAX);

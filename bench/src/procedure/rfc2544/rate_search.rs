@@ -1,26 +1,26 @@
-//! The search for the highest rate without loss (RFC 2544 section 26.1). Pure: it says what to try, and
-//! is told what came of it.
+//! The search for the highest rate without loss (RFC 2544 section 26.1). No I/O: it returns the next
+//! rate to try, and records the outcome.
 
-/// A trial to be done.
+/// A trial to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The rate, in steps of the line's own.
+    /// The rate, in steps of the line rate.
     pub step: u32,
-    /// Whether the result may rest on it, so that it has to have its full length (section 24).
+    /// True if the result depends on it, so that it needs its full length (section 24).
     pub is_final: bool,
 }
 
-/// A search among the rates 1, 2, ... `steps`, the last of which is the line's own.
+/// A search among the rates 1, 2, ... `steps`, the last of which is the line rate.
 ///
-/// It halves the interval first. What it finds has to hold when it is repeated; where it does not, the
-/// search goes back in growing steps until a rate is lossless twice, and halves what lies between. A
-/// loss at a rate rules that rate and all above it out. So it ends after [`most_trials`] whatever it is
-/// told, and where loss depends on the rate alone it finds the highest step without any.
+/// It bisects the interval first. The rate found is confirmed by repetition; if that fails, the search
+/// steps back in growing steps until a rate is lossless twice, and bisects again. A loss at a rate
+/// rules out that rate and all above it. So it ends after [`most_trials`] for any outcomes, and if loss
+/// depends on the rate alone, it finds the highest step without any.
 #[derive(Clone, Copy, Debug)]
-pub struct Search {
-    /// The lowest rate with a loss; above all rates without one.
+pub struct RateSearch {
+    /// The lowest rate with a loss; above all rates if there was none.
     lossy: u32,
-    /// The highest rate without a loss: while seeking once, afterwards twice. 0: none.
+    /// The highest rate without a loss: once while seeking, twice afterwards. 0: none.
     lossless: u32,
     stage: Stage,
 }
@@ -32,23 +32,23 @@ enum Stage {
     },
     Confirm {
         at: u32,
-        /// Trials without loss that it still takes.
+        /// Lossless trials still needed.
         left: u8,
-        /// How far the last step back went.
+        /// Size of the last step back.
         back: u32,
     },
     Done,
 }
 
-/// The most trials that a search takes.
+/// The maximum number of trials of a search.
 pub const fn most_trials(steps: u32) -> u64 {
     let halvings = steps.ilog2() as u64 + 1;
-    // Seek; confirm; back, twice each; halve, twice each.
+    // Seek; confirm; step back, twice each; bisect, twice each.
     (1 + halvings) + 1 + 2 * (halvings + 1) + 2 * halvings
 }
 
-impl Search {
-    /// Among so many rates, at least one.
+impl RateSearch {
+    /// A search among `steps` rates, at least one.
     pub const fn new(steps: u32) -> Self {
         let steps = if steps == 0 { 1 } else { steps };
         Self {
@@ -58,7 +58,7 @@ impl Search {
         }
     }
 
-    /// What to try next; `None`: it is over.
+    /// The next trial; `None`: the search is complete.
     pub const fn next(&self) -> Option<Probe> {
         match self.stage {
             Stage::Seek { at } => Some(Probe {
@@ -73,8 +73,8 @@ impl Search {
         }
     }
 
-    /// The highest rate that was lossless when it was repeated, when the search is over; `None` where
-    /// there was none.
+    /// The highest rate that was lossless twice, once the search is complete; `None` if there was
+    /// none.
     pub const fn found(&self) -> Option<u32> {
         match self.stage {
             Stage::Done if self.lossless > 0 => Some(self.lossless),
@@ -82,21 +82,21 @@ impl Search {
         }
     }
 
-    /// What came of [`Search::next`].
-    pub const fn tell(&mut self, is_lossless: bool) {
+    /// Records the outcome of [`RateSearch::next`].
+    pub const fn record(&mut self, is_lossless: bool) {
         self.stage = match self.stage {
-            Stage::Seek { at } => self.sought(at, is_lossless),
+            Stage::Seek { at } => self.on_seek(at, is_lossless),
             Stage::Confirm { at, left, .. } if is_lossless && left > 1 => Stage::Confirm {
                 at,
                 left: left - 1,
                 back: 0,
             },
-            Stage::Confirm { at, back, .. } => self.confirmed(at, back, is_lossless),
+            Stage::Confirm { at, back, .. } => self.on_confirm(at, back, is_lossless),
             Stage::Done => Stage::Done,
         };
     }
 
-    const fn sought(&mut self, at: u32, is_lossless: bool) -> Stage {
+    const fn on_seek(&mut self, at: u32, is_lossless: bool) -> Stage {
         if is_lossless {
             self.lossless = at;
         } else {
@@ -106,7 +106,7 @@ impl Search {
             return Stage::Seek { at: self.middle() };
         }
         let at = self.lossless;
-        // From here on it takes two.
+        // From here on a rate has to be lossless twice.
         self.lossless = 0;
         match at {
             0 => Stage::Done,
@@ -118,7 +118,7 @@ impl Search {
         }
     }
 
-    const fn confirmed(&mut self, at: u32, back: u32, is_lossless: bool) -> Stage {
+    const fn on_confirm(&mut self, at: u32, back: u32, is_lossless: bool) -> Stage {
         if is_lossless {
             self.lossless = at;
         } else {
@@ -154,24 +154,24 @@ mod tests {
 
     use super::*;
 
-    /// Runs a search; the trials, and what it found.
+    /// Runs a search; returns the trials and the rate found.
     fn searched(
         steps: u32,
         mut is_lossless: impl FnMut(Probe) -> bool,
     ) -> (Vec<(Probe, bool)>, Option<u32>) {
-        let mut search = Search::new(steps);
+        let mut search = RateSearch::new(steps);
         let mut trials = Vec::new();
         while let Some(probe) = search.next() {
             let outcome = is_lossless(probe);
             trials.push((probe, outcome));
-            search.tell(outcome);
+            search.record(outcome);
             assert!(trials.len() as u64 <= most_trials(steps), "{trials:?}");
         }
         (trials, search.found())
     }
 
     #[test]
-    fn what_holds_at_the_line_s_rate_takes_two_trials() {
+    fn a_lossless_line_rate_takes_two_trials() {
         let (trials, found) = searched(100, |_| true);
         assert_eq!(found, Some(100));
         let steps: Vec<(u32, bool)> = trials.iter().map(|it| (it.0.step, it.0.is_final)).collect();
@@ -179,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_in_short_trials_only_is_stepped_back_from() {
-        // A buffer hides what a long trial shows.
+    fn a_rate_lossless_only_in_short_trials_is_stepped_back_from() {
+        // In short trials a buffer hides the loss.
         let holds = |probe: Probe| probe.step <= if probe.is_final { 57 } else { 63 };
         let (_, found) = searched(100, holds);
         assert_eq!(found, Some(57));
@@ -214,7 +214,7 @@ mod tests {
             steps in 50u32..1_000,
             flaws in proptest::collection::vec(0u32..12, 64),
         ) {
-            // One trial in twelve has a loss of its own. Nothing above what it carries is found.
+            // One trial in twelve has an unrelated loss. The rate found never exceeds the capacity.
             let capacity = steps * 3 / 4;
             let mut flaws = flaws.into_iter().cycle();
             let holds = |probe: Probe| {

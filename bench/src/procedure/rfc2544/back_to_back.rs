@@ -1,35 +1,36 @@
-//! Back-to-back frames (RFC 2544 section 26.4): how long a burst at the smallest gap a device takes.
+//! Back-to-back frames (RFC 2544 section 26.4): the longest burst at the minimum gap that a device
+//! receives.
 
 use std::time::Duration;
 
 use linerate_results::record::{Counting, Extent, Rfc2544Test};
 
-use super::counting_of;
 use super::offer::Offer;
-use super::trials::{Part, Stop, Trials};
+use super::select_counting;
+use super::trials::{Stop, TestPart, Trials};
 use crate::endpoint::Target;
-use crate::procedure::{Bench, Procedure, SessionError};
+use crate::procedure::{Procedure, SessionError, TrialContext};
 
 /// The longest burst without loss, several times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bursts {
+pub(super) struct BurstTest {
     pub(super) offer: Offer,
     pub(super) repetitions: u32,
     /// The longest that is tried.
     pub(super) longest: u64,
 }
 
-impl Bursts {
+impl BurstTest {
     pub(super) fn run(self, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
-        // The first time from one frame on, then from what it was.
+        // The first search starts at one frame, the next at the last result.
         let mut first = 1;
         for repetition in 0..self.repetitions {
-            let part = Part {
+            let part = TestPart {
                 test: Rfc2544Test::BackToBack,
                 repetition,
                 repetitions: self.repetitions,
                 longest_burst: self.longest,
-                ..Part::default()
+                ..TestPart::default()
             };
             first = trials.longest(self.offer, part, first)?;
         }
@@ -37,49 +38,53 @@ impl Bursts {
     }
 }
 
-/// How long a burst a device takes, as a procedure of its own: without its throughput, so without
-/// RFC 9004's correction.
+/// The longest burst that a device receives, as a separate procedure: without its throughput, and
+/// so without RFC 9004's correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackToBack {
     /// Octets of the frames, FCS included.
     pub octets: u16,
-    /// What the line carries.
+    /// The line rate.
     pub line_bits_per_s: u64,
-    /// How frames are counted; `None`: as the target can.
+    /// The counting method; `None`: the best that the target supports.
     pub counting: Option<Counting>,
-    /// How often the longest burst is searched.
+    /// Number of searches for the longest burst.
     pub repetitions: u32,
     /// The longest burst that is tried, frames.
     pub longest: u64,
-    /// The pause behind a burst, on a target that is not simulated.
+    /// The pause after a burst, on a target that is not simulated.
     pub pause: Duration,
 }
 
 impl BackToBack {
     fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
-        counting_of(target, self.counting, self.octets, self.line_bits_per_s)
+        select_counting(target, self.counting, self.octets, self.line_bits_per_s)
     }
 }
 
 impl Procedure for BackToBack {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         format!("bursts of {}-octet frames", self.octets)
     }
 
-    fn at_least(&self) -> Duration {
-        // At one frame, and at one more, each time.
+    fn min_duration(&self) -> Duration {
+        // At least two bursts per search.
         self.pause * 2 * self.repetitions
     }
 
-    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+    fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         self.counting(target).map(|_| ())
     }
 
-    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+    fn run(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<(), SessionError> {
         let Ok(counting) = self.counting(target) else {
             return Ok(());
         };
-        let bursts = Bursts {
+        let bursts = BurstTest {
             offer: Offer {
                 counting,
                 octets: self.octets,
@@ -90,18 +95,18 @@ impl Procedure for BackToBack {
         };
         let mut trials = Trials {
             target,
-            bench,
+            context,
             extent: Extent::Short,
             pause: self.pause,
         };
         match bursts.run(&mut trials) {
             Ok(()) => Ok(()),
-            Err(Stop::Over) => {
-                bench.not_measured(&self.words(), "the user ended it before");
+            Err(Stop::Cancelled) => {
+                context.not_measured(&self.label(), "cancelled by the user");
                 Ok(())
             }
-            Err(Stop::Size(why)) => {
-                bench.not_measured(&self.words(), &why);
+            Err(Stop::UnsupportedSize(why)) => {
+                context.not_measured(&self.label(), &why);
                 Ok(())
             }
             Err(Stop::Failed(error)) => Err(error),

@@ -1,4 +1,4 @@
-//! What a simulated board shows of itself, in the words of the record.
+//! Conversion of a simulated board's data to the types of the record.
 
 use linerate_capture::wire::BusyPeriod;
 use linerate_results::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
@@ -6,9 +6,9 @@ use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
 use linerate_sim::wire::{self, LinkReport, Resolution};
 
-use crate::machine::LinkEnd;
+use crate::machine::LinkPartnerStatus;
 
-/// Who may send when, while the link is up.
+/// The duplex mode while the link is up.
 pub const fn duplex(link: &LinkReport) -> Duplex {
     match link.duplex {
         wire::Duplex::Full => Duplex::Full,
@@ -16,24 +16,24 @@ pub const fn duplex(link: &LinkReport) -> Duplex {
     }
 }
 
-/// The link partner's end of the cable.
-pub const fn link_end(link: &LinkReport, counts: &wire::Statistics) -> LinkEnd {
-    LinkEnd {
+/// The link partner's state.
+pub const fn partner_status(link: &LinkReport, counts: &wire::Statistics) -> LinkPartnerStatus {
+    LinkPartnerStatus {
         up: link.up,
         duplex: duplex(link),
-        by: match link.resolution {
+        resolution: match link.resolution {
             Resolution::Forced => "no negotiation",
             Resolution::AutoNegotiation => "auto-negotiation",
             Resolution::ParallelDetection => "parallel detection",
         },
         frames_sent: counts.frames_sent,
-        frames_heard: counts.frames_received,
+        frames_received: counts.frames_received,
         collisions: counts.collisions,
         frames_withheld: counts.frames_withheld,
     }
 }
 
-/// What the processor did, as a cause of the line being silent.
+/// The processor's activity, as a cause of a gap on the line.
 pub fn busy(activity: &Activity) -> BusyPeriod {
     BusyPeriod {
         start_ns: activity.start.as_ns(),
@@ -50,7 +50,7 @@ pub fn busy(activity: &Activity) -> BusyPeriod {
     }
 }
 
-/// A profile with each function named once.
+/// A profile with a table of function names.
 pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
     let mut functions: Vec<String> = profile
         .stacks
@@ -59,10 +59,10 @@ pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
         .collect();
     functions.sort_unstable();
     functions.dedup();
-    let place = |name: &String| functions.binary_search(name).unwrap_or(0) as u32;
+    let index = |name: &String| functions.binary_search(name).unwrap_or(0) as u32;
     let stacks = profile.stacks.iter().map(|stack| ProfileStack {
         interrupt: stack.interrupt,
-        path: stack.functions.iter().map(place).collect(),
+        path: stack.functions.iter().map(index).collect(),
         cycles: stack.cycles,
         calls: stack.calls,
     });
@@ -74,14 +74,14 @@ pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
     }
 }
 
-/// Edges further apart than this belong to different transmissions: more than a start of idle.
+/// Edges further apart than this belong to different transmissions: longer than a start of idle.
 const SILENCE_NS: u64 = 1_000;
 /// A transmission shorter than this is a link pulse.
 const FRAME_NS: u64 = 50_000;
-/// So much of a frame's beginning and end is kept.
+/// Length of a frame's start and end that is kept.
 const KEPT_NS: u64 = 30_000;
 
-/// Beginnings and ends of the frames in `edges`, with a little idle line before and after.
+/// Starts and ends of the frames in `edges`, with a short idle line before and after.
 pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
     let apart = |a: &(Instant, bool), b: &(Instant, bool)| b.0.since(a.0).as_ns() <= SILENCE_NS;
     let frames = edges.chunk_by(apart);
@@ -92,8 +92,8 @@ pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
                 let end_ns = last + SILENCE_NS;
                 let start_ns = first.saturating_sub(SILENCE_NS);
                 [
-                    piece(frame, start_ns, first + KEPT_NS),
-                    piece(frame, last - KEPT_NS, end_ns),
+                    edges_within(frame, start_ns, first + KEPT_NS),
+                    edges_within(frame, last - KEPT_NS, end_ns),
                 ]
             })
         })
@@ -101,7 +101,7 @@ pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
         .collect()
 }
 
-fn piece(frame: &[(Instant, bool)], start_ns: u64, end_ns: u64) -> Edges {
+fn edges_within(frame: &[(Instant, bool)], start_ns: u64, end_ns: u64) -> Edges {
     let before = frame.iter().take_while(|edge| edge.0.as_ns() < start_ns);
     let within = frame
         .iter()

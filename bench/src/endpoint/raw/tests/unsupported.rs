@@ -1,4 +1,4 @@
-//! What a station can't be asked for.
+//! Trials that a station does not support.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn opened(url: &str) -> Box<dyn Target> {
 }
 
 #[test]
-fn what_raw_frames_cannot_do_names_what_can() {
+fn unsupported_trials_name_an_alternative() {
     let target = opened("raw://eth0.7/0A-00-00-00-00-FF");
     assert_eq!(target.name(), "station 0a:00:00:00:00:ff at eth0.7");
     let (direction, amount) = (Direction::ToDevice, Amount::Octets(1));
@@ -29,10 +29,10 @@ fn what_raw_frames_cannot_do_names_what_can() {
         count: 1,
         interval: Duration::ZERO,
         payload_octets: 0,
-        under: None,
+        load: None,
     };
     let loaded = Trial::RoundTrips(RoundTrips {
-        under: Some(Box::new(stream.clone())),
+        load: Some(Box::new(stream.clone())),
         ..round_trips
     });
     let frames = Frames {
@@ -61,9 +61,9 @@ fn what_raw_frames_cannot_do_names_what_can() {
         (Trial::Frames(long), "64 to 1518"),
         (Trial::Frames(many), "a shorter trial"),
     ] {
-        let why = target.can(&trial).expect_err(part);
+        let why = target.supports(&trial).expect_err(part);
         assert!(why.contains(part), "{why}");
     }
-    assert_eq!(target.can(&Trial::Frames(frames)), Ok(()));
-    assert_eq!(target.can(&Trial::RoundTrips(round_trips)), Ok(()));
+    assert_eq!(target.supports(&Trial::Frames(frames)), Ok(()));
+    assert_eq!(target.supports(&Trial::RoundTrips(round_trips)), Ok(()));
 }

@@ -1,4 +1,4 @@
-//! A profile for people.
+//! Display of a profile.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use linerate_results::record::Direction;
 use super::{Cost, Profile};
 
 impl Profile {
-    /// What went on, in a line.
+    /// The workload and its direction, in one line.
     #[must_use]
-    pub fn what(&self) -> String {
+    pub fn title(&self) -> String {
         let way = match self.direction {
             Direction::ToDevice => "to the device",
             Direction::FromDevice => "from the device",
@@ -18,12 +18,12 @@ impl Profile {
         format!("{} {way}", self.program.name())
     }
 
-    /// Tables of layers and of the `most` dearest functions.
+    /// Tables of layers and of the `limit` most expensive functions.
     #[must_use]
-    pub fn tables(&self, most: usize) -> Tables<'_> {
+    pub fn tables(&self, limit: usize) -> Tables<'_> {
         Tables {
             profile: self,
-            most,
+            limit,
         }
     }
 
@@ -43,7 +43,7 @@ impl Profile {
 /// See [`Profile::tables`].
 pub struct Tables<'a> {
     profile: &'a Profile,
-    most: usize,
+    limit: usize,
 }
 
 impl fmt::Display for Tables<'_> {
@@ -54,7 +54,7 @@ impl fmt::Display for Tables<'_> {
             "{} ({}), {}: {} frames, {} back; a frame takes {:.0} instructions\n",
             it.board,
             it.variant,
-            it.what(),
+            it.title(),
             it.frames,
             it.frames_back,
             it.per_frame(it.instructions)
@@ -71,7 +71,7 @@ impl fmt::Display for Tables<'_> {
             f,
             "\n      own  library   copies      all   share   reads  writes  function"
         )?;
-        for function in it.functions.iter().take(self.most) {
+        for function in it.functions.iter().take(self.limit) {
             it.row(f, &function.cost)?;
             writeln!(f, "  {} ({})", function.name, function.file)?;
         }

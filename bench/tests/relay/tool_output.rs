@@ -1,8 +1,8 @@
-//! What stock tools print.
+//! Parsing the output of stock tools.
 
 use super::count::Counts;
 
-/// What stock iperf 2 prints of a stream of datagrams that was received.
+/// The line of stock iperf 2 for a received stream of datagrams.
 struct Line {
     id: String,
     counts: Counts,
@@ -36,19 +36,19 @@ fn lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// What stock iperf 2 prints of datagrams, by itself and in the server's report.
+/// The counts that stock iperf 2 prints for datagrams, its own and those of the server's report.
 pub fn printed(text: &str) -> Vec<Counts> {
     sorted(lines(text).into_iter().map(|it| it.counts).collect())
 }
 
-/// The jitter of the same, nanoseconds, the least first.
+/// The jitter of the same, nanoseconds, in ascending order.
 pub fn printed_jitter(text: &str) -> Vec<f64> {
     let mut printed: Vec<f64> = lines(text).into_iter().map(|it| it.jitter_ns).collect();
     printed.sort_unstable_by(f64::total_cmp);
     printed
 }
 
-/// How many octets stock iperf 2 says to have received or sent in each of its streams, the least first.
+/// Octets received or sent in each stream as printed by stock iperf 2, in ascending order.
 pub fn printed_octets(text: &str) -> Vec<u64> {
     let of = |line: &str| {
         let rest = line.split_once(']').filter(|(id, _)| *id != "[SUM")?.1;
@@ -60,16 +60,16 @@ pub fn printed_octets(text: &str) -> Vec<u64> {
     printed
 }
 
-/// Stock iperf 2 prints whole microseconds, rounded, and its report on the wire has them cut off.
+/// Stock iperf 2 prints whole microseconds, rounded; its report on the wire truncates them.
 const PRINTED_NS: f64 = 1_001.0;
 
-/// Whether what stock iperf 2 prints is what we say.
-pub fn is_same_jitter(printed: &[f64], told_ns: &[u64]) -> bool {
-    let mut told_ns = told_ns.to_vec();
-    told_ns.sort_unstable();
-    let mut pairs = printed.iter().zip(&told_ns);
-    printed.len() == told_ns.len()
-        && pairs.all(|(printed, told)| (printed - *told as f64).abs() <= PRINTED_NS)
+/// True if stock iperf 2 prints the jitter that we report.
+pub fn is_same_jitter(printed: &[f64], reported_ns: &[u64]) -> bool {
+    let mut reported_ns = reported_ns.to_vec();
+    reported_ns.sort_unstable();
+    let mut pairs = printed.iter().zip(&reported_ns);
+    printed.len() == reported_ns.len()
+        && pairs.all(|(printed, reported)| (printed - *reported as f64).abs() <= PRINTED_NS)
 }
 
 pub fn sorted(mut counts: Vec<Counts>) -> Vec<Counts> {
@@ -77,14 +77,14 @@ pub fn sorted(mut counts: Vec<Counts>) -> Vec<Counts> {
     counts
 }
 
-/// What stock iperf 3 says at the end, as JSON.
+/// The final report of stock iperf 3, as JSON.
 pub fn end_of(text: &str) -> serde_json::Value {
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     assert_eq!(json.get("error"), None, "{text}");
     json["end"].clone()
 }
 
-/// What stock iperf 3 says at the end of each stream that it sent or received, as JSON.
+/// The final report of stock iperf 3 on each stream that it sent or received, as JSON.
 pub fn streams_of(text: &str) -> Vec<serde_json::Value> {
     let end = end_of(text);
     let streams = end["streams"].as_array().expect("streams");
@@ -101,8 +101,9 @@ pub fn lost_and_all(stream: &serde_json::Value) -> (u64, u64) {
     (number(stream, "lost_packets"), number(stream, "packets"))
 }
 
-/// Whether stock iperf 3 says the jitter that we say: it has all digits, and the wire nanoseconds.
-pub fn has_jitter(stream: &serde_json::Value, told_ns: u64) -> bool {
-    let said_ms = stream["jitter_ms"].as_f64().expect("a jitter");
-    (said_ms * 1e6 - told_ns as f64).abs() <= 2.0
+/// True if stock iperf 3 reports the jitter that we report: it prints all digits, and the wire has
+/// nanoseconds.
+pub fn has_jitter(stream: &serde_json::Value, reported_ns: u64) -> bool {
+    let printed_ms = stream["jitter_ms"].as_f64().expect("a jitter");
+    (printed_ms * 1e6 - reported_ns as f64).abs() <= 2.0
 }

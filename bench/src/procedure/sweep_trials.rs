@@ -1,0 +1,98 @@
+//! The trials of a sweep: each with a report, without one, or cancelled.
+
+use std::time::Duration;
+
+use linerate_results::record::{Direction, Flow, Measurement, Setting};
+
+use super::{SessionError, TrialContext};
+use crate::endpoint::{Outcome, Target, TargetError, Trial};
+
+/// Outcome of a trial of a sweep.
+#[derive(Debug)]
+pub(super) enum SweepOutcome {
+    /// The flow, with the rest of the target's report.
+    Flow(Flow, Box<Outcome>),
+    /// No report, for this reason.
+    NoReport(String),
+    /// Cancelled by the user: the figures are incomplete.
+    Cancelled,
+}
+
+/// The trials of a sweep on a target. After its first report, a missing report is a result; before, it
+/// is an error.
+pub(super) struct SweepTrials<'a, 'b> {
+    pub(super) target: &'a mut dyn Target,
+    pub(super) context: &'a mut TrialContext<'b>,
+    /// Time between two trials, for queues to drain. A simulated target needs none.
+    settle: Duration,
+    has_reported: bool,
+}
+
+impl<'a, 'b> SweepTrials<'a, 'b> {
+    pub(super) fn new(
+        target: &'a mut dyn Target,
+        context: &'a mut TrialContext<'b>,
+        settle: Duration,
+    ) -> Self {
+        Self {
+            target,
+            context,
+            settle,
+            has_reported: false,
+        }
+    }
+
+    /// Runs a trial for each of `values`, one way, until the user cancels, and saves what `result`
+    /// returns for each: from the flow, or from the reason why there is none.
+    pub(super) fn run_each<V: Copy>(
+        &mut self,
+        values: &[V],
+        direction: Direction,
+        trial: impl Fn(V) -> Trial,
+        result: impl Fn(V, Setting, Option<Flow>, String) -> Measurement,
+    ) -> Result<(), SessionError> {
+        for &value in values {
+            if self.context.is_cancelled() {
+                break;
+            }
+            let (flow, failure) = match self.run_one(&trial(value), direction)? {
+                SweepOutcome::Flow(flow, _) => (Some(flow), String::new()),
+                SweepOutcome::NoReport(why) => (None, why),
+                SweepOutcome::Cancelled => break,
+            };
+            let setting = self.context.setting();
+            self.context.save(result(value, setting, flow, failure))?;
+        }
+        Ok(())
+    }
+
+    /// Runs `trial`, one way.
+    pub(super) fn run_one(
+        &mut self,
+        trial: &Trial,
+        direction: Direction,
+    ) -> Result<SweepOutcome, SessionError> {
+        if self.has_reported && !self.target.is_simulated() {
+            std::thread::sleep(self.settle);
+        }
+        let mut outcome = match self.context.trial(self.target, trial) {
+            Ok(outcome) => outcome,
+            Err(TargetError::Failed { what, .. }) if self.has_reported => {
+                return Ok(SweepOutcome::NoReport(what));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if self.context.is_cancelled() {
+            return Ok(SweepOutcome::Cancelled);
+        }
+        self.has_reported = true;
+        let flow = match direction {
+            Direction::FromDevice => outcome.from_device.take(),
+            Direction::ToDevice | Direction::Both => outcome.to_device.take(),
+        };
+        Ok(match flow {
+            Some(flow) => SweepOutcome::Flow(flow, Box::new(outcome)),
+            None => SweepOutcome::NoReport("the target did not report what it received".to_owned()),
+        })
+    }
+}
