@@ -13,6 +13,7 @@
 //! | [`measure`] | measurements of a scenario: one file or folder each |
 //! | [`procedure`] | procedures run on a target: one file or folder each |
 //! | [`profile`] | instructions per frame by layer, on an emulated board |
+//! | [`request`] | requests of a user as procedures: defaults, ranges, directions |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guessed timing entry changed |
 //! | [`store`] | results on disk, each written as soon as it is available |
@@ -33,6 +34,7 @@ pub mod profile;
 pub mod progress;
 pub mod provenance;
 pub mod registers;
+pub mod request;
 pub mod run;
 pub mod scenario;
 pub mod sensitivity;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use linerate_bench::endpoint::Target;
 use linerate_bench::procedure::RequestedProcedure;
-use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, interface_line_rate};
+use linerate_bench::procedure::rfc2544::{Rfc2544, interface_line_rate};
+use linerate_bench::request::Rfc2544Request;
 use linerate_results::record::{Counting, Rfc2544Test};
 
 use super::test::{measure, open};
@@ -16,7 +17,7 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
     let link = &args.link;
     let mut target = open(link)?;
     let line_bits_per_s = line_rate(args, target.as_ref())?;
-    let plan = plan(args, line_bits_per_s, target.is_simulated());
+    let plan = request(args).plan(line_bits_per_s, target.is_simulated());
     let variant = if args.full { "full" } else { "short" };
     eprintln!(
         "RFC 2544, {variant} variant: at most {}",
@@ -46,36 +47,14 @@ fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> 
     }
 }
 
-/// Default trial duration on a simulated board: its times are exact, and no other load interferes.
-const SIMULATED_TRIAL: Duration = Duration::from_millis(500);
-
-fn plan(args: &args::Rfc2544, line_bits_per_s: u64, is_simulated: bool) -> Plan {
-    let plan = if args.full {
-        Plan::full(line_bits_per_s)
-    } else {
-        Plan::short(line_bits_per_s)
-    };
-    let plan = match args.trial {
-        Some(seconds) => plan.with_trials_of(Duration::from_secs_f64(seconds)),
-        None if is_simulated && !args.full => plan.with_trials_of(SIMULATED_TRIAL),
-        None => plan,
-    };
-    let mut sizes = args.sizes.clone();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let steps = args
-        .resolution
-        .map(|percent| (100.0 / percent).round() as u32);
-    Plan {
-        sizes,
-        tests: if args.only.is_empty() {
-            TESTS.to_vec()
-        } else {
-            args.only.iter().map(|test| test_of(*test)).collect()
-        },
+fn request(args: &args::Rfc2544) -> Rfc2544Request {
+    Rfc2544Request {
+        full: args.full,
+        trial: args.trial.map(Duration::from_secs_f64),
+        sizes: args.sizes.clone(),
+        tests: args.only.iter().map(|test| test_of(*test)).collect(),
         counting: args.by.map(counting_of),
-        steps: steps.unwrap_or(plan.steps),
-        ..plan
+        resolution_percent: args.resolution,
     }
 }
 

@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use linerate_bench::endpoint::{
-    self, Amount, Datagrams, Options, Pair, RoundTrips, Stream, Target, TargetError, Trial,
-};
-use linerate_bench::procedure::latency::Latency;
-use linerate_bench::procedure::throughput::Throughput;
+use linerate_bench::endpoint::{self, Options, Pair, Target, TargetError};
 use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig};
+use linerate_bench::request::{NamedDirections, RequestError, TransferRequest};
 use linerate_explain::report;
-use linerate_results::record::{Direction, Run};
+use linerate_results::record::Run;
 
 use super::compare::Baseline;
 use super::progress::Terminal;
@@ -22,9 +19,8 @@ use crate::output;
 pub fn run(args: &args::Test) -> Result<(), Failure> {
     let link = &args.link;
     let mut target = open(link)?;
-    let mut asked = transfers(args);
-    asked.extend(latency(args, target.as_ref()));
-    measure("test", link, &asked, target.as_mut(), args.interval)
+    let procedures = request(args).procedures(target.as_ref());
+    measure("test", link, &procedures, target.as_mut(), args.interval)
 }
 
 /// Opens the target; with a probe, the target loads the link and the probe measures round trips.
@@ -142,74 +138,28 @@ fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Interval between requests.
-const REQUEST_INTERVAL: Duration = Duration::from_millis(10);
-/// Maximum duration of round-trip measurements.
-const MAX_ROUND_TRIP_SPAN: Duration = Duration::from_secs(10);
-
-/// Round trips for about `span`.
-pub fn round_trips(span: Duration) -> RoundTrips {
-    let span = span.min(MAX_ROUND_TRIP_SPAN);
-    RoundTrips {
-        count: (span.as_millis() / REQUEST_INTERVAL.as_millis()) as u32,
-        interval: REQUEST_INTERVAL,
-        payload_octets: 44,
-        load: None,
+/// The transfers that `args` request.
+fn request(args: &args::Test) -> TransferRequest {
+    TransferRequest {
+        directions: NamedDirections {
+            forward: args.forward,
+            reverse: args.reverse,
+        },
+        bidirectional: args.bidir,
+        udp: args.udp,
+        span: Duration::from_secs(args.time),
+        bytes: args.bytes,
+        length: args.length,
+        bandwidth: args.bandwidth,
+        streams: args.parallel,
+        window: args.window,
     }
 }
 
-/// Round trips idle and under load, if the target supports them and no direction was named.
-fn latency(args: &args::Test, target: &dyn Target) -> Option<RequestedProcedure> {
-    let round_trips = round_trips(Duration::from_secs(args.time));
-    let is_named = args.reverse || args.bidir || args.forward;
-    let can = target
-        .supports(&Trial::RoundTrips(round_trips.clone()))
-        .is_ok();
-    (can && !is_named).then(|| RequestedProcedure {
-        procedure: Box::new(Latency::idle_and_loaded(round_trips)),
-        is_required: false,
-    })
-}
-
-/// Transfers requested by `args`: by default each direction separately, then both.
-fn transfers(args: &args::Test) -> Vec<RequestedProcedure> {
-    let is_named = args.reverse || args.bidir || args.forward;
-    let ways = [
-        (args.forward || !is_named, Direction::ToDevice),
-        (args.reverse || !is_named, Direction::FromDevice),
-        (args.bidir || !is_named, Direction::Both),
-    ];
-    let amount = match args.bytes {
-        Some(octets) => Amount::Octets(octets),
-        None => Amount::Span(Duration::from_secs(args.time)),
-    };
-    let trial = |direction| {
-        if args.udp {
-            Trial::Datagrams(Datagrams {
-                direction,
-                amount,
-                payload_octets: args.length.map_or(1_470, |length| length as u16),
-                payload_bits_per_s: args.bandwidth.unwrap_or(1_000_000),
-            })
-        } else {
-            Trial::Stream(Stream {
-                direction,
-                amount,
-                streams: args.parallel,
-                write_octets: args.length.unwrap_or(0),
-                window_octets: args.window,
-            })
-        }
-    };
-    let chosen = ways.into_iter().filter(|(is_chosen, _)| *is_chosen);
-    chosen
-        .map(|(_, direction)| RequestedProcedure {
-            procedure: Box::new(Throughput {
-                trial: trial(direction),
-            }),
-            is_required: is_named,
-        })
-        .collect()
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::Input(error.into())
+    }
 }
 
 impl From<TargetError> for Failure {
