@@ -1,5 +1,6 @@
 //! The supported boards. A board is a folder in `boards/` and a line here.
 
+use linerate_explain::published::Published;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -106,13 +107,40 @@ pub struct Program {
     pub network: bool,
 }
 
-/// Every board's description, one line each.
-const BOARDS: [&str; 5] = [
-    include_str!("../../boards/esp32c6-bitbang/board.toml"),
-    include_str!("../../boards/qemu-mps2-an385/board.toml"),
-    include_str!("../../boards/qemu-riscv32-virt/board.toml"),
-    include_str!("../../boards/qemu-sabrelite/board.toml"),
-    include_str!("../../boards/qemu-versatilepb/board.toml"),
+/// The files in a board's folder.
+macro_rules! files {
+    ($name:literal) => {
+        Files {
+            description: include_str!(concat!("../../boards/", $name, "/board.toml")),
+            published: None,
+        }
+    };
+    ($name:literal, published) => {
+        Files {
+            published: Some(include_str!(concat!(
+                "../../boards/",
+                $name,
+                "/published.toml"
+            ))),
+            ..files!($name)
+        }
+    };
+}
+
+/// The files of a board that are part of the program.
+struct Files {
+    description: &'static str,
+    /// Published figures that it reproduces.
+    published: Option<&'static str>,
+}
+
+/// Every board, one line each.
+const BOARDS: [Files; 5] = [
+    files!("esp32c6-bitbang", published),
+    files!("qemu-mps2-an385"),
+    files!("qemu-riscv32-virt"),
+    files!("qemu-sabrelite"),
+    files!("qemu-versatilepb"),
 ];
 
 /// No board has this name.
@@ -137,8 +165,18 @@ pub fn all() -> Vec<Board> {
     // The files are compiled in and a test parses each.
     BOARDS
         .iter()
-        .filter_map(|text| toml::from_str(text).ok())
+        .filter_map(|files| toml::from_str(files.description).ok())
         .collect()
+}
+
+/// The published figures that the board called `name` reproduces; empty for a board without any.
+pub fn published(name: &str) -> Published {
+    let all = all();
+    let at = all.iter().position(|board| board.name == name);
+    let text = at.and_then(|at| BOARDS.get(at)?.published);
+    // The file is part of the program and a test reads it.
+    text.and_then(|text| toml::from_str(text).ok())
+        .unwrap_or_default()
 }
 
 /// The board called `name`.

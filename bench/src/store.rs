@@ -13,6 +13,8 @@ use linerate_explain::report;
 use linerate_results::export::{csv, hdr, junit, openmetrics};
 use linerate_results::record::{Measurement, ReadError, Run};
 
+use crate::board;
+
 /// Name of the file that results are appended to.
 pub const TRIALS: &str = "trials.ndjson";
 
@@ -78,8 +80,9 @@ impl Store {
     /// [`StoreError`] names the file that cannot be written.
     pub fn finish(&self, run: &Run, failures: &[String]) -> Result<(), StoreError> {
         self.write("run.json", run.to_json().as_bytes())?;
-        self.write("report.html", report::html(run).as_bytes())?;
-        self.write("report.md", report::markdown(run).as_bytes())?;
+        let published = board::published(&run.provenance.board);
+        self.write("report.html", report::html(run, &published).as_bytes())?;
+        self.write("report.md", report::markdown(run, &published).as_bytes())?;
         self.write("results.csv", csv::csv(run).as_bytes())?;
         self.write("junit.xml", junit::junit(run, failures).as_bytes())?;
         self.write("results.prom", openmetrics::openmetrics(run).as_bytes())?;

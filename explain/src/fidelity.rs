@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::published::{self, STAGES, Source, Stage};
+use crate::published::{Loss, Published, Source, Stage};
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Run};
 use linerate_results::stats;
@@ -14,7 +14,7 @@ use linerate_results::stats;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Variant of the firmware that reproduces it.
-    pub variant: &'static str,
+    pub variant: String,
     /// What it is.
     pub figure: String,
     /// Where it was published.
@@ -62,33 +62,34 @@ impl Unit {
 const CODE_CHOSEN_KNOWING_IT: &str = "choice of the stage's code";
 
 /// Every published figure that the run can be held against, in the article's order.
-pub fn rows(run: &Run) -> Vec<Row> {
+pub fn rows(run: &Run, published: &Published) -> Vec<Row> {
     let mut rows = Vec::new();
-    for stage in &STAGES {
-        for variant in stage.variants {
-            rows.extend(of_variant(stage, variant, run));
+    for stage in &published.stages {
+        for variant in &stage.variants {
+            let known = *variant == published.code_chosen_knowing;
+            rows.extend(of_variant(stage, variant, known, run));
         }
     }
-    rows.extend(capture(run));
+    rows.extend(capture(run, published));
     rows
 }
 
-fn of_variant(stage: &Stage, variant: &'static str, run: &Run) -> Vec<Row> {
+fn of_variant(stage: &Stage, variant: &str, known: bool, run: &Run) -> Vec<Row> {
     let gets: Vec<&HttpGet> = run
         .http_gets()
         .filter(|get| get.params.variant == variant)
         .collect();
     let mut rows: Vec<Row> = [
-        post_processing(stage, variant, &gets),
+        post_processing(stage, variant, known, &gets),
         ping(stage, variant, run),
     ]
     .into_iter()
     .flatten()
     .collect();
-    for goodput in stage.goodput {
+    for goodput in &stage.goodput {
         let get = gets.iter().find(|get| get.params.bytes == goodput.bytes);
         rows.push(Row {
-            variant,
+            variant: variant.to_owned(),
             figure: format!("goodput of {}, median", format::bytes(goodput.bytes)),
             source: Source::Console,
             published: goodput.p50_bytes_per_s(),
@@ -97,10 +98,10 @@ fn of_variant(stage: &Stage, variant: &'static str, run: &Run) -> Vec<Row> {
             fitted: "",
         });
     }
-    for &(bytes, loss) in stage.loss {
+    for &Loss { bytes, rate: loss } in &stage.loss {
         let get = gets.iter().find(|get| get.params.bytes == bytes);
         rows.push(Row {
-            variant,
+            variant: variant.to_owned(),
             figure: format!("frames lost at {}", format::bytes(bytes)),
             source: stage.loss_from,
             published: loss,
@@ -112,27 +113,23 @@ fn of_variant(stage: &Stage, variant: &'static str, run: &Run) -> Vec<Row> {
     rows
 }
 
-fn post_processing(stage: &Stage, variant: &'static str, gets: &[&HttpGet]) -> Option<Row> {
+fn post_processing(stage: &Stage, variant: &str, known: bool, gets: &[&HttpGet]) -> Option<Row> {
     let largest = gets.iter().max_by_key(|get| get.params.bytes);
     Some(Row {
-        variant,
+        variant: variant.to_owned(),
         figure: "interrupt post-processing of a full frame, median".into(),
         source: Source::Article,
         published: stage.post_processing_ns? as f64,
         predicted: largest.map(|get| get.metrics.isr_post_processing_ns_p50 as f64),
         unit: Unit::Nanoseconds,
-        fitted: if variant == "isr-all" {
-            CODE_CHOSEN_KNOWING_IT
-        } else {
-            ""
-        },
+        fitted: if known { CODE_CHOSEN_KNOWING_IT } else { "" },
     })
 }
 
-fn ping(stage: &Stage, variant: &'static str, run: &Run) -> Option<Row> {
+fn ping(stage: &Stage, variant: &str, run: &Run) -> Option<Row> {
     let ping = run.pings().find(|ping| ping.params.variant == variant);
     Some(Row {
-        variant,
+        variant: variant.to_owned(),
         figure: "ping, median".into(),
         source: Source::Console,
         published: stage.ping_ns? as f64,
@@ -147,17 +144,20 @@ fn device_goodput(get: &HttpGet) -> f64 {
     stats::percentile_f64(&get.metrics.device_goodput_bytes_per_s, 50.0).unwrap_or(0.0)
 }
 
-/// What only the capture of the first stage shows.
-fn capture(run: &Run) -> Vec<Row> {
+/// The rows that only the capture of the first stage has.
+fn capture(run: &Run, published: &Published) -> Vec<Row> {
+    let Some(variant) = published.stages.first().and_then(|it| it.variants.first()) else {
+        return Vec::new();
+    };
     let first: Vec<&HttpGet> = run
         .http_gets()
-        .filter(|get| get.params.variant == "isr-all")
+        .filter(|get| get.params.variant == *variant)
         .collect();
-    let row = |figure: String, published: f64, predicted: Option<f64>, unit: Unit| Row {
-        variant: "isr-all",
+    let row = |figure: String, value: f64, predicted: Option<f64>, unit: Unit| Row {
+        variant: variant.clone(),
         figure,
         source: Source::Capture,
-        published,
+        published: value,
         predicted,
         unit,
         fitted: "",
@@ -169,7 +169,7 @@ fn capture(run: &Run) -> Vec<Row> {
         .collect();
     let mut rows = vec![row(
         "lone segment to its acknowledgment, median".into(),
-        published::SEGMENT_TO_ACK_NS as f64,
+        published.segment_to_ack_ns as f64,
         acknowledged.last().map(|ns| *ns as f64),
         Unit::Nanoseconds,
     )];
@@ -178,22 +178,24 @@ fn capture(run: &Run) -> Vec<Row> {
         .iter()
         .flat_map(|get| get.samples.retransmission_delays_ns.iter().copied())
         .collect();
-    let published_total: u64 = published::RETRANSMISSION_DELAYS
+    let published_total: u64 = published
+        .retransmission_delays
         .iter()
-        .map(|(_, _, count)| count)
+        .map(|range| range.count)
         .sum();
-    for (from_ms, to_ms, count) in published::RETRANSMISSION_DELAYS {
-        let bin = from_ms * 1_000_000..to_ms * 1_000_000;
+    for range in &published.retransmission_delays {
+        let (from_ns, to_ns) = (range.from_ms * 1_000_000, range.to_ms * 1_000_000);
+        let bin = from_ns..to_ns;
         let within = delays.iter().filter(|delay| bin.contains(delay)).count();
         // Repeats within a round trip are no timer's: the published bins leave them out as well.
         let timed = delays.iter().filter(|delay| **delay >= 12_000_000).count();
         rows.push(row(
             format!(
                 "retransmissions after {} to {}, of all timed ones",
-                format::time(from_ms * 1_000_000),
-                format::time(to_ms * 1_000_000)
+                format::time(from_ns),
+                format::time(to_ns)
             ),
-            stats::ratio(count as f64, published_total as f64),
+            stats::ratio(range.count as f64, published_total as f64),
             (timed > 0).then(|| stats::ratio(within as f64, timed as f64)),
             Unit::Share,
         ));
@@ -201,15 +203,15 @@ fn capture(run: &Run) -> Vec<Row> {
     rows
 }
 
-/// docs/fidelity.md: how `run` compares with what was published.
-pub fn markdown(run: &Run) -> String {
+/// docs/fidelity.md: `run` compared with the published figures.
+pub fn markdown(run: &Run, published: &Published) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(run, &mut out);
+    let _ = write(run, published, &mut out);
     out
 }
 
-fn write(run: &Run, out: &mut String) -> std::fmt::Result {
+fn write(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result {
     let p = &run.provenance;
     writeln!(out, "# Fidelity: published beside predicted\n")?;
     writeln!(
@@ -238,7 +240,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         "| stage | figure | source | published | predicted | error | used for fitting |"
     )?;
     writeln!(out, "|---|---|---|---:|---:|---:|---|")?;
-    for row in rows(run) {
+    for row in rows(run, published) {
         writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",
@@ -257,39 +259,18 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
             row.fitted,
         )?;
     }
-    out.push_str(DEVIATIONS);
-    write_budget(run, out)
+    out.push_str(&published.deviations);
+    write_budget(run, published, out)
 }
 
-/// What is known about the rows that are far off.
-const DEVIATIONS: &str = "
-## Where they differ, and why
-
-- **isr-all, post-processing and what follows from it.** Most of the interrupt's time is code that
-  comes from flash, and what a miss of the flash cache costs is a guess (`chip.flash_miss_ns`). Where
-  the interrupt takes longer than a frame and a gap together (1.24 ms), it misses two frames in a row
-  instead of one; the peer then needs one more timeout for each burst, so its timer backs off further:
-  fewer retransmissions after 200 ms, more after seconds, and a half to a third of the goodput. The entry is not tuned
-  to make that go away.
-- **Ping.** The published times include what the host took to answer, and the article's stack was an
-  older smoltcp; here the host takes 80 to 120 µs. How the rest divides is not known.
-- **Post-processing of the last stages.** Other code does it: our receive queue in place of bbqueue's
-  framed mode, and a trap handler without esp-hal's dispatcher.
-- **windowed-article, 11 to 17% too fast.** Window, alignment, check and copy are the article's; stack,
-  executor and compiler are newer ones, and what the original's host added to each window is not known.
-  Two points of it are the original's clock, which reads long. Nothing was fitted to make the rest go
-  away, and what was published does not tell which of these it is.
-- **windowed.** The excess over the original is our MAC's: see below.
-";
-
 /// Time of a full segment, part by part: with the article's MAC, with ours, and the difference.
-fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
+fn write_budget(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result {
     let largest = |variant: &str| {
         run.http_gets()
             .filter(|get| get.params.variant == variant)
             .max_by_key(|get| get.params.bytes)
     };
-    let Some(ours) = largest("windowed") else {
+    let Some(ours) = largest(&published.own_mac) else {
         return Ok(());
     };
     let segment_ns =
@@ -302,8 +283,9 @@ fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
         format::bytes(ours.params.bytes),
         format::time(segment_ns(ours) as u64),
     )?;
-    if let Some(rate) =
-        Stage::of("windowed").and_then(|stage| stage.goodput_bytes_per_s(ours.params.bytes))
+    if let Some(rate) = published
+        .stage(&published.own_mac)
+        .and_then(|stage| stage.goodput_bytes_per_s(ours.params.bytes))
     {
         writeln!(
             out,
@@ -311,7 +293,7 @@ fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
             format::time((1460.0 * 1e9 / rate) as u64),
         )?;
     }
-    let article = largest("windowed-article");
+    let article = largest(&published.article_mac);
     if let Some(article) = article {
         writeln!(
             out,
@@ -347,25 +329,25 @@ fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::sample::{self, published};
 
     #[test]
     fn every_published_figure_has_its_row() {
         let mut run = sample::run();
-        let all = rows(&run);
+        let all = rows(&run, &published());
         assert!(
             all.iter()
                 .all(|row| row.predicted.is_some() || row.figure.contains("1 MB"))
         );
         assert_eq!(all.iter().filter(|row| !row.fitted.is_empty()).count(), 1);
         run.results.clear();
-        let nothing = rows(&run);
+        let nothing = rows(&run, &published());
         assert_eq!(nothing.len(), all.len());
         assert!(nothing.iter().all(|row| row.predicted.is_none()));
     }
 
     #[test]
     fn page() {
-        insta::assert_snapshot!(markdown(&sample::run()));
+        insta::assert_snapshot!(markdown(&sample::run(), &published()));
     }
 }

@@ -1,34 +1,57 @@
-//! The published figures of the bit-banged NIC that this project reproduces.
-//!
-//! Sources: the article "Implementing and optimizing an Ethernet 10BASE-T MAC layer for maximum
-//! throughput" (Niccle project), and that project's console logs and packet capture from real
-//! hardware (timonvo/niccle, Apache-2.0). Goodput on the console is by the device's clock, which
-//! reads 1.8 to 1.9% long beside the capture's.
+//! Published figures that a board reproduces. They lie beside the board, in its `published.toml`, and are passed in.
 
 use linerate_results::stats;
+use serde::Deserialize;
 
-/// What the article and its console logs say about one stage.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The published figures of one board; empty for a board without any.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Published {
+    /// The published stages, in their order.
+    #[serde(rename = "stage")]
+    pub stages: Vec<Stage>,
+    /// The steps of the firmware from the first stage to the last.
+    #[serde(rename = "step")]
+    pub steps: Vec<Step>,
+    /// Median time from a lone full segment to its acknowledgment in the first stage's capture, nanoseconds.
+    pub segment_to_ack_ns: u64,
+    /// Retransmission delays in the first stage's capture.
+    pub retransmission_delays: Vec<DelayRange>,
+    /// The variant whose code was chosen with its published interrupt time in view: that row is no evidence.
+    pub code_chosen_knowing: String,
+    /// The variant with this project's MAC in the last published stage.
+    pub own_mac: String,
+    /// The same stage with the MAC of the publication.
+    pub article_mac: String,
+    /// Reasons for the rows that differ most, Markdown.
+    pub deviations: String,
+}
+
+/// The published figures of one stage.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// The variants of our firmware that are held against it.
-    pub variants: &'static [&'static str],
-    /// What the stage does, in a few words.
-    pub what: &'static str,
+    /// The firmware variants that are compared with it.
+    pub variants: Vec<String>,
+    /// The stage in a few words.
+    pub what: String,
     /// Interrupt post-processing of a full frame.
     pub post_processing_ns: Option<u64>,
     /// Median ping.
     pub ping_ns: Option<u64>,
     /// Goodput printed for each request, by size.
-    pub goodput: &'static [Goodput],
+    #[serde(default)]
+    pub goodput: Vec<Goodput>,
     /// Share of frames lost, by size of request.
-    pub loss: &'static [(u64, f64)],
-    /// Where the loss was published: from the capture where there is one, else from the console's
-    /// counters, which know only of frames that were noticed.
+    #[serde(default)]
+    pub loss: Vec<Loss>,
+    /// Source of the loss figures.
     pub loss_from: Source,
 }
 
-/// Where a figure was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Source of a published figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The article's text (oscilloscope).
     Article,
@@ -38,137 +61,73 @@ pub enum Source {
     Capture,
 }
 
-/// What the console printed for requests of one size, kB/s.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Console output for requests of one size, kB/s.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Goodput {
     /// Nominal bytes.
     pub bytes: u64,
-    /// One entry a request.
-    pub kilobytes_per_s: &'static [f64],
+    /// One entry per request.
+    pub kilobytes_per_s: Vec<f64>,
+}
+
+/// Share of frames lost at requests of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Nominal bytes.
+    pub bytes: u64,
+    /// Lost of all, 0 to 1.
+    pub rate: f64,
+}
+
+/// Retransmissions within a range of delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayRange {
+    /// Start of the range, milliseconds.
+    pub from_ms: u64,
+    /// End of the range, milliseconds.
+    pub to_ms: u64,
+    /// Retransmissions in it.
+    pub count: u64,
+}
+
+/// A step of the firmware from the first stage to the last.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The variant that takes it.
+    pub variant: String,
+    /// The change, in a few words.
+    pub what: String,
 }
 
 impl Goodput {
     /// The median in bytes per second.
     pub fn p50_bytes_per_s(&self) -> f64 {
-        stats::percentile_f64(self.kilobytes_per_s, 50.0).unwrap_or(0.0) * 1_000.0
+        stats::percentile_f64(&self.kilobytes_per_s, 50.0).unwrap_or(0.0) * 1_000.0
+    }
+}
+
+impl Published {
+    /// The stage that `variant` is compared with.
+    pub fn stage(&self, variant: &str) -> Option<&Stage> {
+        let of_variant = |stage: &&Stage| stage.variants.iter().any(|known| known == variant);
+        self.stages.iter().find(of_variant)
     }
 }
 
 impl Stage {
-    /// The stage that `variant` is held against.
-    pub fn of(variant: &str) -> Option<&'static Self> {
-        STAGES
-            .iter()
-            .find(|stage| stage.variants.contains(&variant))
-    }
-
     /// Median goodput of requests of `bytes`, bytes per second.
     pub fn goodput_bytes_per_s(&self, bytes: u64) -> Option<f64> {
-        self.goodput
-            .iter()
-            .find(|goodput| goodput.bytes == bytes)
-            .map(Goodput::p50_bytes_per_s)
+        let found = self.goodput.iter().find(|goodput| goodput.bytes == bytes);
+        found.map(Goodput::p50_bytes_per_s)
     }
 
     /// Share of frames lost at requests of `bytes`.
     pub fn loss_rate(&self, bytes: u64) -> Option<f64> {
-        self.loss
-            .iter()
-            .find(|(size, _)| *size == bytes)
-            .map(|(_, loss)| *loss)
+        let found = self.loss.iter().find(|loss| loss.bytes == bytes);
+        found.map(|loss| loss.rate)
     }
 }
-
-/// The article's stages, in its order.
-pub const STAGES: [Stage; 4] = [
-    Stage {
-        variants: &["isr-all"],
-        what: "everything in the interrupt, code in flash",
-        post_processing_ns: Some(1_050_000),
-        ping_ns: Some(1_400_000),
-        goodput: &[
-            Goodput {
-                bytes: 10_000,
-                kilobytes_per_s: &[3.0, 6.6, 6.7, 6.6, 6.6],
-            },
-            Goodput {
-                bytes: 100_000,
-                kilobytes_per_s: &[16.3, 10.6, 2.9, 4.7, 5.5],
-            },
-            Goodput {
-                bytes: 1_000_000,
-                kilobytes_per_s: &[13.4, 8.5],
-            },
-        ],
-        loss: &[(10_000, 0.416), (100_000, 0.303)],
-        loss_from: Source::Capture,
-    },
-    Stage {
-        variants: &["main-thread"],
-        what: "checks on the main thread, memcpy in RAM",
-        post_processing_ns: Some(16_250),
-        ping_ns: None,
-        goodput: &[],
-        loss: &[],
-        loss_from: Source::Console,
-    },
-    Stage {
-        variants: &["zero-copy"],
-        what: "no copy, hot code in RAM",
-        post_processing_ns: Some(2_000),
-        ping_ns: None,
-        goodput: &[],
-        loss: &[],
-        loss_from: Source::Console,
-    },
-    Stage {
-        // First the one with the article's way to align, check and copy: it is the prediction. The
-        // other one is ours.
-        variants: &["windowed-article", "windowed"],
-        what: "TCP window matched to the queue",
-        post_processing_ns: Some(2_000),
-        ping_ns: Some(900_000),
-        goodput: &[
-            Goodput {
-                bytes: 10_000,
-                kilobytes_per_s: &[2.5, 592.2, 503.4, 503.4, 559.3],
-            },
-            Goodput {
-                bytes: 100_000,
-                kilobytes_per_s: &[610.2, 613.9, 613.9, 613.9, 613.9],
-            },
-            Goodput {
-                bytes: 1_000_000,
-                kilobytes_per_s: &[618.1, 623.1, 623.5, 618.9, 618.1],
-            },
-            Goodput {
-                bytes: 3_000_000,
-                kilobytes_per_s: &[619.1, 618.4, 617.9, 620.0, 621.3],
-            },
-        ],
-        loss: &[
-            (10_000, 0.0),
-            (100_000, 0.0),
-            (1_000_000, 0.0),
-            (3_000_000, 0.0),
-        ],
-        loss_from: Source::Console,
-    },
-];
-
-/// Median time from a lone full segment to its acknowledgment in the real capture of the first
-/// stage, taken at the peer.
-pub const SEGMENT_TO_ACK_NS: u64 = 3_544_000;
-
-/// Retransmission delays in the real capture of the first stage: `(from, to)` in milliseconds and
-/// how many. The first row are tail-loss probes, the others are timers.
-pub const RETRANSMISSION_DELAYS: [(u64, u64, u64); 8] = [
-    (12, 50, 18),
-    (150, 300, 393),
-    (300, 600, 79),
-    (600, 1_200, 140),
-    (1_200, 2_500, 34),
-    (2_500, 5_000, 15),
-    (5_000, 10_000, 7),
-    (10_000, 20_000, 4),
-];

@@ -3,9 +3,16 @@
 use linerate_ether::ledger::Drop;
 
 use crate::cause;
+use crate::published::Published;
 use linerate_results::line;
 use linerate_results::record::*;
 use linerate_results::stats;
+
+/// The published figures of the board in the sample.
+pub fn published() -> Published {
+    let text = include_str!("../../boards/esp32c6-bitbang/published.toml");
+    toml::from_str(text).expect("the board's figures are valid")
+}
 
 /// A run of all variants.
 pub fn run() -> Run {

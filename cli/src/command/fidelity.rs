@@ -1,5 +1,6 @@
 //! `linerate fidelity`.
 
+use linerate_bench::board;
 use linerate_explain::fidelity;
 
 use super::results;
@@ -8,5 +9,7 @@ use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &args::Fidelity) -> Result<(), Failure> {
-    output::print(&fidelity::markdown(&results(&args.results)?))
+    let run = results(&args.results)?;
+    let published = board::published(&run.provenance.board);
+    output::print(&fidelity::markdown(&run, &published))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use linerate_bench::board::published;
 use linerate_bench::run::{self, Options};
 use linerate_bench::scenario::Scenario;
 use linerate_bench::{machine, progress};
@@ -60,7 +61,10 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         None => {}
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        output::print(&report::markdown(&outcome.run))?;
+        output::print(&report::markdown(
+            &outcome.run,
+            &published(&outcome.run.provenance.board),
+        ))?;
     }
     eprintln!("report: {}", options.out.join("report.html").display());
     let mut failures = outcome.failures;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use linerate_bench::board::published;
 use linerate_bench::endpoint::{self, Options, Pair, Target, TargetError};
 use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig};
 use linerate_bench::request::{NamedDirections, RequestError, TransferRequest};
@@ -126,7 +127,7 @@ fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
         None => {}
     }
     if !to_stdout && !link.ndjson {
-        output::print(&report::markdown(run))?;
+        output::print(&report::markdown(run, &published(&run.provenance.board)))?;
     }
     let page = out(&run.scenario, link).join("report.html");
     eprintln!("report: {}", page.display());

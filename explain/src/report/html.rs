@@ -4,10 +4,12 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 
 use super::page::Page;
+use crate::published::Published;
 use linerate_results::record::Run;
 
-/// Renders `run` as one self-contained HTML page, dark or light as the reader's system asks.
-pub fn html(run: &Run) -> String {
+/// Renders `run` as one self-contained HTML page, dark or light as the reader's system asks. `published`: the figures that
+/// its board reproduces.
+pub fn html(run: &Run, published: &Published) -> String {
     let mut environment = Environment::new();
     // The suffix .html enables escaping.
     environment
@@ -22,7 +24,7 @@ pub fn html(run: &Run) -> String {
         .and_then(|()| {
             environment
                 .get_template("report.html")?
-                .render(Serde(Page::of(run)))
+                .render(Serde(Page::of(run, published)))
         })
         .expect("the template is part of the program and a test renders it")
 }

@@ -6,15 +6,15 @@ use super::names::name;
 use super::verdict::verdict;
 use linerate_results::format;
 
-use crate::published::Stage;
+use crate::published::Published;
 use crate::summary::{self, Summary};
 use linerate_results::record::{HttpGet, Run, Setting};
 
 /// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
-pub fn markdown(run: &Run) -> String {
+pub fn markdown(run: &Run, published: &Published) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(run, &mut out);
+    let _ = write(run, published, &mut out);
     out
 }
 
@@ -35,7 +35,7 @@ fn display_name<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
     row_name(run, &get.params.variant, &get.params.setting)
 }
 
-fn write(run: &Run, out: &mut String) -> std::fmt::Result {
+fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "# {}\n\n{}\n",
@@ -63,7 +63,8 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     }
     for get in run.http_gets() {
         let goodput = get.metrics.goodput_bytes_per_s_p50;
-        let published = Stage::of(&get.params.variant)
+        let published = figures
+            .stage(&get.params.variant)
             .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
         writeln!(
             out,

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::sample;
+use crate::sample::{self, published};
 use linerate_results::record::{Measurement, Provenance, Run, SCHEMA};
 
 #[test]
 fn page_is_whole_and_needs_nothing_else() {
-    let page = html(&sample::run());
+    let page = html(&sample::run(), &published());
     for section in [
         "ladder",
         "stages",
@@ -53,8 +53,8 @@ fn page_is_whole_and_needs_nothing_else() {
         page.matches("role=\"img\"").count()
     );
     assert_eq!(
-        html(&sample::run()),
-        html(&sample::run()),
+        html(&sample::run(), &published()),
+        html(&sample::run(), &published()),
         "the same record gives the same page"
     );
 }
@@ -67,7 +67,7 @@ fn text_of_a_record_is_escaped() {
     if let Some(Measurement::HttpGet(get)) = run.results.get_mut(1) {
         get.params.variant = "\"><script>".into();
     }
-    let page = html(&run);
+    let page = html(&run, &published());
     assert_eq!(page.matches("<script").count(), 1, "markup from a record");
     assert!(page.contains("a &amp; b"));
 }
@@ -84,8 +84,8 @@ fn empty_run_is_still_a_page() {
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };
-    assert!(html(&run).contains("nothing was measured"));
-    assert!(markdown(&run).starts_with("# empty"));
+    assert!(html(&run, &published()).contains("nothing was measured"));
+    assert!(markdown(&run, &published()).starts_with("# empty"));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_page_without_downloads_shows_the_other_results() {
     let mut run = sample::run();
     run.results
         .retain(|result| matches!(result, Measurement::LossSurface(_)));
-    let page = html(&run);
+    let page = html(&run, &published());
     for section in ["stages", "findings", "rate", "requests", "time", "ledger"] {
         assert!(
             !page.contains(&format!("<section id=\"{section}\">")),
@@ -130,7 +130,7 @@ fn a_surface_beyond_the_standard_does_not_mention_the_standard() {
     run.results.retain(
         |result| matches!(result, Measurement::LossSurface(point) if point.params.jitter_ns > 20.0),
     );
-    let page = html(&run);
+    let page = html(&run, &published());
     assert!(!page.contains("0 of 0"), "{}", verdict(&run));
     assert!(!page.contains("within the standard"), "{}", verdict(&run));
     assert!(verdict(&run).starts_with("niccle: windowed, "));
@@ -147,7 +147,7 @@ fn runs_of_one_variant_are_distinguished_by_their_names() {
     }
     run.results
         .push(Measurement::HttpGet(sample::get("zero-copy", 10_000)));
-    let text = markdown(&run);
+    let text = markdown(&run, &published());
     for name in ["turnaround-0", "turnaround-200", "zero-copy"] {
         assert_eq!(text.matches(&format!("\n| {name} |")).count(), 1, "{text}");
         assert_eq!(
@@ -162,7 +162,7 @@ fn runs_of_one_variant_are_distinguished_by_their_names() {
 /// The text of the page without styles and drawings, in order.
 #[test]
 fn text_of_the_page() {
-    let page = html(&sample::run());
+    let page = html(&sample::run(), &published());
     let mut text = String::new();
     let mut skip: Option<&str> = None;
     for part in page.split('<').skip(1) {
@@ -195,7 +195,7 @@ fn text_of_the_page() {
 
 #[test]
 fn markdown_summary() {
-    insta::assert_snapshot!(markdown(&sample::run()));
+    insta::assert_snapshot!(markdown(&sample::run(), &published()));
 }
 
 /// This version writes the file in `results/tests/fixtures`: a change of the format shows there.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::published::Published;
 use crate::report::names::name;
 
 use crate::svg::bars;
@@ -11,10 +12,10 @@ use linerate_results::stats;
 
 /// One step.
 #[derive(Serialize)]
-pub(super) struct Step {
+pub(super) struct Step<'a> {
     class: String,
     name: String,
-    what: &'static str,
+    what: &'a str,
     chart: String,
     goodput: String,
     bought: String,
@@ -23,35 +24,16 @@ pub(super) struct Step {
     rest: String,
 }
 
-/// The steps in their order, and what each changes. The article's comparison is no step.
-const STEPS: [(&str, &str); 5] = [
-    (
-        "isr-all",
-        "everything in the receive interrupt, code in flash",
-    ),
-    (
-        "main-thread",
-        "alignment, check and copy on the main thread; memcpy in RAM",
-    ),
-    (
-        "zero-copy",
-        "received into the queue's own memory, hot code in RAM",
-    ),
-    (
-        "windowed",
-        "TCP window and maximum segment matched to the queue",
-    ),
-    (
-        "line-rate",
-        "clock recovery, alignment, FCS and checksum in the receive loop; a larger queue and window",
-    ),
-];
-
 /// The ladder: the steps that were measured.
-pub(super) fn ladder(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Step> {
-    let measured: Vec<(&'static str, Vec<&HttpGet>)> = STEPS
-        .into_iter()
-        .filter_map(|(variant, what)| {
+pub(super) fn ladder<'a>(
+    run: &Run,
+    published: &'a Published,
+    class: &dyn Fn(&str) -> String,
+) -> Vec<Step<'a>> {
+    let steps = published.steps.iter();
+    let measured: Vec<(&'a str, Vec<&HttpGet>)> = steps
+        .filter_map(|step| {
+            let (variant, what) = (step.variant.as_str(), step.what.as_str());
             // Of several runs of one variant the first is the one that the scenario is about.
             let first = run.http_gets().find(|get| get.params.variant == variant)?;
             let of_run = |get: &&HttpGet| {
@@ -124,7 +106,12 @@ fn bought(before: &[&HttpGet], after: &[&HttpGet]) -> String {
     words.join("; ")
 }
 
-fn step(what: &'static str, get: &HttpGet, bought: String, class: &dyn Fn(&str) -> String) -> Step {
+fn step<'a>(
+    what: &'a str,
+    get: &HttpGet,
+    bought: String,
+    class: &dyn Fn(&str) -> String,
+) -> Step<'a> {
     let goodput = get.metrics.goodput_bytes_per_s_p50;
     let limit = get.limits.line_goodput_bytes_per_s;
     let label = name(&get.params.variant, &get.params.setting);

@@ -31,6 +31,7 @@ use self::provenance::{Elf, TimingRow, elfs, provenance, timing};
 use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
+use crate::published::Published;
 use crate::report::names::name;
 use crate::report::verdict::verdict;
 use crate::summary;
@@ -47,8 +48,8 @@ pub struct Page<'a> {
     checks: Vec<Check>,
     line_rate: String,
     legend_stages: Vec<Legend>,
-    ladder: Vec<Step>,
-    stages: Vec<StageRow>,
+    ladder: Vec<Step<'a>>,
+    stages: Vec<StageRow<'a>>,
     bars: Vec<Bar>,
     requests_chart: String,
     gaps: Vec<Gap>,
@@ -89,8 +90,8 @@ struct Bar {
 }
 
 impl<'a> Page<'a> {
-    /// The page of `run`.
-    pub fn of(run: &'a Run) -> Self {
+    /// The page of `run`, beside what was `published` about its board.
+    pub fn of(run: &'a Run, published: &'a Published) -> Self {
         let names = names(run);
         let class = |name: &str| {
             let at = names.iter().position(|known| *known == name).unwrap_or(0);
@@ -127,17 +128,20 @@ impl<'a> Page<'a> {
                     name: label(get).to_owned(),
                 })
                 .collect(),
-            ladder: ladder(run, &class),
+            ladder: ladder(run, published, &class),
             stages: gets
                 .iter()
                 .enumerate()
                 .map(|(at, get)| {
                     let next = gets.get(at + 1).map(|next| label(next));
-                    stage_row(get, class(label(get)), next != Some(label(get)))
+                    stage_row(get, published, class(label(get)), next != Some(label(get)))
                 })
                 .collect(),
-            bars: gets.iter().map(|get| bar(get, class(label(get)))).collect(),
-            requests_chart: dots::per_request(&groups(&gets, class), line_rate),
+            bars: gets
+                .iter()
+                .map(|get| bar(get, published, class(label(get))))
+                .collect(),
+            requests_chart: dots::per_request(&groups(&gets, published, class), line_rate),
             gaps: gaps(run, &class),
             gap_legend: gap_legend(run),
             profiles: profiles(run),
@@ -153,7 +157,7 @@ impl<'a> Page<'a> {
             fate_legend: fate_legend(&gets),
             scopes: largest
                 .iter()
-                .filter_map(|get| scope_view(get, class(label(get))))
+                .filter_map(|get| scope_view(get, published, class(label(get))))
                 .collect(),
             surfaces: surfaces(run),
             surface_legend: surface_legend(run),
@@ -165,6 +169,7 @@ impl<'a> Page<'a> {
                 .map(|ping| {
                     ping_row(
                         ping,
+                        published,
                         class(name(&ping.params.variant, &ping.params.setting)),
                     )
                 })

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::published::Stage;
+use crate::published::Published;
 use crate::report::names::name;
 use linerate_results::format;
 use linerate_results::record::Ping;
@@ -20,8 +20,10 @@ pub(super) struct PingRow {
     error: String,
 }
 
-pub(super) fn ping_row(ping: &Ping, class: String) -> PingRow {
-    let published = Stage::of(&ping.params.variant).and_then(|stage| stage.ping_ns);
+pub(super) fn ping_row(ping: &Ping, figures: &Published, class: String) -> PingRow {
+    let published = figures
+        .stage(&ping.params.variant)
+        .and_then(|stage| stage.ping_ns);
     let rtt = ping.metrics.rtt_ns;
     PingRow {
         class,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::label;
-use crate::published::Stage;
+use crate::published::Published;
 use crate::svg::scope;
 use linerate_results::format;
 use linerate_results::record::HttpGet;
@@ -16,7 +16,7 @@ pub(super) struct Scope {
     chart: String,
 }
 
-pub(super) fn scope_view(get: &HttpGet, class: String) -> Option<Scope> {
+pub(super) fn scope_view(get: &HttpGet, figures: &Published, class: String) -> Option<Scope> {
     let trace = get.samples.scope.as_ref()?;
     let words: Vec<String> = trace
         .marks
@@ -29,7 +29,9 @@ pub(super) fn scope_view(get: &HttpGet, class: String) -> Option<Scope> {
             )
         })
         .collect();
-    let published = Stage::of(&get.params.variant).and_then(|stage| stage.post_processing_ns);
+    let published = figures
+        .stage(&get.params.variant)
+        .and_then(|stage| stage.post_processing_ns);
     let beside = published.map_or(String::new(), |ns| {
         format!(" (published {})", format::time(ns))
     });

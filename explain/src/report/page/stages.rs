@@ -3,16 +3,16 @@
 use serde::Serialize;
 
 use super::{Bar, label, size};
-use crate::published::Stage;
+use crate::published::Published;
 use crate::svg::{bars, dots};
 use linerate_results::format;
 use linerate_results::record::HttpGet;
 
 #[derive(Serialize)]
-pub(super) struct StageRow {
+pub(super) struct StageRow<'a> {
     class: String,
     variant: String,
-    what: &'static str,
+    what: &'a str,
     size: String,
     goodput: String,
     published: String,
@@ -26,8 +26,13 @@ pub(super) struct StageRow {
     last_of_stage: bool,
 }
 
-pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> StageRow {
-    let published = Stage::of(&get.params.variant);
+pub(super) fn stage_row<'a>(
+    get: &HttpGet,
+    figures: &'a Published,
+    class: String,
+    last_of_stage: bool,
+) -> StageRow<'a> {
+    let published = figures.stage(&get.params.variant);
     let goodput = get.metrics.goodput_bytes_per_s_p50;
     let goodput_published = published.and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
     let post_ns = get.metrics.isr_post_processing_ns_p50;
@@ -37,7 +42,7 @@ pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> St
     StageRow {
         class,
         variant: label(get).to_owned(),
-        what: published.map_or("", |stage| stage.what),
+        what: published.map_or("", |stage| stage.what.as_str()),
         size: size(get),
         goodput: format::rate(goodput),
         published: or_dash(goodput_published.map(format::rate)),
@@ -60,10 +65,11 @@ pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> St
     }
 }
 
-pub(super) fn bar(get: &HttpGet, class: String) -> Bar {
+pub(super) fn bar(get: &HttpGet, figures: &Published, class: String) -> Bar {
     let goodput = get.metrics.goodput_bytes_per_s_p50;
     let limit = get.limits.line_goodput_bytes_per_s;
-    let published = Stage::of(&get.params.variant)
+    let published = figures
+        .stage(&get.params.variant)
         .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
     let value = format!(
         "{} · {}",
@@ -80,7 +86,11 @@ pub(super) fn bar(get: &HttpGet, class: String) -> Bar {
     }
 }
 
-pub(super) fn groups(gets: &[&HttpGet], class: impl Fn(&str) -> String) -> Vec<dots::Group> {
+pub(super) fn groups(
+    gets: &[&HttpGet],
+    figures: &Published,
+    class: impl Fn(&str) -> String,
+) -> Vec<dots::Group> {
     let mut sizes: Vec<u64> = gets.iter().map(|get| get.params.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -88,7 +98,8 @@ pub(super) fn groups(gets: &[&HttpGet], class: impl Fn(&str) -> String) -> Vec<d
         class: class(label(get)),
         name: label(get).to_owned(),
         goodput: get.metrics.goodput_bytes_per_s.clone(),
-        published: Stage::of(&get.params.variant)
+        published: figures
+            .stage(&get.params.variant)
             .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes)),
     };
     sizes
