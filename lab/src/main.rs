@@ -69,7 +69,7 @@ enum Experiment {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = firmware::wrapper::run_if_asked() {
+    if let Some(code) = firmware::wrapper::run_as_wrapper() {
         return code;
     }
     let result = match Cli::parse().experiment {
