@@ -141,10 +141,16 @@ fn load(run: &Value, text: &str) -> Result<()> {
             let counts = &point["metrics"]["flow"]["datagrams"];
             let [sent, received, lost] = ["sent", "received", "lost"].map(|it| counts[it].as_u64());
             let arrived = received.zip(lost).map(|(received, lost)| received + lost);
-            ensure!(received > Some(0) && arrived == sent, "{direction}: {counts}");
+            ensure!(
+                received > Some(0) && arrived == sent,
+                "{direction}: {counts}"
+            );
         }
     }
-    ensure!(text.contains("| offered | direction |"), "no table:\n{text}");
+    ensure!(
+        text.contains("| offered | direction |"),
+        "no table:\n{text}"
+    );
     Ok(())
 }
 

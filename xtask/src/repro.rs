@@ -76,7 +76,8 @@ impl Clone {
             .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
         let config = own.map(|own| own.join("config.toml"));
         if let Some(config) = config.filter(|c| c.is_file()) {
-            fs::copy(config, home.join("config.toml")).context("cannot copy cargo's configuration")?;
+            fs::copy(config, home.join("config.toml"))
+                .context("cannot copy cargo's configuration")?;
         }
         Ok(Self {
             dir: dir.to_path_buf(),

@@ -33,7 +33,11 @@ const PACKAGES: [(&str, &str, &str); 15] = [
         "ethtool",
         "offloads of the load generator's veth pair",
     ),
-    ("trafgen", "netsniff-ng", "comparison with the load generator"),
+    (
+        "trafgen",
+        "netsniff-ng",
+        "comparison with the load generator",
+    ),
     ("python3", "python3", "stock peers over TAP, esptool"),
     ("chromium", "chromium", "checking the report"),
     ("g++", "g++", "libFuzzer"),

@@ -8,7 +8,7 @@ mod board;
 pub mod emulated;
 mod partners;
 
-use self::board::{DEVICE, Device, HOST, Namespace, ChildGuard};
+use self::board::{ChildGuard, DEVICE, Device, HOST, Namespace};
 use crate::steps::Outcome;
 use crate::{demo, firmware, sh, tools};
 use anyhow::{Context, Result, bail};

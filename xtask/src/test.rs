@@ -314,8 +314,7 @@ fn firmware_of(boards: &[Board], log: &Path) -> Result<usize> {
 /// Provokes every cause, then compares the flags of each packet of the captures with tshark's.
 fn causes(log: &Path) -> Result<Outcome> {
     if !cfg!(target_os = "linux") || !tools::is_root() {
-        let why =
-            "provoking causes needs root for network namespaces: sudo -E cargo xtask causes";
+        let why = "provoking causes needs root for network namespaces: sudo -E cargo xtask causes";
         return Ok(Outcome::Skipped(why.into()));
     }
     if !(sh::has("dumpcap") && sh::has("tshark")) {

@@ -154,7 +154,10 @@ impl Device {
         let asked = Instant::now();
         while self.process.0.try_wait()?.is_none() {
             if asked.elapsed() > STOP {
-                bail!("linerate did not exit after SIGINT\n{}", self.recent_output());
+                bail!(
+                    "linerate did not exit after SIGINT\n{}",
+                    self.recent_output()
+                );
             }
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -135,7 +135,10 @@ fn check(number: usize, case: &Case, linerate: &Path, elf: &Path) -> Result<()> 
         }
         Outcome::Down { why } => {
             if !device.lines.iter().any(|line| line.contains(why)) {
-                bail!("the console did not print {why:?}\n{}", device.recent_output());
+                bail!(
+                    "the console did not print {why:?}\n{}",
+                    device.recent_output()
+                );
             }
             if device
                 .events("link")
@@ -154,7 +157,9 @@ fn check(number: usize, case: &Case, linerate: &Path, elf: &Path) -> Result<()> 
     let end = printed
         .lines()
         .find(|line| line.starts_with("link partner: "))
-        .with_context(|| format!("linerate did not print the state of the link partner:\n{printed}"))?;
+        .with_context(|| {
+            format!("linerate did not print the state of the link partner:\n{printed}")
+        })?;
     let is_expected = match case.outcome {
         Outcome::Up { .. } => end.contains("up, half duplex"),
         Outcome::Down { .. } => {
