@@ -10,8 +10,8 @@ pub fn since_command() -> Option<Duration> {
     since_start(&stat, &uptime)
 }
 
-/// Time from `starttime` of `/proc/[pid]/stat` (field 22, hundredths of a second since boot; Linux manual) to the time in
-/// `/proc/uptime`.
+/// Time from `starttime` of `/proc/[pid]/stat` (field 22, hundredths of a second since boot; Linux manual) to the
+/// time in `/proc/uptime`.
 fn since_start(stat: &str, uptime: &str) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let started: u64 = fields.split_whitespace().nth(19)?.parse().ok()?;

@@ -14,7 +14,8 @@ const DEVICE: &str = "10.0.0.2";
 const HOST: &str = "10.0.0.1/24";
 /// Size of the file transferred in each direction, octets.
 const FILE: u64 = 100_000_000;
-/// Octets that each test of iperf, iperf3 and curl transfers: few, because UDP is slow at a rate that any machine can keep.
+/// Octets that each test of iperf, iperf3 and curl transfers: few, because UDP is slow
+/// at a rate that any machine can keep.
 const COUNTED: u64 = 100_000;
 const PROGRAM: &str = "bench_agent";
 /// The variant for floods, which is not tested here.

@@ -158,10 +158,10 @@ fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) ->
     print!("{table}");
     Ok(format!(
         "{TITLE}\n\
-         Written by `cargo xtask bench --captures` (this section only). The captures are generated: headers of \
-         downloads over 64 concurrent TCP connections, with a loss in a fifth of the flights. Each program runs {ROUNDS} \
-         times, interleaved with the others and pinned to one core, with its output discarded. Packets per second of \
-         CPU time; the best run counts. {busy}\n\n{table}\n\
+         Written by `cargo xtask bench --captures` (this section only). The captures are generated: headers \
+         of downloads over 64 concurrent TCP connections, with a loss in a fifth of the flights. Each program runs \
+         {ROUNDS} times, interleaved with the others and pinned to one core, with its output discarded. Packets per \
+         second of CPU time; the best run counts. {busy}\n\n{table}\n\
          The first tshark row prints the TCP analysis of each packet; the second, which is less work, prints a summary. \
          linerate names causes from its own analysis; with `--flags` it prints the flags that tshark would set, for \
          packets that have any. The memory target is {MEMORY_TARGET_MIB} MiB at most. The ratio of the last row is 1 if \
