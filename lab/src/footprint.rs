@@ -1,10 +1,9 @@
-//! What PHY and MAC of a firmware take of RAM and flash, by the symbols of its ELF.
+//! RAM and flash of a firmware's PHY and MAC, by the symbols of its ELF.
 //!
-//! Counted is each function and each variable whose name has the crate `linerate_nic` or
+//! Functions and variables are counted if their names contain the crate `linerate_nic` or
 //! `linerate_ether`, the module `esp32c6_bitbang::phy` or the prefix `linerate_line_rate_` (the timed
-//! loops) in it, the ledger, and, apart, the receive queue. Where the compiler put a function into
-//! another, it counts as part of that one, on either side. Not counted: constants without a name, and
-//! what lies on the stack.
+//! loops); also the ledger and, separately, the receive queue. A function inlined into another counts
+//! as part of that one, whichever it belongs to. Constants without a name and the stack are not counted.
 
 use anyhow::{Context, Result};
 use object::LittleEndian;
@@ -15,13 +14,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// The ESP32-C6's RAM, where the CPU sees it (Technical Reference Manual, table 5.3-1).
+/// Address range of the ESP32-C6's RAM (Technical Reference Manual, table 5.3-1).
 const RAM: Range<u32> = 0x4080_0000..0x4088_0000;
-/// The variable with the receive queue in it.
+/// End of the name of the variable with the receive queue.
 const QUEUE: &str = "::RECEIVER";
-/// The device's counters.
+/// The variable with the device's counters.
 const LEDGER: &str = "LINERATE_LEDGER";
-/// What the names of the link's functions and variables have in them.
+/// Parts of the names of the link's functions and variables.
 const LINK: [&str; 5] = [
     "line_rate::link::",
     "::link_timer",
@@ -29,21 +28,21 @@ const LINK: [&str; 5] = [
     "linerate_nic::link::",
     "phy10::link::",
 ];
-/// How many functions are named, the largest ones.
+/// Number of largest functions to list.
 const NAMED: usize = 20;
-/// Octets of code in RAM that PHY and MAC may take.
+/// Target for the code of PHY and MAC in RAM, octets.
 pub const CODE_TARGET: u64 = 8 * 1024;
 
-/// What a symbol is part of.
+/// The part to which a symbol belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The receive and the transmit loop.
+    /// Receive loop and transmit loop.
     Loops,
-    /// The receive interrupt, and what else of the PHY is neither loop nor link.
+    /// The receive interrupt, and the rest of the PHY without loops and link.
     Phy,
     /// Link pulses, integrity test, auto-negotiation.
     Link,
-    /// The MAC, and what it calls of frames and checksums: most of it on the main thread.
+    /// The MAC, with its functions for frames and checksums; most of it runs on the main thread.
     Mac,
     /// The receive queue.
     Queue,
@@ -62,7 +61,7 @@ impl Part {
         }
     }
 
-    /// What the symbol called `name` is part of, if of any.
+    /// The part to which the symbol `name` belongs, if any.
     fn of(name: &str) -> Option<Self> {
         let has = |part: &str| name.contains(part);
         if name.ends_with(QUEUE) {
@@ -89,11 +88,11 @@ struct Symbol {
     addr: u32,
     size: u64,
     is_code: bool,
-    /// Whether the file holds its bytes: then they are in flash, too, for the boot loader to copy.
+    /// True if the file contains its bytes: they are also in flash, from where the boot loader copies them.
     is_stored: bool,
 }
 
-/// Octets.
+/// Sizes in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Sizes {
     code_in_ram: u64,
@@ -101,7 +100,7 @@ struct Sizes {
     flash: u64,
 }
 
-/// What PHY and MAC take.
+/// Footprint of PHY and MAC.
 #[derive(Debug, Default)]
 pub struct Footprint {
     parts: BTreeMap<Part, Sizes>,
@@ -110,12 +109,12 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Of the firmware at `elf`.
+    /// Reads the symbols of the firmware at `elf`.
     ///
     /// # Errors
-    /// Where it cannot be read or is no 32-bit ELF.
+    /// It cannot be read or is not a 32-bit ELF.
     pub fn read(elf: &Path) -> Result<Self> {
-        let bytes = std::fs::read(elf).with_context(|| format!("no {}", elf.display()))?;
+        let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
         Ok(Self::of(symbols(&bytes)?))
     }
 
@@ -124,7 +123,7 @@ impl Footprint {
             .into_iter()
             .filter_map(|symbol| Some((Part::of(&symbol.name)?, symbol)))
             .collect();
-        // Two names for one place count once.
+        // Two symbols at one address count once.
         ours.sort_by_key(|(_, symbol)| symbol.addr);
         ours.dedup_by_key(|(_, symbol)| symbol.addr);
         let mut all = Self::default();
@@ -151,14 +150,14 @@ impl Footprint {
         self.parts.values().map(|sizes| sizes.code_in_ram).sum()
     }
 
-    /// Octets of it that the line does not give the time to fetch from flash.
-    pub fn code_at_once(&self) -> u64 {
+    /// Octets of code in RAM that must not wait for flash: loops and receive interrupt.
+    pub fn time_critical_code(&self) -> u64 {
         let of = |part| self.parts.get(part).map_or(0, |sizes| sizes.code_in_ram);
         of(&Part::Loops) + of(&Part::Phy)
     }
 }
 
-/// A Markdown table of the parts, and the largest functions.
+/// Formats a Markdown table of the parts and a list of the largest functions.
 impl fmt::Display for Footprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -193,7 +192,7 @@ fn row(f: &mut fmt::Formatter<'_>, name: &str, sizes: Sizes) -> fmt::Result {
     writeln!(f, "| {name} | {code_in_ram} | {data_in_ram} | {flash} |")
 }
 
-/// The functions and variables of the ELF file `bytes`.
+/// Functions and variables of the ELF file `bytes`.
 fn symbols(bytes: &[u8]) -> Result<Vec<Symbol>> {
     let header = FileHeader32::<LittleEndian>::parse(bytes)?;
     let endian = header.endian()?;
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_belongs_to_phy_and_mac_by_where_it_lies() {
+    fn symbols_of_phy_and_mac_are_counted_by_part_and_memory() {
         let ram = RAM.start;
         let file = elf(&[
             ("linerate_line_rate_receive", ram, 3000, STT_FUNC, 1),
@@ -347,7 +346,7 @@ mod tests {
         assert_eq!(of(Part::Mac), sizes(100, 200, 100));
         assert_eq!(of(Part::Queue), sizes(0, 5000, 0));
         assert_eq!(
-            (footprint.code_in_ram(), footprint.code_at_once()),
+            (footprint.code_in_ram(), footprint.time_critical_code()),
             (3100, 3000)
         );
         let text = footprint.to_string();
@@ -359,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_no_chip_has_are_summed() {
+    fn sizes_beyond_32_bits_are_summed() {
         let file = elf(&[
             (
                 "_ZN12linerate_nic3mac4send17h0123456789abcdefE",
@@ -390,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn generic_code_of_other_crates_belongs_to_whom_it_is_made_for() {
+    fn generic_code_of_other_crates_counts_for_its_type_parameters() {
         let symbol = |name: &str| Symbol {
             name: name.to_owned(),
             addr: RAM.start,

@@ -1,10 +1,10 @@
-//! Experiments that make tables of `docs/`: `cargo xtask accuracy`, `causes` and `bench` run them.
+//! Experiments that generate tables of `docs/`: `cargo xtask accuracy`, `causes` and `bench` run them.
 //!
 //! | module | experiment |
 //! |---|---|
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
-//! | `bench` | speed and memory beside peers: docs/performance.md |
+//! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware, by its symbols |
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::firmware;
 
-/// Experiments that make tables of docs/.
+/// Experiments that generate tables of docs/.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
 struct Cli {
@@ -41,7 +41,7 @@ enum Experiment {
         /// Only the causes whose file name contains one of these words
         #[arg(long = "only", value_name = "NAME")]
         only: Vec<String>,
-        /// A linerate that is already built; the board's firmware must be built, too
+        /// Use this linerate; the board's firmware must also be built already
         #[arg(long, value_name = "PROGRAM")]
         linerate: Option<std::path::PathBuf>,
     },
@@ -51,25 +51,25 @@ enum Experiment {
         /// Its task
         words: Vec<String>,
     },
-    /// Benchmark the simulator beside QEMU and count the firmware's RAM and flash; write docs/performance.md
+    /// Compare the simulator with QEMU and measure the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
         #[arg(long, group = "what")]
         footprint: bool,
-        /// Only this host's load generator beside iperf3 and trafgen (needs root)
+        /// Only the host's load generator, compared with iperf3 and trafgen (needs root)
         #[arg(long, group = "what")]
         load: bool,
         /// Only the instructions per frame on the boards that QEMU emulates
         #[arg(long, group = "what")]
         instructions: bool,
-        /// Only `linerate explain` beside tcptrace and tshark
+        /// Only `linerate explain`, compared with tcptrace and tshark
         #[arg(long, group = "what")]
         captures: bool,
     },
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = firmware::wrapper::run_if_asked() {
+    if let Some(code) = firmware::wrapper::run_as_wrapper() {
         return code;
     }
     let result = match Cli::parse().experiment {
@@ -79,18 +79,18 @@ fn main() -> ExitCode {
             only,
             linerate,
         } => causes::run(set, &only, linerate),
-        Experiment::CausesEnd { words } => causes::talk::run(&words),
+        Experiment::CausesEnd { words } => causes::programs::run(&words),
         Experiment::Bench {
             footprint,
             load,
             instructions,
             captures,
         } => bench::run(match (footprint, load, instructions, captures) {
-            (true, ..) => bench::What::Footprint,
-            (_, true, ..) => bench::What::Load,
-            (_, _, true, _) => bench::What::Instructions,
-            (.., true) => bench::What::Captures,
-            _ => bench::What::Simulator,
+            (true, ..) => bench::Selection::Footprint,
+            (_, true, ..) => bench::Selection::Load,
+            (_, _, true, _) => bench::Selection::Instructions,
+            (.., true) => bench::Selection::Captures,
+            _ => bench::Selection::Simulator,
         }),
     };
     match result {

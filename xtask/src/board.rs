@@ -1,4 +1,4 @@
-//! The board folders: which there are, and which programs and variants a firmware has.
+//! The board folders, and the programs and variants of their firmware.
 
 use crate::sh;
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ pub const DEFAULT: &str = "esp32c6-bitbang";
 
 /// A firmware crate under `boards/`, as its `board.toml` describes it.
 pub struct Board {
-    /// Folder name, which is the board's name.
+    /// The board's name, which is the name of its folder.
     pub name: String,
     /// The folder.
     pub dir: PathBuf,
@@ -20,49 +20,49 @@ pub struct Board {
     pub target: String,
     /// Its programs, sorted.
     pub programs: Vec<String>,
-    /// Its variants, in the order in which they are told.
+    /// Its variants, in the order of `board.toml`.
     pub variants: Vec<String>,
-    /// How QEMU emulates it, if it does.
+    /// Its emulation by QEMU, if QEMU has the board.
     pub qemu: Option<Qemu>,
     /// Programs that are not built like the others.
     special: BTreeMap<String, Special>,
 }
 
-/// A board that QEMU has.
+/// Emulation of a board by QEMU.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Qemu {
-    /// Which QEMU.
+    /// The QEMU program.
     pub program: String,
-    /// The machine.
+    /// Arguments that select the machine.
     pub arguments: Vec<String>,
-    /// Its network device, on the network called n0; `{mac}` stands for its address.
+    /// Arguments for its network device on the network n0; `{mac}` is replaced by its address.
     pub device: Vec<String>,
 }
 
-/// A program with a cargo feature of its own, so that the others have nothing of what it needs.
+/// A program with its own cargo feature, so that other programs are built without its dependencies.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Special {
     feature: String,
-    /// The variants that it is built in.
+    /// The variants in which it is built.
     variants: Vec<String>,
 }
 
 impl Board {
-    /// The cargo feature that only this program needs, if it needs one.
+    /// The cargo feature of this program alone, if it has one.
     pub fn feature(&self, program: &str) -> Option<&str> {
         Some(&self.special.get(program)?.feature)
     }
 
-    /// Every feature that only some programs of this variant need.
+    /// All features that only some programs of this variant need.
     pub fn features(&self, variant: &str) -> BTreeSet<&str> {
         let special = self.special.values();
         let here = special.filter(|it| it.variants.iter().any(|name| name == variant));
         here.map(|it| it.feature.as_str()).collect()
     }
 
-    /// Whether this program is built in this variant.
+    /// True if this program is built in this variant.
     pub fn has(&self, program: &str, variant: &str) -> bool {
         let special = self.special.get(program);
         special.is_none_or(|it| it.variants.iter().any(|name| name == variant))
@@ -72,15 +72,15 @@ impl Board {
 /// Reads `boards/<name>/board.toml`.
 ///
 /// # Errors
-/// Where there is no such board or its description lacks something.
+/// There is no such board, or its `board.toml` is incomplete.
 pub fn read(name: &str) -> Result<Board> {
     let dir = sh::root().join("boards").join(name);
     let file = dir.join("board.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("there is no board {name}; there are: {}", all().join(", ")))?;
-    let about: Value =
+    let description: Value =
         toml::from_str(&text).with_context(|| format!("boards/{name}/board.toml"))?;
-    let firmware = &about["firmware"];
+    let firmware = &description["firmware"];
     let field = |field| format!("boards/{name}/board.toml has no firmware.{field}");
     let variants = firmware["variants"]
         .as_array()
@@ -93,7 +93,7 @@ pub fn read(name: &str) -> Result<Board> {
         table => serde_json::from_value(table.clone())
             .with_context(|| format!("boards/{name}/board.toml: firmware.special"))?,
     };
-    let qemu = match &about["qemu"] {
+    let qemu = match &description["qemu"] {
         Value::Null => None,
         table => Some(
             serde_json::from_value(table.clone())
@@ -117,7 +117,7 @@ pub fn read(name: &str) -> Result<Board> {
     })
 }
 
-/// Every folder under `boards/` with a firmware crate, sorted.
+/// Names of all folders under `boards/` with a firmware crate, sorted.
 pub fn all() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(sh::root().join("boards"))
         .into_iter()

@@ -1,7 +1,7 @@
-//! `cargo xtask captures`: captures that others published, out of the Debian source packages that ship them.
+//! `cargo xtask captures`: fetches published captures from the Debian source packages that contain them.
 //!
-//! Which ones stands in `capture/tests/tshark/captures.toml`. They lie in `target/captures/<package>` once
-//! each has the SHA-256 that it says there; the test beside that list holds their flags against tshark's.
+//! `capture/tests/tshark/captures.toml` lists them with their SHA-256. Captures with the right digest are moved to
+//! `target/captures/<package>`; the test next to that list compares their flags with tshark's.
 
 use crate::sh;
 use anyhow::{Context, Result, bail};
@@ -16,33 +16,33 @@ struct Table {
     package: Vec<Package>,
 }
 
-/// A source package and what is taken out of it.
+/// A source package and its captures.
 #[derive(Deserialize)]
 struct Package {
     name: String,
-    /// In which they were found.
+    /// Version of the package with these digests.
     version: String,
-    /// Where they lie in its sources.
+    /// Folder of the captures in the sources.
     folder: String,
     /// SHA-256 by name.
     captures: BTreeMap<String, String>,
 }
 
-/// The command: brings what is missing, or holds the flags of the captures in the folder `compare` against
-/// tshark's.
+/// Runs the command: fetches missing captures, or compares the flags of the captures in the folder `compare`
+/// with tshark's.
 pub fn run(compare: Option<&Path>) -> Result<()> {
     if let Some(folder) = compare {
         return sh::run(&mut against_tshark(folder)?);
     }
-    println!("{} in target/captures", bring(None)?);
+    println!("{} in target/captures", fetch(None)?);
     Ok(())
 }
 
-/// Holds the flags of the captures in `folder` against tshark's.
+/// Command that compares the flags of the captures in `folder` with tshark's.
 pub fn against_tshark(folder: &Path) -> Result<Command> {
     let folder = folder
         .canonicalize()
-        .with_context(|| format!("no folder {}", folder.display()))?;
+        .with_context(|| format!("there is no folder {}", folder.display()))?;
     let mut test = sh::cargo();
     test.args(["test", "--locked", "--package", "linerate-capture"])
         .args(["--test", "tshark", "captures_of_the_data_folder"])
@@ -52,19 +52,19 @@ pub fn against_tshark(folder: &Path) -> Result<Command> {
     Ok(test)
 }
 
-/// Brings what is missing; says how many there are.
+/// Fetches missing captures; returns their number as text.
 ///
 /// # Errors
-/// Where one of them cannot be brought. What could be is there.
-pub fn bring(log: Option<&Path>) -> Result<String> {
+/// A capture cannot be fetched. The others are fetched all the same.
+pub fn fetch(log: Option<&Path>) -> Result<String> {
     let table = sh::root().join("capture/tests/tshark/captures.toml");
     let table: Table = toml::from_str(&fs::read_to_string(&table)?)?;
-    let missing: Vec<&Package> = table.package.iter().filter(|it| !it.is_there()).collect();
+    let missing: Vec<&Package> = table.package.iter().filter(|it| !it.is_present()).collect();
     let mut failed = Vec::new();
     if !missing.is_empty() {
         let apt = Apt::with_sources(log)?;
         for package in missing {
-            if let Err(error) = package.bring(&apt, log) {
+            if let Err(error) = package.fetch(&apt, log) {
                 failed.push(format!("{}: {error:#}", package.name));
             }
         }
@@ -84,13 +84,13 @@ impl Package {
         sh::out("captures").join(&self.name)
     }
 
-    fn is_there(&self) -> bool {
+    fn is_present(&self) -> bool {
         let place = self.place();
         let mut captures = self.captures.iter();
         captures.all(|(name, sha256)| is(&place.join(name), sha256))
     }
 
-    fn bring(&self, apt: &Apt, log: Option<&Path>) -> Result<()> {
+    fn fetch(&self, apt: &Apt, log: Option<&Path>) -> Result<()> {
         let scratch = sh::out("captures/.sources").join(&self.name);
         let place = self.place();
         for folder in [&scratch, &place] {
@@ -102,12 +102,12 @@ impl Package {
         let mut source = apt.command("apt-get");
         source.args(["source", "--quiet", "--tar-only", "--only-source"]);
         source.arg(&self.name).current_dir(&scratch);
-        sh::run_or_log(&mut source, log).context("apt-get brings no sources")?;
+        sh::run_or_log(&mut source, log).context("apt-get cannot download the sources")?;
         let mut tar = sh::cmd("tar");
         tar.args(["--extract", "--wildcards", "--file"])
             .arg(sources(&scratch)?)
             .current_dir(&scratch);
-        // The folder at the top is named for the release.
+        // The name of the top folder contains the release.
         let names = self.captures.keys();
         tar.args(names.map(|name| format!("*/{}/{name}", self.folder)));
         let unpacked = sh::run_or_log(&mut tar, log);
@@ -116,7 +116,7 @@ impl Package {
             let found = top.join(name);
             if !is(&found, sha256) {
                 unpacked?;
-                bail!("its {name} is not that of version {}", self.version);
+                bail!("{name} differs from the one of version {}", self.version);
             }
             fs::rename(found, place.join(name))?;
         }
@@ -129,24 +129,24 @@ fn is(file: &Path, sha256: &str) -> bool {
     sh::sha256(file).is_ok_and(|found| found == sha256)
 }
 
-/// The archive with the sources as they were published.
+/// The archive with the upstream sources.
 fn sources(scratch: &Path) -> Result<PathBuf> {
     let is_it = |path: &PathBuf| {
         let name = path.to_string_lossy();
         name.contains(".orig.tar.") && !name.ends_with(".asc")
     };
     let mut paths = fs::read_dir(scratch)?.flatten().map(|entry| entry.path());
-    paths.find(is_it).context("no sources came")
+    paths.find(is_it).context("apt-get downloaded no sources")
 }
 
 fn folder_in(scratch: &Path) -> Result<PathBuf> {
     let mut paths = fs::read_dir(scratch)?.flatten().map(|entry| entry.path());
     paths
         .find(|path| path.is_dir())
-        .context("nothing in the sources is where it was")
+        .context("the sources have no folder with the captures")
 }
 
-/// apt with the sources of the packages that this machine can install, and with lists of its own.
+/// apt with the source packages of this machine's package lists, and its own state.
 struct Apt {
     configuration: PathBuf,
 }
@@ -154,7 +154,7 @@ struct Apt {
 impl Apt {
     fn with_sources(log: Option<&Path>) -> Result<Self> {
         if !sh::has("apt-get") {
-            bail!("captures come out of Debian's source packages, and apt-get is not here");
+            bail!("captures are fetched from Debian source packages, which needs apt-get");
         }
         let folder = sh::out("captures/.apt");
         let parts = folder.join("parts");
@@ -182,7 +182,7 @@ impl Apt {
         let apt = Self { configuration };
         let mut update = apt.command("apt-get");
         sh::run_or_log(update.args(["update", "--quiet"]), log)
-            .context("apt-get cannot tell which source packages there are")?;
+            .context("apt-get cannot list the source packages")?;
         Ok(apt)
     }
 
@@ -193,7 +193,7 @@ impl Apt {
     }
 }
 
-/// A list of where packages are, of their sources instead: in either of apt's formats.
+/// Converts a list of package repositories, in either of apt's formats, to one of source packages.
 fn of_sources(list: &str) -> String {
     let lines = list.lines().map(|line| {
         if line.starts_with("Types:") {
@@ -214,7 +214,7 @@ mod tests {
     use super::of_sources;
 
     #[test]
-    fn lists_of_either_format_name_sources() {
+    fn lists_of_both_formats_are_converted_to_source_packages() {
         let one_line =
             "# ours\ndeb [arch=amd64] https://mirror a main\ndeb-src https://mirror a main\n";
         assert_eq!(

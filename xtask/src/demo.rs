@@ -6,13 +6,13 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The command.
+/// Runs the command.
 pub fn run() -> Result<()> {
     let started = Instant::now();
     let board = board::read(board::DEFAULT)?;
     println!("building the firmware and linerate");
     let programs = ["ping", "http_get"].map(str::to_owned);
-    // Linking a firmware as a whole leaves a core idle.
+    // Linking a firmware with LTO uses one core only.
     let linerate = std::thread::scope(|scope| {
         let linerate = scope.spawn(linerate);
         let firmware = firmware::build(&board, &programs, &board.variants, None);
@@ -29,10 +29,10 @@ pub fn run() -> Result<()> {
     let mut run = sh::cmd(linerate);
     run.args(["run", "scenarios/niccle.toml", "--out"])
         .arg(&out);
-    // An expectation that was not met is an error, but there is still something to look at.
+    // If an expectation is not met, the results are listed before the error is returned.
     let result = sh::run(&mut run);
     println!(
-        "\nbuilt in {:.0} s, measured in {:.0} s{}; look at:",
+        "\nbuilt in {:.0} s, measured in {:.0} s{}; results:",
         built.as_secs_f64(),
         measuring.elapsed().as_secs_f64(),
         elapsed::since_command().map_or_else(String::new, |all| format!(
@@ -46,8 +46,8 @@ pub fn run() -> Result<()> {
     result
 }
 
-/// Builds the command line as this program was built, so that what both use is built once; the simulator in it is
-/// optimised. Returns its path.
+/// Builds the command line with the profile of this program, so that shared crates are built once; the simulator is
+/// optimised in it. Returns its path.
 fn linerate() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--locked", "--package", "linerate"]))?;
     Ok(target()?.join("debug/linerate"))
@@ -61,10 +61,10 @@ pub fn optimised(log: Option<&Path>) -> Result<PathBuf> {
     Ok(target()?.join("release/linerate"))
 }
 
-/// Builds the command line for the checks, with the features of the whole workspace, which they build anyway.
+/// Builds the command line for the checks, with the features of the whole workspace, so that its build is reused.
 pub fn checked(log: Option<&Path>) -> Result<PathBuf> {
     let mut build = sh::cargo();
-    // Features are those of the workspace and its tests, or all of it would be built once more.
+    // With other features, everything would be built again.
     build.args([
         "test",
         "--no-run",
@@ -77,7 +77,7 @@ pub fn checked(log: Option<&Path>) -> Result<PathBuf> {
     Ok(target()?.join("debug/linerate"))
 }
 
-/// Where cargo puts what it builds.
+/// Cargo's target folder.
 pub fn target() -> Result<PathBuf> {
     let query = ["metadata", "--no-deps", "--format-version=1", "--offline"];
     let metadata: serde_json::Value = serde_json::from_str(&sh::read(sh::cargo().args(query))?)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: what the documents show of the last demo, of the last loss surface, and of a capture.
+//! `cargo xtask docs`: figures and pictures in the documents, from the last demo, the last loss surface and a capture.
 
 use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
@@ -26,10 +26,10 @@ const SURFACE: Picture = Picture {
     size: "1100,880",
 };
 
-/// The picture of a capture, and the number of the first packet of what it shows.
+/// The picture of a capture, and the number of the first packet of the connection that it shows.
 const EXPLAIN: (&str, u64) = ("docs/explain.svg", 566);
 
-/// The command.
+/// Runs the command.
 pub fn run() -> Result<()> {
     let demo = sh::out("demo");
     let surface = sh::out("scenarios").join("loss-surface");
@@ -39,12 +39,12 @@ pub fn run() -> Result<()> {
     );
     let capture = sh::niccle();
     if !has_demo && !has_surface && capture.is_none() {
-        bail!("there is no demo to take it from; run: cargo xtask demo");
+        bail!("there is no demo in target/demo; run: cargo xtask demo");
     }
     match &capture {
         Some(capture) => explained(capture)?,
         None => println!(
-            "{} stays; a new one takes LINERATE_DATA, a folder with the capture of the article's NIC",
+            "{} is unchanged: a new one requires LINERATE_DATA, a folder with the capture of the article's NIC",
             EXPLAIN.0
         ),
     }
@@ -64,7 +64,7 @@ pub fn run() -> Result<()> {
         picture(&surface, &SURFACE)?;
     } else {
         println!(
-            "{} stays; a new one takes: linerate run scenarios/loss-surface.toml --out \
+            "{} is unchanged; for a new one run: linerate run scenarios/loss-surface.toml --out \
              target/scenarios/loss-surface",
             SURFACE.file
         );
@@ -78,17 +78,17 @@ fn explained(capture: &Path) -> Result<()> {
     let folder = sh::out("explain");
     let mut explain = sh::cmd(demo::optimised(None)?);
     explain.arg("explain").arg(capture).arg("--svg");
-    let told = sh::read(explain.arg(&folder))?;
-    // The names of what was drawn stand in lines of their own, each with its rank before.
+    let printed = sh::read(explain.arg(&folder))?;
+    // The file name of each picture is printed on a separate line and begins with its rank.
     let name = format!("-packet-{first_packet}.svg");
-    let drawn = told.lines().find(|line| line.ends_with(&name));
-    let drawn = drawn.context("the connection is not among those that cost most")?;
+    let drawn = printed.lines().find(|line| line.ends_with(&name));
+    let drawn = drawn.context("the connection is not among those drawn")?;
     fs::copy(drawn, sh::root().join(file))?;
     println!("written: {file}");
     Ok(())
 }
 
-/// What the documents say of the demo with these `results`.
+/// Writes the figures of the demo with these `results` to the documents.
 fn of_demo(results: &Path) -> Result<()> {
     let fidelity = sh::read(sh::cmd(demo::optimised(None)?).arg("fidelity").arg(results))?;
     fs::write(sh::root().join("docs/fidelity.md"), fidelity)?;
@@ -137,20 +137,20 @@ fn picture(folder: &Path, picture: &Picture) -> Result<()> {
     Ok(())
 }
 
-/// Around the README's figures.
+/// Marks around the README's figures.
 const MARKS: [&str; 2] = [
     "<!-- figures: cargo xtask docs -->\n",
     "<!-- end of figures -->",
 ];
 
-/// `text` with other figures between the marks.
+/// Replaces the figures between the marks.
 fn replaced(text: &str, figures: &str) -> Option<String> {
     let start = text.find(MARKS[0])? + MARKS[0].len();
     let end = start + text[start..].find(MARKS[1])?;
     Some(format!("{}{figures}{}", &text[..start], &text[end..]))
 }
 
-/// A line for the largest download of each variant in `run.json`.
+/// Table with a row for the largest download of each variant in `run.json`.
 fn figures(run: &Value) -> Result<String> {
     let results = run["results"]
         .as_array()
@@ -164,7 +164,7 @@ fn figures(run: &Value) -> Result<String> {
     );
     let mut gets: Vec<&Value> = Vec::new();
     for get in of("http_get") {
-        // Sizes grow within a variant: the last one stays.
+        // Sizes grow within a variant: keep the last one.
         gets.retain(|g| g["params"]["variant"] != get["params"]["variant"]);
         gets.push(get);
     }
@@ -188,7 +188,7 @@ fn figures(run: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// Kilobytes a second with three significant digits, or as many as there are before the point.
+/// Kilobytes per second, with three significant digits or all digits of the integer part.
 fn rate(bytes_per_s: f64) -> String {
     let kilobytes = bytes_per_s / 1e3;
     let decimals = match kilobytes {
@@ -199,7 +199,7 @@ fn rate(bytes_per_s: f64) -> String {
     format!("{kilobytes:.decimals$} kB/s")
 }
 
-/// The page's head and one of its sections.
+/// The page with only one of its sections.
 fn only(html: &str, id: &str) -> Option<String> {
     let (head, _) = html.split_once("</head>")?;
     let start = html.find(&format!("<section id=\"{id}\""))?;

@@ -1,8 +1,8 @@
-//! `cargo xtask foreign`: ESP32-C6 programs that this project did not write, run in the simulator.
+//! `cargo xtask foreign`: third-party ESP32-C6 programs, run in the simulator.
 //!
-//! Their sources come out of published packages at build time and stay in `target/foreign`: the
+//! Their sources are taken from published packages at build time and kept in `target/foreign`: the
 //! examples in esp32c6-hal 0.8.1 (the last release of the old HAL) and the templates of
-//! esp-generate (the current one). What each must print stands in `sim/tests/foreign.toml`.
+//! esp-generate (the current one). `sim/tests/foreign.toml` has the expected output of each.
 
 use crate::{sh, tools};
 use anyhow::{Context, Result, anyhow};
@@ -14,7 +14,7 @@ use std::process::Command;
 const HAL: &str = "0.8.1";
 const GENERATOR: &str = "2.0.0";
 
-/// Examples of the old HAL, and the vectoring each is built with.
+/// Examples of the old HAL, and the vectoring feature of each.
 const EXAMPLES: [(&str, &str); 9] = [
     ("hello_world", "vectored"),
     ("gpio_interrupt", "vectored"),
@@ -27,7 +27,7 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("direct-vectoring", "vectored,direct-vectoring"),
 ];
 
-/// Templates, and the options each is generated with.
+/// Templates, and the options for generating each.
 const TEMPLATES: [(&str, &[&str]); 2] = [
     (
         "template_blocking",
@@ -46,7 +46,7 @@ const TEMPLATES: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// The command: builds what is missing, then runs the simulator's test on it.
+/// Runs the command: builds missing programs, then runs the simulator's test on all.
 pub fn run(log: Option<&Path>) -> Result<()> {
     let elfs = build(log)?;
     println!("{} foreign ELFs in target/foreign", elfs.len());
@@ -67,7 +67,7 @@ pub fn run(log: Option<&Path>) -> Result<()> {
     sh::run_or_log(&mut test, log)
 }
 
-/// Builds every program into `target/foreign/<name>.elf`; what is there already stays.
+/// Builds every program into `target/foreign/<name>.elf`; existing files are kept.
 pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
     tools::ensure_target(tools::RISCV)?;
     let base = sh::out("foreign");
@@ -89,13 +89,13 @@ pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(names.map(elf).collect())
 }
 
-/// Cargo in a scratch project, all of which share one target folder.
+/// Cargo in a scratch project; all scratch projects share one target folder.
 fn cargo_in(project: &Path) -> Command {
     let mut cargo = sh::cargo();
     cargo
         .current_dir(project)
         .env("CARGO_TARGET_DIR", sh::out("foreign").join("build"))
-        // Of the generator only; the programs are built as their authors say.
+        // Affects the generator only; the programs are built with the profile of their authors.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -109,7 +109,7 @@ fn keep(base: &Path, name: &str) -> Result<()> {
         .join("release")
         .join(name);
     fs::copy(&made, base.join(format!("{name}.elf")))
-        .with_context(|| format!("cargo made no {}", made.display()))?;
+        .with_context(|| format!("cargo did not build {}", made.display()))?;
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn examples(base: &Path, log: Option<&Path>) -> Result<()> {
          [dependencies.esp32c6-hal]\nversion = \"={HAL}\"\n\
          default-features = false\nfeatures = [\"rt\", \"zero-rtc-bss\"]\n"
     );
-    // First the package alone, to find where cargo unpacks it.
+    // First the package alone, to find the folder to which cargo unpacks it.
     let manifest = project.join("Cargo.toml");
     let _ = fs::remove_file(project.join("Cargo.lock"));
     fs::write(&manifest, &head)?;
@@ -141,8 +141,8 @@ fn examples(base: &Path, log: Option<&Path>) -> Result<()> {
         .and_then(|p| Path::new(p["manifest_path"].as_str()?).parent())
         .ok_or_else(|| anyhow!("cargo metadata does not list esp32c6-hal"))?
         .to_path_buf();
-    // Then its examples, with the versions its own lock names: some were withdrawn since, and
-    // cargo takes those only from a lock.
+    // Then its examples, with the versions of its lock file: some were yanked since, and
+    // cargo uses those only from a lock file.
     fs::copy(package.join("Cargo.lock"), project.join("Cargo.lock"))?;
     fs::copy(
         package.join(".cargo/config.toml"),
@@ -177,7 +177,7 @@ fn examples(base: &Path, log: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Naked functions became stable with another spelling after these examples were published.
+/// Converts naked functions to the stable syntax, which is newer than these examples.
 fn modern(source: &str) -> String {
     let Some((before, naked)) = source.split_once("#[naked]") else {
         return source.to_owned();
@@ -195,7 +195,7 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
     if !generator.is_file() {
         let mut install = cargo_in(base);
         install
-            // It runs for a second: compiling it fast matters more.
+            // It runs for a second: a fast build is more important.
             .args([
                 "install",
                 "--debug",
@@ -217,9 +217,9 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
         generate.args(["-o", option]);
     }
     sh::run_or_log(generate.arg("-O").arg(base).arg(name), log)?;
-    // It asks rustup for rust-src, which building these does not need.
+    // It requests rust-src, which these builds do not need.
     let _ = fs::remove_file(project.join("rust-toolchain.toml"));
-    // It lies below this workspace and is no part of it.
+    // It is below this workspace, but not a member of it.
     let manifest = project.join("Cargo.toml");
     fs::write(
         &manifest,
@@ -234,7 +234,7 @@ mod tests {
     use super::modern;
 
     #[test]
-    fn a_naked_function_gets_its_stable_spelling_and_other_assembly_stays() {
+    fn naked_functions_get_the_stable_syntax_and_other_assembly_is_unchanged() {
         let old = "#![feature(naked_functions)]\nasm!(\"nop\");\n#[naked]\nfn f() { asm!(\"ret\", options(noreturn)) }";
         assert_eq!(
             modern(old),

@@ -1,6 +1,6 @@
 //! Fuzz targets under `fuzz/`, built and run by plain cargo on nightly.
 //!
-//! `cargo fuzz` passes the same compiler options; doing without it saves a tool to install.
+//! `cargo fuzz` passes the same compiler options; without it there is one tool less to install.
 
 use crate::steps::Outcome;
 use crate::{sh, tools};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Coverage instrumentation and the address sanitizer, as libFuzzer wants them.
+/// Compiler flags for the coverage instrumentation that libFuzzer requires, and the address sanitizer.
 const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -17,17 +17,17 @@ const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
-/// How much of it.
+/// Extent of a fuzzing run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What is built without features, with a fixed stretch of inputs: the same ones each time, so that a
-    /// failure is one of the change under test.
+    /// The targets that need no feature, with a fixed number of inputs: the same inputs each time, so that a
+    /// failure is caused by the change under test.
     Fixed { inputs: u32 },
-    /// All targets, each with new inputs for so long.
+    /// All targets, each with new inputs for this time.
     New { seconds: u32 },
 }
 
-/// The targets that `fuzz/Cargo.toml` lists; only those that need no feature, or all of them.
+/// Targets listed in `fuzz/Cargo.toml`: all, or only those that need no feature.
 fn targets(all: bool) -> Result<Vec<String>> {
     let manifest = sh::root().join("fuzz/Cargo.toml");
     let Ok(text) = std::fs::read_to_string(&manifest) else {
@@ -44,16 +44,16 @@ fn targets(all: bool) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Runs the targets, as many at a time as there are cores; a crash, a leak or an input slower than 10 s
-/// fails. Each has a log of its own beside `log`.
+/// Runs the targets, one per core at a time; a crash, a leak or an input slower than 10 s is a failure. Each
+/// target has its own log next to `log`.
 ///
 /// # Errors
-/// Where a target cannot be built or finds something.
+/// A target cannot be built or finds a failure.
 pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
     let all = matches!(extent, Extent::New { .. });
     let targets = targets(all)?;
     if targets.is_empty() {
-        return Ok(Outcome::Done("no fuzz target yet".into()));
+        return Ok(Outcome::Done("there are no fuzz targets".into()));
     }
     if !tools::has_nightly() {
         return Ok(Outcome::Skipped(
@@ -79,7 +79,7 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
             .flat_map(|worker| worker.join().unwrap_or_default())
             .collect()
     });
-    // A panic of a worker must not pass for fewer targets.
+    // Targets of a worker that panicked have no result.
     if results.len() != targets.len() {
         bail!("{} of {} targets ran", results.len(), targets.len());
     }
@@ -100,7 +100,7 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
     )))
 }
 
-/// Builds the targets with the sanitizer; returns the folder of the programs.
+/// Builds the targets with the sanitizer; returns the folder with the programs.
 fn build(all: bool, log: &Path) -> Result<PathBuf> {
     let host = sh::read(sh::nightly_cargo().arg("-vV"))?;
     let host = host
@@ -121,7 +121,7 @@ fn build(all: bool, log: &Path) -> Result<PathBuf> {
     Ok(made.join(host).join("release"))
 }
 
-/// Runs one target and says how many inputs it tried.
+/// Runs one target and prints the number of inputs.
 fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()> {
     let artifacts = sh::out("fuzz-found");
     std::fs::create_dir_all(&artifacts)?;
@@ -132,7 +132,8 @@ fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()>
             "-artifact_prefix={}/{target}-",
             artifacts.display()
         ));
-    // The first folder is written to. What is learnt is kept, except where all is to be as it was.
+    // libFuzzer writes new inputs to the first folder. They are kept, except in a fixed run, which must be
+    // repeatable.
     let corpus = match extent {
         Extent::Fixed { inputs } => {
             fuzzer.args(["-seed=1".into(), format!("-runs={inputs}")]);

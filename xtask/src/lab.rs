@@ -1,11 +1,11 @@
-//! Runs an experiment of `lab/`, which is built when one is asked for.
+//! Runs an experiment of `lab/`, which is built on demand.
 
 use crate::sh;
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
 
-/// `experiment` of the lab with its arguments.
+/// Command line of `experiment` with its arguments.
 fn command(experiment: &str, arguments: &[String]) -> Command {
     let mut command = sh::cargo();
     command.args([

@@ -1,8 +1,8 @@
-//! Builds, checks and demonstrates linerate: one module a command of `cargo xtask`.
+//! Builds, checks and demonstrates linerate: one module per command of `cargo xtask`.
 //!
-//! [`sh`] runs other programs; [`steps`] names, times and sums up what a command does. Nothing here needs root or calls a
-//! system package manager, except `setup` when a person asks for it. Experiments that make tables of `docs/` are in
-//! `lab/`, which uses these modules.
+//! [`sh`] runs other programs; [`steps`] names, times and summarises the steps of a command. `setup` is the only
+//! command that installs packages of the system. Experiments that generate tables of `docs/` are in `lab/`, which uses
+//! these modules.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, clippy::missing_errors_doc)]
 

@@ -17,9 +17,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build everything and run the main scenario; the report lands in target/demo
+    /// Build everything and run the main scenario; the report is written to target/demo
     Demo,
-    /// Build board firmware into target/firmware, byte for byte the same from any folder
+    /// Build board firmware into target/firmware; the ELF files are identical from any folder
     Firmware {
         /// Program to build (default: every program)
         program: Option<String>,
@@ -29,29 +29,29 @@ enum Command {
         #[arg(long, default_value = board::DEFAULT)]
         board: String,
     },
-    /// Run the checks: the quick tier, or with --long everything
+    /// Run the checks: the quick tier, or all of them with --long
     Test {
-        /// Add fuzzing in minutes, million-frame runs and the dependency audit
+        /// Add longer fuzzing, million-frame runs and the dependency audit
         #[arg(long)]
         long: bool,
         /// Run only the steps whose name contains one of these words
         steps: Vec<String>,
     },
-    /// Build in two clones, each with a `CARGO_HOME` of its own, and compare ELFs and traces
+    /// Build in two clones, each with its own `CARGO_HOME`, and compare ELFs and traces
     Repro,
-    /// Build ESP32-C6 programs that others wrote and run them in the simulator
+    /// Build third-party ESP32-C6 programs and run them in the simulator
     Foreign,
-    /// Bring captures that others published into target/captures (Debian source packages)
+    /// Fetch published captures into target/captures (from Debian source packages)
     Captures {
-        /// Instead hold the flags of the captures in this folder against tshark's
+        /// Instead compare the flags of the captures in this folder with tshark's
         #[arg(long, value_name = "DIR")]
         compare: Option<std::path::PathBuf>,
     },
-    /// Build what the headline needs and run scenarios/beat-niccle.toml
+    /// Build the firmware of scenarios/beat-niccle.toml and run it
     Beat,
-    /// Measure with each guess of the timing table changed, and say what rests on it
+    /// Measure with each guess of the timing table changed, and report which results depend on it
     Sensitivity,
-    /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
+    /// Run ping, curl and a stock HTTP server against the firmware over TAP (needs root)
     Tap,
     /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
     #[command(disable_help_flag = true)]
@@ -63,12 +63,12 @@ enum Command {
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
-    /// Write docs/fidelity.md, the README's figures and the pictures from the last demo, the last loss
+    /// Write docs/fidelity.md, the README's figures and the pictures, from the last demo, the last loss
     /// surface and a capture (needs chromium)
     Docs,
-    /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
+    /// Install the tools that the checks use besides Rust (Debian packages, targets, nightly)
     Setup {
-        /// Also install what only `test --long` uses
+        /// Also install the tools that only `test --long` uses
         #[arg(long)]
         long: bool,
     },
@@ -83,7 +83,7 @@ struct Forwarded {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = firmware::wrapper::run_if_asked() {
+    if let Some(code) = firmware::wrapper::run_as_wrapper() {
         return code;
     }
     let result = match Cli::parse().command {
@@ -123,7 +123,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use xtask::sh;
 
-    /// Every file below `dir` with this extension, sorted; build output and hidden folders left out.
+    /// All files below `dir` with this extension, sorted, without build output and hidden folders.
     fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![dir.to_path_buf()];
@@ -149,7 +149,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// A document that names a command that is gone sends its reader nowhere.
+    /// Documents name no removed command.
     #[test]
     fn every_xtask_command_that_a_document_names_exists() {
         let known: Vec<String> = Cli::command()

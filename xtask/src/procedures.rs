@@ -1,5 +1,5 @@
-//! Every procedure on the simulated board by the command line, as a person runs it: what must be in its
-//! results, and a page of all of them that is looked at in a browser, beside those of captures.
+//! Runs every procedure on the simulated board through the command line, checks the results, and checks the report
+//! of all of them and the pages of captures in a browser.
 
 mod browser;
 mod look;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 const TARGET: &str = "sim://esp32c6-bitbang";
-/// Short: each second of the board takes one of this machine, about.
+/// Short runs: a simulated second takes about a second of real time.
 const SHORT: [&str; 8] = [
     "rfc2544 --trial 0.1 --only throughput,latency,loss",
     "sweep load --from 2M --to 12M --steps 6 -t 1 --settle 100",
@@ -25,22 +25,22 @@ const SHORT: [&str; 8] = [
     "rfc6349 -R -t 2",
     "test -t 1",
 ];
-/// As somebody types them who wants it all.
+/// Complete runs.
 const WHOLE: [&str; 2] = ["rfc2544", "sweep"];
 /// The sizes of RFC 2544 section 9.1 for Ethernet, with FCS.
 const FRAMES: [u64; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
-/// Preamble and gap of a frame, octets.
+/// Preamble and inter-packet gap of a frame, octets.
 const AROUND: f64 = 20.0;
 const LINE_BITS_PER_S: f64 = 10e6;
 
-/// A download that loses much: its capture has something to show. It has lost by the end of this many seconds.
+/// A download with many losses, for a capture with findings, and the seconds until they have occurred.
 const LOSSY: [&str; 2] = ["http_get", "main-thread"];
 const LOSSY_SECONDS: &str = "8";
 
-/// Runs them, the short ones or also the `long` ones, two at a time.
+/// Runs the short commands, and with `long` also the complete ones, two at a time.
 ///
 /// # Errors
-/// Names the command and what its results lack, or what is wrong with the page.
+/// Results are incomplete (the error names the command), or a page has faults.
 pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     let programs = ["bench_agent".to_owned()];
     let board = board::read(board::DEFAULT)?;
@@ -79,14 +79,14 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     for (number, capture) in captures.into_iter().flatten().enumerate() {
         pages.push(explained(&linerate, &capture, number)?);
     }
-    let told = format!("{} commands", lines.len());
-    Ok(match look::at(&pages)? {
-        Outcome::Done(seen) => Outcome::Done(format!("{told}; {seen}")),
+    let commands = format!("{} commands", lines.len());
+    Ok(match look::check_pages(&pages)? {
+        Outcome::Done(note) => Outcome::Done(format!("{commands}; {note}")),
         skipped @ Outcome::Skipped(_) => skipped,
     })
 }
 
-/// Runs a command and looks at its results.
+/// Runs a command and checks its results.
 fn measure(linerate: &Path, number: usize, line: &str, log: &Path) -> Result<Value> {
     let (name, flags) = line.split_once(' ').unwrap_or((line, ""));
     let out = folder(&format!("{number}-{name}"));
@@ -95,12 +95,12 @@ fn measure(linerate: &Path, number: usize, line: &str, log: &Path) -> Result<Val
     command.arg("--out").arg(&out);
     let text = sh::read(&mut command)?;
     let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json"))?)?;
-    let whole = match name {
+    let checked = match name {
         "rfc2544" => rfc2544(&run, &text),
         "sweep" if flags.is_empty() || flags.starts_with("load") => load(&run, &text),
         _ => has_results(&run),
     };
-    whole.with_context(|| {
+    checked.with_context(|| {
         format!(
             "linerate {line}, in {} and {}",
             out.display(),
@@ -118,48 +118,54 @@ fn has_results(run: &Value) -> Result<()> {
     let some = run["results"].as_array().is_some_and(|it| !it.is_empty());
     ensure!(
         some && run["not_measured"].is_null(),
-        "not all was measured"
+        "the results are incomplete"
     );
     Ok(())
 }
 
 /// Results of a measurement.
-fn of<'a>(run: &'a Value, measurement: &'a str) -> impl Iterator<Item = &'a Value> {
+fn results_of<'a>(run: &'a Value, measurement: &'a str) -> impl Iterator<Item = &'a Value> {
     let all = run["results"].as_array().into_iter().flatten();
     all.filter(move |it| it["measurement"] == measurement)
 }
 
-/// A sweep of loads: each way a curve, each of its points with counts that add up, and a table.
+/// Checks a load sweep: points in each direction, each with consistent counts, and a table.
 fn load(run: &Value, text: &str) -> Result<()> {
     has_results(run)?;
-    for way in ["to_device", "from_device"] {
-        let points: Vec<_> = of(run, "udp_sweep")
-            .filter(|it| it["params"]["direction"] == way)
+    for direction in ["to_device", "from_device"] {
+        let points: Vec<_> = results_of(run, "udp_sweep")
+            .filter(|it| it["params"]["direction"] == direction)
             .collect();
-        ensure!(points.len() >= 6, "{} points {way}", points.len());
+        ensure!(points.len() >= 6, "{} points {direction}", points.len());
         for point in points {
             let counts = &point["metrics"]["flow"]["datagrams"];
             let [sent, received, lost] = ["sent", "received", "lost"].map(|it| counts[it].as_u64());
             let arrived = received.zip(lost).map(|(received, lost)| received + lost);
-            ensure!(received > Some(0) && arrived == sent, "{way}: {counts}");
+            ensure!(
+                received > Some(0) && arrived == sent,
+                "{direction}: {counts}"
+            );
         }
     }
-    ensure!(text.contains("| offered | way |"), "no table:\n{text}");
+    ensure!(
+        text.contains("| offered | direction |"),
+        "no table:\n{text}"
+    );
     Ok(())
 }
 
-/// RFC 2544: of each frame size a throughput that the line can carry, and that is repeated without loss.
+/// Checks RFC 2544: for each frame size a throughput that the line can carry and that was confirmed without loss.
 fn rfc2544(run: &Value, text: &str) -> Result<()> {
     has_results(run)?;
     for counting in ["agent", "reflector"] {
         for octets in FRAMES {
-            let trials: Vec<_> = of(run, "rfc2544")
+            let trials: Vec<_> = results_of(run, "rfc2544")
                 .filter(|it| it["params"]["test"] == "throughput")
                 .filter(|it| it["params"]["counting"] == counting)
                 .filter(|it| it["params"]["frame_octets"] == octets)
                 .collect();
             let what = format!("{octets} octets by {counting}");
-            // Behind the search, the throughput that it has found is tried again.
+            // After the search, a last trial repeats the throughput that it found.
             let Some((again, search)) = trials.split_last() else {
                 bail!("{what}: no trial");
             };
@@ -168,11 +174,11 @@ fn rfc2544(run: &Value, text: &str) -> Result<()> {
             let mut found = search.iter().filter(|it| it["params"]["frames"] == *frames);
             ensure!(
                 found.any(|it| is_lossless(it)),
-                "{what}: nothing was repeated"
+                "{what}: the last trial repeats no lossless one"
             );
             ensure!(
                 is_lossless(again),
-                "{what}: {frames} frames, then with loss"
+                "{what}: {frames} frames were lost in part in the last trial"
             );
             let rate = again["metrics"]["received_frames_per_s"].as_f64();
             let rate = rate.context("no rate")?;
@@ -190,7 +196,7 @@ fn rfc2544(run: &Value, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A capture of the simulated board.
+/// Makes a capture of the simulated board; returns its file.
 fn capture(linerate: &Path, board: &Board, log: &Path) -> Result<PathBuf> {
     let [program, variant] = LOSSY;
     let (programs, variants) = ([program.to_owned()], [variant.to_owned()]);
@@ -203,7 +209,7 @@ fn capture(linerate: &Path, board: &Board, log: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The page of a capture, which has pictures.
+/// Writes the page of a capture, which must have findings and pictures.
 fn explained(linerate: &Path, capture: &Path, number: usize) -> Result<PathBuf> {
     let page = folder(&format!("explain-{number}.html"));
     let mut explain = sh::cmd(linerate);
@@ -217,16 +223,16 @@ fn explained(linerate: &Path, capture: &Path, number: usize) -> Result<PathBuf> 
     let html = fs::read_to_string(&page)?;
     ensure!(
         html.contains("class=\"finding\"") && html.contains("class=\"picture\""),
-        "{}: no finding or no picture",
+        "{}: without a finding or without a picture",
         page.display()
     );
     Ok(page)
 }
 
-/// One report of everything.
+/// Writes one report of all results.
 fn page(linerate: &Path, runs: Vec<Value>) -> Result<PathBuf> {
     let mut runs = runs.into_iter();
-    let mut all = runs.next().context("nothing was run")?;
+    let mut all = runs.next().context("no command was run")?;
     let results = all["results"].as_array_mut().context("no results")?;
     for mut run in runs {
         results.append(run["results"].as_array_mut().context("no results")?);

@@ -1,5 +1,5 @@
-//! `cargo xtask repro`: two clones in different folders, with different `CARGO_HOME`s, make the
-//! same firmware, byte for byte, and see the same happen on the wire; another seed, another trace.
+//! `cargo xtask repro`: checks that two clones in different folders, with different `CARGO_HOME`s, build identical
+//! firmware and record identical wire events, and that another seed gives another trace.
 
 use crate::steps::Outcome;
 use crate::{board, sh};
@@ -8,23 +8,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders of different depth and length, so that a path that slips in moves something.
+/// Clones and `CARGO_HOME`s, at paths of different depth and length, so that a path in an ELF changes it.
 const PLACES: [(&str, &str); 2] = [("a", "home-a"), ("rather/deeper/clone-b", "other/home-b")];
-/// What is built, and the program whose run is compared.
+/// The programs that are built.
 const PROGRAMS: [&str; 2] = ["http_get", "ping"];
 const VARIANT: &str = "line-rate";
 
-/// What one clone made.
+/// Output of a clone.
 #[derive(PartialEq)]
 struct Made {
     elfs: Vec<String>,
     trace: String,
 }
 
-/// The command.
+/// Runs the command.
 ///
 /// # Errors
-/// Where something cannot be built, or two things differ that must not.
+/// A build fails, the clones differ, or another seed gives the same trace.
 pub fn run(log: Option<&Path>) -> Result<Outcome> {
     let base = sh::out("repro");
     if base.exists() {
@@ -70,13 +70,14 @@ impl Clone {
         sh::run(git.arg(sh::root()).arg(dir))?;
         let mut git = sh::cmd("git");
         sh::run(git.arg("-C").arg(dir).args(["checkout", "--quiet", commit]))?;
-        // A mirror that a person set up in their own CARGO_HOME is needed in the new one too.
+        // The configuration of the user's CARGO_HOME may name a mirror that the build needs.
         let own = std::env::var_os("CARGO_HOME")
             .map(PathBuf::from)
             .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
         let config = own.map(|own| own.join("config.toml"));
         if let Some(config) = config.filter(|c| c.is_file()) {
-            fs::copy(config, home.join("config.toml")).context("cannot copy cargo's set-up")?;
+            fs::copy(config, home.join("config.toml"))
+                .context("cannot copy cargo's configuration")?;
         }
         Ok(Self {
             dir: dir.to_path_buf(),
@@ -93,7 +94,7 @@ impl Clone {
         cargo
     }
 
-    /// Builds the firmware; returns each ELF's hash and name.
+    /// Builds the firmware; returns hash and name of each ELF.
     fn firmware(&self, log: Option<&Path>) -> Result<Vec<String>> {
         let mut hashes = Vec::new();
         for program in PROGRAMS {
@@ -106,7 +107,7 @@ impl Clone {
         Ok(hashes)
     }
 
-    /// Runs the pings with a seed; returns the hash over everything on the wire.
+    /// Runs the pings with a seed; returns the hash over all wire events.
     fn trace(&self, seed: u32, log: Option<&Path>) -> Result<String> {
         let target = self.dir.join("target");
         let scenario = target.join("repro.toml");

@@ -1,29 +1,29 @@
-//! The scenarios that hold the firmware against its promises: short versions in the quick tier, the
-//! whole of them with `--long`; and `cargo xtask beat` and `sensitivity`, which a person runs.
+//! The scenarios that check the firmware's specified behaviour: short versions in the quick tier, complete with
+//! `--long`; and the commands `cargo xtask beat` and `sensitivity`.
 
 use crate::steps::Outcome;
 use crate::{board, demo, firmware, sh};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// A scenario and by how much its quick version is shorter. What that comes to is said there: some
-/// rounds of each conformance case, a second of a storm.
+/// Scenarios, and the factor by which the quick version scales each: some rounds of each conformance case, a
+/// second of a storm.
 const CHECKED: [(&str, f64); 4] = [
     ("phy-conformance", 0.002),
     ("negotiation", 1.0),
     ("hub", 0.02),
     ("storm", 0.02),
 ];
-/// Measured in the long tier only, and never shortened.
+/// Scenarios of the long tier only, which are never shortened.
 const LONG: [&str; 2] = ["beat-niccle", "loss-surface"];
-/// What the headline is measured on.
+/// Variant of `beat` and `sensitivity`.
 const VARIANT: &str = "line-rate";
 const PROGRAMS: [&str; 4] = ["ping", "http_get", "http_put", "http_both"];
 
-/// Runs every scenario in its version; each leaves its report in `target/scenarios`.
+/// Runs every scenario; the reports are written to `target/scenarios`.
 ///
 /// # Errors
-/// Names the scenarios whose expectations were not met, or what kept them from being measured.
+/// Expectations of a scenario were not met, or it failed; the error names the scenarios.
 pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     let linerate = demo::checked(Some(log))?;
     let mut failed = Vec::new();
@@ -44,11 +44,11 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     }
     if !failed.is_empty() {
         let text = std::fs::read_to_string(log)?;
-        let told = text
+        let reasons = text
             .lines()
             .filter(|line| line.starts_with("not met: ") || line.starts_with("error: "));
-        let told: Vec<&str> = told.collect();
-        bail!("{}\n{}", told.join("\n"), failed.join(", "));
+        let reasons: Vec<&str> = reasons.collect();
+        bail!("{}\n{}", reasons.join("\n"), failed.join(", "));
     }
     Ok(Outcome::Done(format!("{} scenarios", wanted.len())))
 }
@@ -62,7 +62,7 @@ fn scenario(linerate: &Path, name: &str) -> std::process::Command {
     run
 }
 
-/// `cargo xtask beat`: builds what the headline needs and measures it.
+/// `cargo xtask beat`: builds the firmware of `scenarios/beat-niccle.toml` and runs it.
 pub fn beat() -> Result<()> {
     let board = board::read(board::DEFAULT)?;
     firmware::build(&board, &PROGRAMS.map(str::to_owned), &variant(), None)?;
@@ -75,7 +75,7 @@ pub fn beat() -> Result<()> {
     result
 }
 
-/// `cargo xtask sensitivity`: what rests on guesses.
+/// `cargo xtask sensitivity`: measures which results depend on guesses of the timing table.
 pub fn sensitivity() -> Result<()> {
     let board = board::read(board::DEFAULT)?;
     let folder: PathBuf = sh::out("sensitivity-firmware");
@@ -88,7 +88,7 @@ pub fn sensitivity() -> Result<()> {
         .arg(&folder)
         .arg("--out")
         .arg(sh::out("sensitivity"));
-    sh::run(&mut run).context("the sensitivity could not be measured")
+    sh::run(&mut run).context("cannot measure the sensitivity")
 }
 
 fn variant() -> [String; 1] {

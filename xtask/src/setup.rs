@@ -1,25 +1,25 @@
-//! `cargo xtask setup`: installs what the checks use beyond Rust. Only ever run when asked for.
+//! `cargo xtask setup`: installs the tools that the checks use besides Rust. No other command runs it.
 
 use crate::{sh, tools};
 use anyhow::Result;
 use std::path::Path;
 
-/// What Debian has, by the program whose absence says that the package is needed.
+/// Debian packages: a program of each, the package and its purpose. A package is needed if its program is missing.
 const PACKAGES: [(&str, &str, &str); 15] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",
-        "the oracle of the instruction set",
+        "reference for the instruction set",
     ),
     (
         "qemu-system-arm",
         "qemu-system-arm",
-        "MAC models that nobody here wrote",
+        "independent MAC models",
     ),
     (
         "riscv64-unknown-elf-as",
         "binutils-riscv64-unknown-elf",
-        "programs for that oracle",
+        "programs for that reference",
     ),
     ("tshark", "tshark", "reading the captures"),
     ("ip", "iproute2", "network namespaces and TAP devices"),
@@ -31,27 +31,31 @@ const PACKAGES: [(&str, &str, &str); 15] = [
     (
         "ethtool",
         "ethtool",
-        "offloads of the load generator's cable",
+        "offloads of the load generator's veth pair",
     ),
-    ("trafgen", "netsniff-ng", "beside the load generator"),
+    (
+        "trafgen",
+        "netsniff-ng",
+        "comparison with the load generator",
+    ),
     ("python3", "python3", "stock peers over TAP, esptool"),
-    ("chromium", "chromium", "looking at the report"),
+    ("chromium", "chromium", "checking the report"),
     ("g++", "g++", "libFuzzer"),
 ];
 
-/// Version that `test --long` is known to work with.
+/// Version tested with `test --long`.
 const CARGO_DENY: &str = "0.20.2";
 
-/// The command.
+/// Runs the command.
 pub fn run(long: bool) -> Result<()> {
     let missing: Vec<_> = PACKAGES.iter().filter(|(p, ..)| !sh::has(p)).collect();
     for (_, package, why) in &missing {
         println!("missing: {package} ({why})");
     }
     if missing.is_empty() {
-        println!("Debian packages: all there");
+        println!("Debian packages: all installed");
     } else if sh::has("apt-get") && tools::is_root() {
-        // Without recommendations: tshark's and chromium's would pull in a desktop.
+        // Without recommended packages: those of tshark and chromium include a desktop.
         sh::run(sh::cmd("apt-get").args(["update", "-q"]))?;
         sh::run(
             sh::cmd("apt-get")
@@ -65,16 +69,16 @@ pub fn run(long: bool) -> Result<()> {
         println!("to install as root: apt-get install {}", names.join(" "));
     }
     match esptool() {
-        Ok(()) => println!("esptool, for comparing flash images: there"),
+        Ok(()) => println!("esptool, for comparing flash images: installed"),
         Err(error) => println!("esptool, for comparing flash images: missing ({error:#})"),
     }
     let others = tools::OTHER_SYSTEMS;
     for triple in [tools::RISCV, tools::THUMB].into_iter().chain(others) {
         tools::ensure_target(triple)?;
-        println!("target {triple}: there");
+        println!("target {triple}: installed");
     }
     if tools::has_nightly() {
-        println!("nightly, for fuzzing: there");
+        println!("nightly, for fuzzing: installed");
     } else {
         println!("nightly, for fuzzing: missing; run: rustup toolchain install nightly");
     }
@@ -84,10 +88,10 @@ pub fn run(long: bool) -> Result<()> {
     Ok(())
 }
 
-/// Release of esptool that the comparison of flash images is known to work with.
+/// Release of esptool tested with the comparison of flash images.
 const ESPTOOL: &str = "esptool==5.6.0";
 
-/// Puts esptool into an environment of its own in `target/`.
+/// Installs esptool into a virtual environment in `target/`.
 fn esptool() -> Result<()> {
     if tools::esptool().is_file() {
         return Ok(());

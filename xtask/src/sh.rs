@@ -1,4 +1,4 @@
-//! Running other programs, and where things lie.
+//! Running other programs, and paths of the checkout.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The checkout.
+/// Path of the checkout.
 ///
-/// The run-time variable comes first, so that a binary in a target folder shared by two
-/// checkouts works on the one it was started in.
+/// The run-time variable has priority, so that a binary in a target folder shared by two
+/// checkouts works on the one in which it was started.
 pub fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -19,19 +19,19 @@ pub fn root() -> PathBuf {
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Where this tool puts what it makes: `target/`, whatever cargo's own target folder is.
+/// Output folder of this tool, below `target/` of the checkout even if cargo's target folder is another.
 pub fn out(name: &str) -> PathBuf {
     root().join("target").join(name)
 }
 
-/// The capture of the article's NIC, if `LINERATE_DATA` names a folder that has it.
+/// Path of the capture of the article's NIC, if the folder in `LINERATE_DATA` has it.
 pub fn niccle() -> Option<PathBuf> {
     let folder = PathBuf::from(std::env::var_os("LINERATE_DATA")?);
     let file = folder.join("niccle/smoltcp_http_get_before_optimizations.pcap.gz");
     file.canonicalize().ok()
 }
 
-/// A command that runs in the checkout, without cargo's variables about `xtask` itself.
+/// Command that runs in the checkout, without the variables that cargo sets for `xtask` itself.
 pub fn cmd(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
@@ -44,7 +44,7 @@ pub fn cmd(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The cargo that started this tool.
+/// Command of the cargo that started this tool.
 pub fn cargo() -> Command {
     cmd(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -60,7 +60,7 @@ pub fn nightly_cargo() -> Command {
     command
 }
 
-/// How a person would type the command.
+/// The command as typed in a shell.
 pub fn show(command: &Command) -> String {
     let short = |s: &OsStr| {
         let text = s.to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ pub fn show(command: &Command) -> String {
         .join(" ")
 }
 
-/// Runs with this terminal's output; an error names the command.
+/// Runs the command with its output on this terminal; an error names the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command
         .status()
@@ -90,7 +90,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs silently and returns what it printed to standard output.
+/// Runs the command silently and returns its standard output.
 pub fn read(command: &mut Command) -> Result<String> {
     let done = command
         .stdin(Stdio::null())
@@ -103,7 +103,7 @@ pub fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// Runs with all output appended to `log`; returns what this run added. An error carries its end.
+/// Runs the command with all output appended to `log`; returns this output. An error contains its last lines.
 pub fn logged(command: &mut Command, log: &Path) -> Result<String> {
     let mut file = File::options()
         .create(true)
@@ -124,7 +124,7 @@ pub fn logged(command: &mut Command, log: &Path) -> Result<String> {
         let lines: Vec<&str> = text.lines().collect();
         let tail = lines[lines.len().saturating_sub(60)..].join("\n");
         bail!(
-            "{tail}\n`{}` failed ({status}); all of it: {}",
+            "{tail}\n`{}` failed ({status}); complete log: {}",
             show(command),
             log.display()
         );
@@ -132,7 +132,7 @@ pub fn logged(command: &mut Command, log: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Runs with this terminal's output, or into a log where there is one.
+/// Runs the command with its output on this terminal, or in `log` if given.
 pub fn run_or_log(command: &mut Command, log: Option<&Path>) -> Result<()> {
     match log {
         Some(log) => logged(command, log).map(drop),
@@ -140,7 +140,7 @@ pub fn run_or_log(command: &mut Command, log: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Whether a program can be started from `PATH`.
+/// True if `PATH` has the program.
 pub fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path)

@@ -6,21 +6,21 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a step that did not fail came to.
+/// Outcome of a step that did not fail.
 pub enum Outcome {
-    /// Everything was checked; a few words for the summary.
+    /// Everything was checked; a short note for the summary.
     Done(String),
-    /// Not everything could be checked; how to get what is missing.
+    /// Not everything could be checked; the missing tool and the command that installs it.
     Skipped(String),
 }
 
 impl Outcome {
-    /// Done, with nothing to add.
+    /// Done, without a note.
     pub const fn done() -> Self {
         Self::Done(String::new())
     }
 
-    /// For a command that is a single step.
+    /// Prints the outcome of a command that is a single step.
     pub fn print(self) {
         match self {
             Self::Done(note) => println!("{note}"),
@@ -33,22 +33,22 @@ struct Row {
     name: String,
     mark: &'static str,
     took: Duration,
-    /// Processor time of what the step started, which other work on the machine does not change.
+    /// CPU time of the processes that the step started; other work on the machine does not change it.
     cpu: Option<Duration>,
     note: String,
 }
 
-/// A run of steps: each is named before it starts, timed, and listed at the end.
+/// A sequence of steps: each is named before it starts, timed, and listed at the end.
 pub struct Steps {
     wanted: Vec<String>,
     rows: Vec<Row>,
     started: Instant,
-    /// Tests passed, failed and ignored, over every `cargo test` of this run.
+    /// Tests passed, failed and ignored in all `cargo test` calls.
     pub tests: [u64; 3],
 }
 
 impl Steps {
-    /// Only steps whose name contains one of `wanted` run; all of them where it is empty.
+    /// Runs only steps whose name contains one of `wanted`; all steps if it is empty.
     pub fn new(wanted: &[String]) -> Self {
         Self {
             wanted: wanted.to_vec(),
@@ -58,7 +58,7 @@ impl Steps {
         }
     }
 
-    /// Runs a step; its failure is noted, and the next steps still run.
+    /// Runs a step. A failure is recorded, and the following steps run all the same.
     pub fn step(&mut self, name: &str, body: impl FnOnce(&mut Self, &Path) -> Result<Outcome>) {
         if !self.wanted.is_empty() && !self.wanted.iter().any(|w| name.contains(w.as_str())) {
             return;
@@ -71,7 +71,7 @@ impl Steps {
         let (mark, note) = match result {
             Ok(Outcome::Done(note)) => ("ok", note),
             Ok(Outcome::Skipped(how)) if must_have_tools() => {
-                let text = format!("LINERATE_REQUIRE_TOOLS is set and this was skipped: {how}");
+                let text = format!("skipped although LINERATE_REQUIRE_TOOLS is set: {how}");
                 println!("{text}");
                 ("FAILED", text)
             }
@@ -99,7 +99,7 @@ impl Steps {
         });
     }
 
-    /// Adds the `test result:` lines of a `cargo test` to the totals; returns this run's sum.
+    /// Adds the `test result:` lines of a `cargo test` to the totals; returns the sum of these lines.
     pub fn count_tests(&mut self, output: &str) -> [u64; 3] {
         let sum = sum_tests(output);
         for (total, part) in self.tests.iter_mut().zip(sum) {
@@ -108,7 +108,10 @@ impl Steps {
         sum
     }
 
-    /// Prints every step with its time, then the tests' totals; fails if a step did.
+    /// Prints every step with its time, then the totals of the tests.
+    ///
+    /// # Errors
+    /// A step failed, or no step was selected.
     pub fn finish(self) -> Result<()> {
         let mut text = String::from("\nsummary\n");
         for row in &self.rows {
@@ -142,7 +145,7 @@ impl Steps {
             .map(|r| r.name.as_str())
             .collect();
         if self.rows.is_empty() {
-            bail!("no step has a name like {:?}", self.wanted);
+            bail!("no step name contains any of {:?}", self.wanted);
         }
         if !failed.is_empty() {
             bail!("failed: {}", failed.join(", "));
@@ -151,19 +154,19 @@ impl Steps {
     }
 }
 
-/// Whether a skip counts as a failure (CI, where everything is installed).
+/// True if a skipped check counts as a failure (CI, where everything is installed).
 pub fn must_have_tools() -> bool {
     std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some_and(|v| v != "0" && !v.is_empty())
 }
 
-/// ", 12 s of CPU", or nothing where it is not known.
+/// ", 12 s of CPU"; empty if unknown.
 fn of_cpu(cpu: Option<Duration>) -> String {
     cpu.map_or_else(String::new, |cpu| {
         format!(", {:.0} s of CPU", cpu.as_secs_f64())
     })
 }
 
-/// Processor time of all processes started from here that have ended; only Linux tells.
+/// CPU time of all terminated child processes; `None` on systems other than Linux.
 fn children_cpu() -> Option<Duration> {
     cpu_of_stat(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
@@ -209,7 +212,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_time_of_children_is_read_behind_any_name() {
+    fn the_time_of_children_is_read_after_any_process_name() {
         let stat = "12 (a b) c) S 1 12 12 0 -1 4194304 90 80 0 0 7 5 250 30 20 0 1 0 100";
         assert_eq!(cpu_of_stat(stat), Some(Duration::from_millis(2800)));
         assert_eq!(cpu_of_stat("12 (a) S 1"), None);

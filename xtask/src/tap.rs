@@ -1,14 +1,14 @@
 //! `cargo xtask tap`: stock Linux programs against the firmware, over a TAP device.
 //!
-//! Everything happens in a network namespace made for it, which goes when the test ends, with the
-//! processes that this test started and no others.
+//! The test runs in its own network namespace. At its end it removes the namespace and ends only the processes
+//! that it started.
 
 mod agent;
 mod board;
 pub mod emulated;
 mod partners;
 
-use self::board::{DEVICE, Device, HOST, Namespace, Owned};
+use self::board::{ChildGuard, DEVICE, Device, HOST, Namespace};
 use crate::steps::Outcome;
 use crate::{demo, firmware, sh, tools};
 use anyhow::{Context, Result, bail};
@@ -19,20 +19,21 @@ use std::process::Stdio;
 use std::time::Duration;
 
 const VARIANT: &str = "line-rate";
-/// What `curl` fetches from the firmware.
+/// Size of the file that `curl` fetches from the firmware, bytes.
 const BYTES: usize = 3_000_000;
-/// What each of iperf and its like moves: short, as the simulation is slower than the time on a busy machine.
+/// Octets that each test of iperf, iperf3 and curl transfers: few, because the simulation is slower than real time on a
+/// busy machine.
 const COUNTED: u64 = 400_000;
-/// What the firmware fetches from Python's HTTP server.
+/// Sizes of the files that the firmware fetches from Python's HTTP server, bytes.
 const FETCHED: [usize; 4] = [10_000, 100_000, 1_000_000, 3_000_000];
-/// How long the firmware may take to boot, and to fetch everything.
+/// Timeouts for the boot of the firmware, and for fetching all files.
 const BOOT: Duration = Duration::from_secs(30);
 const FETCH: Duration = Duration::from_mins(4);
 
-/// The command and the test's step.
+/// Runs the command, which is also a step of the checks.
 ///
 /// # Errors
-/// Where a ping is lost, a file arrives changed, or something cannot be started.
+/// A ping is lost, a file arrives changed, or a program cannot be started.
 pub fn run(log: Option<&Path>) -> Result<Outcome> {
     if let Some(missing) = missing() {
         return Ok(Outcome::Skipped(missing));
@@ -45,7 +46,7 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
         Ok(namespace) => namespace,
         Err(error) => {
             return Ok(Outcome::Skipped(format!(
-                "this machine lets no namespace or TAP device be made: {error:#}"
+                "cannot create a network namespace with a TAP device: {error:#}"
             )));
         }
     };
@@ -53,15 +54,15 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     let fetched = as_client(&namespace, &linerate, &elfs[1])?;
     let mut device = Device::start(&namespace, &linerate, &elfs[2], &[])?;
     device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
-    agent::all(&namespace, &mut device, DEVICE, COUNTED)?;
+    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
     drop((device, namespace));
-    let negotiated = partners::all(&linerate, &elfs[0])?;
+    let negotiated = partners::check_all(&linerate, &elfs[0])?;
     Ok(Outcome::Done(format!(
-        "{pinged}; {fetched}; iperf, iperf3 and curl count as bench_agent does; {negotiated}"
+        "{pinged}; {fetched}; iperf, iperf3 and curl agree with the counts of bench_agent; {negotiated}"
     )))
 }
 
-/// What stock Linux over TAP needs and this machine has not.
+/// The first missing requirement of the test, as a message.
 fn missing() -> Option<String> {
     if !cfg!(target_os = "linux") || !tools::is_root() {
         return Some(
@@ -83,13 +84,13 @@ fn missing() -> Option<String> {
     ))
 }
 
-/// Pings the firmware and downloads from it.
+/// Pings the firmware and downloads a file from it.
 fn as_server(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<String> {
     let mut device = Device::start(namespace, linerate, elf, &[])?;
     device.wait_for(BOOT, |line| line.contains("\"event\":\"boot\""))?;
     let mut ping = namespace.exec("ping");
     ping.args(["-q", "-c", "1000", "-i", "0.02", "-w", "90", DEVICE]);
-    let text = sh::read(&mut ping).with_context(|| device.last_words())?;
+    let text = sh::read(&mut ping).with_context(|| device.recent_output())?;
     if !text.contains(" 1000 received") {
         bail!("pings were lost:\n{text}");
     }
@@ -100,7 +101,7 @@ fn as_server(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         .args(["--write-out", "%{speed_download}", "--output"])
         .arg(&file)
         .arg(format!("http://{DEVICE}/{BYTES}"));
-    let speed = sh::read(&mut curl).with_context(|| device.last_words())?;
+    let speed = sh::read(&mut curl).with_context(|| device.recent_output())?;
     let got = fs::read(&file)?;
     if got.len() != BYTES || pattern::first_difference(0, &got).is_some() {
         bail!("curl got {} bytes, not the {BYTES} expected", got.len());
@@ -112,7 +113,7 @@ fn as_server(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
     ))
 }
 
-/// Lets the firmware download from Python's HTTP server.
+/// Runs the firmware as a client of Python's HTTP server.
 fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<String> {
     let folder = sh::out("tap").join("served");
     fs::create_dir_all(&folder)?;
@@ -127,8 +128,8 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         .arg(&folder)
         .stdout(Stdio::null())
         .stderr(File::create(sh::out("tap").join("http-server.log"))?);
-    let _server = Owned(server.spawn().context("cannot start python3")?);
-    // The firmware does not ask twice where nobody listens yet.
+    let _server = ChildGuard(server.spawn().context("cannot start python3")?);
+    // The firmware does not repeat a refused connection: wait until the server listens.
     let mut probe = namespace.exec("curl");
     probe
         .args([
@@ -149,8 +150,8 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         let of_size: Vec<_> = gets.iter().filter(|g| g["body_bytes"] == bytes).collect();
         if of_size.is_empty() || of_size.iter().any(|g| g["crc32"] != crc) {
             bail!(
-                "{bytes} bytes did not arrive as served: {of_size:?}\n{}",
-                device.last_words()
+                "a file of {bytes} bytes arrived changed or not at all: {of_size:?}\n{}",
+                device.recent_output()
             );
         }
     }

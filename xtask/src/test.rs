@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
+//! `cargo xtask test`: the checks in two tiers; each step is named, timed and summarised.
 
 use crate::board::Board;
 use crate::fuzz::Extent;
@@ -9,12 +9,12 @@ use crate::{
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// What each fuzz target gets in the quick tier, half a minute of two cores for all, and with `--long`.
+/// Extent of fuzzing per target in the quick tier (half a minute of two cores for all targets) and with `--long`.
 const FUZZ: [Extent; 2] = [Extent::Fixed { inputs: 5000 }, Extent::New { seconds: 600 }];
 
-/// The command.
+/// Runs the command.
 pub fn run(long: bool, wanted: &[String]) -> Result<()> {
-    // Before the first `cargo test` puts another binary in this one's place.
+    // Before the first `cargo test` replaces this binary.
     firmware::wrapper::copy()?;
     let mut steps = Steps::new(wanted);
     steps.step("format", |_, log| format(log));
@@ -27,14 +27,14 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         });
     }
     steps.step("tests", |steps, log| {
-        // The simulated board gets a step of its own, for it has to keep up with the clock.
+        // Tests with the simulated board are a separate step, because it must run in real time.
         let later = ["--skip", BEHIND_RELAY, "--skip", PUBLISHED];
         cargo_test(steps, &["--workspace"], &later, log)
     });
-    // Other people's archives are no business of every check.
+    // The quick tier downloads no captures.
     if long || !wanted.is_empty() || sh::out("captures").is_dir() {
         steps.step("captures", |steps, log| {
-            captures::bring(Some(log))?;
+            captures::fetch(Some(log))?;
             let tshark = ["--workspace", "--test", "tshark"];
             cargo_test(steps, &tshark, &[PUBLISHED], log)
         });
@@ -49,14 +49,14 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("procedures", |_, log| procedures::run(long, log));
-    // Two hundred and more runs, and a relay that has to keep up with the clock.
+    // More than 200 runs, and a relay that must run in real time.
     if long || !wanted.is_empty() {
         steps.step("causes", |_, log| causes(log));
     }
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("emulated", |_, log| tap::emulated::run(log));
     steps.step("tap and relay", |steps, log| {
-        // The whole workspace has the features that the step `tests` has built it with.
+        // With the whole workspace, the features are those of the step `tests`, so nothing is built again.
         let relay = ["--workspace", "--test", "relay"];
         cargo_test(steps, &relay, &["--test-threads", "1", BEHIND_RELAY], log)
     });
@@ -95,17 +95,17 @@ fn clippy(log: &Path) -> Result<Outcome> {
     Ok(Outcome::done())
 }
 
-/// Tests of stock tools against the simulated board, with a relay between.
+/// Tests of stock tools against the simulated board behind a relay.
 const BEHIND_RELAY: &str = "simulated_board::";
-/// The test over captures that others published.
+/// The test on published captures.
 const PUBLISHED: &str = "published_captures";
 
-/// `cargo test` of `what`, its result lines summed, and what its tests said they skipped.
+/// Runs `cargo test` on `what`, sums its result lines and lists the skipped checks.
 fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command.args(["test", "--locked", "--all-features", "--no-fail-fast"]);
     command.args(what).args(["--", "--show-output"]).args(flags);
-    // What some tests need of the machine; each says so where it is missing.
+    // Some tests need these; without them they print `skipped: ` with the reason.
     for (name, path) in [
         (
             "LINERATE_FIRMWARE",
@@ -120,7 +120,7 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
         }
     }
     let result = sh::logged(&mut command, log);
-    // On failure too: the totals at the end must not hide what ran.
+    // Also after a failure, so that the totals are complete.
     let output = std::fs::read_to_string(log)?;
     let [passed, failed, ignored] = steps.count_tests(&output);
     let mut skips: Vec<&str> = output
@@ -133,7 +133,7 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
         println!("    skipped: {skip}");
     }
     if failed > 0 {
-        bail!("{}\nall of it: {}", failures(&output), log.display());
+        bail!("{}\ncomplete log: {}", failures(&output), log.display());
     }
     result?;
     if passed == 0 {
@@ -144,11 +144,11 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
         bail!("LINERATE_REQUIRE_TOOLS is set and {skips} checks were skipped");
     }
     Ok(Outcome::Done(format!(
-        "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped for want of a tool"
+        "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped (missing tool)"
     )))
 }
 
-/// What runs longer with `LINERATE_LONG`: packages and tests of each go.
+/// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.
 const LONG: [(&[&str], &[&str]); 3] = [
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],
@@ -161,7 +161,7 @@ const LONG: [(&[&str], &[&str]); 3] = [
     (&["--package", "linerate"], &["--test", "explain_noise"]),
 ];
 
-/// The tests that run a thousand times longer with `LINERATE_LONG`, optimised as what ships is.
+/// Runs the tests that take a thousand times longer with `LINERATE_LONG`, in release builds.
 fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     let mut all = 0;
     for (packages, tests) in LONG {
@@ -186,7 +186,7 @@ fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     Ok(Outcome::Done(format!("{all} passed")))
 }
 
-/// What failing tests printed, without the passing ones' output around it.
+/// Output of the failed tests only.
 fn failures(output: &str) -> String {
     let mut kept = Vec::new();
     let mut inside = false;
@@ -200,7 +200,7 @@ fn failures(output: &str) -> String {
     kept.join("\n")
 }
 
-/// The receive queue under every interleaving that loom finds.
+/// Tests the receive queue under every interleaving that loom finds.
 fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command
@@ -217,7 +217,7 @@ fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     Ok(Outcome::Done(format!("{passed} models")))
 }
 
-/// The device-side crates on two bare-metal targets, bare and with every feature.
+/// Checks the device-side crates on two bare-metal targets, without features and with all.
 fn no_std(log: &Path) -> Result<Outcome> {
     for triple in [tools::RISCV, tools::THUMB] {
         let std = tools::ensure_target(triple)?;
@@ -236,7 +236,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
         check.args(["--package", "linerate-agent-smoltcp"]);
         std.apply(&mut check);
         sh::logged(&mut check, log)?;
-        // With each service; linked by the bench that measures it.
+        // With all services; `cargo xtask bench --footprint` links it.
         let mut check = sh::cargo();
         check.args(["check", "--locked", "--target", triple, "--all-features"]);
         check.args(["--package", "linerate-agent-size"]);
@@ -246,7 +246,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
     Ok(Outcome::done())
 }
 
-/// The command line checks for Windows and macOS: what is Linux's alone is left out there.
+/// Checks the command line for Windows and macOS, without the parts for Linux only.
 fn other_systems(log: &Path) -> Result<Outcome> {
     let mut checked = Vec::new();
     for triple in tools::OTHER_SYSTEMS {
@@ -266,16 +266,16 @@ fn other_systems(log: &Path) -> Result<Outcome> {
     Ok(Outcome::Done(checked.join(", ")))
 }
 
-/// Every program and variant of every board builds; clippy on one variant of each.
+/// Builds every program in every variant of every board, and runs clippy on each variant.
 fn firmware(log: &Path) -> Result<Outcome> {
     let mut boards = Vec::new();
     for name in board::all() {
         let board = board::read(&name)?;
-        // One after the other: rustup does not like company.
+        // Sequentially: concurrent calls of rustup fail.
         tools::ensure_target(&board.target)?;
         boards.push(board);
     }
-    // Linking each program as a whole leaves a core idle: two lines of boards, the longest alone.
+    // Linking with LTO uses one core only: two threads, one for the slowest board and one for the others.
     let is_first = |board: &Board| board.name == board::DEFAULT;
     let (first, others): (Vec<_>, Vec<_>) = boards.into_iter().partition(is_first);
     let log_beside = log.with_extension("boards.log");
@@ -311,22 +311,21 @@ fn firmware_of(boards: &[Board], log: &Path) -> Result<usize> {
     Ok(built)
 }
 
-/// Provokes every cause, then the flags of each packet of their captures against tshark's.
+/// Provokes every cause, then compares the flags of each packet of the captures with tshark's.
 fn causes(log: &Path) -> Result<Outcome> {
     if !cfg!(target_os = "linux") || !tools::is_root() {
-        let why =
-            "bringing causes about needs root for network namespaces: sudo -E cargo xtask causes";
+        let why = "provoking causes needs root for network namespaces: sudo -E cargo xtask causes";
         return Ok(Outcome::Skipped(why.into()));
     }
     if !(sh::has("dumpcap") && sh::has("tshark")) {
-        let why = "bringing causes about needs dumpcap and tshark: apt-get install tshark";
+        let why = "provoking causes needs dumpcap and tshark: apt-get install tshark";
         return Ok(Outcome::Skipped(why.into()));
     }
     let folder = sh::out("causes");
     lab::logged("causes", log)?;
     sh::logged(&mut captures::against_tshark(&folder)?, log)?;
-    let told = std::fs::read_to_string(folder.join("matrix.txt"))?;
-    let sums = told.lines().filter(|line| line.contains(" causes ("));
+    let matrix = std::fs::read_to_string(folder.join("matrix.txt"))?;
+    let sums = matrix.lines().filter(|line| line.contains(" causes ("));
     Ok(Outcome::Done(sums.collect::<Vec<_>>().join("; held out ")))
 }
 
@@ -344,7 +343,7 @@ fn rustdoc(log: &Path) -> Result<Outcome> {
     Ok(Outcome::done())
 }
 
-/// Licences, sources and duplicates of everything in the lock file.
+/// Checks licences, sources and duplicates of all crates in the lock files.
 fn dependencies(log: &Path) -> Result<Outcome> {
     if !sh::has("cargo-deny") {
         return Ok(Outcome::Skipped(

@@ -1,29 +1,29 @@
-//! What the machine offers, and the words that say how to get the rest.
+//! Toolchains and tools of this machine, and messages on how to install missing ones.
 
 use crate::sh;
 use anyhow::{Result, bail};
 
 /// The target of the ESP32-C6.
 pub const RISCV: &str = "riscv32imac-unknown-none-elf";
-/// A second `no_std` target, so that nothing leans on RISC-V.
+/// A second `no_std` target, so that nothing depends on RISC-V.
 pub const THUMB: &str = "thumbv7em-none-eabi";
 
-/// Systems that the command line is checked for, beside the one at hand.
+/// Systems for which the command line is checked, besides this one.
 pub const OTHER_SYSTEMS: [&str; 2] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"];
 
-/// How cargo gets the standard library of a bare-metal target.
+/// Source of the standard library of a bare-metal target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Std {
     /// The target is installed.
     Installed,
-    /// `rust-src` is: build it, on stable, with the bootstrap switch.
+    /// `rust-src` is installed: it is built, on stable, with the bootstrap switch.
     BuildStd,
 }
 
-/// Makes a bare-metal target usable: installed, else added by rustup, else built from `rust-src`.
+/// Makes a bare-metal target usable: installed, otherwise added by rustup, otherwise built from `rust-src`.
 ///
 /// # Errors
-/// Names the command that is missing.
+/// The target is unavailable; the error names the command that installs it.
 pub fn ensure_target(triple: &str) -> Result<Std> {
     let sysroot = sh::read(sh::cmd("rustc").args(["--print", "sysroot"]))?;
     let lib = std::path::Path::new(sysroot.trim()).join("lib/rustlib");
@@ -44,7 +44,7 @@ pub fn ensure_target(triple: &str) -> Result<Std> {
 }
 
 impl Std {
-    /// Adds what cargo needs to build for such a target.
+    /// Adds the arguments and variables with which cargo builds for such a target.
     pub fn apply(self, command: &mut std::process::Command) {
         if self == Self::BuildStd {
             command
@@ -54,17 +54,17 @@ impl Std {
     }
 }
 
-/// Whether this process may make network namespaces.
+/// True if this process may create network namespaces.
 pub fn is_root() -> bool {
     sh::read(sh::cmd("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Whether a nightly toolchain is installed.
+/// True if a nightly toolchain is installed.
 pub fn has_nightly() -> bool {
     sh::read(sh::nightly_cargo().arg("--version")).is_ok()
 }
 
-/// Where `setup` puts esptool.
+/// Path of the esptool that `setup` installs.
 pub fn esptool() -> std::path::PathBuf {
     sh::out("esptool").join("bin/esptool")
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where code may be `unsafe`: the queue, registers and DMA, the functions for C, QEMU's plugin, the rings of the host, the
+/// Folders where code may be `unsafe`: the queue, registers and DMA, the functions for C, QEMU's plugin, the rings of the host, the
 /// boards, and the bare-metal programs that tests run.
 const UNSAFE_IN: [&str; 10] = [
     "nic/src/queue",
@@ -24,11 +24,11 @@ const UNSAFE_IN: [&str; 10] = [
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("xtask lies in the checkout")
+        .expect("xtask is in the checkout")
         .to_path_buf()
 }
 
-/// Every file of the checkout by its path from the root; build output left out.
+/// All files of the checkout with their path from the root, without build output.
 fn files() -> Vec<(String, PathBuf)> {
     let root = root();
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ fn rust_files(below: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Lines with their number, comments left out.
+/// Lines with their number, without comments.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
@@ -106,13 +106,13 @@ fn unsafe_code_is_forbidden_outside_the_queue_and_the_boards() {
 }
 
 #[test]
-fn every_unsafe_block_is_where_it_may_be_and_says_why() {
+fn every_unsafe_block_is_in_an_allowed_folder_and_has_a_reason() {
     for (name, text) in rust_files("") {
         let lines: Vec<&str> = text.lines().collect();
         for (number, line) in code(&text) {
-            let told = line.contains('"') || line.contains("unsafe_");
+            let is_quoted = line.contains('"') || line.contains("unsafe_");
             let opens = line.contains("unsafe {") || line.contains("unsafe impl");
-            if !has_word(line, "unsafe") || told || !opens {
+            if !has_word(line, "unsafe") || is_quoted || !opens {
                 continue;
             }
             assert!(
@@ -122,14 +122,14 @@ fn every_unsafe_block_is_where_it_may_be_and_says_why() {
             let before = &lines[number.saturating_sub(12)..number];
             assert!(
                 before.iter().any(|l| l.contains("SAFETY:")),
-                "{name}:{number}: an unsafe block without its reason (// SAFETY: ...)"
+                "{name}:{number}: an unsafe block without a reason (// SAFETY: ...)"
             );
         }
     }
 }
 
 #[test]
-fn the_simulator_reads_nothing_of_its_host_and_iterates_no_hash_map() {
+fn the_simulator_uses_no_host_interface_and_no_hash_map() {
     let host = [
         "std::time",
         "std::env",
@@ -182,10 +182,10 @@ fn the_result_side_and_the_frame_side_are_pure() {
     assert!(ether.contains("no_std"), "ether must build without std");
 }
 
-/// Which crates each crate may know, from the arrows in ARCHITECTURE.md, indirect ones included.
+/// Crates on which each crate may depend, directly or indirectly, from the arrows in ARCHITECTURE.md.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("readable");
-    let mut knows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let chains = text.lines().filter(|l| l.contains(" <- "));
     for chain in chains
         .flat_map(|l| l.split("   "))
@@ -197,21 +197,21 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
             .collect();
         for pair in steps.windows(2) {
             for from in &pair[1] {
-                let entry = knows.entry((*from).to_owned()).or_default();
+                let entry = allowed.entry((*from).to_owned()).or_default();
                 entry.extend(pair[0].iter().map(|to| (*to).to_owned()));
             }
         }
     }
     loop {
-        let before = knows.clone();
+        let before = allowed.clone();
         for (from, to) in &before {
             for step in to {
                 let further = before.get(step).cloned().unwrap_or_default();
-                knows.entry(from.clone()).or_default().extend(further);
+                allowed.entry(from.clone()).or_default().extend(further);
             }
         }
-        if knows == before {
-            return knows;
+        if allowed == before {
+            return allowed;
         }
     }
 }
@@ -232,16 +232,16 @@ fn folder_of(manifest: &str) -> String {
 }
 
 #[test]
-fn crates_know_each_other_only_as_the_map_says() {
+fn crates_depend_on_each_other_only_as_in_the_map() {
     let may = arrows();
     assert!(
         may.len() >= 6,
-        "the arrows in ARCHITECTURE.md were not understood: {may:?}"
+        "the arrows in ARCHITECTURE.md could not be parsed: {may:?}"
     );
     for package in metadata() {
         let from = folder_of(package["manifest_path"].as_str().expect("path"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
-            // Tests may look further; what is shipped may not.
+            // Dev-dependencies are exempt.
             let (Some(path), true) = (dependency["path"].as_str(), dependency["kind"].is_null())
             else {
                 continue;
@@ -252,14 +252,14 @@ fn crates_know_each_other_only_as_the_map_says() {
                 .to_string_lossy();
             assert!(
                 may.get(&from).is_some_and(|ok| ok.contains(&*to)),
-                "{from} knows {to}; ARCHITECTURE.md has no such arrow"
+                "{from} depends on {to}; ARCHITECTURE.md has no such arrow"
             );
         }
     }
 }
 
 #[test]
-fn boards_know_only_the_device_side_and_say_what_they_are() {
+fn boards_depend_only_on_the_device_side_and_are_described() {
     for entry in fs::read_dir(root().join("boards"))
         .expect("boards/")
         .flatten()
@@ -278,7 +278,7 @@ fn boards_know_only_the_device_side_and_say_what_they_are() {
                     ["ether", "nic", "agent", "smoltcp", "firmware"]
                         .iter()
                         .any(|ok| folder == *ok),
-                    "{} knows {name}",
+                    "{} depends on {name}",
                     board.display()
                 );
             }
@@ -303,7 +303,7 @@ fn texts() -> impl Iterator<Item = (String, String)> {
 
 #[test]
 fn no_file_names_a_folder_of_one_machine() {
-    // Taken apart, so that this file does not name them either.
+    // Split, so that this file does not contain them.
     let homes = ["work", "root", "farm"].map(|name| format!("/{name}/"));
     for (file, text) in texts() {
         for (number, line) in text.lines().enumerate() {
@@ -319,7 +319,7 @@ fn no_file_names_a_folder_of_one_machine() {
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_have_a_target() {
     for (name, text) in texts().filter(|(name, _)| is(Path::new(name), "md")) {
         let folder = root().join(&name);
         let folder = folder.parent().expect("a folder");
@@ -331,13 +331,13 @@ fn links_between_documents_lead_somewhere() {
             }
             assert!(
                 folder.join(path).exists(),
-                "{name}: the link to {target} leads nowhere"
+                "{name}: the target of the link {target} does not exist"
             );
         }
     }
 }
 
-/// `path/to/file.rs` in a document is an address too.
+/// Also checks paths in code spans such as `path/to/file.rs`.
 #[test]
 fn files_that_documents_name_exist() {
     let mut seen = 0;
@@ -364,6 +364,6 @@ fn files_that_documents_name_exist() {
     }
     assert!(
         seen > 10,
-        "only {seen} files named: has the search gone wrong?"
+        "only {seen} file names found: the search may be wrong"
     );
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask accuracy`: every procedure on links whose rate, delay, jitter and loss are known.
 //!
-//! `linerate relay` makes the link between two network namespaces and counts every frame, `linerate
-//! serve` or a stock iperf is the device in one of them, and the procedure runs in the other.
+//! `linerate relay` emulates the link between two network namespaces and counts every frame, `linerate
+//! serve` is the device in one of them, and the procedure runs in the other.
 
 mod capture;
 mod cases;
@@ -18,18 +18,18 @@ use xtask::sh;
 
 /// The address of the namespace with the device (`linerate relay --namespaces`).
 const DEVICE: &str = "10.0.0.2";
-/// That of the procedure's end.
+/// The address of the namespace with the procedure.
 const BENCH: &str = "10.0.0.1";
-/// What a procedure may be off by.
+/// Permitted relative error.
 const TOLERANCE: f64 = 0.02;
 const PAGE: &str = "docs/accuracy.md";
 
-/// What was found of a figure, each time that it was measured.
+/// A figure with its values in all runs.
 struct Row {
     chapter: &'static Chapter,
     case: &'static Case,
     figure: &'static Figure,
-    /// What it must be, and what was reported, by how far apart they are: the middle one counts.
+    /// Expected and reported value of each run, sorted by error: the middle one counts.
     times: Vec<(f64, f64)>,
 }
 
@@ -49,7 +49,7 @@ impl Row {
         }
     }
 
-    /// What it must be, and what was reported.
+    /// Expected and reported value of the run with the median error.
     fn median(&self) -> (f64, f64) {
         self.times[self.times.len() / 2]
     }
@@ -58,12 +58,12 @@ impl Row {
         error(self.median())
     }
 
-    /// Whether it is as far off as is stated at most.
-    fn holds(&self) -> bool {
+    /// True if the error is permitted.
+    fn is_within_bounds(&self) -> bool {
         let (known, reported) = self.median();
-        let (below, above) = self.figure.stated.map_or(
+        let (below, above) = self.figure.permitted.map_or(
             (TOLERANCE * known.abs(), TOLERANCE * known.abs()),
-            |stated| (stated.below, stated.above),
+            |permitted| (permitted.below, permitted.above),
         );
         (known - below..=known + above).contains(&reported)
     }
@@ -72,17 +72,21 @@ impl Row {
         let (known, reported) = self.median();
         let unit = self.figure.unit;
         format!(
-            "{:<62} known {:>18} reported {:>18} {:+.2}%{}",
+            "{:<62} expected {:>18} reported {:>18} {:+.2}%{}",
             self.figure.name,
             unit.write(known),
             unit.write(reported),
             self.error() * 100.0,
-            if self.holds() { "" } else { " TOO FAR OFF" }
+            if self.is_within_bounds() {
+                ""
+            } else {
+                " NOT PERMITTED"
+            }
         )
     }
 }
 
-/// How far off, as a share of what is known.
+/// Relative error.
 fn error((known, reported): (f64, f64)) -> f64 {
     if known == 0.0 {
         reported
@@ -91,10 +95,10 @@ fn error((known, reported): (f64, f64)) -> f64 {
     }
 }
 
-/// The command.
+/// Runs the command.
 pub fn run(words: &[String]) -> Result<()> {
     if !cfg!(target_os = "linux") || !sh::has("ip") {
-        bail!("this needs Linux with network namespaces, and `ip`");
+        bail!("this needs Linux with network namespaces and `ip`: apt-get install iproute2");
     }
     sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
     let program = binary()?;
@@ -117,11 +121,11 @@ pub fn run(words: &[String]) -> Result<()> {
         fs::write(sh::root().join(PAGE), page::page(&rows))?;
         println!("written: {PAGE}");
     }
-    let off = rows.iter().filter(|row| !row.holds()).count();
+    let off = rows.iter().filter(|row| !row.is_within_bounds()).count();
     match (rows.len(), off) {
-        (0, _) => bail!("no procedure is called so"),
+        (0, _) => bail!("no procedure has such a name"),
         (_, 0) => Ok(()),
-        (all, off) => bail!("{off} of {all} figures are further off than stated"),
+        (all, off) => bail!("the error of {off} of {all} figures is not permitted"),
     }
 }
 
@@ -135,18 +139,18 @@ fn binary() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A case, as often as it is to be measured.
+/// Runs a case as often as it requires.
 fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for _ in 0..case.times {
-        all.push(once(program, case)?);
+        all.push(run_case(program, case)?);
     }
     let row = |figure: &'static Figure| {
         let time = |measured: &Measured| {
             let known = match figure.known {
-                Known::Value(value) => value,
-                Known::Truth(of) => of(measured).context("no such count in the relay's truth")?,
-                Known::Announced(of) => of(measured).context("no such stream in the capture")?,
+                Known::Setting(value) => value,
+                Known::Counted(of) => of(measured).context("the relay reported no such count")?,
+                Known::Announced(of) => of(measured).context("the capture has no such stream")?,
             };
             let reported = (figure.reported)(measured).with_context(|| {
                 format!("no {} in the results of {}", figure.name, case.command)
@@ -159,7 +163,7 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
     case.figures.iter().map(row).collect()
 }
 
-fn once(program: &Path, case: &Case) -> Result<Measured> {
+fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let dir = sh::out("accuracy");
     fs::create_dir_all(&dir)?;
     let (result, truth) = (dir.join("result.json"), dir.join("truth.json"));
@@ -182,18 +186,18 @@ fn once(program: &Path, case: &Case) -> Result<Measured> {
             .with_context(|| format!("{} left no results within 120 s", case.command))?;
         anyhow::Ok(serde_json::from_str::<Value>(&text)?)
     };
-    // Beside itself: whatever is the same is listed.
-    let mut together = sh::cmd(program);
-    let together = together.args(["compare", "--json"]).args([&result; 2]);
+    // Compared with itself: all its figures are listed.
+    let mut compare = sh::cmd(program);
+    let compare = compare.args(["compare", "--json"]).args([&result; 2]);
     Ok(Measured {
         results: read(&result)?,
-        together: serde_json::from_str(&sh::read(together)?)?,
+        combined: serde_json::from_str(&sh::read(compare)?)?,
         truth: read(&truth)?,
         windows: captured.map_or(Ok(Vec::new()), |file| capture::windows(&file, BENCH))?,
     })
 }
 
-/// Starts the device, measures, ends the device.
+/// Shell script that starts the device, measures and stops the device.
 fn script(
     program: &Path,
     case: &Case,
@@ -206,7 +210,7 @@ fn script(
     let (log, measured) = (log.display(), dir.join("measured"));
     let command = case.command.replace("DEVICE", DEVICE);
     let capture = captured.map_or_else(String::new, capture::script);
-    // It has said so of each protocol when it listens.
+    // `linerate serve` prints a line per protocol once it listens.
     format!(
         ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
          --seconds 110 2>>{log} & device=$!; {capture} \
@@ -223,11 +227,11 @@ fn script(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cases::{Stated, Unit};
+    use cases::{PermittedError, Unit};
 
-    /// What is a procedure among the modules of the bench, and not a part of one or of all.
+    /// Modules in `bench/src/procedure` that are no procedures or have no figures.
     const NO_PROCEDURES: [&str; 6] = [
-        // It has no figure that could be off.
+        // A procedure without figures.
         "conformance",
         "mod",
         "scripted",
@@ -237,7 +241,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_procedure_is_held_to_account() {
+    fn every_procedure_is_checked() {
         let folder = sh::root().join("bench/src/procedure");
         let mut procedures = 0;
         for entry in fs::read_dir(folder).expect("a folder") {
@@ -247,43 +251,43 @@ mod tests {
                 continue;
             }
             procedures += 1;
-            let is_held = |chapter: &Chapter| {
+            let is_checked = |chapter: &Chapter| {
                 chapter.words.contains(&name)
                     && chapter.cases.iter().any(|it| !it.figures.is_empty())
             };
-            assert!(CHAPTERS.iter().any(is_held), "{name} is in no chapter");
+            assert!(CHAPTERS.iter().any(is_checked), "{name} is in no chapter");
         }
         assert!(procedures >= 8, "{procedures}");
     }
 
-    fn row(stated: Option<Stated>, times: &[f64]) -> Row {
+    fn row(permitted: Option<PermittedError>, times: &[f64]) -> Row {
         let figure = Box::leak(Box::new(Figure {
             name: "goodput",
             unit: Unit::Count,
             reported: |_| None,
-            known: Known::Value(100.0),
-            stated,
+            known: Known::Setting(100.0),
+            permitted,
         }));
         let times = times.iter().map(|it| (100.0, *it)).collect();
         Row::new(&CHAPTERS[0], &CHAPTERS[0].cases[0], figure, times)
     }
 
     #[test]
-    fn the_middle_one_of_three_counts() {
+    fn the_median_of_three_counts() {
         assert_eq!(row(None, &[90.0, 101.0, 99.0]).median(), (100.0, 99.0));
-        assert!(row(None, &[90.0, 101.0, 99.0]).holds());
-        assert!(!row(None, &[90.0, 97.0, 99.0]).holds());
-        assert!(!row(None, &[103.0]).holds());
+        assert!(row(None, &[90.0, 101.0, 99.0]).is_within_bounds());
+        assert!(!row(None, &[90.0, 97.0, 99.0]).is_within_bounds());
+        assert!(!row(None, &[103.0]).is_within_bounds());
     }
 
     #[test]
-    fn a_stated_error_has_two_sides() {
-        let stated = Stated {
+    fn a_permitted_error_has_two_sides() {
+        let permitted = PermittedError {
             below: 10.0,
             above: 1.0,
             why: "it is rounded",
         };
-        let holds = |reported| row(Some(stated), &[reported]).holds();
+        let holds = |reported| row(Some(permitted), &[reported]).is_within_bounds();
         assert!(holds(90.0) && holds(101.0));
         assert!(!holds(89.0) && !holds(102.0));
     }

@@ -1,21 +1,21 @@
-//! `docs/accuracy.md`, from what was measured.
+//! Generates `docs/accuracy.md` from the results.
 
 use super::Row;
 use super::cases::{CHAPTERS, Chapter, Figure, Unit};
 use std::fmt::Write as _;
 
-/// The page.
+/// The page as Markdown.
 pub fn page(rows: &[Row]) -> String {
     let mut text = String::from(
-        "# How far off the figures are\n\n\
-         Made by `cargo xtask accuracy` (Linux, root): each procedure over [the relay](relay.md), which \
-         has a known rate, delay, queue, jitter and loss, toward `linerate serve` in a namespace of its \
-         own. What is known comes from the settings, or where it is a matter of chance from the relay's \
-         own count of the frames, or where it is up to this end's Linux (TCP windows) from a capture. A figure is right within 2%, or within the error that is stated below \
-         its table with the reason.\n\n\
-         Most are measured three times: the median is reported, and beside it how far off each of the \
-         three was. What is held against the relay's count is measured once, as chance is in both; so are \
-         procedures that take long and repeat their trials themselves.\n",
+        "# Accuracy of the figures\n\n\
+         Made by `cargo xtask accuracy` (Linux, root). Each procedure runs over [the relay](relay.md), which has a \
+         known rate, delay, queue, jitter and loss, to `linerate serve` in a separate network namespace. The expected \
+         value follows from the settings. For random loss it is the relay's count of frames; for TCP windows, which \
+         this end's Linux chooses, it is taken from a capture. The permitted error is 2%, or the limit in the last \
+         column, with its reason below the table.\n\n\
+         Most figures are measured three times: the run with the median error is reported, with the errors of all \
+         three. Figures that are compared with the relay's counts are measured once, because both include the same \
+         random events. Long procedures that repeat their trials are also measured once.\n",
     );
     for chapter in &CHAPTERS {
         let of = |row: &&Row| row.chapter.title == chapter.title;
@@ -25,27 +25,27 @@ pub fn page(rows: &[Row]) -> String {
         }
     }
     text.push_str(
-        "\nThe link, the device and the bench share the processors of one machine here: what it adds is \
-         in the figures. On a machine that is busy with something else they are worse.\n",
+        "\nThe link, the device and the bench share the processors of one machine, so the figures include its \
+         delays. On a busy machine the errors are larger.\n",
     );
     text
 }
 
-// Writing to a string does not fail.
+// Writing to a string cannot fail.
 fn write_chapter(text: &mut String, chapter: &Chapter, rows: &[&Row]) {
     let _ = write!(
         text,
         "\n## {}\n\n\
-         | procedure, link | figure | known | reported | off by | each time | may be off by |\n\
+         | procedure, link | figure | expected | reported | error | each run | permitted error |\n\
          |---|---|---:|---:|---:|---:|---:|\n",
         chapter.title
     );
     let mut last = None;
     for row in rows {
-        // Of a case with several figures it is told once.
-        let is_told = last == Some((row.case.command, row.case.link));
+        // A case with several figures is named once.
+        let is_repeated = last == Some((row.case.command, row.case.link));
         last = Some((row.case.command, row.case.link));
-        let what = if is_told {
+        let what = if is_repeated {
             String::new()
         } else {
             format!("`linerate {}`<br>`{}`", row.case.command, row.case.link)
@@ -58,27 +58,31 @@ fn write_chapter(text: &mut String, chapter: &Chapter, rows: &[&Row]) {
             unit.write(known),
             unit.write(reported),
             row.error() * 100.0,
-            if row.holds() { "" } else { " **too far**" },
+            if row.is_within_bounds() {
+                ""
+            } else {
+                " **not permitted**"
+            },
             each(row),
-            stated(row.figure)
+            permitted(row.figure)
         );
     }
     let mut reasons: Vec<String> = Vec::new();
-    for stated in rows.iter().filter_map(|row| row.figure.stated) {
-        let reason = stated.why.to_owned();
+    for permitted in rows.iter().filter_map(|row| row.figure.permitted) {
+        let reason = permitted.why.to_owned();
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }
     }
     if !reasons.is_empty() {
-        let _ = writeln!(text, "\nWhy more or less than 2% is stated:\n");
+        let _ = writeln!(text, "\nReasons for a permitted error other than 2%:\n");
     }
     for reason in reasons {
         let _ = writeln!(text, "- {reason}.");
     }
 }
 
-/// How far off it was each time, where there were several.
+/// Errors of all runs in per cent; "once" for a single run.
 fn each(row: &Row) -> String {
     match row.times.as_slice() {
         [_] => "once".to_owned(),
@@ -90,8 +94,8 @@ fn each(row: &Row) -> String {
     }
 }
 
-fn stated(figure: &Figure) -> String {
-    let Some(stated) = figure.stated else {
+fn permitted(figure: &Figure) -> String {
+    let Some(permitted) = figure.permitted else {
         return "2%".to_owned();
     };
     let write = |value: f64| match figure.unit {
@@ -99,9 +103,9 @@ fn stated(figure: &Figure) -> String {
         unit => unit.write(value),
     };
     #[allow(clippy::float_cmp)]
-    if stated.below == stated.above {
-        write(stated.above)
+    if permitted.below == permitted.above {
+        write(permitted.above)
     } else {
-        format!("−{} to +{}", write(stated.below), write(stated.above))
+        format!("−{} to +{}", write(permitted.below), write(permitted.above))
     }
 }

@@ -1,4 +1,4 @@
-//! What the agent takes of a microcontroller: `agent/size`, built with each service alone and with all.
+//! RAM and flash of the agent on a microcontroller: `agent/size`, built with each service alone and with all.
 
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionKind};
@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 use xtask::sh;
 
-/// How the section of the document begins.
+/// Title of the document's section.
 pub const TITLE: &str = "\n## RAM and flash of the agent\n";
 
 const TARGETS: [&str; 2] = ["riscv32imac-unknown-none-elf", "thumbv7em-none-eabi"];
 
-/// Octets that iperf 2, iperf 3, HTTP and STAMP should take at most.
+/// Targets for iperf 2, iperf 3, HTTP and STAMP together, octets.
 const CODE_TARGET: u64 = 24 * 1024;
 const RAM_TARGET: u64 = 2 * 1024;
 
-/// A row: what it is called, and the features of `agent/size`.
+/// Rows: name, and features of `agent/size`.
 const ROWS: [(&str, &str); 11] = [
     ("the driver alone", ""),
     ("iperf 2 server", "iperf2-server"),
@@ -37,7 +37,7 @@ const ROWS: [(&str, &str); 11] = [
     ),
 ];
 
-/// Octets.
+/// Sizes in octets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     /// Code and constants.
@@ -45,7 +45,7 @@ struct Size {
     ram: u64,
 }
 
-/// Builds and measures; the section of the document.
+/// Builds and measures; returns the section of the document.
 pub fn measure() -> Result<String> {
     let mut table = String::from("| octets of |");
     for target in TARGETS {
@@ -64,9 +64,9 @@ pub fn measure() -> Result<String> {
     Ok(format!(
         "{TITLE}\n\
          `agent/size` linked with these services and one driver for all of them, without a network stack \
-         or socket buffers (`cargo xtask bench --footprint`; profile `small`: optimised for size, link-time \
-         optimisation, no unwinding). Code is all code and constants, RAM all variables; one test of each \
-         kind at a time, two streams of iperf 3.\n\n{table}\n\
+         and socket buffers (`cargo xtask bench --footprint`; profile `small`: optimised for size, link-time \
+         optimisation, no unwinding). Code includes constants; RAM is all variables. The limits are one \
+         test of each kind at a time and two streams of iperf 3.\n\n{table}\n\
          The target for the four protocols is {CODE_TARGET} octets of code and {RAM_TARGET} of RAM.\n"
     ))
 }
@@ -86,13 +86,13 @@ fn build(target: &str, features: &str) -> Result<Size> {
 }
 
 fn size(elf: &Path) -> Result<Size> {
-    let bytes = std::fs::read(elf).with_context(|| format!("no {}", elf.display()))?;
+    let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
     let file = object::File::parse(&*bytes)?;
     let mut size = Size::default();
     for section in file.sections() {
         match section.kind() {
             SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyString => {
-                // Nothing unwinds.
+                // The firmware does not unwind.
                 let name = section.name()?;
                 if name != ".eh_frame" && name != ".ARM.exidx" {
                     size.code += section.size();

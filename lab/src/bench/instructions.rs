@@ -1,4 +1,4 @@
-//! Where the instructions of a frame go on the boards that QEMU emulates, by `linerate profile`.
+//! Instructions per frame by layer on the boards that QEMU emulates, from `linerate profile`.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -7,25 +7,25 @@ use std::path::Path;
 use xtask::board::{self, Board};
 use xtask::{firmware, sh};
 
-/// How the section of the document begins.
-pub const TITLE: &str = "\n## Instructions of a frame\n";
+/// Title of the document's section.
+pub const TITLE: &str = "\n## Instructions per frame\n";
 
 const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
-/// Each is measured so often; they should be equal.
+/// Number of runs of each measurement; their results should be equal.
 const RUNS: usize = 3;
-/// What driver and MAC may add to a full frame that comes, and to one that goes.
+/// Targets for the instructions that driver and MAC add to a full received and a full sent frame.
 const RECEIVED: f64 = 400.0;
 const SENT: f64 = 300.0;
-/// What a driver without DMA may take for each word more.
+/// Additional instructions per word permitted to a driver without DMA.
 const PER_WORD: f64 = 2.5;
 /// Words of a full frame.
 const WORDS: f64 = 1514.0 / 4.0;
-/// What ENET may take in all for a full frame that goes by TCP, acknowledgments included.
-const ENET_SENT_IN_ALL: f64 = 4_800.0;
+/// Target for all instructions with ENET for a full frame sent by TCP, including acknowledgments.
+const ENET_SENT_TOTAL: f64 = 4_800.0;
 
-/// What goes on, and which way.
-const WAYS: [(&str, bool); 5] = [
+/// Traffic of each measurement: program, and true if the board sends.
+const TRAFFIC: [(&str, bool); 5] = [
     ("tcp", false),
     ("tcp", true),
     ("udp", false),
@@ -33,7 +33,7 @@ const WAYS: [(&str, bool); 5] = [
     ("frames", true),
 ];
 
-/// What is read of `linerate profile --json`.
+/// The parts of `linerate profile --json` that are used.
 #[derive(Debug, Deserialize)]
 struct Profile {
     frames: u64,
@@ -63,7 +63,7 @@ impl Profile {
     }
 }
 
-/// Builds and measures; the section of the document.
+/// Builds and measures; returns the section of the document.
 pub fn measure() -> Result<String> {
     sh::run(sh::cargo().args(["build", "--locked", "-p", "linerate"]))?;
     let boards: Vec<Board> = board::all()
@@ -72,11 +72,11 @@ pub fn measure() -> Result<String> {
         .filter(|board| board.as_ref().map_or(true, |it| it.qemu.is_some()))
         .collect::<Result<_>>()?;
     let mut costs = String::from(
-        "| board | | all | spread of 3 | application | stack | driver and MAC | main loop | acknowledgments a frame |\n\
+        "| board | | all | spread of 3 | application | stack | driver and MAC | main loop | acknowledgments per frame |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut verdicts =
-        String::from("| board | | driver and MAC take | at most | |\n|---|---|---:|---:|---|\n");
+        String::from("| board | | driver and MAC | target | |\n|---|---|---:|---:|---|\n");
     for board in &boards {
         let programs = board.programs.iter();
         let programs: Vec<String> = programs
@@ -86,7 +86,7 @@ pub fn measure() -> Result<String> {
         let variant = std::slice::from_ref(&board.variants[0]);
         firmware::build(board, &programs, variant, None)?;
         let has_null = programs.iter().any(|it| it == NULL);
-        for (program, is_sent) in WAYS {
+        for (program, is_sent) in TRAFFIC {
             let cost = Cost::of(board, program, is_sent, false)?;
             cost.row(&mut costs)?;
             let most = if is_sent { SENT } else { RECEIVED };
@@ -96,21 +96,16 @@ pub fn measure() -> Result<String> {
                     null.row(&mut costs)?;
                     let smoltcp = null.profile.all() - null.profile.of("driver");
                     let added = cost.profile.all() - smoltcp;
-                    cost.verdict(&mut verdicts, "beside a null device", added, most)?;
+                    cost.verdict(&mut verdicts, "compared with a null device", added, most)?;
                 }
                 "udp" => {
                     let most = most + PER_WORD * WORDS;
                     let taken = cost.profile.of("driver");
-                    cost.verdict(&mut verdicts, "by its source", taken, most)?;
+                    cost.verdict(&mut verdicts, "from its source", taken, most)?;
                 }
                 "tcp" if is_sent && board.name == "qemu-sabrelite" => {
                     let all = cost.profile.all();
-                    cost.verdict(
-                        &mut verdicts,
-                        "with all that goes on",
-                        all,
-                        ENET_SENT_IN_ALL,
-                    )?;
+                    cost.verdict(&mut verdicts, "all layers", all, ENET_SENT_TOTAL)?;
                 }
                 _ => {}
             }
@@ -119,27 +114,27 @@ pub fn measure() -> Result<String> {
     print!("{costs}\n{verdicts}");
     Ok(format!(
         "{TITLE}\n\
-         Instructions that QEMU executes for each full frame (`-icount shift=0`, a plugin that counts by address; \
-         `cargo xtask bench --instructions` renews this section alone, `linerate profile qemu://BOARD` shows one by \
-         function). The firmware is `bench_agent` in its first variant; the other end is this host, whose answers reach \
-         the board every 10 ms. Without a network, datagrams come from memory and go nowhere; what is left is smoltcp \
-         and the service. Checksums that the model of a MAC does not verify are summed by the stack's adapter. \
-         Turns of the main loop that find nothing count, too: where it waits for the time of a datagram (UDP of the \
-         boards without DMA, 100 Mbit/s), how many there are is up to this machine, and runs differ.\n\n\
+         Instructions that QEMU executes per full frame (`-icount shift=0`, with a plugin that counts by address; \
+         `cargo xtask bench --instructions` updates this section only, `linerate profile qemu://BOARD` shows a board by \
+         function). The firmware is `bench_agent` in its first variant; the other end is this host, whose frames reach \
+         the board every 10 ms. Without a network, datagrams are read from memory and discarded; the remaining \
+         instructions are those of smoltcp and the service. The stack's adapter computes checksums that the model of \
+         a MAC does not verify. Idle rounds of the main loop are included: where it waits for the time of a datagram \
+         (UDP of the boards without DMA, 100 Mbit/s), their number depends on this machine, and runs differ.\n\n\
          {costs}\n\
-         What the driver adds is the difference to the run without a network, whose device takes a few \
-         instructions that are not counted; where there is none (no DMA), what belongs to it by its source. A driver \
-         that moves each word itself may take {PER_WORD} instructions a word more.\n\n\
+         The instructions added by a driver are the difference to the run without a network; the few instructions of \
+         the null device are not counted. On boards without such a run (no DMA) they are those of the driver's source \
+         files. A driver that moves each word itself may use {PER_WORD} additional instructions per word.\n\n\
          {verdicts}"
     ))
 }
 
-/// A way, measured.
+/// Result of a measurement.
 struct Cost {
     name: String,
     what: String,
     profile: Profile,
-    /// From the least to the most instructions a frame, of all runs.
+    /// Difference between the most and the fewest instructions per frame of all runs.
     spread: f64,
 }
 
@@ -151,13 +146,13 @@ impl Cost {
         }
         runs.sort_by(|a, b| a.all().total_cmp(&b.all()));
         let spread = runs[RUNS - 1].all() - runs[0].all();
-        let way = if is_sent { "sent" } else { "received" };
+        let direction = if is_sent { "sent" } else { "received" };
         Ok(Self {
             name: board.name.clone(),
             what: match (program, is_null) {
-                ("frames", _) => format!("raw frames, {way}"),
-                (_, true) => format!("{}, {way}, without a network", program.to_uppercase()),
-                _ => format!("{}, {way}", program.to_uppercase()),
+                ("frames", _) => format!("raw frames, {direction}"),
+                (_, true) => format!("{}, {direction}, without a network", program.to_uppercase()),
+                _ => format!("{}, {direction}", program.to_uppercase()),
             },
             profile: runs.swap_remove(RUNS / 2),
             spread,
@@ -225,7 +220,7 @@ fn profile(board: &Board, program: &str, is_sent: bool, is_null: bool) -> Result
         command.arg("--null");
     }
     let profile: Profile = serde_json::from_str(&sh::read(&mut command)?)
-        .with_context(|| format!("{} says something else", sh::show(&command)))?;
-    ensure!(profile.frames > 0, "{}: no frames", board.name);
+        .with_context(|| format!("unexpected output of {}", sh::show(&command)))?;
+    ensure!(profile.frames > 0, "{}: no frame was counted", board.name);
     Ok(profile)
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: how fast the simulator is, beside QEMU, what RAM and flash the firmware's PHY and
-//! MAC and the agent take, how the load generator does beside iperf3 and trafgen, what a frame
-//! takes on emulated boards, and how `explain` does beside tcptrace and tshark; writes `docs/performance.md`.
+//! `cargo xtask bench`: speed of the simulator compared with QEMU, RAM and flash of the firmware's PHY and
+//! MAC and of the agent, the load generator compared with iperf3 and trafgen, instructions per frame on
+//! emulated boards, and `explain` compared with tcptrace and tshark; writes `docs/performance.md`.
 
 mod agent;
 mod captures;
@@ -13,40 +13,42 @@ use anyhow::{Context, Result};
 use std::fs;
 use xtask::{board, firmware, sh};
 
-/// The document, and how the section in it begins that tells of RAM and flash.
+/// The document, and the title of its section on RAM and flash.
 const DOCUMENT: &str = "docs/performance.md";
 const FOOTPRINT_TITLE: &str = "\n## RAM and flash of PHY and MAC\n";
 
-/// What is to be measured.
+/// Selection of the measurements.
 #[derive(Clone, Copy)]
-pub enum What {
+pub enum Selection {
     /// The simulator, RAM and flash.
     Simulator,
     /// Only RAM and flash.
     Footprint,
     /// Only the load generator.
     Load,
-    /// Only the instructions of a frame on emulated boards.
+    /// Only the instructions per frame on emulated boards.
     Instructions,
     /// Only the analysis of captures.
     Captures,
 }
 
-/// The command: measures, and renews what the document says of it.
-pub fn run(what: What) -> Result<()> {
+/// Runs the command: measures, and updates the sections of the document.
+pub fn run(selection: Selection) -> Result<()> {
     let file = sh::root().join(DOCUMENT);
     let mut text = fs::read_to_string(&file)?;
-    text = match what {
-        What::Load => {
+    text = match selection {
+        Selection::Load => {
             let Some(section) = load::measure()? else {
                 return Ok(());
             };
             with_section(&text, load::TITLE, &section)
         }
-        What::Instructions => with_section(&text, instructions::TITLE, &instructions::measure()?),
-        What::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
-        What::Footprint => with_footprints(&text)?,
-        What::Simulator => {
+        Selection::Instructions => {
+            with_section(&text, instructions::TITLE, &instructions::measure()?)
+        }
+        Selection::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
+        Selection::Footprint => with_footprints(&text)?,
+        Selection::Simulator => {
             let text = with_footprints(&text)?;
             let sections = text.find("\n## ").map_or("", |at| &text[at..]);
             simulator::speed()? + sections
@@ -57,7 +59,7 @@ pub fn run(what: What) -> Result<()> {
     Ok(())
 }
 
-/// The document with what PHY, MAC and agent take now.
+/// Updates the sections on PHY, MAC and agent.
 fn with_footprints(document: &str) -> Result<String> {
     println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
     let footprint = footprint()?;
@@ -67,14 +69,14 @@ fn with_footprints(document: &str) -> Result<String> {
     Ok(with_section(&text, agent::TITLE, &agent::measure()?))
 }
 
-/// The document with this section in place of the one that has its title, or at the end.
+/// Replaces the section with this title, or appends it.
 fn with_section(document: &str, title: &str, section: &str) -> String {
     let (before, rest) = document.split_once(title).unwrap_or((document, ""));
     let after = rest.find("\n## ").map_or("", |at| &rest[at..]);
     format!("{before}{section}{after}")
 }
 
-/// What PHY and MAC of the fastest variant take.
+/// Footprint of PHY and MAC in the fastest variant.
 fn footprint() -> Result<Footprint> {
     let board = board::read(board::DEFAULT)?;
     let (program, variant) = ("http_get".to_owned(), "line-rate".to_owned());
@@ -82,22 +84,22 @@ fn footprint() -> Result<Footprint> {
     Footprint::read(elfs.first().context("no firmware")?)
 }
 
-/// What `docs/performance.md` says of it, at its end.
+/// The section of the document.
 fn paragraph(footprint: &Footprint) -> String {
     format!(
         "{FOOTPRINT_TITLE}\n\
-         In `http_get-line-rate.elf`, by its symbols (`cargo xtask bench --footprint` renews this \
-         section alone). Counted is each function and variable with `linerate_nic`, \
-         `linerate_ether`, `esp32c6_bitbang::phy` or `linerate_line_rate_` in its name, and the \
-         ledger; what the compiler put into another function counts there; constants without a name \
-         and the stack are left out. What is in RAM from the start lies in flash, too, for the boot \
-         loader to copy.\n\n\
+         In `http_get-line-rate.elf`, by its symbols (`cargo xtask bench --footprint` updates this \
+         section only). Functions and variables with `linerate_nic`, `linerate_ether`, \
+         `esp32c6_bitbang::phy` or `linerate_line_rate_` in their names are counted, and the ledger. \
+         Inlined code counts for the function that contains it. Constants without a name and the stack \
+         are not counted. Initialised data and code in RAM are also in flash, from where the boot loader \
+         copies them.\n\n\
          {footprint}\n\
-         At most {CODE_TARGET} octets of code in RAM are the target. What the line gives no time to \
-         fetch from flash, the first two lines of the table, takes {}. All together take {}: the rest \
-         is in RAM because the whole program is (`boards/esp32c6-bitbang/ld/all_code.x`), for a fetch \
-         on the main thread holds up an interrupt.\n",
-        footprint.code_at_once(),
+         The target is at most {CODE_TARGET} octets of code in RAM. Code that must not wait for flash, the \
+         first two rows of the table, has {} octets. The total is {}: the rest is in RAM because the \
+         whole program is (`boards/esp32c6-bitbang/ld/all_code.x`), as a fetch from flash on the main \
+         thread delays an interrupt.\n",
+        footprint.time_critical_code(),
         footprint.code_in_ram()
     )
 }
@@ -107,7 +109,7 @@ mod tests {
     use super::with_section;
 
     #[test]
-    fn a_section_is_renewed_where_it_stands() {
+    fn a_section_is_replaced_in_place() {
         let document = "# Title\ntext\n\n## One\n1\n\n## Two\n2\n";
         let renewed = with_section(document, "\n## One\n", "\n## One\nuno\n");
         assert_eq!(renewed, "# Title\ntext\n\n## One\nuno\n\n## Two\n2\n");

@@ -1,4 +1,4 @@
-//! How fast the simulator is, beside QEMU.
+//! Speed of the simulator compared with QEMU.
 
 use anyhow::{Context, Result, anyhow, bail};
 use std::fmt::Write as _;
@@ -8,19 +8,19 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use xtask::{board, demo, firmware, sh, tools};
 
-/// Kernels in the image: all of them (a bit each).
+/// Bit mask that selects all kernels of the image.
 const ALL_KERNELS: u32 = 0x3F;
-/// Rounds of all kernels in QEMU: the long run less the short one leaves out its start.
+/// Rounds of all kernels in a short and a long run of QEMU: the difference excludes its start.
 const QEMU_ROUNDS: [u32; 2] = [10, 1010];
-/// Each figure is the best of so many runs: everything that disturbs one makes it slower.
+/// Number of runs, of which the best counts, because any disturbance makes a run slower.
 const RUNS: usize = 3;
-/// Where QEMU's `virt` machine has its RAM.
+/// Address of the RAM of QEMU's `virt` machine.
 const RAM: &str = "0x80000000";
 
-/// What the saturated receive downloads, and how often (`LINERATE_SIZES` of the firmware).
+/// Downloads of the saturated receive: `LINERATE_SIZES` of the firmware, bytes and number.
 const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
 
-/// Measures the simulator's speed; what the document says of it.
+/// Measures the simulator's speed; returns the start of the document.
 pub fn speed() -> Result<String> {
     let image = kernels()?;
     println!("hart, with timing and flash cache:");
@@ -31,7 +31,7 @@ pub fn speed() -> Result<String> {
     let qemu = qemu(&image)?;
     match qemu {
         Some(qemu) => println!("{qemu:.0} MIPS; ratio {:.2}", ours[0] / qemu),
-        None => println!("skipped: no qemu-system-riscv32: cargo xtask setup"),
+        None => println!("skipped: qemu-system-riscv32 is missing: cargo xtask setup"),
     }
     println!("saturated receive:");
     let receive = receive()?;
@@ -55,14 +55,14 @@ fn kernels() -> Result<PathBuf> {
     Ok(made.join(tools::RISCV).join("release/linerate-sim-kernels"))
 }
 
-/// The table that the simulator's example prints, one kernel a line.
+/// The table printed by the simulator's example, one kernel per line.
 fn hart(image: &Path) -> Result<String> {
     let mut build = sh::cargo();
     build.args(["run", "--release", "--locked", "--package", "linerate-sim"]);
     sh::read(build.args(["--example", "hart", "--"]).arg(image))
 }
 
-/// Millions of instructions per second over all kernels in that table: from RAM, from flash.
+/// Million instructions per second over all kernels in that table: from RAM, from flash.
 fn mips(table: &str) -> Result<[f64; 2]> {
     let line = table.lines().find(|l| l.starts_with("all "));
     let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
@@ -75,7 +75,7 @@ fn mips(table: &str) -> Result<[f64; 2]> {
         .map_err(|_| anyhow!("no line `all` with two figures in:\n{table}"))
 }
 
-/// Millions of instructions per second of QEMU on the same image; `None` where it is not there.
+/// Million instructions per second of QEMU on the same image; `None` if it is not installed.
 fn qemu(image: &Path) -> Result<Option<f64>> {
     if !sh::has("qemu-system-riscv32") {
         return Ok(None);
@@ -90,10 +90,10 @@ fn qemu(image: &Path) -> Result<Option<f64>> {
     Ok(Some(best))
 }
 
-/// Instructions that the kernels retired, and how long QEMU was there.
+/// Instructions retired by the kernels, and run time of QEMU.
 fn qemu_run(image: &Path, rounds: u32) -> Result<(u32, Duration)> {
     let mut bytes = fs::read(image)?;
-    // The image's second and third word say what to run and how often.
+    // The image's second and third word select the kernels and the number of rounds.
     bytes[4..8].copy_from_slice(&ALL_KERNELS.to_le_bytes());
     bytes[8..12].copy_from_slice(&rounds.to_le_bytes());
     let patched = sh::out("kernels").join("patched.bin");
@@ -118,7 +118,7 @@ fn qemu_run(image: &Path, rounds: u32) -> Result<(u32, Duration)> {
     Ok((u32::from_le_bytes(*last), took))
 }
 
-/// What downloading as fast as the firmware can came to.
+/// Result of the saturated receive.
 struct Receive {
     virtual_s: f64,
     wall_s: f64,
@@ -191,7 +191,7 @@ fn receive() -> Result<Receive> {
         }
     }
     drop(elf);
-    best.context("no run")
+    best.context("no run succeeded")
 }
 
 /// The start of `docs/performance.md`.
@@ -227,7 +227,7 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
         )?,
         None => writeln!(
             text,
-            "| ratio to QEMU `-icount shift=0` | no QEMU here | 0.25 | |"
+            "| ratio to QEMU `-icount shift=0` | QEMU not installed | 0.25 | |"
         )?,
     }
     writeln!(
@@ -238,8 +238,8 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
     writeln!(
         text,
         "The instructions are those of `sim/tests/kernels` (CRC-32 by tables and by bits, \
-         `memcpy`, checksum, branches) in a row. One kernel \
-         at a time, by `cargo run --release -p linerate-sim --example hart -- \
+         `memcpy`, checksum, branches), run in sequence. Single kernels, \
+         by `cargo run --release -p linerate-sim --example hart -- \
          target/kernels/{}/release/linerate-sim-kernels`:\n\n```\n{}```\n",
         tools::RISCV,
         hart
@@ -247,7 +247,7 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
     writeln!(
         text,
         "The saturated receive is the `windowed` firmware downloading {} bytes {} times: {receive}. \
-         Everything that a measurement does is in it: hart, wire, peer, ledger, results.",
+         The time includes the complete measurement: hart, wire, peer, ledger, results.",
         DOWNLOAD.1, DOWNLOAD.2
     )?;
     Ok(text)

@@ -1,24 +1,24 @@
-//! A run of the simulated board: its capture and its results.
+//! Runs of the simulated board, with capture and results.
 
-use super::case::{Board, Case, Made, SetUp};
+use super::case::{Board, Case, Setup, Trial};
 use super::out;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use xtask::{board, firmware, sh};
 
-/// Where the firmware goes that asks for `sizes`.
+/// Folder of the firmware with these transfer sizes.
 fn folder(sizes: &str) -> PathBuf {
     out().join("firmware").join(sizes)
 }
 
-/// Builds what `cases` run.
+/// Builds the firmware of `cases`.
 pub fn build(cases: &[Case]) -> Result<()> {
     let wanted: BTreeSet<(&str, &str)> = cases
         .iter()
         .filter_map(|case| match &case.set_up {
-            SetUp::Board(set_up) => Some((set_up.firmware.as_str(), set_up.sizes.as_str())),
-            SetUp::Linux(_) | SetUp::Sweep(_) => None,
+            Setup::Board(set_up) => Some((set_up.firmware.as_str(), set_up.sizes.as_str())),
+            Setup::Linux(_) | Setup::Sweep(_) => None,
         })
         .collect();
     let board = board::read(board::DEFAULT)?;
@@ -36,9 +36,9 @@ pub fn build(cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// Brings it about; the capture, beside which the results are `run.json`.
-pub fn capture(linerate: &Path, made: &Made, set_up: &Board) -> Result<PathBuf> {
-    let dir = out().join(&made.name);
+/// Runs the board; returns the capture. The results are in `run.json` next to it.
+pub fn capture(linerate: &Path, trial: &Trial, set_up: &Board) -> Result<PathBuf> {
+    let dir = out().join(&trial.name);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir)?;
     let scenario = dir.join("scenario.toml");
@@ -50,7 +50,7 @@ pub fn capture(linerate: &Path, made: &Made, set_up: &Board) -> Result<PathBuf> 
     std::fs::write(&scenario, text)?;
     let mut run = sh::cmd(linerate);
     run.arg("run").arg(&scenario);
-    run.args(["--threads", "1", "--seed", &(made.seed >> 33).to_string()]);
+    run.args(["--threads", "1", "--seed", &(trial.seed >> 33).to_string()]);
     run.arg("--out")
         .arg(&dir)
         .arg("--elf-dir")
@@ -64,7 +64,7 @@ pub fn capture(linerate: &Path, made: &Made, set_up: &Board) -> Result<PathBuf> 
     captures
         .into_iter()
         .find(is_capture)
-        .context("the run left no capture")
+        .context("the run wrote no capture")
 }
 
 /// The board's timing table with some entries changed.
@@ -72,7 +72,9 @@ fn timing(dir: &Path, set_up: &Board) -> Result<PathBuf> {
     let table = std::fs::read_to_string(sh::root().join("sim/src/chip/esp32c6/timing.toml"))?;
     let mut table: toml::Table = toml::from_str(&table)?;
     for (entry, value) in &set_up.timing {
-        let (part, name) = entry.split_once('.').context("an entry is part.name")?;
+        let (part, name) = entry
+            .split_once('.')
+            .context("a timing entry has the form part.name")?;
         let value: i64 = value.parse()?;
         let entry = table
             .get_mut(part)

@@ -1,7 +1,7 @@
 //! A file of `scenarios/causes`.
 //!
-//! Texts in it name values in braces. Each value has one entry for each severity: a number or a text, or the
-//! bounds between which each seed picks its own.
+//! Texts in it contain names of values in braces. Each severity has its values: a number or a text, or the
+//! bounds within which each seed selects a value.
 
 use anyhow::{Context, Result, bail};
 use linerate_results::record::Cause;
@@ -10,48 +10,48 @@ use std::collections::BTreeMap;
 use std::fs;
 use xtask::sh;
 
-/// Where the files are.
+/// Folder of the files.
 pub const FOLDER: &str = "scenarios/causes";
 
-/// How bad it is. What that means is the case's own.
+/// Severity of the fault, as each case defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The one with which the rules were written.
+    /// The severity with which the rules were written.
     A,
-    /// The one that was put by.
+    /// The held-out severity.
     B,
 }
 
 impl Severity {
-    /// Both.
+    /// Both severities.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 }
 
-/// What is brought about.
+/// A cause to provoke, or a control.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Name of the file.
+    /// Name of the file, without extension.
     #[serde(skip)]
     pub name: String,
-    /// One line for people.
+    /// Title of one line.
     pub title: String,
-    /// The cause that must be named first; none for a control with nothing wrong.
+    /// The cause that must be named first; `None` for a control without a fault.
     pub expected: Option<Cause>,
-    /// How it is brought about.
+    /// The setup that provokes it.
     #[serde(flatten)]
-    pub set_up: SetUp,
+    pub set_up: Setup,
     a: Values,
     b: Values,
 }
 
 type Values = BTreeMap<String, Value>;
 
-/// How it is brought about.
+/// A setup that provokes a cause.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SetUp {
-    /// Two ends on Linux with a relay between.
+pub enum Setup {
+    /// Two ends on Linux, connected by a relay.
     Linux(Linux),
     /// The simulated board.
     Board(Board),
@@ -59,44 +59,44 @@ pub enum SetUp {
     Sweep(Sweep),
 }
 
-/// Two ends on Linux.
+/// Two ends on Linux, connected by a relay.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 pub struct Linux {
-    /// What the relay does in both directions.
+    /// Impairments by the relay in both directions.
     pub both: String,
-    /// Beside that, from the sender to the receiver.
+    /// Additional impairments from the sender to the receiver.
     pub forward: String,
-    /// And back.
+    /// Additional impairments from the receiver to the sender.
     pub backward: String,
-    /// Lines of shell at the sender's end, before.
+    /// Shell commands at the sender's end, run first.
     pub left: Vec<String>,
-    /// The same at the receiver's.
+    /// Shell commands at the receiver's end, run first.
     pub right: Vec<String>,
-    /// What the sender does: words of `talk`.
+    /// Arguments of `causes-end send`.
     pub send: String,
-    /// What the receiver does.
+    /// Arguments of `causes-end receive`.
     pub receive: String,
-    /// What a further program at the receiver's end does meanwhile, if any.
+    /// Arguments of `causes-end` for another program at the receiver's end, if any.
     pub beside: String,
-    /// Each packet is missing from the capture with this probability.
+    /// Probability with which a packet is removed from the capture.
     pub missed: String,
 }
 
-/// A measurement of a made-up device; no capture is made of it.
+/// A measurement of an emulated device, without a capture.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sweep {
-    /// What the relay does in both directions.
+    /// Impairments by the relay in both directions.
     pub both: String,
-    /// Lines of shell at the measuring end, before.
+    /// Shell commands at the measuring end, run first.
     pub left: Vec<String>,
-    /// What a frame costs the device: words of `device`.
+    /// Processing times of the device: arguments of `causes-end device`.
     pub device: String,
-    /// The measurement: words of `linerate`, with TARGET for the device.
+    /// The measurement: arguments of `linerate`, with TARGET for the device.
     pub measure: String,
-    /// The measuring program stands still for so many seconds, again and again.
+    /// Duration for which the measuring program is stopped repeatedly, seconds.
     pub away: String,
 }
 
@@ -104,16 +104,16 @@ pub struct Sweep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Programs and variants that it takes, as file names have them: `http_get-line-rate`.
+    /// Program and variant, as in the file name: `http_get-line-rate`.
     pub firmware: String,
-    /// What its transfers ask for (`LINERATE_SIZES`).
+    /// Transfer sizes (`LINERATE_SIZES`).
     pub sizes: String,
     /// The scenario, without name and board.
     pub scenario: String,
-    /// Entries of the timing table that differ.
+    /// Changed entries of the timing table.
     #[serde(default)]
     pub timing: BTreeMap<String, String>,
-    /// Whether the run's results are read along with the capture.
+    /// True if the run's results are explained together with the capture.
     #[serde(default)]
     pub with_results: bool,
 }
@@ -128,18 +128,18 @@ enum Value {
     Text(String),
 }
 
-/// A case at one severity with one seed: no values are left to be filled in.
+/// A case at one severity with one seed: all values are filled in.
 #[derive(Debug)]
-pub struct Made {
-    /// Of its files.
+pub struct Trial {
+    /// Name of its files.
     pub name: String,
-    /// Of what is random where it is brought about.
+    /// Seed of the random events in it.
     pub seed: u64,
-    /// How.
-    pub set_up: SetUp,
+    /// Its setup.
+    pub set_up: Setup,
 }
 
-/// Every case, by name.
+/// Reads all cases, sorted by name.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -159,11 +159,11 @@ pub fn all() -> Result<Vec<Case>> {
 }
 
 impl Case {
-    /// It at this severity with this seed.
+    /// The case at this severity with this seed.
     ///
     /// # Errors
-    /// A text names a value that is not there.
-    pub fn made(&self, severity: Severity, seed: u64) -> Result<Made> {
+    /// A text contains an unknown value.
+    pub fn trial(&self, severity: Severity, seed: u64) -> Result<Trial> {
         let (letter, values) = match severity {
             Severity::A => ("a", &self.a),
             Severity::B => ("b", &self.b),
@@ -172,7 +172,7 @@ impl Case {
         let fill = |text: &str| filled(text, values, &name);
         let fill_all = |texts: &[String]| texts.iter().map(|it| fill(it)).collect::<Result<_>>();
         let set_up = match &self.set_up {
-            SetUp::Linux(it) => SetUp::Linux(Linux {
+            Setup::Linux(it) => Setup::Linux(Linux {
                 both: fill(&it.both)?,
                 forward: fill(&it.forward)?,
                 backward: fill(&it.backward)?,
@@ -183,7 +183,7 @@ impl Case {
                 beside: fill(&it.beside)?,
                 missed: fill(&it.missed)?,
             }),
-            SetUp::Board(it) => SetUp::Board(Board {
+            Setup::Board(it) => Setup::Board(Board {
                 firmware: it.firmware.clone(),
                 sizes: it.sizes.clone(),
                 scenario: fill(&it.scenario)?,
@@ -194,7 +194,7 @@ impl Case {
                     .collect::<Result<_>>()?,
                 with_results: it.with_results,
             }),
-            SetUp::Sweep(it) => SetUp::Sweep(Sweep {
+            Setup::Sweep(it) => Setup::Sweep(Sweep {
                 both: fill(&it.both)?,
                 left: fill_all(&it.left)?,
                 device: fill(&it.device)?,
@@ -203,53 +203,55 @@ impl Case {
             }),
         };
         let seed = random(&name);
-        Ok(Made { name, seed, set_up })
+        Ok(Trial { name, seed, set_up })
     }
 }
 
-/// `text` with each value in its place, those between bounds as `run` has them.
+/// Replaces the names in `text` by values; values between bounds depend on `run`.
 fn filled(text: &str, values: &Values, run: &str) -> Result<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
-        let (key, behind) = after.split_once('}').context("a brace is open")?;
+        let (key, behind) = after.split_once('}').context("a brace is not closed")?;
         filled.push_str(before);
-        // `{{` is a brace.
+        // `{{` is a literal brace.
         if let Some(literal) = key.strip_prefix('{') {
             filled.push('{');
             filled.push_str(literal);
             filled.push('}');
-            rest = behind.strip_prefix('}').context("a double brace is open")?;
+            rest = behind
+                .strip_prefix('}')
+                .context("a double brace is not closed")?;
             continue;
         }
         let Some(value) = values.get(key) else {
             bail!("there is no value `{key}`");
         };
-        filled.push_str(&value.of(&format!("{run} {key}")));
+        filled.push_str(&value.select(&format!("{run} {key}")));
         rest = behind;
     }
     Ok(filled + rest)
 }
 
 impl Value {
-    fn of(&self, which: &str) -> String {
+    fn select(&self, key: &str) -> String {
         match self {
             Self::Whole(value) => value.to_string(),
             Self::Real(value) => value.to_string(),
             Self::Text(text) => text.clone(),
             Self::WholeBetween([least, most]) => {
                 let span = most.abs_diff(*least) + 1;
-                (least + (random(which) % span) as i64).to_string()
+                (least + (random(key) % span) as i64).to_string()
             }
             Self::Between([least, most]) => {
-                let share = random(which) as f64 / u64::MAX as f64;
+                let share = random(key) as f64 / u64::MAX as f64;
                 format!("{:.6}", least + share * (most - least))
             }
         }
     }
 }
 
-/// A number that follows from `text` alone: FNV-1a, mixed.
+/// A number that depends on `text` only: FNV-1a, mixed.
 fn random(text: &str) -> u64 {
     let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
@@ -263,19 +265,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_can_be_made_at_each_severity() {
+    fn every_case_can_be_filled_in_at_each_severity() {
         let cases = all().expect("readable");
         assert!(cases.iter().filter(|it| it.expected.is_none()).count() >= 3);
         for case in &cases {
             for severity in Severity::BOTH {
-                let made = case.made(severity, 1);
-                assert!(made.is_ok(), "{}: {made:?}", case.name);
+                let trial = case.trial(severity, 1);
+                assert!(trial.is_ok(), "{}: {trial:?}", case.name);
             }
         }
     }
 
     #[test]
-    fn values_lie_between_their_bounds_and_differ_by_run() {
+    fn values_are_within_their_bounds_and_differ_by_run() {
         let values = BTreeMap::from([
             ("n".to_owned(), Value::WholeBetween([3, 9])),
             ("x".to_owned(), Value::Between([0.5, 0.75])),

@@ -1,10 +1,10 @@
-//! A device with one processor, as far as a load on it shows: `cargo xtask causes-end device arrival=400 work=400`.
+//! Emulates the load behaviour of a device with one processor: `cargo xtask causes-end device arrival=400 work=400`.
 //!
-//! It answers to iperf 2 over UDP. Each frame that arrives takes the processor for `arrival` microseconds before
-//! anything else goes on, and is dropped where `queue` of them wait already. When nothing arrives, the next in the queue
-//! takes `work` microseconds and `octet` nanoseconds for each of its octets, and is delivered.
+//! It is an iperf 2 server for UDP. Each received frame occupies the processor for `arrival` microseconds, with
+//! priority, and is dropped if `queue` frames are waiting. When no frame arrives, the next frame in the queue takes
+//! `work` microseconds plus `octet` nanoseconds for each of its octets, and is delivered.
 
-use super::talk::{PATIENCE, PORT, Words};
+use super::programs::{PATIENCE, PORT, Words};
 use anyhow::Result;
 use linerate_agent::{Instant, Limits, Service, SocketRequest, Udp, iperf2};
 use std::collections::VecDeque;
@@ -13,16 +13,16 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread::sleep;
 use std::time::{Duration, Instant as Clock};
 
-/// Frames that wait, without a word on it.
+/// Default limit of the queue, frames.
 const QUEUE: u64 = 32;
-/// Sleeping is never exact: what was slept too long is made up for, this much.
+/// Maximum time by which sleeping too long is compensated.
 const MAKE_UP: Duration = Duration::from_millis(4);
-/// How long it sleeps when there is nothing to do.
+/// Sleep when idle.
 const IDLE: Duration = Duration::from_micros(200);
-/// The largest datagram.
+/// Maximum length of a datagram, octets.
 const DATAGRAM: usize = 2_048;
 
-/// A processor that does one thing after the other.
+/// A processor that does one task at a time.
 struct Processor {
     free: Clock,
 }
@@ -36,7 +36,7 @@ impl Processor {
     }
 }
 
-/// Runs until it is ended, or nobody has sent anything for long.
+/// Runs until it is terminated or no datagram has arrived for [`PATIENCE`].
 pub(super) fn run(words: &Words) -> Result<()> {
     let (arrival, work) = (words.pause_us("arrival")?, words.pause_us("work")?);
     let octet_ns = words.number("octet")?;
@@ -51,10 +51,10 @@ pub(super) fn run(words: &Words) -> Result<()> {
     let mut processor = Processor { free: began };
     let mut queue = VecDeque::<(SocketAddr, Vec<u8>)>::new();
     let mut octets = [0; DATAGRAM];
-    let mut heard = began;
-    while heard.elapsed() < PATIENCE {
+    let mut last_arrival = began;
+    while last_arrival.elapsed() < PATIENCE {
         while let Some(ask) = server.next_request() {
-            // TCP is not spoken here.
+            // TCP is not supported.
             if let SocketRequest::Bind(socket, _) = ask {
                 number = socket;
             }
@@ -62,14 +62,14 @@ pub(super) fn run(words: &Words) -> Result<()> {
         loop {
             match socket.recv_from(&mut octets) {
                 Ok((length, from)) => {
-                    heard = Clock::now();
+                    last_arrival = Clock::now();
                     processor.spend(arrival);
                     if queue.len() < room {
                         queue.push_back((from, octets[..length].to_vec()));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // Whoever was there before has gone.
+                // An ICMP error from an earlier client.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error.into()),
             }
@@ -81,7 +81,7 @@ pub(super) fn run(words: &Words) -> Result<()> {
             server.datagram(number, from, &datagram, now());
         }
         while let Some(answer) = server.next_datagram(&mut octets, now()) {
-            // A full socket is a loss like any other.
+            // A datagram that the socket does not accept is lost.
             let _ = socket.send_to(&octets[..answer.len], answer.to);
         }
         if is_idle {

@@ -1,4 +1,4 @@
-//! What was named for what.
+//! The causes that were named for each provoked cause.
 
 use super::Set;
 use super::case::Case;
@@ -6,21 +6,21 @@ use linerate_results::record::Cause;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// One run.
+/// Result of one run.
 #[derive(Debug)]
 pub struct Row {
-    /// Of the case.
+    /// Name of the case.
     pub name: String,
     set: Set,
-    /// None for a control.
+    /// `None` for a control.
     expected: Option<Cause>,
     named: Vec<Cause>,
 }
 
 impl Row {
-    /// What was `named` for a run of `case`.
+    /// A run of `case` with the causes that were `named`.
     pub fn new(case: &Case, set: Set, mut named: Vec<Cause>) -> Self {
-        // That nothing is wrong is no cause.
+        // Line rate is no cause.
         named.retain(|cause| *cause != Cause::AtLineRate);
         Self {
             name: case.name.clone(),
@@ -30,17 +30,17 @@ impl Row {
         }
     }
 
-    /// Whether nothing is wrong in it.
+    /// True for a run without a fault.
     pub fn is_control(&self) -> bool {
         self.expected.is_none()
     }
 
-    /// Whether the right cause came first, or none where nothing is wrong.
+    /// True if the right cause was named first, or none for a control.
     pub fn is_right(&self) -> bool {
         self.named.first().copied() == self.expected
     }
 
-    /// The run in a few words.
+    /// The run as one line.
     pub fn line(&self) -> String {
         let named: Vec<String> = self.named.iter().map(|it| name(Some(*it))).collect();
         let named = if named.is_empty() {
@@ -53,7 +53,7 @@ impl Row {
     }
 }
 
-/// A cause as results have it.
+/// Name of a cause as in results.
 fn name(cause: Option<Cause>) -> String {
     let Some(cause) = cause else {
         return "none".to_owned();
@@ -62,8 +62,8 @@ fn name(cause: Option<Cause>) -> String {
     text.trim_matches('"').to_owned()
 }
 
-/// In which part of the held-out runs that have a cause it came first, 0 to 1; 1 without such runs.
-pub fn held_out(rows: &[Row]) -> f64 {
+/// Share of the held-out runs with a cause in which it was named first, 0 to 1; 1 without such runs.
+pub fn held_out_share(rows: &[Row]) -> f64 {
     let counted = |row: &&Row| row.set == Set::HeldOut && !row.is_control();
     let all = rows.iter().filter(counted).count();
     let right = rows.iter().filter(counted).filter(|row| row.is_right());
@@ -74,24 +74,25 @@ pub fn held_out(rows: &[Row]) -> f64 {
     }
 }
 
-/// The confusion matrix of each set that was run: a line for each case, what was named first in how many runs.
-pub fn tell(rows: &[Row]) -> String {
-    let mut told = String::new();
+/// Formats the confusion matrix of each set that was run: one line per case, with the causes named first and their
+/// number of runs.
+pub fn format(rows: &[Row]) -> String {
+    let mut text = String::new();
     for (set, title) in [
         (Set::Development, "development"),
         (Set::HeldOut, "held out"),
     ] {
         let of_set: Vec<&Row> = rows.iter().filter(|row| row.set == set).collect();
         if !of_set.is_empty() {
-            table(&mut told, title, &of_set);
+            table(&mut text, title, &of_set);
         }
     }
-    told
+    text
 }
 
-fn table(told: &mut String, title: &str, rows: &[&Row]) {
+fn table(text: &mut String, title: &str, rows: &[&Row]) {
     let _ = writeln!(
-        told,
+        text,
         "{:<24} {:<28} {:>7}  others that came first",
         title, "expected", "right"
     );
@@ -111,13 +112,13 @@ fn table(told: &mut String, title: &str, rows: &[&Row]) {
             format!("{right}/{}", of_case.len()),
             others.join(", "),
         );
-        let _ = writeln!(told, "{}", line.trim_end());
+        let _ = writeln!(text, "{}", line.trim_end());
     }
     let (controls, causes): (Vec<&&Row>, Vec<&&Row>) =
         rows.iter().partition(|row| row.is_control());
     let right = |rows: &[&&Row]| rows.iter().filter(|row| row.is_right()).count();
     let _ = writeln!(
-        told,
+        text,
         "{} of {} causes ({:.1}%), {} of {} controls\n",
         right(&causes),
         causes.len(),
@@ -141,28 +142,28 @@ mod tests {
     }
 
     #[test]
-    fn the_first_cause_counts_and_others_are_told() {
+    fn the_first_cause_counts_and_others_are_listed() {
         let rows = [
             row(Some(Cause::RandomLoss), &[Cause::RandomLoss, Cause::Paused]),
             row(Some(Cause::RandomLoss), &[Cause::Paused]),
             row(Some(Cause::RandomLoss), &[]),
         ];
-        let told = tell(&rows);
-        assert!(told.contains("1/3  none 1, paused 1"), "{told}");
-        assert!(told.contains("1 of 3 causes (33.3%)"), "{told}");
+        let text = format(&rows);
+        assert!(text.contains("1/3  none 1, paused 1"), "{text}");
+        assert!(text.contains("1 of 3 causes (33.3%)"), "{text}");
     }
 
     #[test]
-    fn of_what_is_held_out_controls_do_not_count() {
+    fn controls_do_not_count_in_the_held_out_share() {
         let held_out_row = |expected, named: &[Cause]| Row {
             set: Set::HeldOut,
             ..row(expected, named)
         };
         let mut rows = vec![row(Some(Cause::RandomLoss), &[]), held_out_row(None, &[])];
-        assert!((held_out(&rows) - 1.0).abs() < 1e-9);
+        assert!((held_out_share(&rows) - 1.0).abs() < 1e-9);
         rows.push(held_out_row(Some(Cause::RandomLoss), &[Cause::Paused]));
         rows.push(held_out_row(Some(Cause::Paused), &[Cause::Paused]));
-        assert!((held_out(&rows) - 0.5).abs() < 1e-9);
+        assert!((held_out_share(&rows) - 0.5).abs() < 1e-9);
     }
 
     #[test]

@@ -1,25 +1,25 @@
-//! `cargo xtask causes`: brings about what makes a link slow, on Linux and on the simulated board, has each
-//! capture explained, and counts how often the right cause comes first.
+//! `cargo xtask causes`: provokes each cause of a slow link on Linux and on the simulated board, explains each
+//! capture with `linerate explain`, and counts how often the right cause comes first.
 //!
-//! | module | what a person finds there |
+//! | module | content |
 //! |---|---|
-//! | `case` | a file of `scenarios/causes`: what is brought about, how bad, what varies |
-//! | `linux` | two namespaces with a relay between, programs at both ends, a capture at the sender |
-//! | `board` | a run of the simulated board: its capture and its results |
+//! | `case` | a file of `scenarios/causes`: the cause, its severities and random values |
+//! | `linux` | two namespaces connected by a relay, programs at both ends, a capture at the sender |
+//! | `board` | runs of the simulated board, with capture and results |
 //! | `sweep` | measurements of a target, without a capture |
-//! | `talk`, `device` | the programs at the ends |
-//! | `matrix` | what was named for what |
+//! | `programs`, `device` | the programs at the ends |
+//! | `matrix` | the causes that were named for each provoked cause |
 
 mod board;
 mod case;
 mod device;
 mod linux;
 mod matrix;
+pub mod programs;
 mod sweep;
-pub mod talk;
 
 use anyhow::{Context, Result, bail};
-use case::{Case, Made, SetUp, Severity};
+use case::{Case, Setup, Severity, Trial};
 use clap::ValueEnum;
 use linerate_results::record::Cause;
 use matrix::Row;
@@ -29,31 +29,31 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use xtask::{demo, sh};
 
-/// Rules are written with these seeds of severity a.
+/// Seeds of severity a with which rules are written.
 const DEVELOPMENT: [u64; 3] = [1, 2, 3];
-/// The others of severity a. Where a rule changes after these were scored, the next two take their place.
+/// Held-out seeds of severity a. If a rule changes after they were scored, the next two seeds replace them.
 const HELD_OUT: [u64; 2] = [8, 9];
-/// All of severity b, which is held out: these, too, are new where a rule has changed.
+/// Seeds of severity b, all held out: they are also replaced after a change of a rule.
 const HELD_OUT_B: [u64; 5] = [11, 12, 13, 14, 15];
 
-/// Of what is held out, the right cause comes first in this part at least.
+/// Minimum share of the held-out runs in which the right cause comes first.
 const LEAST_RIGHT: f64 = 0.9;
-/// What was named for what, for people.
+/// File with the confusion matrices.
 const MATRIX: &str = "matrix.txt";
 
-/// Which part of the cases.
+/// A part of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Set {
     /// Three seeds of severity a: what the rules were written with
     Development,
-    /// Two more and all of severity b: what was put by meanwhile
+    /// Two more seeds and all of severity b: what the rules were not written with
     HeldOut,
     /// Both
     All,
 }
 
 impl Set {
-    /// Which of the two a run belongs to.
+    /// The set to which a run belongs.
     fn of(severity: Severity, seed: u64) -> Self {
         if severity == Severity::A && DEVELOPMENT.contains(&seed) {
             Self::Development
@@ -67,7 +67,7 @@ impl Set {
     }
 }
 
-/// The seeds of a case at this severity: five.
+/// The five seeds of a case at this severity.
 fn seeds(severity: Severity) -> impl Iterator<Item = u64> {
     let (before, held_out): (&[u64], &[u64]) = match severity {
         Severity::A => (&DEVELOPMENT, &HELD_OUT),
@@ -76,20 +76,21 @@ fn seeds(severity: Severity) -> impl Iterator<Item = u64> {
     before.iter().chain(held_out).copied()
 }
 
-/// Where captures and results go.
+/// Folder of captures and results.
 pub fn out() -> PathBuf {
     sh::out("causes")
 }
 
-/// The command.
+/// Runs the command.
 ///
 /// # Errors
-/// A case could not be brought about, a control was given a cause, or too few of the held-out ones the right one.
+/// A case could not be provoked, a cause was named for a control, or the right cause came first in too few held-out
+/// runs.
 pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
     let chosen = |case: &Case| words.is_empty() || words.iter().any(|it| case.name.contains(it));
     let cases: Vec<Case> = case::all()?.into_iter().filter(chosen).collect();
     if cases.is_empty() {
-        bail!("no file in {} is called so", case::FOLDER);
+        bail!("no file in {} has such a name", case::FOLDER);
     }
     std::fs::create_dir_all(out())?;
     let linerate = if let Some(built) = built {
@@ -99,30 +100,30 @@ pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
         linerate()?
     };
     let rows = score(&linerate, &cases, set)?;
-    let told = matrix::tell(&rows);
-    print!("\n{told}");
-    std::fs::write(out().join(MATRIX), &told)?;
+    let matrix = matrix::format(&rows);
+    print!("\n{matrix}");
+    std::fs::write(out().join(MATRIX), &matrix)?;
     println!("captures: {}", out().display());
     if rows.iter().any(|row| row.is_control() && !row.is_right()) {
-        bail!("a control with nothing wrong was given a cause");
+        bail!("a cause was named for a control");
     }
-    let right = matrix::held_out(&rows);
+    let right = matrix::held_out_share(&rows);
     if right < LEAST_RIGHT {
         bail!(
-            "of what was held out the right cause comes first in {:.1}%",
+            "the right cause comes first in only {:.1}% of the held-out runs",
             100.0 * right
         );
     }
     Ok(())
 }
 
-/// Builds the command line; the simulator in it is optimised.
+/// Builds the command line, with an optimised simulator.
 fn linerate() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--locked", "--package", "linerate"]))?;
     Ok(demo::target()?.join("debug/linerate"))
 }
 
-/// Brings about each run of `set` and has it explained.
+/// Provokes and explains each run of `set`.
 pub fn score(linerate: &Path, cases: &[Case], set: Set) -> Result<Vec<Row>> {
     let started = Instant::now();
     let runs: Vec<(&Case, Severity, u64)> = cases
@@ -133,17 +134,17 @@ pub fn score(linerate: &Path, cases: &[Case], set: Set) -> Result<Vec<Row>> {
         .collect();
     let mut rows = Vec::new();
     for (number, (case, severity, seed)) in runs.iter().enumerate() {
-        let made = case
-            .made(*severity, *seed)
+        let trial = case
+            .trial(*severity, *seed)
             .with_context(|| format!("{}/{}.toml", case::FOLDER, case.name))?;
         if rows.last().is_none_or(|row: &Row| row.name != case.name) {
             println!("{}: {}", case.name, case.title);
         }
         let (at, all) = (number + 1, runs.len());
         let passed = started.elapsed().as_secs_f64();
-        print!("  [{at}/{all}, {passed:.0} s] {}: ", made.name);
+        print!("  [{at}/{all}, {passed:.0} s] {}: ", trial.name);
         std::io::stdout().flush()?;
-        let named = provoke(linerate, &made).with_context(|| made.name.clone())?;
+        let named = provoke(linerate, &trial).with_context(|| trial.name.clone())?;
         let row = Row::new(case, Set::of(*severity, *seed), named);
         println!("{}", row.line());
         rows.push(row);
@@ -151,27 +152,27 @@ pub fn score(linerate: &Path, cases: &[Case], set: Set) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Brings it about; the causes that are named, the first first.
-fn provoke(linerate: &Path, made: &Made) -> Result<Vec<Cause>> {
-    match &made.set_up {
-        SetUp::Linux(set_up) => {
-            let capture = linux::capture(linerate, made, set_up)?;
+/// Runs a trial; returns the causes that are named, in their order.
+fn provoke(linerate: &Path, trial: &Trial) -> Result<Vec<Cause>> {
+    match &trial.set_up {
+        Setup::Linux(set_up) => {
+            let capture = linux::capture(linerate, trial, set_up)?;
             explain(linerate, Some(&capture), None)
         }
-        SetUp::Board(set_up) => {
-            let capture = board::capture(linerate, made, set_up)?;
+        Setup::Board(set_up) => {
+            let capture = board::capture(linerate, trial, set_up)?;
             let results = capture.with_file_name("run.json");
             let results = set_up.with_results.then_some(results.as_path());
             explain(linerate, Some(&capture), results)
         }
-        SetUp::Sweep(set_up) => {
-            let results = sweep::results(linerate, made, set_up)?;
+        Setup::Sweep(set_up) => {
+            let results = sweep::results(linerate, trial, set_up)?;
             explain(linerate, None, Some(&results))
         }
     }
 }
 
-/// What is read of `linerate explain --json`.
+/// The part of `linerate explain --json` that is used.
 #[derive(Deserialize)]
 struct Explained {
     findings: Vec<Named>,
@@ -182,7 +183,7 @@ struct Named {
     cause: Cause,
 }
 
-/// What `linerate explain CAPTURE --with RESULTS` names.
+/// Causes named by `linerate explain CAPTURE --with RESULTS`.
 fn explain(linerate: &Path, capture: Option<&Path>, results: Option<&Path>) -> Result<Vec<Cause>> {
     let mut explain = sh::cmd(linerate);
     explain.arg("explain").args(capture).arg("--json");
@@ -190,6 +191,6 @@ fn explain(linerate: &Path, capture: Option<&Path>, results: Option<&Path>) -> R
         explain.arg("--with").arg(results);
     }
     let explained: Explained = serde_json::from_str(&sh::read(&mut explain)?)
-        .with_context(|| format!("`{}` says something else", sh::show(&explain)))?;
+        .with_context(|| format!("unexpected output of `{}`", sh::show(&explain)))?;
     Ok(explained.findings.into_iter().map(|it| it.cause).collect())
 }

@@ -1,19 +1,19 @@
 //! Measurements of a target: a device behind `linerate relay`, or the simulated board.
 
-use super::case::{Made, Sweep};
+use super::case::{Sweep, Trial};
 use super::out;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use xtask::sh;
 
-/// A run is over after so many seconds, whatever hangs.
+/// Timeout of a run, seconds.
 const MOST_SECONDS: u64 = 60;
 /// The address of the device's end.
 const DEVICE: &str = "10.0.0.2";
 
-/// Measures; the results.
-pub fn results(linerate: &Path, made: &Made, set_up: &Sweep) -> Result<PathBuf> {
-    let folder = out().join(&made.name);
+/// Runs the measurement; returns the results.
+pub fn results(linerate: &Path, trial: &Trial, set_up: &Sweep) -> Result<PathBuf> {
+    let folder = out().join(&trial.name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)?;
     let [left, right] = ["left", "right"].map(|end| format!("cause{}-{end}", std::process::id()));
@@ -21,7 +21,7 @@ pub fn results(linerate: &Path, made: &Made, set_up: &Sweep) -> Result<PathBuf> 
     relay
         .args(["relay", "--namespaces", &format!("{left},{right}")])
         .args(["--seconds", &MOST_SECONDS.to_string()])
-        .args(["--seed", &made.seed.to_string()])
+        .args(["--seed", &trial.seed.to_string()])
         .args(["--both", &set_up.both])
         .args([
             "--",
@@ -33,12 +33,12 @@ pub fn results(linerate: &Path, made: &Made, set_up: &Sweep) -> Result<PathBuf> 
     Ok(folder.join("run.json"))
 }
 
-/// What the measuring end does.
+/// Shell script for the measuring end.
 fn script(linerate: &Path, set_up: &Sweep, right: &str, folder: &Path) -> Result<String> {
     let program = std::env::current_exe()?;
     let (program, linerate, folder) = (program.display(), linerate.display(), folder.display());
     let lines = |own: &[String]| [&["true".to_owned()], own].concat().join("; ");
-    // A machine that is busy with something else for a while, again and again.
+    // Stops the program repeatedly, as on a machine that is busy with other work.
     let busy = if set_up.away.is_empty() {
         String::new()
     } else {

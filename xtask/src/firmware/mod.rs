@@ -1,4 +1,4 @@
-//! `cargo xtask firmware`: board firmware into `target/firmware/<board>/<program>-<variant>.elf`.
+//! `cargo xtask firmware`: builds board firmware into `target/firmware/<board>/<program>-<variant>.elf`.
 
 pub mod wrapper;
 
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Variables with which a person changes what the firmware asks for at build time.
-const CHOICES: [&str; 7] = [
+/// Environment variables that configure the firmware at build time.
+const BUILD_VARIABLES: [&str; 7] = [
     "LINERATE_IPV4",
     "LINERATE_PEER",
     "LINERATE_ADDRESSING",
@@ -20,7 +20,7 @@ const CHOICES: [&str; 7] = [
     "LINERATE_MAC",
 ];
 
-/// The command: builds what is asked for and lists it with its hash.
+/// Runs the command: builds the selected firmware and lists the ELFs with their hashes.
 pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Result<()> {
     let board = board::read(board)?;
     let pick = |what: &str, all: &[String], one: Option<&str>| -> Result<Vec<String>> {
@@ -40,13 +40,13 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
         && !board.has(program, variant)
     {
         bail!(
-            "{program} is not built as {variant}: boards/{}/board.toml says in which variants",
+            "{program} is not built as {variant}: boards/{}/board.toml lists its variants",
             board.name
         );
     }
-    for name in CHOICES {
+    for name in BUILD_VARIABLES {
         if let Ok(value) = std::env::var(name) {
-            println!("{name}={value} goes into the ELF");
+            println!("{name}={value} is built into the ELF");
         }
     }
     for elf in build(&board, &programs, &variants, None)? {
@@ -55,10 +55,10 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
     Ok(())
 }
 
-/// Builds `programs` in each of `variants`, where they exist in it; returns the ELFs.
+/// Builds `programs` in each of `variants` that they have; returns the ELFs.
 ///
 /// # Errors
-/// Where the target cannot be had or the build fails.
+/// The target is unavailable or the build fails.
 pub fn build(
     board: &Board,
     programs: &[String],
@@ -68,7 +68,7 @@ pub fn build(
     build_with(board, programs, variants, &[], &sh::out("firmware"), log)
 }
 
-/// The same with build-time choices such as `LINERATE_SIZES`, into the board's folder in `kept`.
+/// Builds with build-time variables such as `LINERATE_SIZES`, into the board's folder in `kept`.
 ///
 /// # Errors
 /// As [`build`].
@@ -76,7 +76,7 @@ pub fn build_with(
     board: &Board,
     programs: &[String],
     variants: &[String],
-    choices: &[(&str, &str)],
+    variables: &[(&str, &str)],
     kept: &Path,
     log: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
@@ -95,7 +95,7 @@ pub fn build_with(
             .filter(|program| board.has(program, variant))
             .collect();
         let features: BTreeSet<_> = programs.iter().map(|it| board.feature(it)).collect();
-        // Cargo unites the features of what it builds at a time.
+        // Cargo unifies the features of programs that it builds together.
         for feature in features {
             let with = |program: &&&str| board.feature(program) == feature;
             let mut command = cargo_for(board)?;
@@ -105,7 +105,7 @@ pub fn build_with(
             for program in programs.iter().filter(with) {
                 command.args(["--bin", program]);
             }
-            command.envs(choices.iter().copied());
+            command.envs(variables.iter().copied());
             std.apply(&mut command);
             sh::run_or_log(&mut command, log)?;
         }
@@ -113,14 +113,14 @@ pub fn build_with(
             let from = made.join(&board.target).join("release").join(program);
             let to = kept.join(format!("{program}-{variant}.elf"));
             std::fs::copy(&from, &to)
-                .with_context(|| format!("cargo made no {}", from.display()))?;
+                .with_context(|| format!("cargo did not build {}", from.display()))?;
             elfs.push(to);
         }
     }
     Ok(elfs)
 }
 
-/// Builds the plugin that counts a board's instructions in QEMU, into `kept`.
+/// Builds the QEMU plugin that counts instructions into `kept`.
 fn build_plugin(kept: &Path, log: Option<&Path>) -> Result<()> {
     const FILE: &str = "liblinerate_qemu_plugin.so";
     let made = sh::out("plugin");
@@ -136,8 +136,8 @@ fn build_plugin(kept: &Path, log: Option<&Path>) -> Result<()> {
     sh::run_or_log(&mut command, log)?;
     let (from, to) = (made.join("release").join(FILE), kept.join(FILE));
     std::fs::create_dir_all(kept)?;
-    let plugin = std::fs::read(&from).with_context(|| format!("cargo made no {FILE}"))?;
-    // A QEMU that runs has it mapped.
+    let plugin = std::fs::read(&from).with_context(|| format!("cargo did not build {FILE}"))?;
+    // A running QEMU has it mapped: an unchanged file is kept, a changed one replaced by a rename.
     if std::fs::read(&to).is_ok_and(|it| it == plugin) {
         return Ok(());
     }
@@ -146,12 +146,12 @@ fn build_plugin(kept: &Path, log: Option<&Path>) -> Result<()> {
     Ok(std::fs::rename(new, to)?)
 }
 
-/// A variant's cargo features, and what a program needs beside them.
+/// Cargo features of a variant, with the `further` feature of a program.
 pub fn features_of(variant: &str, further: Option<&str>) -> String {
     further.map_or_else(|| variant.to_owned(), |it| format!("{variant},{it}"))
 }
 
-/// Cargo in the board's folder, with nothing of this machine's set-up that an ELF could show.
+/// Cargo in the board's folder, without settings of this machine that would change the ELF.
 pub fn cargo_for(board: &Board) -> Result<Command> {
     let sysroot = sh::read(sh::cmd("rustc").args(["--print", "sysroot"]))?;
     let version = sh::read(sh::cmd("rustc").arg("-vV"))?;
@@ -167,7 +167,7 @@ pub fn cargo_for(board: &Board) -> Result<Command> {
         .env("RUSTC_WRAPPER", wrapper::copy()?)
         .env(wrapper::CHECKOUT, sh::root())
         .env(wrapper::LIBRARY, library)
-        // The application descriptor carries a build time.
+        // The application descriptor contains a build time.
         .env("SOURCE_DATE_EPOCH", "0");
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -180,7 +180,7 @@ pub fn cargo_for(board: &Board) -> Result<Command> {
     Ok(command)
 }
 
-/// A path as seen from the checkout.
+/// A path relative to the checkout.
 pub fn relative(path: &Path) -> String {
     path.strip_prefix(sh::root())
         .unwrap_or(path)

@@ -1,11 +1,10 @@
-//! This binary as cargo's `RUSTC_WRAPPER`: the same ELF from any folder.
+//! This binary as cargo's `RUSTC_WRAPPER`: identical ELF files from any folder.
 //!
-//! Two things would carry a folder's name into an ELF. Paths, in debug information and panic
-//! messages: each crate gets `--remap-path-prefix`. And cargo's crate hash, which mangles the
-//! symbols: for a path dependency outside the board's own workspace it is made from the absolute
-//! path, so the crates of this checkout get one made from what they are instead. Both happen
-//! here rather than through `RUSTFLAGS`, which would replace the board's own flags and enter the
-//! hashes themselves.
+//! Folder names can enter an ELF in two ways. Paths in debug information and panic messages:
+//! each crate gets `--remap-path-prefix`. And cargo's crate hash in mangled symbols: for a path
+//! dependency outside the board's workspace it depends on the absolute path, so the crates of
+//! this checkout get a hash of their identity instead. `RUSTFLAGS` cannot do this: it would
+//! replace the board's flags and change the hashes.
 
 use crate::sh;
 use anyhow::Result;
@@ -14,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-/// Set to the checkout's folder for cargo's children.
+/// Environment variable for cargo's children: the checkout's folder.
 pub const CHECKOUT: &str = "LINERATE_WRAPPER_CHECKOUT";
-/// Set to `<folder of the library's sources>=<what to call it>`.
+/// Environment variable for cargo's children: `<folder of the library's sources>=<its replacement>`.
 pub const LIBRARY: &str = "LINERATE_WRAPPER_LIBRARY";
 
-/// A copy of this binary that stays while cargo replaces the binary itself, as `cargo test` does.
+/// Copies this binary, because cargo may replace it during the run (`cargo test` does); returns the copy's path.
 pub fn copy() -> Result<PathBuf> {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     if let Some(copy) = COPY.get() {
@@ -28,15 +27,15 @@ pub fn copy() -> Result<PathBuf> {
     let folder = sh::out("xtask");
     std::fs::create_dir_all(&folder)?;
     let copy = folder.join("rustc-wrapper");
-    // Renamed into place: another run may be using the one that is there.
+    // Replaced by a rename, because another run may be executing the existing one.
     let new = folder.join(format!("rustc-wrapper-{}", std::process::id()));
     std::fs::copy(std::env::current_exe()?, &new)?;
     std::fs::rename(&new, &copy)?;
     Ok(COPY.get_or_init(|| copy).clone())
 }
 
-/// Acts as the wrapper where cargo started this binary as one.
-pub fn run_if_asked() -> Option<ExitCode> {
+/// Runs as the wrapper if cargo started this binary as one; otherwise returns `None`.
+pub fn run_as_wrapper() -> Option<ExitCode> {
     let checkout = PathBuf::from(std::env::var_os(CHECKOUT)?);
     let mut args = std::env::args().skip(1);
     let rustc = args.next()?;
@@ -60,7 +59,7 @@ pub fn run_if_asked() -> Option<ExitCode> {
     })
 }
 
-/// The arguments for rustc that name no folder of this machine.
+/// Rewrites the arguments for rustc so that no folder of this machine enters the output.
 fn rewrite(
     mut args: Vec<String>,
     checkout: &Path,
@@ -100,15 +99,15 @@ fn rewrite(
     args
 }
 
-/// What a crate is, whatever its folder: name, kind, features, target, profile.
+/// Hash of a crate's identity, independent of its folder: name, type, features, target, profile.
 fn identity(args: &[String]) -> String {
     use std::fmt::Write as _;
     let mut hash = Sha256::new();
     let mut pairs = args.iter().zip(args.iter().skip(1));
-    let told = ["--crate-name", "--crate-type", "--cfg", "--target"];
+    let identifying = ["--crate-name", "--crate-type", "--cfg", "--target"];
     for (key, value) in pairs.by_ref() {
         let profile = key == "-C" && !value.contains('/') && !hashed(value);
-        if told.contains(&key.as_str()) || profile {
+        if identifying.contains(&key.as_str()) || profile {
             hash.update(format!("{key} {value}\n"));
         }
     }
@@ -119,7 +118,7 @@ fn identity(args: &[String]) -> String {
     text
 }
 
-/// Options of cargo's that are made from the folder.
+/// True for options of cargo that depend on the folder.
 fn hashed(option: &str) -> bool {
     ["metadata=", "extra-filename=", "incremental="]
         .iter()
@@ -165,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn our_crates_hash_alike_in_two_folders_and_apart_by_feature() {
+    fn our_crates_have_equal_hashes_in_two_folders_and_different_ones_by_feature() {
         let here = metadata_of("/a", "1111", "windowed");
         assert_eq!(here, metadata_of("/b/c", "2222", "windowed"));
         assert_ne!(here, metadata_of("/a", "1111", "isr-all"));
     }
 
     #[test]
-    fn a_dependency_keeps_its_hash_and_loses_its_folder() {
+    fn a_dependency_keeps_its_hash_and_its_folder_is_remapped() {
         let new = rewrite(
             args("/a", "1111", "windowed"),
             Path::new("/a"),

@@ -1,6 +1,6 @@
-//! A browser without a window, told what to do by its `DevTools` protocol.
+//! A headless browser, controlled by its `DevTools` protocol.
 //!
-//! Messages are JSON, each with a zero octet behind: `--remote-debugging-pipe`, on descriptors 3 and 4.
+//! Messages are JSON, each terminated by a zero byte: `--remote-debugging-pipe`, on descriptors 3 and 4.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 /// The program; `cargo xtask setup` installs it.
 pub const PROGRAM: &str = "chromium";
-/// Seconds after which it is ended, whatever it does.
+/// Seconds after which it is terminated.
 const LIMIT: &str = "180";
-/// Puts our ends of its standard streams where it expects the protocol.
+/// Moves its standard streams to the descriptors of the protocol.
 const START: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null";
 const FLAGS: [&str; 9] = [
     "--headless",
@@ -26,16 +26,16 @@ const FLAGS: [&str; 9] = [
     "--remote-debugging-pipe",
 ];
 
-/// A browser with one page.
+/// A browser with one open page.
 pub struct Browser {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    /// Number of the last message.
+    /// Id of the last request.
     last: u64,
-    /// Of the page.
+    /// Session of the page.
     session: Option<String>,
-    /// What it told of by itself since it was asked.
+    /// Events received since the page was opened.
     events: Vec<Value>,
 }
 
@@ -47,7 +47,7 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts it with a `profile` of its own.
+    /// Starts it with its own `profile`.
     ///
     /// # Errors
     /// It does not start or does not answer.
@@ -58,8 +58,8 @@ impl Browser {
         command.arg(format!("--user-data-dir={}", profile.display()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().context("cannot start a browser")?;
-        let to = process.stdin.take().context("no way to the browser")?;
-        let from = process.stdout.take().context("no way from the browser")?;
+        let to = process.stdin.take().context("no pipe to the browser")?;
+        let from = process.stdout.take().context("no pipe from the browser")?;
         let mut browser = Self {
             process,
             to,
@@ -78,10 +78,10 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Calls a method; its result.
+    /// Calls a method and returns its result.
     ///
     /// # Errors
-    /// The browser says so, or is gone.
+    /// The browser returns an error or has exited.
     pub fn call(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.last += 1;
         let mut message = json!({"id": self.last, "method": method, "params": params});
@@ -91,15 +91,15 @@ impl Browser {
         self.to.write_all(format!("{message}\0").as_bytes())?;
         self.to.flush()?;
         loop {
-            let mut said = self.read().with_context(|| method.to_owned())?;
-            if said["id"] != self.last {
-                self.events.push(said);
+            let mut answer = self.read().with_context(|| method.to_owned())?;
+            if answer["id"] != self.last {
+                self.events.push(answer);
                 continue;
             }
-            if !said["error"].is_null() {
-                bail!("{method}: {}", said["error"]);
+            if !answer["error"].is_null() {
+                bail!("{method}: {}", answer["error"]);
             }
-            return Ok(said["result"].take());
+            return Ok(answer["result"].take());
         }
     }
 
@@ -113,16 +113,16 @@ impl Browser {
         self.call("Page.navigate", &json!({"url": url}))?;
         let is_complete = |it: &Value| it["method"] == "Page.loadEventFired";
         while !self.events.iter().any(is_complete) {
-            let said = self.read()?;
-            self.events.push(said);
+            let event = self.read()?;
+            self.events.push(event);
         }
         Ok(())
     }
 
-    /// The value of an expression on the page.
+    /// Evaluates an expression on the page.
     ///
     /// # Errors
-    /// As [`call`](Self::call), or it throws.
+    /// As [`call`](Self::call), or the expression throws an exception.
     pub fn evaluate(&mut self, expression: &str) -> Result<Value> {
         let params = json!({"expression": expression, "returnByValue": true});
         let mut done = self.call("Runtime.evaluate", &params)?;
@@ -132,7 +132,7 @@ impl Browser {
         Ok(done["result"]["value"].take())
     }
 
-    /// Errors on its console since a page was opened.
+    /// Errors on its console since the page was opened.
     pub fn errors(&self) -> Vec<String> {
         let is_error = |it: &&Value| match it["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
@@ -148,7 +148,7 @@ impl Browser {
         let mut message = Vec::new();
         self.from.read_until(0, &mut message)?;
         if message.pop() != Some(0) {
-            bail!("the browser is gone");
+            bail!("the browser has exited");
         }
         Ok(serde_json::from_slice(&message)?)
     }

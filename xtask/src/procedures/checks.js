@@ -1,6 +1,6 @@
-// What a person would find wrong with the page: {charts, wrong}.
+// Checks the layout of the page; returns {charts, wrong}: the number of charts and the faults.
 (() => {
-  // Charts have further ones in them as boxes that stretch.
+  // Nested charts are boxes that stretch; only outer ones are counted.
   const inner = (it) => it.parentNode.closest("svg");
   const wrong = [], charts = [...document.querySelectorAll("svg")].filter((it) => !inner(it));
   for (const closed of document.querySelectorAll("details")) closed.open = true;
@@ -13,22 +13,22 @@
   const head = document.querySelector(".verdicts li") || document.querySelector("h1");
   const verdict = head.getBoundingClientRect();
   const shown = verdict.top >= 0 && verdict.top < window.innerHeight / 2 && verdict.height > 0;
-  if (!shown || !head.textContent.trim()) wrong.push("the verdict cannot be seen at once");
+  if (!shown || !head.textContent.trim()) wrong.push("the verdict is not visible without scrolling");
   const ink = (of) => getComputedStyle(of).color;
   if (ink(head) === getComputedStyle(document.body).backgroundColor) wrong.push("the verdict has no contrast");
   for (const chart of charts) {
     const name = chart.getAttribute("aria-label"), frame = chart.getBoundingClientRect();
     const marks = chart.querySelectorAll("line,rect,circle,path");
     if (frame.width < 50 || frame.height < 10 || marks.length === 0) {
-      wrong.push(`${name}: nothing is drawn on ${frame.width} x ${frame.height}`);
+      wrong.push(`${name}: nothing drawn on ${frame.width} x ${frame.height} pixels`);
     }
-    // A box has room above and below its letters.
+    // The box of a text is higher than its letters.
     const texts = [...chart.querySelectorAll("text")].map((it) => {
       const box = it.getBoundingClientRect();
       return { words: it.textContent, left: box.left, right: box.right, top: box.top + 2, bottom: box.bottom - 2 };
     });
     for (const [at, one] of texts.entries()) {
-      // What hides what is beyond its edges cuts off at them.
+      // With `overflow: hidden` a chart clips at its edges.
       const hides = getComputedStyle(chart).overflow === "hidden";
       const [left, right] = hides ? [frame.left - 1, frame.right + 1] : [0, width];
       const cut = one.left < left || one.right > right;

@@ -1,4 +1,4 @@
-//! Looks at reports as people see them: on a desk and on a phone, by day and by night.
+//! Checks the layout of reports in a desktop and a phone window, in light and dark colours.
 
 use super::browser::{Browser, PROGRAM};
 use crate::sh;
@@ -7,20 +7,20 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Width and height of a window, pixels, and whether it is a phone's.
+/// Windows: width and height in pixels, and true for a phone.
 const WINDOWS: [(u32, u32, bool); 2] = [(1280, 900, false), (390, 844, true)];
 const SCHEMES: [&str; 2] = ["light", "dark"];
-/// What is wrong with a page and how many charts it has.
+/// Script that returns the faults of a page and its number of charts.
 const CHECKS: &str = include_str!("checks.js");
 
-/// Looks at each of `pages` in every way.
+/// Checks each of `pages` in every window and colour scheme.
 ///
 /// # Errors
-/// Says what is wrong, and where.
-pub fn at(pages: &[PathBuf]) -> Result<Outcome> {
+/// A page has faults; the error lists them.
+pub fn check_pages(pages: &[PathBuf]) -> Result<Outcome> {
     if !sh::has(PROGRAM) {
         return Ok(Outcome::Skipped(format!(
-            "looking at the report needs {PROGRAM}: apt-get install {PROGRAM} or cargo xtask setup"
+            "checking the report needs {PROGRAM}: apt-get install {PROGRAM} or cargo xtask setup"
         )));
     }
     let mut browser = Browser::start(&sh::out("chromium"))?;
@@ -36,11 +36,11 @@ pub fn at(pages: &[PathBuf]) -> Result<Outcome> {
                 browser.open(page)?;
                 let seen = browser.evaluate(CHECKS)?;
                 charts += seen["charts"].as_u64().unwrap_or(0);
-                let told = seen["wrong"].as_array().into_iter().flatten();
-                let told = told.filter_map(|it| it.as_str().map(str::to_owned));
-                let told = told.chain(browser.errors());
+                let faults = seen["wrong"].as_array().into_iter().flatten();
+                let faults = faults.filter_map(|it| it.as_str().map(str::to_owned));
+                let faults = faults.chain(browser.errors());
                 let place = format!("{}, {width} pixels, {scheme}", page.display());
-                wrong.extend(told.map(|it| format!("{place}: {it}")));
+                wrong.extend(faults.map(|it| format!("{place}: {it}")));
             }
         }
     }

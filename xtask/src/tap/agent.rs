@@ -1,4 +1,4 @@
-//! The firmware's `bench_agent` and stock iperf, iperf3 and curl: what both ends say must be the same.
+//! The firmware's `bench_agent` with stock iperf, iperf3 and curl: the counts of both ends must be equal.
 
 use super::board::{Device, Namespace};
 use crate::sh;
@@ -9,13 +9,12 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// The rate of UDP, in bit/s of this machine's time: what a simulation several times too slow keeps up
-/// with.
+/// UDP rate in bit/s of real time, low enough for a simulation several times slower than real time.
 const RATE: &str = "1M";
-/// How long a program may take, and the console to say so.
-const LIMIT: &str = "120";
-const SAID: Duration = Duration::from_secs(30);
-/// Datagrams sent to the echo, and octets of each.
+/// Timeouts of a program in seconds, and of the event on the console after it.
+const PROGRAM_TIMEOUT_S: &str = "120";
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Number of datagrams sent to the echo service, and the program that sends them.
 const ECHOES: usize = 20;
 const ECHO: &str = "import socket,sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -27,11 +26,11 @@ for n in range(int(sys.argv[2])):
     good += s.recv(2000) == sent
 print(good)";
 
-/// Runs them all against `device`, which listens at `address`; each moves so many octets.
+/// Runs all programs against `device`, which listens at `address`; each transfers `octets` octets.
 ///
 /// # Errors
-/// Names the program whose count is another than the firmware's.
-pub(super) fn all(
+/// The counts of a program and of the firmware differ; the error names the program.
+pub(super) fn check_all(
     namespace: &Namespace,
     device: &mut Device,
     address: &'static str,
@@ -39,7 +38,7 @@ pub(super) fn all(
 ) -> Result<()> {
     let mut bench = Bench {
         namespace,
-        told: device.events("served").len(),
+        checked: device.events("served").len(),
         device,
         address,
         octets,
@@ -50,11 +49,11 @@ pub(super) fn all(
     bench.echo().context("echo")
 }
 
-/// A file of so many octets from the firmware, and the same file back, with its checksum.
+/// Downloads a file of `octets` octets from the firmware and uploads it again, with its checksum.
 ///
 /// # Errors
-/// Says what was different.
-pub(super) fn curl(
+/// Content, counts or checksum differ.
+pub(super) fn check_curl(
     namespace: &Namespace,
     device: &mut Device,
     address: &'static str,
@@ -62,7 +61,7 @@ pub(super) fn curl(
 ) -> Result<()> {
     let mut bench = Bench {
         namespace,
-        told: device.events("served").len(),
+        checked: device.events("served").len(),
         device,
         address,
         octets,
@@ -73,46 +72,46 @@ pub(super) fn curl(
 struct Bench<'a> {
     namespace: &'a Namespace,
     device: &'a mut Device,
-    /// Where it listens.
+    /// Address at which it listens.
     address: &'static str,
-    /// How much each test moves.
+    /// Octets that each test transfers.
     octets: u64,
-    /// Tests that the console told of and that were looked at.
-    told: usize,
+    /// Number of `served` events that were checked.
+    checked: usize,
 }
 
 impl Bench<'_> {
     fn program(&self, name: &str, args: &[&str]) -> Command {
         let mut command = self.namespace.exec("timeout");
-        command.args([LIMIT, name]).args(args);
+        command.args([PROGRAM_TIMEOUT_S, name]).args(args);
         command
     }
 
     fn read(&self, name: &str, args: &[&str]) -> Result<String> {
         let read = sh::read(&mut self.program(name, args));
-        read.with_context(|| format!("{name} {}\n{}", args.join(" "), self.device.last_words()))
+        read.with_context(|| format!("{name} {}\n{}", args.join(" "), self.device.recent_output()))
     }
 
-    /// What the firmware says of the next test.
+    /// The next `served` event of the firmware.
     fn served(&mut self, protocol: &str, transport: &str, direction: &str) -> Result<Value> {
         let served = self.served_any(protocol, transport)?;
         if served["direction"] != direction {
-            bail!("the firmware says {served}, not {direction}");
+            bail!("the firmware reported {served}, not {direction}");
         }
         Ok(served)
     }
 
-    /// The same, whichever way.
+    /// The next `served` event, in either direction.
     fn served_any(&mut self, protocol: &str, transport: &str) -> Result<Value> {
-        if self.device.events("served").len() <= self.told {
+        if self.device.events("served").len() <= self.checked {
             let next = |line: &str| line.contains("\"event\":\"served\"");
-            self.device.wait_for(SAID, next)?;
+            self.device.wait_for(EVENT_TIMEOUT, next)?;
         }
-        let served = self.device.events("served").swap_remove(self.told);
-        self.told += 1;
+        let served = self.device.events("served").swap_remove(self.checked);
+        self.checked += 1;
         let expected = [("protocol", protocol), ("transport", transport)];
         if expected.iter().any(|(name, value)| served[*name] != *value) {
-            bail!("the firmware says {served}, not {expected:?}");
+            bail!("the firmware reported {served}, not {expected:?}");
         }
         Ok(served)
     }
@@ -125,33 +124,33 @@ impl Bench<'_> {
             bench.read("iperf", &[&args, further].concat())
         };
         run(self, &[])?;
-        same(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
-        let said = run(self, &["-R"])?;
-        let received = csv(&said, 7)?;
-        same(&self.served("iperf2", "tcp", "sent")?["octets"], received)?;
-        // Requests and data in odd pieces, and in small ones.
+        expect_equal(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
+        let printed = run(self, &["-R"])?;
+        let received = csv(&printed, 7)?;
+        expect_equal(&self.served("iperf2", "tcp", "sent")?["octets"], received)?;
+        // Requests and data in segments of odd size, and in small writes.
         for further in [["-M", "101"], ["-l", "64"]] {
             run(self, &further)?;
-            same(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
+            expect_equal(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
         }
-        // One way after the other, and both at once: two connections.
+        // Both directions sequentially, and at the same time: two connections.
         for both in ["-r", "-d"] {
-            let said = run(self, &[both])?;
-            let counted = said.lines().map(|line| csv(line, 7));
+            let printed = run(self, &[both])?;
+            let counted = printed.lines().map(|line| csv(line, 7));
             let counted = counted.collect::<Result<Vec<_>>>()?;
             let mut served = [0; 2];
             for octets in &mut served {
                 *octets = number(&self.served_any("iperf2", "tcp")?["octets"])?;
             }
             if served != [all; 2] || counted != served {
-                bail!("{both}: the firmware counted {served:?}, the other end {counted:?}");
+                bail!("{both}: the firmware counted {served:?}, iperf {counted:?}");
             }
         }
         for size in ["64", "1000", "1470"] {
-            let said = run(self, &["-u", "-b", RATE, "-l", size])?;
+            let printed = run(self, &["-u", "-b", RATE, "-l", size])?;
             let served = self.served("iperf2", "udp", "received")?;
-            same(&served["octets"], csv(&said, 7)?)?;
-            same(&served["lost"], 0)?;
+            expect_equal(&served["octets"], csv(&printed, 7)?)?;
+            expect_equal(&served["lost"], 0)?;
         }
         Ok(())
     }
@@ -161,20 +160,20 @@ impl Bench<'_> {
         let octets = all.to_string();
         let run = |bench: &Self, further: &[&str]| -> Result<Value> {
             let args = ["-c", bench.address, "-n", &octets, "-J"];
-            let said = bench.read("iperf3", &[&args, further].concat())?;
-            Ok(serde_json::from_str(&said)?)
+            let printed = bench.read("iperf3", &[&args, further].concat())?;
+            Ok(serde_json::from_str(&printed)?)
         };
-        let said = run(self, &[])?;
+        let printed = run(self, &[])?;
         let served = self.served("iperf3", "tcp", "received")?;
-        same(
+        expect_equal(
             &served["octets"],
-            number(&said["end"]["sum_sent"]["bytes"])?,
+            number(&printed["end"]["sum_sent"]["bytes"])?,
         )?;
-        // What is under way when the client ends the test is read by nobody.
-        let said = run(self, &["-R"])?;
+        // Data in flight when the client ends the test is not read.
+        let printed = run(self, &["-R"])?;
         let (sent, received) = (
             number(&self.served("iperf3", "tcp", "sent")?["octets"])?,
-            number(&said["end"]["sum_received"]["bytes"])?,
+            number(&printed["end"]["sum_received"]["bytes"])?,
         );
         if received < all || sent < received {
             bail!("{received} of {sent} octets received");
@@ -187,13 +186,13 @@ impl Bench<'_> {
             }
         }
         for size in ["64", "1000", "1470"] {
-            let said = run(self, &["-u", "-b", RATE, "-l", size])?;
+            let printed = run(self, &["-u", "-b", RATE, "-l", size])?;
             let served = self.served("iperf3", "udp", "received")?;
-            same(
+            expect_equal(
                 &served["lost"],
-                number(&said["end"]["sum"]["lost_packets"])?,
+                number(&printed["end"]["sum"]["lost_packets"])?,
             )?;
-            same(&served["octets"], number(&said["end"]["sum"]["bytes"])?)?;
+            expect_equal(&served["octets"], number(&printed["end"]["sum"]["bytes"])?)?;
         }
         run(self, &["-u", "-b", RATE, "-l", "1000", "--bidir"])?;
         for direction in ["received", "sent"] {
@@ -202,9 +201,9 @@ impl Bench<'_> {
                 bail!("-u --bidir: nothing was {direction}");
             }
         }
-        let said = run(self, &["-u", "-b", RATE, "-l", "1000", "-R"])?;
+        let printed = run(self, &["-u", "-b", RATE, "-l", "1000", "-R"])?;
         let sent = number(&self.served("iperf3", "udp", "sent")?["octets"])?;
-        if sent == 0 || number(&said["end"]["sum"]["bytes"])? == 0 {
+        if sent == 0 || number(&printed["end"]["sum"]["bytes"])? == 0 {
             bail!("-u -R: nothing was sent");
         }
         Ok(())
@@ -222,15 +221,15 @@ impl Bench<'_> {
         if got.len() as u64 != octets || pattern::first_difference(0, &got).is_some() {
             bail!("curl got {} bytes, not the {octets} expected", got.len());
         }
-        same(&self.served("http", "tcp", "sent")?["octets"], octets)?;
+        expect_equal(&self.served("http", "tcp", "sent")?["octets"], octets)?;
         let upload = ["--upload-file", &path, &to];
-        let said = self.read("curl", &[&quiet[..], &upload].concat())?;
-        same(&self.served("http", "tcp", "received")?["octets"], octets)?;
+        let printed = self.read("curl", &[&quiet[..], &upload].concat())?;
+        expect_equal(&self.served("http", "tcp", "received")?["octets"], octets)?;
         let expected = pattern::crc32(octets);
-        if said.trim() != expected.to_string() {
+        if printed.trim() != expected.to_string() {
             bail!(
-                "the firmware has the checksum {}, not {expected}",
-                said.trim()
+                "the firmware computed the checksum {}, not {expected}",
+                printed.trim()
             );
         }
         Ok(())
@@ -240,13 +239,13 @@ impl Bench<'_> {
         let times = ECHOES.to_string();
         let good = self.read("python3", &["-c", ECHO, self.address, &times])?;
         if good.trim() != times {
-            bail!("{} of {times} came back", good.trim());
+            bail!("{} of {times} datagrams were echoed", good.trim());
         }
         Ok(())
     }
 }
 
-/// A column of what iperf prints with `-y C`.
+/// A column of the output of `iperf -y C`.
 fn csv(line: &str, column: usize) -> Result<u64> {
     let value = line.trim().split(',').nth(column);
     let value = value.and_then(|value| value.parse().ok());
@@ -256,12 +255,12 @@ fn csv(line: &str, column: usize) -> Result<u64> {
 fn number(value: &Value) -> Result<u64> {
     value
         .as_u64()
-        .with_context(|| format!("{value} is no number"))
+        .with_context(|| format!("{value} is not a number"))
 }
 
-fn same(said: &Value, expected: u64) -> Result<()> {
-    if number(said)? != expected {
-        bail!("the firmware counted {said}, the other end {expected}");
+fn expect_equal(counted: &Value, expected: u64) -> Result<()> {
+    if number(counted)? != expected {
+        bail!("the firmware counted {counted}, the other end {expected}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A simulated board on a TAP device, both in a namespace of their own.
+//! A simulated board on a TAP device in a separate network namespace.
 
 use crate::{board, sh};
 use anyhow::{Context, Result, bail};
@@ -9,27 +9,27 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The simulated board's address, built into its programs, and this machine's.
+/// Addresses of the simulated board, built into its programs, and of the host.
 pub(super) const DEVICE: &str = "169.254.10.2";
 pub(super) const HOST: &str = "169.254.10.1";
 pub(super) const TAP: &str = "linerate0";
-/// How long the simulator may take to write down what it has.
+/// Timeout for the simulator to write its results and exit.
 const STOP: Duration = Duration::from_secs(10);
 
 /// A network namespace with one TAP device in it.
 pub(super) struct Namespace(String);
 
 impl Namespace {
-    /// A new one, told from others by `suffix`, for the simulated board.
+    /// Creates one for the simulated board; `suffix` makes its name unique.
     pub fn create(suffix: &str) -> Result<Self> {
         Self::with_address(suffix, &format!("{HOST}/16"))
     }
 
-    /// The same with another address of this machine, and the length of its network's prefix.
+    /// Creates one with the host's `address`, with prefix length.
     pub fn with_address(suffix: &str, address: &str) -> Result<Self> {
         let name = format!("linerate-{}{suffix}", std::process::id());
         sh::read(sh::cmd("ip").args(["netns", "add", &name]))?;
-        // From here on, dropping it removes it.
+        // From here on, a drop removes it.
         let namespace = Self(name);
         namespace.ip(&["link", "set", "lo", "up"])?;
         namespace.ip(&["tuntap", "add", "dev", TAP, "mode", "tap"])?;
@@ -42,7 +42,7 @@ impl Namespace {
         sh::read(sh::cmd("ip").args(["-n", &self.0]).args(args))
     }
 
-    /// A program that runs inside.
+    /// Command that runs in the namespace.
     pub fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = sh::cmd("ip");
         command.args(["netns", "exec", &self.0]).arg(program);
@@ -56,27 +56,27 @@ impl Drop for Namespace {
     }
 }
 
-/// A process that ends with this value.
-pub(super) struct Owned(pub Child);
+/// A process that is killed when this value is dropped.
+pub(super) struct ChildGuard(pub Child);
 
-impl Drop for Owned {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The simulated board on the TAP device, and what its console printed.
+/// A board on the TAP device, and the output of its console.
 pub(super) struct Device {
-    process: Owned,
+    process: ChildGuard,
     console: Receiver<String>,
-    /// What was read of the console.
+    /// Lines read from the console.
     pub lines: Vec<String>,
     errors: PathBuf,
 }
 
 impl Device {
-    /// Switches the board on with `elf`; `further` arguments go to `linerate sim`.
+    /// Switches the simulated board on with `elf`; `further` arguments are passed to `linerate sim`.
     pub fn start(
         namespace: &Namespace,
         linerate: &Path,
@@ -91,7 +91,7 @@ impl Device {
         Self::spawn(namespace, &mut command)
     }
 
-    /// Starts a program that is a board.
+    /// Starts a program that emulates a board.
     pub fn spawn(namespace: &Namespace, command: &mut Command) -> Result<Self> {
         let folder = sh::out("tap");
         fs::create_dir_all(&folder)?;
@@ -100,7 +100,7 @@ impl Device {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&errors)?);
-        let mut process = Owned(command.spawn().context("the board cannot be started")?);
+        let mut process = ChildGuard(command.spawn().context("cannot start the board")?);
         let stdout = process.0.stdout.take().context("no console")?;
         let (send, console) = channel();
         std::thread::spawn(move || {
@@ -118,16 +118,16 @@ impl Device {
         })
     }
 
-    /// Reads the console until a line is `wanted`.
+    /// Reads the console until a line is `wanted`, at most for `limit`.
     pub fn wait_for(&mut self, limit: Duration, wanted: impl Fn(&str) -> bool) -> Result<()> {
         let started = Instant::now();
         loop {
             let left = limit.saturating_sub(started.elapsed());
             let Ok(line) = self.console.recv_timeout(left) else {
                 bail!(
-                    "the firmware did not get as far as it should within {} s\n{}",
+                    "the firmware did not print the expected line within {} s\n{}",
                     limit.as_secs(),
-                    self.last_words()
+                    self.recent_output()
                 );
             };
             let found = wanted(&line);
@@ -138,7 +138,7 @@ impl Device {
         }
     }
 
-    /// What the console has told as `event`, so far as it was read.
+    /// All `event`s among the lines read from the console.
     pub fn events(&self, event: &str) -> Vec<serde_json::Value> {
         self.lines
             .iter()
@@ -147,22 +147,25 @@ impl Device {
             .collect()
     }
 
-    /// Ends it as Ctrl-C does, and returns what it then says of the run.
+    /// Ends it with SIGINT, like Ctrl-C, and returns its messages.
     pub fn stop(mut self) -> Result<String> {
         let id = self.process.0.id();
         sh::read(sh::cmd("sh").args(["-c", &format!("kill -INT {id}")]))?;
         let asked = Instant::now();
         while self.process.0.try_wait()?.is_none() {
             if asked.elapsed() > STOP {
-                bail!("linerate did not end when told to\n{}", self.last_words());
+                bail!(
+                    "linerate did not exit after SIGINT\n{}",
+                    self.recent_output()
+                );
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(fs::read_to_string(&self.errors)?)
     }
 
-    /// The end of the console and of the simulator's messages, for an error.
-    pub fn last_words(&self) -> String {
+    /// The last lines of the console and of the simulator's messages, for an error.
+    pub fn recent_output(&self) -> String {
         let tail = |lines: Vec<&str>| lines[lines.len().saturating_sub(10)..].join("\n");
         let console = tail(self.lines.iter().map(String::as_str).collect());
         let errors = fs::read_to_string(&self.errors).unwrap_or_default();

@@ -9,21 +9,22 @@ use crate::{firmware, sh};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// The boards' address, built into their firmware, and this machine's.
+/// Addresses of the boards, built into their firmware, and of the host.
 const DEVICE: &str = "10.0.0.2";
 const HOST: &str = "10.0.0.1/24";
-/// What a file has that goes each way.
+/// Size of the file transferred in each direction, octets.
 const FILE: u64 = 100_000_000;
-/// What each of iperf and its like moves: UDP at a rate that any machine can do takes its time.
+/// Octets that each test of iperf, iperf3 and curl transfers: few, because UDP is slow
+/// at a rate that any machine can keep.
 const COUNTED: u64 = 100_000;
 const PROGRAM: &str = "bench_agent";
-/// The variant that is there to be flooded.
+/// The variant for floods, which is not tested here.
 const FLOODED: &str = "interrupt_per_frame";
 
-/// The step.
+/// Runs the step.
 ///
 /// # Errors
-/// Names the board that lost a ping, changed a file, or counted otherwise than the other end.
+/// A ping is lost, a file arrives changed, or counts differ; the error names the board.
 pub fn run(log: &Path) -> Result<Outcome> {
     if let Some(missing) = missing() {
         return Ok(Outcome::Skipped(missing));
@@ -42,18 +43,18 @@ pub fn run(log: &Path) -> Result<Outcome> {
         variants.retain(|it| it != FLOODED);
         let elfs = firmware::build(&board, &[PROGRAM.to_owned()], &variants, Some(log))?;
         for elf in elfs {
-            let told = one(&board, qemu, &elf);
-            passed.push(told.with_context(|| firmware::relative(&elf))?);
+            let outcome = check(&board, qemu, &elf);
+            passed.push(outcome.with_context(|| firmware::relative(&elf))?);
         }
     }
     Ok(Outcome::Done(passed.join("; ")))
 }
 
-/// A firmware of a board.
-fn one(board: &Board, qemu: &Qemu, elf: &Path) -> Result<String> {
+/// Tests a firmware of a board.
+fn check(board: &Board, qemu: &Qemu, elf: &Path) -> Result<String> {
     let namespace = match Namespace::with_address(&format!("-{}", board.name), HOST) {
         Ok(namespace) => namespace,
-        Err(error) => bail!("this machine lets no namespace or TAP device be made: {error:#}"),
+        Err(error) => bail!("cannot create a network namespace with a TAP device: {error:#}"),
     };
     let mut emulator = namespace.exec(&qemu.program);
     let mac = |argument: &String| argument.replace("{mac}", "02:00:00:00:00:02");
@@ -71,14 +72,14 @@ fn one(board: &Board, qemu: &Qemu, elf: &Path) -> Result<String> {
     device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
     let mut ping = namespace.exec("ping");
     ping.args(["-q", "-c", "1000", "-i", "0.002", "-w", "60", DEVICE]);
-    let text = sh::read(&mut ping).with_context(|| device.last_words())?;
+    let text = sh::read(&mut ping).with_context(|| device.recent_output())?;
     if !text.contains(" 1000 received") {
         bail!("pings were lost:\n{text}");
     }
-    agent::all(&namespace, &mut device, DEVICE, COUNTED)?;
-    agent::curl(&namespace, &mut device, DEVICE, FILE)?;
+    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
+    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
     Ok(format!(
-        "{}: 1000 of 1000 pings, {FILE} bytes each way with equal checksums",
+        "{}: 1000 of 1000 pings, {FILE} bytes in each direction with equal checksums",
         board.name
     ))
 }

@@ -1,5 +1,5 @@
-//! Link partners that offer this and that, between the firmware and real Linux: what the two come to,
-//! and whether frames then pass. The scenario `negotiation` is the same against a simulated host.
+//! Link partners with different abilities, between the firmware and real Linux: checks the state of the link
+//! and the traffic over it. The scenario `negotiation` does the same with a simulated host.
 
 use super::board::{DEVICE, Device, Namespace};
 use crate::sh;
@@ -9,24 +9,24 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A link partner, and what the firmware must say of the link.
+/// A link partner, and the expected state of the link.
 struct Case {
-    /// As `linerate sim --partner` has it.
+    /// Argument of `linerate sim --partner`.
     partner: &'static str,
     outcome: Outcome,
 }
 
 enum Outcome {
-    /// Frames pass, in half duplex.
+    /// The link is up in half duplex; frames pass.
     Up {
         by: &'static str,
         fault: &'static str,
     },
-    /// None does, and the console says why.
+    /// The link is down; the console prints the reason.
     Down { why: &'static str },
 }
 
-/// The firmware is deaf while it sends and offers half duplex only.
+/// The firmware cannot receive while it sends, and advertises half duplex only.
 const CASES: [Case; 7] = [
     Case {
         partner: "10base-t-half,10base-t-full,100base-tx-half,100base-tx-full",
@@ -76,23 +76,23 @@ const CASES: [Case; 7] = [
     },
 ];
 
-/// Without a link the firmware waits 5 s for one, and then goes on.
+/// Timeout of the boot. Without a link the firmware waits 5 s for one, and then continues.
 const BOOT: Duration = Duration::from_mins(1);
 const PINGS: &str = "5";
-/// Requests that come while answers go out, so that both ends send all the time.
+/// Arguments of a flood: requests arrive while answers are sent, so that both ends send all the time.
 const FLOOD: [&str; 9] = ["-f", "-l", "20", "-c", "100", "-s", "1400", "-w", "30"];
-/// What `curl` fetches.
+/// Size of the file that `curl` fetches, bytes.
 const BYTES: usize = 300_000;
 
-/// Every case, all at the same time: most of it is waiting.
+/// Runs all cases concurrently, because most of their time is waiting.
 ///
 /// # Errors
-/// Names each partner with which something else came out.
-pub(super) fn all(linerate: &Path, elf: &Path) -> Result<String> {
+/// The outcome of a case is wrong; the error names the partners.
+pub(super) fn check_all(linerate: &Path, elf: &Path) -> Result<String> {
     let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..)
             .zip(&CASES)
-            .map(|(number, case)| scope.spawn(move || one(number, case, linerate, elf)))
+            .map(|(number, case)| scope.spawn(move || check(number, case, linerate, elf)))
             .collect();
         let ended = started.into_iter().map(|thread| match thread.join() {
             Ok(outcome) => outcome,
@@ -111,16 +111,16 @@ pub(super) fn all(linerate: &Path, elf: &Path) -> Result<String> {
     Ok(format!("{} link partners", CASES.len()))
 }
 
-fn one(number: usize, case: &Case, linerate: &Path, elf: &Path) -> Result<()> {
+fn check(number: usize, case: &Case, linerate: &Path, elf: &Path) -> Result<()> {
     let namespace = Namespace::create(&format!("-{number}"))?;
     let mut device = Device::start(&namespace, linerate, elf, &["--partner", case.partner])?;
     device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
     match case.outcome {
         Outcome::Up { by, fault } => {
-            let told = device.events("link");
-            let link = told
+            let links = device.events("link");
+            let link = links
                 .last()
-                .context("the console says nothing of the link")?;
+                .context("the console printed no event `link`")?;
             let expected = [
                 ("state", "up"),
                 ("duplex", "half"),
@@ -129,46 +129,51 @@ fn one(number: usize, case: &Case, linerate: &Path, elf: &Path) -> Result<()> {
             ];
             let differs = |(name, value): &(&str, &str)| link[*name] != *value;
             if expected.iter().any(differs) {
-                bail!("the console says {link}, not {expected:?}");
+                bail!("the console printed {link}, not {expected:?}");
             }
-            passes(&namespace, number).with_context(|| device.last_words())?;
+            check_traffic(&namespace, number).with_context(|| device.recent_output())?;
         }
         Outcome::Down { why } => {
             if !device.lines.iter().any(|line| line.contains(why)) {
-                bail!("the console does not say {why:?}\n{}", device.last_words());
+                bail!(
+                    "the console did not print {why:?}\n{}",
+                    device.recent_output()
+                );
             }
             if device
                 .events("link")
                 .iter()
                 .any(|link| link["state"] == "up")
             {
-                bail!("the link came up\n{}", device.last_words());
+                bail!("the link came up\n{}", device.recent_output());
             }
             let text = ping(&namespace, &["-c", "2", "-i", "0.2", "-w", "1"])?;
             if !text.contains(" 0 received") {
-                bail!("without a link a ping is answered:\n{text}");
+                bail!("a ping was answered although the link is down:\n{text}");
             }
         }
     }
-    let said = device.stop()?;
-    let end = said
+    let printed = device.stop()?;
+    let end = printed
         .lines()
         .find(|line| line.starts_with("link partner: "))
-        .with_context(|| format!("linerate does not say what its partner came to:\n{said}"))?;
-    let as_it_should = match case.outcome {
+        .with_context(|| {
+            format!("linerate did not print the state of the link partner:\n{printed}")
+        })?;
+    let is_expected = match case.outcome {
         Outcome::Up { .. } => end.contains("up, half duplex"),
         Outcome::Down { .. } => {
             end.contains("partner: down; 0 frames sent") && !end.contains(" 0 frames held back")
         }
     };
-    if !as_it_should {
+    if !is_expected {
         bail!("{end}");
     }
     Ok(())
 }
 
-/// Every ping is answered, and a file arrives as it is.
-fn passes(namespace: &Namespace, number: usize) -> Result<()> {
+/// Checks that every ping is answered and a file arrives unchanged.
+fn check_traffic(namespace: &Namespace, number: usize) -> Result<()> {
     let text = ping(namespace, &["-c", PINGS, "-i", "0.05", "-w", "20"])?;
     if !text.contains(&format!(" {PINGS} received")) {
         bail!("pings were lost:\n{text}");
@@ -191,7 +196,7 @@ fn passes(namespace: &Namespace, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// What `ping` says; that nobody answers is no error.
+/// Runs `ping` and returns its output; missing answers are not an error.
 fn ping(namespace: &Namespace, args: &[&str]) -> Result<String> {
     let mut command = namespace.exec("ping");
     let done = command.arg("-q").args(args).arg(DEVICE).output()?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// One file needs another, for the item named.
+/// A dependency: the file, the file that it depends on, and the name of the item.
 pub type Edge = (PathBuf, PathBuf, String);
 
 /// Sets of at least two files that all reach each other.

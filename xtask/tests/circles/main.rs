@@ -1,7 +1,7 @@
-//! No circle between files of different folders: files that need each other belong in one folder.
+//! No dependency circle between files of different folders: files that depend on each other belong in one folder.
 //!
-//! A file needs another if it names an item that the other defines, in a `use` or in a path. Re-exports are followed to
-//! the file that defines the item; a `pub use` alone needs nothing. Code that only tests compile is left out.
+//! A file depends on another if it names an item that the other defines, in a `use` or in a path. Re-exports are followed
+//! to the file that defines the item; a `pub use` alone is no dependency. Test-only code is ignored.
 #![forbid(unsafe_code)]
 
 mod graph;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The roots of every crate in the checkout: `lib.rs`, `main.rs`, and the programs in `src/bin`.
+/// Root files of all crates in the checkout: `lib.rs`, `main.rs`, and the programs in `src/bin`.
 fn roots() -> Vec<PathBuf> {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -73,14 +73,14 @@ fn no_circle_spans_folders() {
     }
     assert!(
         described.is_empty(),
-        "{} circles between files of different folders; move what both need to a file below them:\n{}",
+        "{} circles between files of different folders; move the shared code to a file below them:\n{}",
         described.len(),
         described.join("\n")
     );
 }
 
 #[test]
-fn a_circle_is_found_and_a_re_export_is_none() {
+fn a_circle_is_found_and_a_re_export_makes_none() {
     let tree = modules::Tree::from_files(&[
         ("src/lib.rs", "mod a;\nmod b;\npub use a::A;"),
         ("src/a/mod.rs", "use crate::b::B;\npub struct A;"),
@@ -96,7 +96,7 @@ fn a_circle_is_found_and_a_re_export_is_none() {
 }
 
 #[test]
-fn tests_and_comments_need_nothing() {
+fn tests_and_comments_are_no_dependencies() {
     let tree = modules::Tree::from_files(&[
         ("src/lib.rs", "mod a;\nmod b;"),
         ("src/a/mod.rs", "use crate::b::B;\npub struct A;"),

@@ -1,4 +1,4 @@
-//! The modules of a crate: which file each is in, what it defines and what it re-exports.
+//! The modules of a crate with their files and definitions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::paths;
 /// Path of a module from the crate's root, without `crate`.
 pub type ModulePath = Vec<String>;
 
-/// A module that has a file of its own.
+/// A module with its own file.
 #[derive(Debug)]
 pub struct Module {
     /// Its file.
@@ -20,10 +20,10 @@ pub struct Module {
     pub defines: Vec<String>,
 }
 
-/// The modules of a crate.
+/// Modules of a crate.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// By path.
+    /// Modules by path.
     pub modules: BTreeMap<ModulePath, Module>,
 }
 
@@ -33,7 +33,7 @@ impl Tree {
         Self::with(root, &|file| fs::read_to_string(file).ok())
     }
 
-    /// A crate of these files; the first is the root.
+    /// Builds a crate of these files; the first is the root.
     pub fn from_files(files: &[(&str, &str)]) -> Self {
         let text = |file: &Path| {
             let found = files.iter().find(|(name, _)| Path::new(name) == file);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::graph::Edge;
 use crate::modules::{Module, ModulePath, Tree};
 
-/// Every need of one file for another.
+/// Dependencies between files.
 pub fn edges(tree: &Tree) -> Vec<Edge> {
     let mut found = BTreeSet::new();
     for (at, module) in &tree.modules {
@@ -25,7 +25,7 @@ pub fn edges(tree: &Tree) -> Vec<Edge> {
     found.into_iter().collect()
 }
 
-/// A name that a `use` brings in.
+/// A name imported by a `use`.
 #[derive(Debug)]
 struct Import {
     path: Vec<String>,
@@ -33,7 +33,7 @@ struct Import {
     is_re_export: bool,
 }
 
-/// A path whose first name was imported, from where it was imported.
+/// Replaces an imported first name of a path by the path of its import.
 fn through_imports(path: &[String], imports: &[Import]) -> Vec<String> {
     let rooted = ["crate", "self", "super"].contains(&path[0].as_str());
     let import = imports
@@ -45,7 +45,7 @@ fn through_imports(path: &[String], imports: &[Import]) -> Vec<String> {
     }
 }
 
-/// The module that defines what `path`, written in module `at`, names.
+/// The module that defines the item of `path`, which is written in module `at`, and the item's name.
 fn resolve<'a>(
     tree: &'a Tree,
     at: &ModulePath,
@@ -77,7 +77,7 @@ fn resolve<'a>(
         return None;
     }
     let module = tree.modules.get(&here)?;
-    // A module by itself is no item.
+    // A path of a module alone names no item.
     let name = rest.first()?;
     if name == "*" || module.defines.contains(name) {
         return Some((module, name.clone()));
@@ -102,7 +102,7 @@ fn resolve<'a>(
     None
 }
 
-/// `text` without comments, literals and code that only tests compile.
+/// `text` without comments, literals and test-only code.
 pub fn shipped(text: &str) -> String {
     without_tests(&without_comments(text))
 }
@@ -156,7 +156,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Of a character literal; a lifetime is none.
+/// Length of a character literal; `None` for a lifetime.
 fn char_length(text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     chars.next().filter(|(_, c)| *c == '\'')?;
@@ -168,7 +168,7 @@ fn char_length(text: &str) -> Option<usize> {
     (quote == '\'').then_some(at + 1)
 }
 
-/// Leaves out each item behind `#[cfg(test)]`.
+/// Removes each item after `#[cfg(test)]`.
 fn without_tests(code: &str) -> String {
     const TEST: &str = "#[cfg(test)]";
     let mut kept = String::with_capacity(code.len());
@@ -206,7 +206,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Words and `::` and the other characters, each by itself.
+/// Splits into words, `::` and single other characters.
 fn tokens(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -235,7 +235,7 @@ pub fn child_modules(code: &str) -> Vec<String> {
     declared.map(|it| it[1].to_owned()).collect()
 }
 
-/// Names of the items that are defined, members among them: they are never the first name of a path.
+/// Names of defined items, including members, which do no harm: they are never the first name of a path.
 pub fn definitions(code: &str) -> Vec<String> {
     const KINDS: [&str; 8] = [
         "struct", "enum", "union", "trait", "type", "const", "static", "fn",
@@ -257,7 +257,7 @@ pub fn definitions(code: &str) -> Vec<String> {
     found
 }
 
-/// Every name that a `use` brings in.
+/// All names imported by `use`.
 fn imports(code: &str) -> Vec<Import> {
     let tokens = tokens(code);
     let mut found = Vec::new();
@@ -276,7 +276,7 @@ fn imports(code: &str) -> Vec<Import> {
     found
 }
 
-/// Whether `pub(...)` is the end of `tokens`.
+/// True if `tokens` ends with `pub(...)`.
 fn is_restricted(tokens: &[&str]) -> bool {
     tokens.ends_with(&[")"]) && tokens.iter().rev().take(6).any(|token| *token == "pub")
 }
@@ -323,7 +323,7 @@ fn use_tree(
     prefix.truncate(depth);
 }
 
-/// Every path with `::` outside of `use`.
+/// All paths with `::` outside `use`.
 fn inline_paths(code: &str) -> Vec<Vec<String>> {
     let tokens = tokens(code);
     let mut found = Vec::new();

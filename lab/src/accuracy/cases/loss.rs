@@ -1,17 +1,17 @@
-//! Frames that the relay has lost, repeated or moved, by its own count.
+//! Frames that the relay lost, duplicated or reordered, by its own count.
 
-use super::{Case, Chapter, Figure, Known, Stated, Unit};
+use super::{Case, Chapter, Figure, Known, PermittedError, Unit};
 use crate::accuracy::figures::Measured;
 
-const FRAMES: Stated = Stated::around(
+const FRAMES: PermittedError = PermittedError::around(
     3.0,
-    "frames that are no datagrams of the test count in the truth: its end, ARP",
+    "the relay also counts frames that are no datagrams of the stream: the end of the test, ARP",
 );
 
 const FORWARD: &str = "test iperf2://DEVICE --forward -u -b 10M -t 4";
 const BACK: &str = "test iperf2://DEVICE -R -u -b 10M -t 4";
 
-/// A count that the relay has made, too.
+/// A count that the relay reports, too.
 const fn counted(
     name: &'static str,
     reported: fn(&Measured) -> Option<f64>,
@@ -21,8 +21,8 @@ const fn counted(
         name,
         unit: Unit::Count,
         reported,
-        known: Known::Truth(truth),
-        stated: Some(FRAMES),
+        known: Known::Counted(truth),
+        permitted: Some(FRAMES),
     }
 }
 
@@ -70,7 +70,7 @@ pub const CHAPTER: Chapter = Chapter {
             "--busy --backward duplicate=1%,spare=20",
             BACK,
             &[counted(
-                "datagrams that came again",
+                "duplicate datagrams",
                 |it| it.transfer("/metrics/from_device/datagrams/duplicates"),
                 |it| it.counted("backward", "duplicated_frames"),
             )],
@@ -88,7 +88,7 @@ pub const CHAPTER: Chapter = Chapter {
             "--busy --forward loss=2%,spare=20",
             "latency stamp://DEVICE:8620 --count 1000 --interval 5",
             &[counted(
-                "packets lost on the way there",
+                "packets lost on the way to the device",
                 |it| {
                     let way = it.idle("/metrics/lost_to_device")?;
                     Some(way + it.idle("/metrics/lost_either")?)

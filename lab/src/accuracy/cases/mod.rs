@@ -1,4 +1,4 @@
-//! The links, and what a procedure must find on them: a file each for what belongs together.
+//! The links, and the figures expected on them; one file per chapter or two.
 
 mod latency;
 mod loss;
@@ -9,71 +9,71 @@ mod throughput;
 
 use super::figures::Measured;
 
-/// Cases that belong together: a chapter of the page.
+/// A chapter of the page: related cases.
 pub struct Chapter {
     /// Its heading.
     pub title: &'static str,
-    /// Words to choose it by: among them the modules of `bench/src/procedure` that it holds to account.
+    /// Words that select it, including the modules of `bench/src/procedure` that it checks.
     pub words: &'static [&'static str],
-    /// What is measured.
+    /// Its cases.
     pub cases: &'static [Case],
 }
 
-/// A link, a procedure on it, and figures of its.
+/// A link, a procedure on it, and the figures to check.
 pub struct Case {
     /// Arguments of `linerate relay`.
     pub link: &'static str,
     /// Arguments of `linerate`, with `DEVICE` for its address.
     pub command: &'static str,
-    /// How often it is done: figures are medians.
+    /// Number of runs, of which the median counts.
     pub times: usize,
-    /// What is compared.
+    /// The figures to check.
     pub figures: &'static [Figure],
 }
 
 impl Case {
-    /// Whether its frames have to be looked at.
+    /// True if it needs a capture.
     pub fn is_captured(&self) -> bool {
         let needs = |figure: &Figure| matches!(figure.known, Known::Announced(_));
         self.figures.iter().any(needs)
     }
 }
 
-/// A figure, and what it must be.
+/// A figure with its expected value.
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// What it is in.
+    /// Its unit.
     pub unit: Unit,
-    /// Takes it out of the results.
+    /// Reads it from the results.
     pub reported: fn(&Measured) -> Option<f64>,
-    /// What it must be.
+    /// Its expected value.
     pub known: Known,
-    /// What it may be off by, where that is not the common 2%.
-    pub stated: Option<Stated>,
+    /// Its permitted error, if not the common 2%.
+    pub permitted: Option<PermittedError>,
 }
 
-/// How a figure is written.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Kept in bytes a second.
+    /// Stored in bytes per second.
     BytesPerS,
-    /// Kept in nanoseconds.
+    /// Stored in nanoseconds.
     Milliseconds,
-    /// Kept in nanoseconds.
+    /// Stored in nanoseconds.
     Microseconds,
-    /// Frames a second.
+    /// Frames per second.
     FramesPerS,
     /// Octets.
     Octets,
-    /// So many.
+    /// A count.
     Count,
-    /// A part of one.
+    /// A share, 0 to 1.
     Share,
 }
 
 impl Unit {
-    /// With as many digits as a person reads.
+    /// Formats `value` with its unit.
     pub fn write(self, value: f64) -> String {
         match self {
             Self::BytesPerS => format!("{:.2} kB/s", value / 1e3),
@@ -87,30 +87,30 @@ impl Unit {
     }
 }
 
-/// Where the truth comes from.
+/// Source of the expected value.
 #[derive(Clone, Copy)]
 pub enum Known {
-    /// From the settings.
-    Value(f64),
-    /// From the relay's count.
-    Truth(fn(&Measured) -> Option<f64>),
-    /// From the TCP windows that a capture of this end's frames shows.
+    /// The settings of the link.
+    Setting(f64),
+    /// The relay's counts.
+    Counted(fn(&Measured) -> Option<f64>),
+    /// The TCP windows in a capture of this end's frames.
     Announced(fn(&Measured) -> Option<f64>),
 }
 
-/// An error that is known beforehand.
+/// A permitted error with its reason.
 #[derive(Clone, Copy)]
-pub struct Stated {
-    /// So much less, in the figure's unit.
+pub struct PermittedError {
+    /// Limit below the expected value, in the figure's unit.
     pub below: f64,
-    /// So much more.
+    /// Limit above it.
     pub above: f64,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
-impl Stated {
-    /// As much one way as the other.
+impl PermittedError {
+    /// The same limit on both sides.
     const fn around(by: f64, why: &'static str) -> Self {
         Self {
             below: by,
@@ -121,15 +121,15 @@ impl Stated {
 }
 
 impl Figure {
-    /// With another error than the common one.
-    const fn stated(self, stated: Stated) -> Self {
+    /// Sets a permitted error other than the common one.
+    const fn permitting(self, permitted: PermittedError) -> Self {
         Self {
-            stated: Some(stated),
+            permitted: Some(permitted),
             ..self
         }
     }
 
-    /// One whose truth is in the settings.
+    /// A figure whose expected value follows from the settings.
     const fn of(
         name: &'static str,
         unit: Unit,
@@ -140,47 +140,47 @@ impl Figure {
             name,
             unit,
             reported,
-            known: Known::Value(known),
-            stated: None,
+            known: Known::Setting(known),
+            permitted: None,
         }
     }
 }
 
-/// A median of so many.
-const OFTEN: usize = 3;
+/// Number of runs of a case with random variation.
+const REPEATED: usize = 3;
 
-/// Octets of a frame on the wire beside its payload of UDP over IPv4: 42 of headers, 4 of FCS, 8 of
-/// preamble, 12 of gap.
+/// Octets of a frame on the wire besides its UDP payload: 42 of Ethernet, IPv4 and UDP headers, 4 of FCS, 8 of
+/// preamble, 12 of inter-packet gap.
 const UDP_OVERHEAD: f64 = 66.0;
 /// Payload of a full segment with timestamps, and its octets on the wire.
 const SEGMENT: f64 = 1_448.0;
 const SEGMENT_ON_WIRE: f64 = 1_538.0;
 
-/// Payload a second of datagrams that fill a link.
+/// Payload rate of datagrams that fill a link, bytes per second.
 const fn udp(bits_per_s: f64, payload: f64) -> f64 {
     bits_per_s / 8.0 * payload / (payload + UDP_OVERHEAD)
 }
 
-/// How long a datagram takes up a link, with its gap, nanoseconds.
+/// Time of a datagram on the link, with gap, nanoseconds.
 const fn datagram_ns(bits_per_s: f64, payload: f64) -> f64 {
     (payload + UDP_OVERHEAD) * 8e9 / bits_per_s
 }
 
-/// Payload a second of full segments that fill a link.
+/// Payload rate of full segments that fill a link, bytes per second.
 const fn tcp(bits_per_s: f64) -> f64 {
     bits_per_s / 8.0 * SEGMENT / SEGMENT_ON_WIRE
 }
 
-const HALF_MS: Stated = Stated::around(
+const HALF_MS: PermittedError = PermittedError::around(
     500_000.0,
-    "this machine's own time to wake and to send, there and back",
+    "this machine's time to wake up and send, in both directions",
 );
 
-/// The page from its beginning to its end.
+/// The chapters in the order of the page.
 pub const CHAPTERS: [Chapter; 7] = [
     throughput::CHAPTER,
     sweeps::LOADS,
-    sweeps::SENDS,
+    sweeps::SIZES_WINDOWS_GAPS,
     latency::CHAPTER,
     rfc2544::CHAPTER,
     rfc6349::CHAPTER,

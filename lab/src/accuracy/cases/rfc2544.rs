@@ -1,18 +1,18 @@
-//! The tests of RFC 2544, by UDP datagrams.
+//! The tests of RFC 2544, with UDP datagrams.
 
-use super::{Case, Chapter, Figure, HALF_MS, Known, Stated, Unit};
+use super::{Case, Chapter, Figure, HALF_MS, Known, PermittedError, Unit};
 use crate::accuracy::figures::{Measured, number};
 
-/// Frames of so many octets that a link carries in a second, with preamble and gap.
+/// Frames of `octets` octets that a link carries per second, with preamble and gap.
 const fn frames_per_s(bits_per_s: f64, octets: f64) -> f64 {
     bits_per_s / ((octets + 20.0) * 8.0)
 }
 
 fn found(it: &Measured, metric: &str) -> Option<f64> {
-    it.together("RFC 2544", metric)
+    it.combined("RFC 2544", metric)
 }
 
-/// The link's own rate, which no step meets.
+/// The link's rate, which is between two steps of the search.
 const fn throughput(octets: f64, queue: f64) -> Figure {
     Figure::of(
         "throughput",
@@ -20,11 +20,11 @@ const fn throughput(octets: f64, queue: f64) -> Figure {
         |it| found(it, "throughput_frames_per_s"),
         frames_per_s(CARRIED, octets),
     )
-    .stated(Stated {
+    .permitting(PermittedError {
         below: RESOLUTION * frames_per_s(LINE, octets),
         above: (queue + 1.0) / TRIAL_S,
-        why: "rates are tried in steps of 2% of the line's, and the queue hides what it holds in a trial \
-              of 4 s",
+        why: "the search has steps of 2% of the line rate, and in a trial of 4 s the queue hides the loss of as \
+              many frames as it holds",
     })
 }
 
@@ -33,8 +33,8 @@ const CARRIED: f64 = 8.05e6;
 const RESOLUTION: f64 = 0.02;
 const TRIAL_S: f64 = 4.0;
 
-/// Two seconds of the loss test at the line's rate: what was sent, and what half of that rate, the
-/// queue and the frame on the link take of it.
+/// Frames in two seconds of the loss test at line rate: sent, and carried by a link of half the rate, with the queue
+/// and the frame on the link.
 const OFFERED: f64 = 2.0 * frames_per_s(LINE, 1_518.0);
 const TAKEN: f64 = 2.0 * frames_per_s(LINE / 2.0, 1_518.0) + 21.0;
 
@@ -63,20 +63,20 @@ pub const CHAPTER: Chapter = Chapter {
             times: 1,
             figures: &[throughput(128.0, 200.0)],
         },
-        // Not busy, and long frames, of which there are few: of two processors a relay that spins would leave
-        // one to the load, the probes and the device, and they would wait for each other.
+        // Without --busy, and with long frames, of which there are few: on two cores a polling relay would leave one
+        // for the load, the probes and the device, which would delay each other.
         Case {
             link: "--both delay=5ms",
             command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only latency --trial 1 \
                       --probe stamp://DEVICE:8620",
             times: 1,
             figures: &[Figure::of(
-                "latency, of probes beside the frames",
+                "latency of probes during the load",
                 Unit::Milliseconds,
                 |it| found(it, "latency_ns"),
                 10e6,
             )
-            .stated(HALF_MS)],
+            .permitting(HALF_MS)],
         },
         Case {
             link: "--busy --both rate=5M,queue=20",
@@ -84,7 +84,7 @@ pub const CHAPTER: Chapter = Chapter {
             times: 1,
             figures: &[
                 Figure::of(
-                    "lost at the line's rate",
+                    "loss at line rate",
                     Unit::Share,
                     |it| lost(it).next().map(|(lost, sent)| lost / sent),
                     1.0 - TAKEN / OFFERED,
@@ -93,12 +93,12 @@ pub const CHAPTER: Chapter = Chapter {
                     name: "frames lost at all rates",
                     unit: Unit::Count,
                     reported: |it| Some(lost(it).map(|it| it.0).sum()),
-                    known: Known::Truth(|it| it.counted("forward", "lost_queue_frames")),
-                    stated: Some(Stated {
+                    known: Known::Counted(|it| it.counted("forward", "lost_queue_frames")),
+                    permitted: Some(PermittedError {
                         below: 20.0,
                         above: 0.0,
-                        why: "the datagrams that end a trial are lost by the full queue, too, and are \
-                              counted by the relay alone: one or two each time",
+                        why: "the full queue also drops datagrams that end a trial, which only the relay \
+                              counts: one or two per trial",
                     }),
                 },
             ],
@@ -108,7 +108,7 @@ pub const CHAPTER: Chapter = Chapter {
             command: "rfc2544 iperf2://DEVICE --line-rate 20M --sizes 1518 --only burst --trial 0.5",
             times: 1,
             figures: &[Figure::of(
-                "longest burst: what the queue holds, and one on the link",
+                "longest burst: the queue and one frame on the link",
                 Unit::Count,
                 |it| found(it, "burst_throughput_frames"),
                 101.0,

@@ -1,9 +1,9 @@
 //! The steps of RFC 6349.
 
-use super::{Case, Chapter, Figure, HALF_MS, Stated, Unit, tcp};
+use super::{Case, Chapter, Figure, HALF_MS, PermittedError, Unit, tcp};
 use crate::accuracy::figures::Measured;
 
-/// A STAMP packet of 44 octets on the wire, without the gap behind it.
+/// A STAMP packet of 44 octets on the wire, without the following gap.
 const PROBE_BITS: f64 = (44.0 + 42.0 + 4.0 + 8.0) * 8.0;
 const ROUND_TRIP_NS: f64 = 2.0 * (10e6 + PROBE_BITS * 1e9 / 10e6);
 
@@ -32,7 +32,7 @@ const FIGURES: [Figure; 5] = [
         |it| step(it, "baseline_rtt", "/metrics/rtt/min_ns"),
         ROUND_TRIP_NS,
     )
-    .stated(HALF_MS),
+    .permitting(HALF_MS),
     Figure::of(
         "bottleneck",
         Unit::BytesPerS,
@@ -40,12 +40,12 @@ const FIGURES: [Figure; 5] = [
         tcp(10e6),
     ),
     Figure::of(
-        "bandwidth-delay product, the window that is tried as 100%",
+        "bandwidth-delay product, the window of 100%",
         Unit::Octets,
         |it| transfer(it, 100, "/metrics/window_bytes"),
         PRODUCT,
     )
-    .stated(Stated::around(
+    .permitting(PermittedError::around(
         (0.02 + 0.5 / 20.0) * PRODUCT,
         "the errors of the bottleneck and of the round trip together",
     )),

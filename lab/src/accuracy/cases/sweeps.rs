@@ -1,15 +1,16 @@
-//! Sweeps: over loads, sizes of datagrams, TCP's windows, and the gaps between datagrams.
+//! Sweeps of loads, datagram sizes and TCP windows, and the gaps between datagrams.
 
 use super::{
-    Case, Chapter, Figure, HALF_MS, Known, OFTEN, SEGMENT, Stated, Unit, datagram_ns, tcp, udp,
+    Case, Chapter, Figure, HALF_MS, Known, PermittedError, REPEATED, SEGMENT, Unit, datagram_ns,
+    tcp, udp,
 };
 use crate::accuracy::figures::Measured;
 
 const GOODPUT: &str = "/metrics/flow/goodput_bytes_per_s";
 
-/// The highest rate that a load sweep saw arrive.
+/// The highest received rate of a load sweep.
 fn most_received(it: &Measured) -> Option<f64> {
-    it.together("load sweep", "most_received_bytes_per_s")
+    it.combined("load sweep", "most_received_bytes_per_s")
 }
 
 pub const LOADS: Chapter = Chapter {
@@ -20,7 +21,7 @@ pub const LOADS: Chapter = Chapter {
         command: "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
         times: 1,
         figures: &[Figure::of(
-            "saturates at",
+            "rate at saturation",
             Unit::BytesPerS,
             most_received,
             udp(5e6, 1_470.0),
@@ -58,13 +59,13 @@ fn window(it: &Measured, octets: u64) -> Option<f64> {
     it.where_is("window_sweep", ("window_bytes", octets), GOODPUT)
 }
 
-/// What a window lets through: its whole segments, once a round trip.
+/// Goodput limit of a window: its whole segments once per round trip.
 fn let_through(it: &Measured, stream: usize) -> Option<f64> {
     let segments = (it.windows.get(stream)? / SEGMENT).floor();
     Some(segments * SEGMENT / ROUND_TRIP_S)
 }
 
-/// Of the goodput of a window.
+/// The goodput of a window of `octets`.
 const fn of_window(
     name: &'static str,
     reported: fn(&Measured) -> Option<f64>,
@@ -77,11 +78,11 @@ const fn of_window(
         unit: Unit::BytesPerS,
         reported,
         known: Known::Announced(known),
-        stated: Some(Stated {
+        permitted: Some(PermittedError {
             below: 0.04 * filled,
             above: 0.02 * filled,
-            why: "a stream begins with up to four round trips (of 250) that do not fill the window, and \
-                  this machine's own time to wake and to send is in each, up to 0.5 ms of 20 ms",
+            why: "the first four round trips (of 250) at most do not fill the window, and each round trip \
+                  includes this machine's time to wake up and send, up to 0.5 ms of 20 ms",
         }),
     }
 }
@@ -93,15 +94,15 @@ const WINDOWS: [Figure; 3] = [
         |it| it.where_is("window_sweep", ("window_bytes", 16_000), "/metrics/rtt_ns"),
         ROUND_TRIP_S * 1e9,
     )
-    .stated(HALF_MS),
+    .permitting(HALF_MS),
     of_window(
-        "goodput of the window that Linux makes of 16 kB",
+        "goodput of the window that Linux sets for 16 kB",
         |it| window(it, 16_000),
         |it| let_through(it, 0),
         16_000.0,
     ),
     of_window(
-        "goodput of the window that Linux makes of 64 kB",
+        "goodput of the window that Linux sets for 64 kB",
         |it| window(it, 64_000),
         |it| let_through(it, 1),
         64_000.0,
@@ -136,27 +137,27 @@ const EVEN: [Figure; 2] = [
 ];
 
 const FULL: [Figure; 1] = [Figure::of(
-    "median of the gaps, the link full of 1470 octets each",
+    "median of the gaps at 1470 octets, link saturated",
     Unit::Microseconds,
     |it| it.where_is("packet_gaps", ("payload_bytes", 1_470), GAP),
     datagram_ns(10e6, 1_470.0),
 )];
 
-pub const SENDS: Chapter = Chapter {
+pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
     title: "Sizes, windows and gaps",
     words: &["size_sweep", "window_sweep", "packet_gaps"],
     cases: &[
         Case {
             link: "--busy --both rate=10M,queue=50",
             command: SIZED,
-            times: OFTEN,
+            times: REPEATED,
             figures: &SIZES,
         },
         Case {
             link: "--busy --both delay=10ms",
             command: "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 5 \
                       --probe stamp://DEVICE:8620",
-            times: OFTEN,
+            times: REPEATED,
             figures: &WINDOWS,
         },
         Case {
@@ -169,13 +170,13 @@ pub const SENDS: Chapter = Chapter {
         Case {
             link: "--busy --both rate=10M,queue=50",
             command: "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
-            times: OFTEN,
+            times: REPEATED,
             figures: &EVEN,
         },
         Case {
             link: "--busy --both rate=10M,queue=50",
             command: "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
-            times: OFTEN,
+            times: REPEATED,
             figures: &FULL,
         },
     ],

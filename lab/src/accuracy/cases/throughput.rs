@@ -1,6 +1,6 @@
-//! Transfers at a known rate.
+//! Transfers over links with a known rate.
 
-use super::{Case, Chapter, Figure, Known, OFTEN, Unit, tcp, udp};
+use super::{Case, Chapter, Figure, Known, REPEATED, Unit, tcp, udp};
 use crate::accuracy::figures::Measured;
 
 fn to_device(it: &Measured) -> Option<f64> {
@@ -11,12 +11,12 @@ fn from_device(it: &Measured) -> Option<f64> {
     it.transfer("/metrics/from_device/goodput_bytes_per_s")
 }
 
-/// A transfer of which the goodput is known.
+/// A transfer with a known goodput.
 const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
     Case {
         link,
         command,
-        times: OFTEN,
+        times: REPEATED,
         figures,
     }
 }
@@ -29,9 +29,9 @@ const fn received(known: f64) -> Figure {
     Figure::of("goodput", Unit::BytesPerS, from_device, known)
 }
 
-/// Payload that the relay has passed on: of TCP with timestamps, all but 66 octets of each frame.
-fn passed(it: &Measured, way: &str) -> Option<f64> {
-    Some(it.counted(way, "octets_out")? - 66.0 * it.counted(way, "frames_out")?)
+/// Payload that the relay forwarded: for TCP with timestamps, all but 66 octets of each frame.
+fn forwarded(it: &Measured, direction: &str) -> Option<f64> {
+    Some(it.counted(direction, "octets_out")? - 66.0 * it.counted(direction, "frames_out")?)
 }
 
 const DATAGRAMS: [Figure; 2] = [
@@ -49,21 +49,21 @@ const DATAGRAMS: [Figure; 2] = [
     ),
 ];
 
-/// How TCP shares a link with the acknowledgements of the other way is its own matter: how much came is not.
+/// TCP shares the link with the acknowledgments of the other direction in unknown parts, so only octets are compared.
 const STREAMS: [Figure; 2] = [
     Figure {
         name: "octets to the device",
         unit: Unit::Octets,
         reported: |it| it.transfer("/metrics/to_device/octets"),
-        known: Known::Truth(|it| passed(it, "forward")),
-        stated: None,
+        known: Known::Counted(|it| forwarded(it, "forward")),
+        permitted: None,
     },
     Figure {
         name: "octets from the device",
         unit: Unit::Octets,
         reported: |it| it.transfer("/metrics/from_device/octets"),
-        known: Known::Truth(|it| passed(it, "backward")),
-        stated: None,
+        known: Known::Counted(|it| forwarded(it, "backward")),
+        permitted: None,
     },
 ];
 

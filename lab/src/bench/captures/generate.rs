@@ -1,20 +1,20 @@
-//! A capture of any length, the same each time: downloads over many TCP connections at once, with losses that
-//! acknowledgments ask for or that a time-out brings, as the sender's interface would have captured them.
+//! Generates a reproducible capture of any length: concurrent downloads over many TCP connections, with losses
+//! repaired by fast retransmission or a time-out, as captured at the sender's interface.
 
 use linerate_ether::checksum::checksum;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{self, Write};
 
-/// Connections at the same time.
+/// Number of concurrent connections.
 const CONNECTIONS: u32 = 64;
-/// Flights of segments in each, until it closes and another takes its place.
+/// Flights of segments per connection, until it closes and a new one replaces it.
 const FLIGHTS: u32 = 40;
-/// The most segments of a flight.
+/// Maximum number of segments in a flight.
 const MOST_SEGMENTS: u64 = 64;
-/// Octets of payload in each: what an Ethernet frame takes with timestamps.
+/// Payload of a segment, octets: that of a full Ethernet frame with timestamps.
 const SEGMENT: u32 = 1448;
-/// A full frame at 1 Gbit/s.
+/// Duration of a full frame at 1 Gbit/s.
 const FRAME_NS: u64 = 12_304;
 const TIME_OUT_NS: u64 = 220_000_000;
 const START_NS: u64 = 1_700_000_000_000_000_000;
@@ -24,9 +24,9 @@ const SYN: u8 = 0x02;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 
-/// Writes a capture of `packets` packets with their headers alone: pcap, little endian, in microseconds.
+/// Writes a capture of `packets` packets, headers only: pcap, little endian, in microseconds.
 pub fn capture(packets: u64, to: &mut impl Write) -> io::Result<()> {
-    // Magic number, version 2.4, zone and accuracy, octets kept of each packet, Ethernet.
+    // Magic number, version 2.4, time zone and accuracy, snapshot length, Ethernet.
     let header = [0xA1B2_C3D4, 0x0004_0002, 0, 0, 128, 1_u32];
     for word in header {
         to.write_all(&word.to_le_bytes())?;
@@ -49,7 +49,7 @@ pub fn capture(packets: u64, to: &mut impl Write) -> io::Result<()> {
             packet.write(connection, to)?;
         }
         if connection.queue.is_empty() {
-            connection.goes_on(&mut random);
+            connection.queue_next_flight(&mut random);
         }
         if connection.queue.is_empty() {
             *connection = Connection::open(opened, connection.now_ns, &mut random);
@@ -60,12 +60,12 @@ pub fn capture(packets: u64, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A download: its packets in the order of their times, a flight at a time.
+/// A download: its packets in the order of their times, one flight at a time.
 struct Connection {
     number: u32,
     rtt_ns: u64,
     now_ns: u64,
-    /// Behind what the server has sent, counted from its SYN.
+    /// Next sequence number of the server, relative to its SYN.
     sent: u32,
     flights: u32,
     queue: VecDeque<Packet>,
@@ -79,7 +79,7 @@ struct Packet {
     seq: u32,
     ack: u32,
     len: u32,
-    /// What the client has beyond its acknowledgment.
+    /// Selective acknowledgment of the client: left and right edge.
     sack: Option<(u32, u32)>,
 }
 
@@ -127,8 +127,8 @@ impl Connection {
         self.queue.push_back(packet);
     }
 
-    /// The next flight, or the end; nothing behind that.
-    fn goes_on(&mut self, random: &mut Random) {
+    /// Queues the next flight, or the end of the connection; after that, nothing.
+    fn queue_next_flight(&mut self, random: &mut Random) {
         match self.flights {
             0..FLIGHTS => {
                 let segments = 2 + random.below(MOST_SEGMENTS - 2);
@@ -146,13 +146,13 @@ impl Connection {
         self.flights += 1;
     }
 
-    /// Sends `segments`, of which the network loses one, or none; what the client says arrives a round trip
+    /// Queues a flight of `segments`, of which the network loses none or one; acknowledgments arrive a round trip
     /// later.
     fn flight(&mut self, segments: u32, lost: Option<u32>) {
         let (start_ns, first) = (self.now_ns, self.sent);
         let seq = |segment: u32| first + segment * SEGMENT;
         let rtt_ns = self.rtt_ns;
-        let heard_ns = |segment: u32| start_ns + u64::from(segment) * FRAME_NS + rtt_ns;
+        let acknowledged_ns = |segment: u32| start_ns + u64::from(segment) * FRAME_NS + rtt_ns;
         let mut resent_ns = None;
         let mut repeated = 0;
         for segment in 0..segments {
@@ -162,7 +162,7 @@ impl Connection {
             self.server(sent_ns, flags, seq(segment), SEGMENT);
         }
         for segment in 0..segments {
-            let at_ns = heard_ns(segment);
+            let at_ns = acknowledged_ns(segment);
             match lost {
                 Some(lost) if segment == lost => {}
                 Some(lost) if segment > lost => {
@@ -173,14 +173,14 @@ impl Connection {
                         resent_ns = Some(at_ns + 20_000);
                     }
                 }
-                // Every other segment, the last one, and what stood before a gap.
+                // Every other segment, the last one, and the one before a gap are acknowledged.
                 _ if segment % 2 == 1 || segment + 1 == segments || lost == Some(segment + 1) => {
                     self.client(at_ns, ACK, 1, seq(segment + 1), None);
                 }
                 _ => {}
             }
         }
-        let mut end_ns = heard_ns(segments - 1);
+        let mut end_ns = acknowledged_ns(segments - 1);
         if let Some(lost) = lost {
             let resent_ns = resent_ns.unwrap_or(start_ns + self.rtt_ns + TIME_OUT_NS);
             self.server(resent_ns, ACK, seq(lost), SEGMENT);
@@ -214,7 +214,7 @@ impl Packet {
         let mut options = Vec::with_capacity(24);
         let clock = (self.at_ns / 1_000_000) as u32;
         if self.flags & SYN != 0 {
-            // Largest segment, selective acknowledgments, timestamps, windows by 128.
+            // Maximum segment size, SACK permitted, timestamps, window scale 128.
             options.extend([2, 4, 0x05, 0xB4, 4, 2, 8, 10]);
         } else {
             options.extend([1, 1, 8, 10]);
@@ -251,7 +251,7 @@ impl Packet {
         frame.extend(ack.to_be_bytes());
         frame.extend([(header_len as u8 / 4) << 4, self.flags]);
         frame.extend(4096_u16.to_be_bytes());
-        // What was kept cannot be summed up, so nobody looks at the checksum.
+        // The truncated payload has no checksum that a reader could verify.
         frame.extend([0; 4]);
         frame.extend(options);
         let seconds = (self.at_ns / 1_000_000_000) as u32;
@@ -264,11 +264,11 @@ impl Packet {
     }
 }
 
-/// Numbers that look like chance and are the same each time (Marsaglia's xorshift).
+/// Pseudo-random numbers (Marsaglia's xorshift).
 struct Random(u64);
 
 impl Random {
-    /// One below `bound`.
+    /// A number below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,4 +1,4 @@
-//! `linerate explain` beside tcptrace and tshark: packets per second of one core, and memory.
+//! `linerate explain` compared with tcptrace and tshark: packets per second of one core, and memory.
 
 mod generate;
 
@@ -10,15 +10,15 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use xtask::{demo, sh};
 
-/// How the section of the document begins.
-pub const TITLE: &str = "\n## Packets of captures\n";
+/// Title of the document's section.
+pub const TITLE: &str = "\n## Capture analysis\n";
 
 const PACKETS: u64 = 1_000_000;
 const TIMES_AS_MANY: u64 = 10;
-/// How often each program runs, in turn; the best time counts.
+/// Runs of each program, interleaved; the best one counts.
 const ROUNDS: usize = 5;
 
-/// What tshark's TCP analysis says of each packet.
+/// tshark's TCP analysis of each packet.
 const EACH: [&str; 11] = [
     "tshark",
     "-n",
@@ -32,23 +32,23 @@ const EACH: [&str; 11] = [
     "tcp.analysis.ack_rtt",
     "-r",
 ];
-/// The same summed up.
+/// A summary of the same analysis.
 const SUMS: [&str; 6] = ["tshark", "-n", "-q", "-z", "expert", "-r"];
 
 const TCPTRACE_TARGET: f64 = 2.0;
 const TSHARK_TARGET: f64 = 100.0;
 const MEMORY_TARGET_MIB: f64 = 64.0;
 
-/// The best of a program's runs.
+/// Best result of a program's runs.
 #[derive(Clone, Copy, Default)]
 struct Best {
-    /// Of CPU time, the system's part for it too.
+    /// Per second of CPU time, user and system.
     packets_per_s: f64,
-    /// The most memory that any of them took.
+    /// Maximum resident memory of all runs.
     mib: f64,
 }
 
-/// Makes the captures, measures, and takes them away again; the section of the document.
+/// Generates the captures, measures and removes them; returns the section of the document.
 pub fn measure() -> Result<String> {
     for (tool, package) in [
         ("tcptrace", "tcptrace"),
@@ -84,7 +84,7 @@ pub fn measure() -> Result<String> {
             (&explain, &many),
         ];
         for (best, (program, capture)) in best.iter_mut().zip(runs) {
-            busy.look();
+            busy.sample();
             best.add(program, capture, &folder)?;
         }
     }
@@ -93,7 +93,7 @@ pub fn measure() -> Result<String> {
 }
 
 impl Best {
-    /// Runs `program` on a capture, on one core.
+    /// Runs `program` on a capture, pinned to one core.
     fn add(&mut self, program: &[&str], capture: &(PathBuf, u64), folder: &Path) -> Result<()> {
         let memory = folder.join("memory");
         let mut bash = sh::cmd("bash");
@@ -113,7 +113,9 @@ impl Best {
         }
         let times = String::from_utf8(output.stderr)?;
         let seconds = times.split_whitespace().map(str::parse::<f64>);
-        let seconds: f64 = seconds.sum::<Result<_, _>>().context("no times")?;
+        let seconds: f64 = seconds
+            .sum::<Result<_, _>>()
+            .context("bash printed no times")?;
         let kib: f64 = fs::read_to_string(&memory)?.trim().parse()?;
         self.packets_per_s = self.packets_per_s.max(capture.1 as f64 / seconds);
         self.mib = self.mib.max(kib / 1024.0);
@@ -156,13 +158,13 @@ fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) ->
     print!("{table}");
     Ok(format!(
         "{TITLE}\n\
-         Written by `cargo xtask bench --captures` (this section alone): a capture that is made for it, the headers of \
-         downloads over 64 TCP connections at a time, a fifth of their flights with a loss. Each program runs {ROUNDS} \
-         times, in turn with the others, pinned to one core, its output thrown away; packets per second of CPU time, \
-         the best counts. {busy}\n\n{table}\n\
-         tshark prints what its TCP analysis makes of each packet; then, with less work, how often each of that came. \
-         linerate names causes from an analysis of its own; with `--flags` it prints what tshark's would make of each \
-         packet, where that is something. At most {MEMORY_TARGET_MIB} MiB are the target. Of the last line the ratio is \
-         that of the first to it: 1 where ten times as many packets take no longer each.\n"
+         Written by `cargo xtask bench --captures` (this section only). The captures are generated: headers \
+         of downloads over 64 concurrent TCP connections, with a loss in a fifth of the flights. Each program runs \
+         {ROUNDS} times, interleaved with the others and pinned to one core, with its output discarded. Packets per \
+         second of CPU time; the best run counts. {busy}\n\n{table}\n\
+         The first tshark row prints the TCP analysis of each packet; the second, which is less work, prints a summary. \
+         linerate names causes from its own analysis; with `--flags` it prints the flags that tshark would set, for \
+         packets that have any. The memory target is {MEMORY_TARGET_MIB} MiB at most. The ratio of the last row is 1 if \
+         ten times as many packets need the same time per packet.\n"
     ))
 }

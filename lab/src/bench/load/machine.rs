@@ -1,27 +1,27 @@
-//! What else the machine does.
+//! Load of the machine by other processes.
 
 use std::fmt;
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// How long is looked, while nothing of this benchmark runs.
-const LOOK: Duration = Duration::from_millis(250);
-/// A share of the cores' time from which figures are not to be trusted.
+/// Duration of a sample, taken while nothing of this benchmark runs.
+const SAMPLE: Duration = Duration::from_millis(250);
+/// Share of the cores' time above which figures are unreliable.
 const BUSY: f64 = 0.05;
 
-/// The share of all cores' time that others took, each time it was looked at.
+/// Shares of all cores' time that other processes used, one per sample.
 #[derive(Default)]
 pub struct Busy {
     shares: Vec<f64>,
 }
 
 impl Busy {
-    /// Looks now, when nothing of this benchmark runs.
-    pub fn look(&mut self) {
+    /// Takes a sample; nothing of this benchmark may run.
+    pub fn sample(&mut self) {
         let read = || times(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let before = read();
-        thread::sleep(LOOK);
+        thread::sleep(SAMPLE);
         if let (Some(before), Some(after)) = (before, read()) {
             self.shares.push(share(before, after));
         }
@@ -44,18 +44,18 @@ impl fmt::Display for Busy {
         let mut shares = self.shares().to_vec();
         shares.sort_by(f64::total_cmp);
         let (Some(most), Some(median)) = (shares.last(), shares.get(shares.len() / 2)) else {
-            return f.write_str("what else the machine did is not known");
+            return f.write_str("the load by other processes is unknown");
         };
         let what = if *median > BUSY {
-            "**The machine was busy with other work: these figures are not to be trusted.**"
+            "**The machine was busy with other work: these figures are unreliable.**"
         } else if *most > BUSY {
             "The machine was busy with other work at times."
         } else {
-            "The machine was idle but for this."
+            "The machine was otherwise idle."
         };
         write!(
             f,
-            "{what} Between the runs, other processes took {:.0}% of its cores (median of {}), {:.0}% at most.",
+            "{what} Between the runs, other processes used {:.0}% of its cores (median of {}), at most {:.0}%.",
             median * 100.0,
             shares.len(),
             most * 100.0
@@ -63,8 +63,8 @@ impl fmt::Display for Busy {
     }
 }
 
-/// Of the line `cpu` in `/proc/stat` (proc(5)): time that all cores were not idle, and all of it. Time that
-/// the host below took for others is not idle.
+/// From the line `cpu` in `/proc/stat` (proc(5)): busy time of all cores, and total time. Time stolen by the
+/// hypervisor is busy time.
 fn times(stat: &str) -> Option<[u64; 2]> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let times: Vec<u64> = line
@@ -97,15 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_said_to_be_one() {
+    fn a_busy_machine_is_reported() {
         for (shares, word) in [
-            (&[0.0, 0.01, 0.02][..], "was idle"),
+            (&[0.0, 0.01, 0.02][..], "otherwise idle"),
             (&[0.0, 0.01, 0.5], "at times"),
-            (&[0.3, 0.01, 0.5], "not to be trusted"),
+            (&[0.3, 0.01, 0.5], "unreliable"),
         ] {
             let text = Busy::of(shares).to_string();
             assert!(text.contains(word), "{text}");
         }
-        assert!(Busy::default().to_string().contains("not known"));
+        assert!(Busy::default().to_string().contains("unknown"));
     }
 }

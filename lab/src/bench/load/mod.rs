@@ -1,7 +1,7 @@
-//! The load generator beside what everybody has: iperf, iperf3, trafgen, over a cable of this machine's own.
+//! The load generator compared with iperf, iperf3 and trafgen over a veth pair.
 //!
-//! Everything happens between two network namespaces made for it. Rounds are interleaved, so that what
-//! disturbs one program disturbs the other, too; what else the machine does meanwhile is said.
+//! Both ends are network namespaces created for it. Rounds are interleaved, so that disturbances affect all programs
+//! alike; the load of the machine by other processes is reported.
 
 pub(super) mod machine;
 mod pair;
@@ -14,17 +14,18 @@ use anyhow::Result;
 use std::path::PathBuf;
 use xtask::{demo, sh, tools};
 
-/// The section of the document, and the command that renews it.
+/// Title of the document's section, and the command that updates it.
 pub const TITLE: &str = "\n## Load generator of this host\n";
 const COMMAND: &str = "cargo xtask bench --load";
 
-/// The programs that are measured, as they are built for it.
+/// Paths of the programs to measure.
 pub(super) struct Programs {
     linerate: PathBuf,
     load: PathBuf,
 }
 
-/// Measures all rows: what the document says of them. `None`: it can't be done here, and was said why.
+/// Measures all rows; returns the section of the document, or `None` if a requirement is missing, which is
+/// printed.
 pub fn measure() -> Result<Option<String>> {
     if !cfg!(target_os = "linux") || !tools::is_root() {
         println!("skipped: two network namespaces need Linux and root: sudo -E {COMMAND}");
@@ -58,7 +59,7 @@ pub fn measure() -> Result<Option<String>> {
 }
 
 fn build() -> Result<Programs> {
-    // In one go, so that what both share is built once.
+    // One build, so that shared crates are built once.
     let mut build = sh::cargo();
     build.args(["build", "--release", "--locked"]);
     build.args([

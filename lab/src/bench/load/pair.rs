@@ -1,4 +1,4 @@
-//! Two network namespaces and a cable between them, which go with the benchmark.
+//! Two network namespaces joined by a veth pair, which are removed after the benchmark.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -7,32 +7,32 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use xtask::sh;
 
-/// The sender's end and the receiver's: interface and address.
+/// Interfaces and addresses of the sender's end (near) and the receiver's end (far).
 pub const NEAR: &str = "lr-near";
 pub const FAR: &str = "lr-far";
 pub const FAR_ADDRESS: &str = "10.77.83.2";
 const NEAR_ADDRESS: &str = "10.77.83.1";
-/// The longest that any program may run, seconds.
+/// Timeout of every program, seconds.
 const LONGEST: &str = "30";
-/// How long a server may take until it listens.
+/// Timeout for a server to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// Two namespaces, joined.
+/// Two namespaces joined by a veth pair.
 pub struct Pair {
     names: [String; 2],
 }
 
-/// What the interfaces leave to the next one.
+/// Segmentation and coalescing by the interfaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Offload {
-    /// Nothing: each packet is one, and what is received is coalesced by the system as from a wire.
+    /// The sender's interface segments, and the receiver's system coalesces, as with a real line.
     Packets,
-    /// As Linux makes a veth pair: TCP segments go whole.
+    /// The default of a veth pair: TCP super-packets cross it whole.
     Whole,
 }
 
 impl Pair {
-    /// Makes them.
+    /// Creates both.
     pub fn create() -> Result<Self> {
         let id = std::process::id();
         let pair = Self {
@@ -40,7 +40,7 @@ impl Pair {
         };
         for name in &pair.names {
             sh::read(sh::cmd("ip").args(["netns", "add", name]))
-                .context("this machine lets no network namespace be made")?;
+                .context("cannot create a network namespace")?;
         }
         let [near, far] = &pair.names;
         let link = [
@@ -57,7 +57,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Sets what the interfaces leave to the next one.
+    /// Sets segmentation and coalescing of the interfaces.
     pub fn offload(&self, offload: Offload) -> Result<()> {
         let on = if offload == Offload::Whole {
             "on"
@@ -70,12 +70,12 @@ impl Pair {
         Ok(())
     }
 
-    /// A program at the sender's end, for a limited time.
+    /// Command at the sender's end, with a timeout.
     pub fn near(&self, program: impl AsRef<OsStr>) -> Command {
         self.exec(0, program)
     }
 
-    /// A program at the receiver's end, for a limited time.
+    /// Command at the receiver's end, with a timeout.
     pub fn far(&self, program: impl AsRef<OsStr>) -> Command {
         self.exec(1, program)
     }
@@ -87,11 +87,13 @@ impl Pair {
         command
     }
 
-    /// What the receiver's interface has counted.
+    /// Packet count of the receiver's interface.
     pub fn packets_received(&self) -> Result<u64> {
         let file = format!("/sys/class/net/{FAR}/statistics/rx_packets");
         let text = sh::read(self.far("cat").arg(file))?;
-        text.trim().parse().context("no count of packets")
+        text.trim()
+            .parse()
+            .context("the packet count is not a number")
     }
 }
 
@@ -103,13 +105,13 @@ impl Drop for Pair {
     }
 }
 
-/// A program that runs beside another, and ends with this value.
+/// A program in the background, terminated when this value is dropped.
 pub struct Server {
     child: Child,
 }
 
 impl Server {
-    /// Starts it, whatever it says.
+    /// Starts it without waiting.
     pub fn running(command: &mut Command) -> Result<Self> {
         let shown = sh::show(command);
         let child = command.spawn();
@@ -117,7 +119,7 @@ impl Server {
         Ok(Self { child })
     }
 
-    /// Starts it and waits until it says that it is `listening`, in whatever case, on either output.
+    /// Starts it and waits until it prints that it is listening, on either output.
     pub fn start(command: &mut Command) -> Result<Self> {
         let shown = sh::show(command);
         let child = command
@@ -127,51 +129,51 @@ impl Server {
             .spawn()
             .with_context(|| format!("cannot start `{shown}`"))?;
         let mut server = Self { child };
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, lines) = std::sync::mpsc::channel();
         let listen = |output: Option<Box<dyn Read + Send>>| {
-            let tell = tell.clone();
-            let lines = output.map(|output| BufReader::new(output).lines());
+            let sender = sender.clone();
+            let printed = output.map(|output| BufReader::new(output).lines());
             std::thread::spawn(move || {
-                for line in lines.into_iter().flatten().map_while(Result::ok) {
-                    if tell.send(line).is_err() {
+                for line in printed.into_iter().flatten().map_while(Result::ok) {
+                    if sender.send(line).is_err() {
                         break;
                     }
                 }
             });
         };
-        // What comes after that it listens is read by `json` from a pipe of its own.
+        // The standard output of `load` is read by `json`.
         let errors = server.child.stderr.take();
         listen(errors.map(|it| Box::new(it) as Box<dyn Read + Send>));
         if !shown.contains("/load ") {
             let output = server.child.stdout.take();
             listen(output.map(|it| Box::new(it) as Box<dyn Read + Send>));
         }
-        drop(tell);
+        drop(sender);
         let started = Instant::now();
-        while let Ok(line) = told.recv_timeout(START.saturating_sub(started.elapsed())) {
+        while let Ok(line) = lines.recv_timeout(START.saturating_sub(started.elapsed())) {
             let line = line.to_lowercase();
             // iperf, iperf3, linerate serve.
             if line.contains("listening") || line.contains(&format!(" on {FAR_ADDRESS}")) {
-                // The rest is not of interest, but has to go somewhere.
-                std::thread::spawn(move || for _ in told {});
+                // Further lines are read and discarded, so that the pipe never fills.
+                std::thread::spawn(move || for _ in lines {});
                 return Ok(server);
             }
         }
         bail!("`{shown}` did not listen")
     }
 
-    /// Waits for its end: the line of JSON that it printed.
+    /// Waits for its exit; returns the JSON that it printed.
     pub fn json(mut self) -> Result<serde_json::Value> {
         let mut text = String::new();
         let mut output = self.child.stdout.take().context("no output")?;
         output.read_to_string(&mut text)?;
-        serde_json::from_str(&text).with_context(|| format!("no JSON: {text}"))
+        serde_json::from_str(&text).with_context(|| format!("the output is not JSON: {text}"))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // `timeout` passes it on to what it runs; a kill would leave that behind.
+        // `timeout` forwards SIGTERM to its child; after SIGKILL the child would keep running.
         let id = self.child.id();
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = sh::read(sh::cmd("kill").args(["-TERM", &id.to_string()]));
@@ -180,13 +182,14 @@ impl Drop for Server {
     }
 }
 
-/// Runs a program to its end: the JSON that it printed.
+/// Runs a program to its end; returns the JSON that it printed.
 pub fn json(command: &mut Command) -> Result<serde_json::Value> {
     let text = sh::read(command)?;
-    serde_json::from_str(&text).with_context(|| format!("no JSON from `{}`", sh::show(command)))
+    serde_json::from_str(&text)
+        .with_context(|| format!("the output of `{}` is not JSON", sh::show(command)))
 }
 
-/// A number in JSON, by its path.
+/// The number at `path`.
 pub fn number(value: &serde_json::Value, path: &str) -> Result<f64> {
     let found = value.pointer(path).and_then(serde_json::Value::as_f64);
     found.with_context(|| format!("no {path} in {value}"))

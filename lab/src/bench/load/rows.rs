@@ -1,4 +1,4 @@
-//! What is measured, and how.
+//! The measurements.
 
 use super::Programs;
 use super::machine::Busy;
@@ -14,17 +14,17 @@ use xtask::sh;
 
 /// Rounds of each comparison.
 const ROUNDS: usize = 3;
-/// Where our receivers listen.
+/// Port of our receivers.
 const PORT: u16 = 9183;
-/// A round of datagrams, seconds.
+/// Duration of a round of datagrams, seconds.
 const SECONDS: &str = "1";
-/// Frames that trafgen may send at most, whoever forgets to stop it.
+/// Maximum number of frames that trafgen sends, in case it is not stopped.
 const TRAFGEN_FRAMES: &str = "8000000";
-/// When an interface's packets are looked at first, and for how long then.
+/// Delay before the packets of an interface are counted, and duration of the count.
 const SETTLE: Duration = Duration::from_millis(400);
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Measures everything that the programs here allow.
+/// Measures everything for which the programs are installed.
 pub fn all(pair: &Pair, programs: &Programs, busy: &mut Busy) -> Result<Rows> {
     let mut bench = Bench {
         pair,
@@ -36,7 +36,7 @@ pub fn all(pair: &Pair, programs: &Programs, busy: &mut Busy) -> Result<Rows> {
     if sh::has("trafgen") {
         bench.raw()?;
     } else {
-        bench.skip("raw frames beside trafgen (apt-get install netsniff-ng)");
+        bench.skip("raw frames compared with trafgen (apt-get install netsniff-ng)");
     }
     if sh::has("iperf3") {
         bench.peak(64, [4.5, 2.5])?;
@@ -46,7 +46,7 @@ pub fn all(pair: &Pair, programs: &Programs, busy: &mut Busy) -> Result<Rows> {
         }
         bench.tcp()?;
     } else {
-        bench.skip("UDP, gaps and TCP beside iperf3 (apt-get install iperf3)");
+        bench.skip("UDP, gaps and TCP compared with iperf3 (apt-get install iperf3)");
     }
     Ok(bench.rows)
 }
@@ -64,7 +64,7 @@ impl Bench<'_> {
         self.rows.skipped.push(what.to_owned());
     }
 
-    /// Runs ours and theirs by turns.
+    /// Runs ours and theirs alternately.
     fn rounds(
         &mut self,
         mut row: Row,
@@ -72,9 +72,9 @@ impl Bench<'_> {
         theirs: impl Fn(&Self) -> Result<f64>,
     ) -> Result<()> {
         for round in 1..=ROUNDS {
-            self.busy.look();
+            self.busy.sample();
             row.ours.push(ours(self)?);
-            self.busy.look();
+            self.busy.sample();
             row.theirs.push(theirs(self)?);
             println!(
                 "{}, {}: round {round}: {:.1}, {} {:.1}",
@@ -89,7 +89,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// `load` at the receiver's end, once it listens.
+    /// Starts `load` at the receiver's end and waits until it listens.
     fn receiver(&self, args: &[&str]) -> Result<Server> {
         let mut command = self.pair.far(&self.programs.load);
         Server::start(command.args(["--core", "1"]).args(args))
@@ -104,7 +104,7 @@ impl Bench<'_> {
         )
     }
 
-    /// Datagrams a second that arrive.
+    /// Received datagrams per second.
     fn peak(&mut self, payload: usize, [target, floor]: [f64; 2]) -> Result<()> {
         let row = Row {
             what: format!("UDP of {payload} octets, received"),
@@ -125,7 +125,7 @@ impl Bench<'_> {
                 let sent = it.sender(SECONDS, &["send", &to, "--payload", &payload])?;
                 let received = receiver.json()?;
                 if number(&sent, "/interface/tx_packets")? < 0.9 * number(&sent, "/packets")? {
-                    bail!("super-packets went through whole, which is no packet rate: {sent}");
+                    bail!("super-packets crossed the link whole, so the packet rate is invalid: {sent}");
                 }
                 number(&received, "/packets_per_s")
             },
@@ -145,7 +145,7 @@ impl Bench<'_> {
         Server::start(server.args(["-s", "-1", "--forceflush"]))
     }
 
-    /// What a client says at the end.
+    /// Runs a client; returns the end of its report.
     fn iperf3(&self, flags: &[&str], seconds: &str) -> Result<serde_json::Value> {
         let _server = self.iperf3_server()?;
         let mut client = self.pair.near("iperf3");
@@ -153,7 +153,7 @@ impl Bench<'_> {
         json(client.args(flags))
     }
 
-    /// Deviation of the gaps at a constant rate, as a capture at the receiver's interface sees them.
+    /// Deviation of the gaps at a constant rate, from a capture at the receiver's interface.
     fn gaps(&mut self, per_s: u64) -> Result<()> {
         let wanted = [
             ("iperf3", &[][..], 100.0, 20.0),
@@ -183,7 +183,7 @@ impl Bench<'_> {
                 |it| {
                     let port = PORT.to_string();
                     let capture = it.capture(&port, &rate)?;
-                    // Somebody has to take them, or the answers disturb the sender.
+                    // Without a receiver, ICMP errors would disturb the sender.
                     let receiver = it.receiver(&["--seconds", "4", "receive", &to, "--plain"])?;
                     it.sender("2", &["send", &to, "--payload", "1472", "--rate", &rate])?;
                     drop(receiver.json()?);
@@ -208,7 +208,7 @@ impl Bench<'_> {
         self.receiver(&args)
     }
 
-    /// Frames a second that an interface counts, whoever takes them.
+    /// Raw frames per second counted by the receiver's interface.
     fn raw(&mut self) -> Result<()> {
         let file = sh::read(
             self.pair
@@ -244,7 +244,7 @@ impl Bench<'_> {
                 it.counted(&mut blast)
             },
             |it| {
-                // One process, as with ours; several would outlive what stops them, too.
+                // One process, as with ours; several would also survive the signal that stops them.
                 let mut trafgen = it.pair.near("taskset");
                 trafgen.args(["-c", "0", "trafgen", "-P", "1", "-n", TRAFGEN_FRAMES]);
                 it.counted(trafgen.args(["-o", NEAR, "-i"]).arg(&config))
@@ -252,7 +252,7 @@ impl Bench<'_> {
         )
     }
 
-    /// Packets a second that the receiver's interface counts while a program runs.
+    /// Packets per second that the receiver's interface counts while a program runs.
     fn counted(&self, command: &mut Command) -> Result<f64> {
         let child = command
             .stdin(Stdio::null())
@@ -289,10 +289,10 @@ impl Bench<'_> {
         self.rounds(row, |it| trips(it, "spin"), |it| trips(it, "block"))
     }
 
-    /// TCP by our server and client, and by the faster of the stock ones.
+    /// TCP with our server and client, and with the faster stock pair.
     fn tcp(&mut self) -> Result<()> {
         self.pair.offload(Offload::Whole)?;
-        // One that paces would measure when its timers come. What the system lacks stays as it is.
+        // A pacing algorithm would measure timer latency. If cubic is unavailable, the setting is unchanged.
         let cubic = "net.ipv4.tcp_congestion_control=cubic";
         let _ = sh::read(self.pair.near("sysctl").args(["-q", "-w", cubic]));
         let _ = sh::read(self.pair.far("sysctl").args(["-q", "-w", cubic]));
@@ -331,7 +331,7 @@ impl Bench<'_> {
         outcome
     }
 
-    /// TCP by stock iperf, Mbit/s, if it is there.
+    /// TCP with stock iperf, Mbit/s, if it is installed.
     fn iperf(&self) -> Result<Option<f64>> {
         if !sh::has("iperf") {
             return Ok(None);
@@ -344,7 +344,7 @@ impl Bench<'_> {
         let last = line.trim().rsplit(',').next().unwrap_or_default();
         match last.parse::<f64>() {
             Ok(bits_per_s) => Ok(Some(bits_per_s / 1e6)),
-            Err(_) => bail!("iperf says no rate: {line}"),
+            Err(_) => bail!("iperf printed no rate: {line}"),
         }
     }
 }
@@ -354,7 +354,7 @@ fn deviation(capture: Server) -> Result<f64> {
     Ok(number(&capture.json()?, "/gaps/deviation/p99_ns")? / 1e3)
 }
 
-/// A frame like ours, for trafgen.
+/// Configuration of trafgen with a frame like ours.
 fn trafgen_config(mac: &str) -> Result<PathBuf> {
     let octets: Vec<String> = mac.split(':').map(|octet| format!("0x{octet}")).collect();
     let frame = format!(

@@ -1,29 +1,29 @@
-//! What the document says.
+//! The section of the document.
 
 use super::machine::Busy;
 use std::fmt::Write as _;
 
-/// What is compared, ours with theirs, round by round.
+/// A comparison of ours with theirs, round by round.
 pub struct Row {
-    /// What was measured.
+    /// The measurement.
     pub what: String,
-    /// With what ours is compared.
+    /// The program that ours is compared with.
     pub rival: String,
     /// The unit of the figures.
     pub unit: &'static str,
-    /// Ours, a figure a round.
+    /// Ours, one figure per round.
     pub ours: Vec<f64>,
     /// Theirs.
     pub theirs: Vec<f64>,
-    /// Whether less is better.
+    /// True if less is better.
     pub less_is_better: bool,
-    /// By how much ours is to be better.
+    /// Target of the ratio.
     pub target: f64,
-    /// By how much at least.
+    /// Minimum of the ratio.
     pub floor: f64,
 }
 
-/// Median, least and most.
+/// Median, minimum and maximum.
 fn spread(figures: &[f64]) -> Option<[f64; 3]> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -35,7 +35,7 @@ fn spread(figures: &[f64]) -> Option<[f64; 3]> {
 }
 
 impl Row {
-    /// How many times better ours is, by the medians.
+    /// Ratio by which ours is better, from the medians.
     pub fn ratio(&self) -> Option<f64> {
         let ([ours, ..], [theirs, ..]) = (spread(&self.ours)?, spread(&self.theirs)?);
         let [better, than] = if self.less_is_better {
@@ -56,7 +56,7 @@ impl Row {
     }
 }
 
-/// Three significant digits, grouped.
+/// Three significant digits or all integer digits, grouped.
 fn figure(value: f64) -> String {
     if value >= 100.0 {
         let digits = format!("{value:.0}");
@@ -81,24 +81,24 @@ fn cell(figures: &[f64]) -> String {
     )
 }
 
-/// The section.
+/// The section as Markdown.
 pub fn section(rows: &Rows, busy: &Busy, noise: &str, command: &str) -> String {
     let mut text = format!(
-        "{}\nWritten by `{command}` as root (this section alone): two network namespaces joined by a veth pair, \
-         the sender on core 0 and the receiver on core 1, rounds interleaved; median, least and most of the \
-         rounds. Segments are cut by the sender's interface (`tx-udp-segmentation off`, `tso off`), so that each \
-         is a packet, and coalesced by the receiver's (GRO), but for TCP. {busy} {}.\n\n",
+        "{}\nWritten by `{command}` as root (this section only): two network namespaces joined by a veth pair, \
+         the sender on core 0 and the receiver on core 1, rounds interleaved; median, minimum and maximum of the \
+         rounds. Except for TCP, the sender's interface segments (`tx-udp-segmentation off`, `tso off`), so that \
+         each segment is a packet, and the receiver's coalesces (GRO). {busy} {}.\n\n",
         super::TITLE,
         sentence(noise)
     );
     text.push_str(
-        "| figure | linerate | beside | ratio | target | floor | |\n|---|---:|---|---:|---:|---:|---|\n",
+        "| figure | linerate | compared with | ratio | target | floor | |\n|---|---:|---|---:|---:|---:|---|\n",
     );
     for row in &rows.rows {
         let ratio = row
             .ratio()
             .map_or_else(|| "-".to_owned(), |it| format!("{it:.2}"));
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "| {}, {} | {} | {}: {} | {ratio} | {} | {} | {} |",
@@ -118,14 +118,14 @@ pub fn section(rows: &Rows, busy: &Busy, noise: &str, command: &str) -> String {
     text
 }
 
-/// What was measured, and what could not be.
+/// The rows, and the skipped measurements.
 #[derive(Default)]
 pub struct Rows {
     pub rows: Vec<Row>,
     pub skipped: Vec<String>,
 }
 
-/// With a capital.
+/// `text` with a capital first letter.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_read_at_a_glance() {
+    fn figures_are_grouped_and_rounded() {
         assert_eq!(figure(2_651_234.4), "2 651 234");
         assert_eq!(figure(46.26), "46.3");
         assert_eq!(figure(3.714), "3.71");

@@ -1,4 +1,4 @@
-//! The programs at the ends, which do what slow programs do: `cargo xtask causes-end send bytes=100000`.
+//! Programs at the ends that behave like slow applications: `cargo xtask causes-end send bytes=100000`.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The port of everything here.
+/// Port of all programs.
 pub(super) const PORT: u16 = 5001;
-/// Nobody waits longer for the other end.
+/// Timeout for the other end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a program is to do: words like `bytes=100000`.
+/// Arguments of a program, such as `bytes=100000`.
 pub(super) struct Words(BTreeMap<String, String>);
 
 impl Words {
@@ -25,7 +25,7 @@ impl Words {
         Self(words.iter().map(pair).collect())
     }
 
-    /// A number, 0 if nothing is said of it.
+    /// A number; 0 if absent.
     pub(super) fn number(&self, key: &str) -> Result<u64> {
         let Some(text) = self.0.get(key) else {
             return Ok(0);
@@ -40,7 +40,7 @@ impl Words {
         })
     }
 
-    /// Tells whoever waits for it that this end listens.
+    /// Creates the file that signals that this end listens.
     pub(super) fn ready(&self) -> Result<()> {
         let file = self.0.get("ready").context("ready=FILE")?;
         Ok(std::fs::write(file, "")?)
@@ -51,10 +51,10 @@ impl Words {
     }
 }
 
-/// One end: `send`, `receive`, `shout` or `device`, with what it is to do.
+/// Runs a program: `send`, `receive`, `shout` or `device`, with its arguments.
 ///
 /// # Errors
-/// The network, or words that mean nothing.
+/// Network errors and invalid arguments.
 pub fn run(words: &[String]) -> Result<()> {
     let (what, words) = words
         .split_first()
@@ -63,21 +63,21 @@ pub fn run(words: &[String]) -> Result<()> {
     match what.as_str() {
         "send" => send(&words),
         "receive" => receive(&words),
-        "shout" => shout(&words),
+        "shout" => broadcast(&words),
         "device" => super::device::run(&words),
-        _ => bail!("`{what}` is none of send, receive, shout and device"),
+        _ => bail!("unknown program `{what}`: use send, receive, shout or device"),
     }
 }
 
-/// Writes `bytes` in pieces of `write`, one every `pace` microseconds. After each `ask` of them it reads `reply`
-/// octets and waits `pause` microseconds.
+/// Writes `bytes` bytes in pieces of `write`, one every `pace` microseconds. After every `ask` pieces it reads
+/// `reply` bytes and waits `pause` microseconds.
 fn send(words: &Words) -> Result<()> {
     let to: Ipv4Addr = words.0.get("to").context("to=ADDRESS")?.parse()?;
     let piece = vec![0x55; words.number_or("write", 65_536)? as usize];
     let pace = words.pause_us("pace")?;
     let (ask, reply) = (words.number("ask")?, words.number("reply")?);
     let pause = words.pause_us("pause")?;
-    // Whole messages only: there is no answer to less.
+    // Whole messages only: a partial one is not answered.
     let message = piece.len() as u64 * ask.max(1);
     let bytes = match words.number("bytes")? {
         bytes if ask > 0 => bytes / message * message,
@@ -107,8 +107,8 @@ fn send(words: &Words) -> Result<()> {
     Ok(())
 }
 
-/// Takes one connection and reads `read` octets at a time, one piece every `pause` microseconds. For each `ask`
-/// octets it answers with `reply`.
+/// Accepts one connection and reads up to `read` bytes at a time, with `pause` microseconds between reads. For
+/// every `ask` bytes it answers with `reply` bytes.
 fn receive(words: &Words) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
     words.ready()?;
@@ -134,8 +134,8 @@ fn receive(words: &Words) -> Result<()> {
     }
 }
 
-/// Sends `octets` to everybody `rate` times a second, until it is ended.
-fn shout(words: &Words) -> Result<()> {
+/// Broadcasts datagrams of `octets` octets, `rate` per second, until it is terminated.
+fn broadcast(words: &Words) -> Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.set_broadcast(true)?;
     let message = vec![0; words.number_or("octets", 18)? as usize];
@@ -145,7 +145,7 @@ fn shout(words: &Words) -> Result<()> {
     while began.elapsed() < PATIENCE {
         let due = (began.elapsed().as_secs_f64() * rate as f64) as u64;
         while sent < due {
-            // A full queue is no reason to stop.
+            // A datagram that does not fit into a full queue is skipped.
             match socket.send_to(&message, (Ipv4Addr::new(10, 0, 0, 255), 9)) {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
                 _ => sent += 1,
@@ -156,16 +156,16 @@ fn shout(words: &Words) -> Result<()> {
     Ok(())
 }
 
-/// Leaves this share of the packets out of a capture (pcap of this machine's byte order), as a capture that is too
-/// slow does.
+/// Removes this share of the packets from a capture (pcap in this machine's byte order), as if the capture program
+/// were too slow.
 ///
 /// # Errors
-/// It is no such file.
+/// The file is not such a capture.
 pub fn thin_out(file: &Path, share: f64, seed: u64) -> Result<()> {
     const HEAD: usize = 24;
     const PACKET_HEAD: usize = 16;
     let capture = std::fs::read(file)?;
-    let mut kept = capture.get(..HEAD).context("no pcap")?.to_vec();
+    let mut kept = capture.get(..HEAD).context("not a pcap file")?.to_vec();
     let mut rest = &capture[HEAD..];
     let mut random = seed;
     while let Some(length) = rest.get(8..12) {
