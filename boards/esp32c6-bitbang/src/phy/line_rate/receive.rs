@@ -89,7 +89,10 @@ pub(super) enum NoFrame {
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
 /// cycle counter counts, and interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &FilterWords) -> Result<SummedFrame, NoFrame> {
+pub(super) unsafe fn transmission(
+    buffer: &mut [u8],
+    filter: &FilterWords,
+) -> Result<SummedFrame, NoFrame> {
     if buffer.len() < FRAME_OFFSET + ROOM {
         return Err(NoFrame::Tail);
     }
