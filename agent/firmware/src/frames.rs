@@ -13,7 +13,7 @@ fn tag_of(frame: &[u8]) -> usize {
     usize::from(is_tagged) * TAG_LEN
 }
 
-/// EtherType behind the addresses and a tag of `tag` octets.
+/// `EtherType` behind the addresses and a tag of `tag` octets.
 fn type_at(frame: &[u8], tag: usize) -> Option<EtherType> {
     let [high, low] = frame.get(tag + ADDRESSES_LEN..tag + HEADER_LEN)? else {
         return None;

@@ -39,7 +39,7 @@ pub struct Setup {
     pub ledger: &'static Ledger,
 }
 
-/// TestFrames received before the services run: the capacity of each socket, so a burst waits in the ring and is
+/// `TestFrames` received before the services run: the capacity of each socket, so a burst waits in the ring and is
 /// not lost. Also the frames sent before more are received.
 const BUDGET: usize = WAITING;
 /// Maximum sleep, as a console may have no interrupt.
@@ -256,7 +256,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// TestFrames received so far; wraps at 2^32.
+    /// `TestFrames` received so far; wraps at 2^32.
     fn received(&self) -> u32 {
         self.ledger.get(Counter::RxFrames)
     }

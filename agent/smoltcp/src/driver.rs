@@ -87,7 +87,7 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
                 match request {
                     SocketRequest::Listen(port) => self.streams.add_port(owner, port),
                     SocketRequest::Bind(socket, port) => {
-                        self.datagrams.bind(owner, socket, port, sockets)
+                        self.datagrams.bind(owner, socket, port, sockets);
                     }
                     SocketRequest::Unbind(socket) => self.datagrams.unbind(owner, socket, sockets),
                     SocketRequest::Connect { to, token } => {

@@ -15,7 +15,7 @@ const PORTS: usize = 8;
 /// Timeout for a peer that acknowledges nothing.
 const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// SlotUse of a socket. A service is identified by its index.
+/// `SlotUse` of a socket. A service is identified by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotUse {
     /// Unused.

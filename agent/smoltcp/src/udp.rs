@@ -23,7 +23,7 @@ struct Slot {
     handle: SocketHandle,
     /// Index of the service, and its identifier of the socket.
     owner: Option<(usize, Udp)>,
-    /// UdpSockets are dropped until the socket has space again.
+    /// `UdpSockets` are dropped until the socket has space again.
     is_stuck: bool,
 }
 

@@ -89,7 +89,7 @@ extern "C" fn block_translated(_: PluginId, block: *mut Block) {
                 block_executed,
                 api::NO_REGISTERS,
                 slot,
-            )
+            );
         };
     }
 }

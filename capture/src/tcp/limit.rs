@@ -285,7 +285,7 @@ impl Attribution {
     ) {
         match sent {
             SendClass::NewData | SendClass::Reordered if new_data == Limit::RtoStall => {
-                self.add_pending(new_data, ns, packet)
+                self.add_pending(new_data, ns, packet);
             }
             SendClass::NewData | SendClass::Reordered => self.on_progress(new_data, ns, packet),
             SendClass::Retransmission(

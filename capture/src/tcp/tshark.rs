@@ -276,7 +276,7 @@ impl DirectionState {
         match shift {
             None => (self.scale, back.scale) = (WindowScale::Disabled, WindowScale::Disabled),
             Some(_) if is_syn_ack && back.scale == WindowScale::Disabled => {
-                self.scale = WindowScale::Disabled
+                self.scale = WindowScale::Disabled;
             }
             Some(shift) => self.scale = WindowScale::Shift(shift),
         }

@@ -108,7 +108,7 @@ pub struct Path {
     pub min_rtt_ns: Option<u64>,
     /// Gaps between its bursts, without unacknowledged data.
     pub send_gaps: Option<Percentiles>,
-    /// The largest FlightSize of a connection.
+    /// The largest flight size of a connection.
     pub max_in_flight: u32,
     /// Small segments sent while others were unacknowledged.
     pub small_while_unacked: u64,

@@ -113,7 +113,7 @@ pub struct DirectionReport {
     pub most_window_bytes: u32,
     /// Window scale, if the handshake was captured.
     pub window_shift: Option<u8>,
-    /// The largest FlightSize.
+    /// The largest flight size.
     pub most_in_flight_bytes: u32,
     /// Octets in its largest segment.
     pub largest_segment_bytes: u32,

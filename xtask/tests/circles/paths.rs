@@ -122,10 +122,8 @@ fn without_comments(text: &str) -> String {
             (length + end.len()).min(rest.len())
         } else if first == '"' {
             string_length(rest)
-        } else if let Some(length) = char_length(rest) {
-            length
         } else {
-            0
+            char_length(rest).unwrap_or_default()
         };
         if skipped > 0 {
             code.push(' ');

@@ -80,7 +80,7 @@ impl BoardTarget {
             CountedAt::Device,
             record::Datagrams {
                 sent: sent.sent.0,
-                received: received,
+                received,
                 lost,
                 out_of_order: Some(counts.out_of_order),
                 duplicates: Some(counts.duplicates),

@@ -147,7 +147,7 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// FlightSize: octets sent and not acknowledged.
+    /// Flight size: octets sent and not acknowledged.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         if seq_lt(self.snd_una, self.snd_nxt) {

@@ -78,7 +78,7 @@ pub struct SenderStats {
     pub sent_by_flight: [u64; FLIGHT_BINS],
     /// Of them, those that had to be retransmitted.
     pub lost_by_flight: [u64; FLIGHT_BINS],
-    /// The largest FlightSize, in octets.
+    /// The largest flight size, in octets.
     pub max_in_flight: u32,
     /// Duplicate ACKs by the receiver while data is unacknowledged.
     pub duplicate_acks: u64,

@@ -28,9 +28,9 @@ pub struct Column {
     pub new_bytes: u64,
     /// Octets of retransmitted payload.
     pub retransmitted_bytes: u64,
-    /// The largest FlightSize.
+    /// The largest flight size.
     pub max_in_flight: u32,
-    /// FlightSize at its end.
+    /// Flight size at its end.
     pub in_flight: u32,
     /// Stream offset acknowledged at its end.
     pub acked: u64,

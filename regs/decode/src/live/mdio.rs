@@ -94,7 +94,7 @@ impl<B: MdioBus> BlockAccess for MdioAccess<B> {
         is_there
     }
 
-    /// Without BMSR.EXT_STATUS there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
+    /// Without `BMSR.EXT_STATUS` there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
     fn has(&self, number: u32) -> bool {
         let of_gigabit = [mii::CTRL1000, mii::STAT1000, mii::ESTATUS];
         let is_one = of_gigabit.iter().any(|it| it.offset == number) && self.phy_id.is_none();

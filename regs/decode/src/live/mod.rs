@@ -214,7 +214,7 @@ impl Readout {
                         .push(decode::live_value(map, found, value, address, line));
                 }
                 Err(MemoryError::Refused(what)) => {
-                    self.skip(&name(&found), SkipReason::Refused(what))
+                    self.skip(&name(&found), SkipReason::Refused(what));
                 }
                 Err(MemoryError::Lost(what)) => return Err(what),
             }
