@@ -19,13 +19,9 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     let mut steps = Steps::new(wanted);
     steps.step("format", |_, log| format(log));
     steps.step("clippy", |_, log| clippy(log));
-    steps.step("firmware", |_, log| firmware(log));
-    if long || must_have_tools() || sh::out("foreign").is_dir() {
-        steps.step("foreign", |_, log| {
-            let built = foreign::build(Some(log))?.len();
-            Ok(Outcome::Done(format!("{built} ELFs")))
-        });
-    }
+    // Other people's programs are downloaded only where every check is wanted.
+    let with_foreign = long || must_have_tools() || sh::out("foreign").is_dir();
+    steps.step("firmware and foreign", |_, log| firmware(with_foreign, log));
     steps.step("tests", |steps, log| {
         // Tests with the simulated board are a separate step, because it must run in real time.
         let later = ["--skip", BEHIND_RELAY, "--skip", PUBLISHED];
@@ -267,7 +263,7 @@ fn other_systems(log: &Path) -> Result<Outcome> {
 }
 
 /// Builds every program in every variant of every board, and runs clippy on each variant.
-fn firmware(log: &Path) -> Result<Outcome> {
+fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
     let mut boards = Vec::new();
     for name in board::all() {
         let board = board::read(&name)?;
@@ -275,21 +271,34 @@ fn firmware(log: &Path) -> Result<Outcome> {
         tools::ensure_target(&board.target)?;
         boards.push(board);
     }
-    // Linking with LTO uses one core only: two threads, one for the slowest board and one for the others.
+    if with_foreign {
+        tools::ensure_target(tools::RISCV)?;
+    }
+    // Linking with LTO uses one core only: two threads, one for the slowest board and one for the rest.
     let is_first = |board: &Board| board.name == board::DEFAULT;
     let (first, others): (Vec<_>, Vec<_>) = boards.into_iter().partition(is_first);
     let log_beside = log.with_extension("boards.log");
     let _ = std::fs::remove_file(&log_beside);
-    let built = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| firmware_of(&others, &log_beside));
+    let (built, foreign) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let built = firmware_of(&others, &log_beside)?;
+            let foreign = if with_foreign {
+                foreign::build(Some(&log_beside))?.len()
+            } else {
+                0
+            };
+            anyhow::Ok((built, foreign))
+        });
         let first = firmware_of(&first, log);
-        let beside = match beside.join() {
+        let (others, foreign) = match beside.join() {
             Ok(built) => built,
             Err(panic) => std::panic::resume_unwind(panic),
-        };
-        anyhow::Ok(first? + beside?)
+        }?;
+        anyhow::Ok((first? + others, foreign))
     })?;
-    Ok(Outcome::Done(format!("{built} ELFs")))
+    Ok(Outcome::Done(format!(
+        "{built} ELFs, {foreign} of other projects"
+    )))
 }
 
 fn firmware_of(boards: &[Board], log: &Path) -> Result<usize> {

@@ -141,7 +141,10 @@ fn an_interface_that_goes_away_ends_the_relay_with_its_name() {
     let gone = rig.right().ip(&["link", "delete", INTERFACE]);
     gone.unwrap_or_else(|error| panic!("{error}"));
     let error = rig.finish().expect_err("an interface is gone").to_string();
-    assert!(error.starts_with("interface eth0 failed or was removed: "), "{error}");
+    assert!(
+        error.starts_with("interface eth0 failed or was removed: "),
+        "{error}"
+    );
 }
 
 #[test]

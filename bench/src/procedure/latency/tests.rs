@@ -37,7 +37,7 @@ fn idle_comes_first_and_a_load_outlasts_the_requests() {
     assert!(outcome.is_ok());
     assert_eq!(
         notes,
-        ["Times are the simulation's: exact, with a noise floor of 0."]
+        ["Times are those of the simulation: exact, with a noise floor of 0."]
     );
     let measured: Vec<(Option<Direction>, u64)> = latencies(&kept)
         .iter()
