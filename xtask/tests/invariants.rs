@@ -36,10 +36,12 @@ fn files() -> Vec<(String, PathBuf)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("readable").flatten() {
             let path = entry.path();
+            // In a linked worktree `.git` is a file.
+            if ["target", ".git"].iter().any(|skip| path.ends_with(skip)) {
+                continue;
+            }
             if path.is_dir() {
-                if !["target", ".git"].iter().any(|skip| path.ends_with(skip)) {
-                    folders.push(path);
-                }
+                folders.push(path);
                 continue;
             }
             let name = path.strip_prefix(&root).expect("below the root");
