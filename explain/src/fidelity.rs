@@ -59,14 +59,14 @@ impl Unit {
 
 /// No timing entry was chosen by this figure, but the firmware's first stage was: its alignment and
 /// check are done as slowly as it takes.
-const CODE_CHOSEN_KNOWING_IT: &str = "choice of the stage's code";
+const CODE_FITTED: &str = "choice of the stage's code";
 
 /// Every published figure that the run can be held against, in the article's order.
 pub fn rows(run: &Run, published: &Published) -> Vec<Row> {
     let mut rows = Vec::new();
     for stage in &published.stages {
         for variant in &stage.variants {
-            let known = *variant == published.code_chosen_knowing;
+            let known = *variant == published.fitted_variant;
             rows.extend(of_variant(stage, variant, known, run));
         }
     }
@@ -122,7 +122,7 @@ fn post_processing(stage: &Stage, variant: &str, known: bool, gets: &[&HttpGet])
         published: stage.post_processing_ns? as f64,
         predicted: largest.map(|get| get.metrics.isr_post_processing_ns_p50 as f64),
         unit: Unit::Nanoseconds,
-        fitted: if known { CODE_CHOSEN_KNOWING_IT } else { "" },
+        fitted: if known { CODE_FITTED } else { "" },
     })
 }
 

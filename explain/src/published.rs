@@ -18,7 +18,7 @@ pub struct Published {
     /// Retransmission delays in the first stage's capture.
     pub retransmission_delays: Vec<DelayRange>,
     /// The variant whose code was chosen with its published interrupt time in view: that row is no evidence.
-    pub code_chosen_knowing: String,
+    pub fitted_variant: String,
     /// The variant with this project's MAC in the last published stage.
     pub own_mac: String,
     /// The same stage with the MAC of the publication.

@@ -24,7 +24,7 @@ pub use self::cases::CASES;
 /// Timeout without progress, in the board's time; and for a case that the board is expected to
 /// fail.
 const PATIENCE: Duration = Duration::from_secs(30);
-const IMPATIENCE: Duration = Duration::from_secs(1);
+const EXPECTED_FAILURE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A conformance case.
 pub struct Case {
@@ -70,7 +70,11 @@ pub fn run_case(
 ) -> Result<Outcome, TargetError> {
     let lack = board.lacks.get(case.name);
     let mut session = (board.switch_on)()?;
-    session.patience = if lack.is_some() { IMPATIENCE } else { PATIENCE };
+    session.patience = if lack.is_some() {
+        EXPECTED_FAILURE_TIMEOUT
+    } else {
+        PATIENCE
+    };
     let mut rig = Rig::new(session, frames, monitor);
     let done = rig.reset_counts().and_then(|()| (case.run)(&mut rig));
     Ok(match (done, lack) {

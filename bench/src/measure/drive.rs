@@ -68,7 +68,7 @@ pub fn drive(
             .take()
             .into_iter()
             .for_each(|measured| result(with_duplex(duplex, measured)));
-        watchdog.done |= observer.is_complete();
+        watchdog.done |= observer.poll_complete();
         tick(machine.now_ns(), observer.progress());
         watchdog.check(machine.now_ns(), QUIET_S, limit_s)?;
     }

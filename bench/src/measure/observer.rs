@@ -34,7 +34,7 @@ pub trait Observer {
     fn stations(&mut self, _at_ns: u64, _traffic: Vec<StationTraffic>) {}
 
     /// True if it is complete with a program that does not terminate.
-    fn is_complete(&mut self) -> bool {
+    fn poll_complete(&mut self) -> bool {
         false
     }
 

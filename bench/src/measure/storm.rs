@@ -296,7 +296,7 @@ impl Observer for StormObserver {
         None
     }
 
-    fn is_complete(&mut self) -> bool {
+    fn poll_complete(&mut self) -> bool {
         let over = self.now_ns > self.end_ns() + 1_000_000_000;
         if !over {
             return false;

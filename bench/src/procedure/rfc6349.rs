@@ -21,7 +21,7 @@ const FULL: Duration = Duration::from_secs(30);
 /// Ethernet's MTU, assumed if the path's is unknown.
 const ETHERNET_MTU: u64 = 1_500;
 /// Approximate minimum buffer size of any system.
-const LEAST_WINDOW: u64 = 2_048;
+const MIN_WINDOW_OCTETS: u64 = 2_048;
 /// Interval of requests during a transfer.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The load begins before the requests and ends after them.
@@ -166,7 +166,7 @@ impl Rfc6349 {
             if trials.context.is_cancelled() {
                 return Ok(());
             }
-            let window = ((bdp * percent as f64 / 100.0).round() as u64).max(LEAST_WINDOW);
+            let window = ((bdp * percent as f64 / 100.0).round() as u64).max(MIN_WINDOW_OCTETS);
             let window = u32::try_from(window).unwrap_or(u32::MAX);
             let trial = self.transfer(direction, window, trials.target);
             let metrics = match trials.run_one(&trial, direction)? {

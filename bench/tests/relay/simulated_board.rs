@@ -27,7 +27,7 @@ use std::time::Duration;
 /// Longer than a trial takes on any machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Stock iperf 2 waits for the end of a stream 3 s longer than that should last.
-const MOST_SLIP: Duration = Duration::from_secs(2);
+const MAX_SLIP: Duration = Duration::from_secs(2);
 /// The board's end of its cable, in the right namespace.
 const CABLE: &str = "linerate0";
 
@@ -94,7 +94,7 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         drop(stop);
         (text, served, board.join().expect("the board"))
     });
-    let is_late = tool == "iperf" && slipped > MOST_SLIP;
+    let is_late = tool == "iperf" && slipped > MAX_SLIP;
     let spoiled = overflows(&rig) + u64::from(is_late);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {

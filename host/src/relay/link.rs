@@ -183,7 +183,7 @@ impl ImpairedLink {
         self.now_ns = self.now_ns.max(now_ns);
         self.counts.frames_in += 1;
         self.counts.octets_in += frame.len() as u64;
-        if self.is_exempt() || !self.duplicates.is_chosen(self.impairment.duplicate) {
+        if self.is_exempt() || !self.duplicates.draw(self.impairment.duplicate) {
             let (original, duplicate) = (self.enter(frame), None);
             return FrameFates {
                 original,
@@ -237,7 +237,7 @@ impl ImpairedLink {
         {
             return Some(LossReason::Burst);
         }
-        if self.losses.is_chosen(self.impairment.loss) {
+        if self.losses.draw(self.impairment.loss) {
             return Some(LossReason::Random);
         }
         let wrong_bits = self.bit_errors.advance(wire_octets(octets) * 8, |_| {});
@@ -287,7 +287,7 @@ impl ImpairedLink {
         self.last_due_ns = due_ns;
         let let_pass = match self.impairment.reorder {
             Some(_) if self.is_exempt() => 0,
-            Some(reorder) if self.reorder.is_chosen(reorder.share) => reorder.by,
+            Some(reorder) if self.reorder.draw(reorder.share) => reorder.by,
             _ => 0,
         };
         self.counts.held_back_frames += u64::from(let_pass > 0);

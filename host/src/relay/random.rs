@@ -21,7 +21,7 @@ impl RandomSequence {
     }
 
     /// True with this probability.
-    pub fn is_chosen(&mut self, probability: f64) -> bool {
+    pub fn draw(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
@@ -53,9 +53,9 @@ impl GilbertElliott {
         } else {
             burst.enter
         };
-        self.is_bad ^= self.sequence.is_chosen(leaves);
+        self.is_bad ^= self.sequence.draw(leaves);
         self.sequence
-            .is_chosen(if self.is_bad { burst.loss } else { 0.0 })
+            .draw(if self.is_bad { burst.loss } else { 0.0 })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use xtask::sh;
 
 /// Timeout of a run, seconds.
-const MOST_SECONDS: u64 = 20;
+const MAX_SECONDS: u64 = 20;
 /// The address of the receiver's end.
 const RECEIVER: &str = "10.0.0.2";
 
@@ -22,7 +22,7 @@ pub fn capture(linerate: &Path, trial: &Trial, set_up: &Linux) -> Result<PathBuf
     let mut relay = sh::cmd(linerate);
     relay
         .args(["relay", "--namespaces", &format!("{left},{right}")])
-        .args(["--seconds", &MOST_SECONDS.to_string()])
+        .args(["--seconds", &MAX_SECONDS.to_string()])
         .args(["--seed", &trial.seed.to_string()])
         .args(["--both", &set_up.both])
         .args(["--forward", &set_up.forward])
@@ -61,7 +61,7 @@ fn script(set_up: &Linux, right: &str, file: &Path) -> Result<String> {
          ip netns exec {right} sh -c \"{end} receive ready={ready} {receive}\" & receiver=$!; \
          dumpcap -q -P -i eth0 -s 160 -f 'not ip6' -w {file} 2>/dev/null & capture=$!; \
          until [ -s {file} ] && [ -e {ready} ]; do kill -0 $capture $receiver; sleep 0.02; done; {beside} \
-         timeout {MOST_SECONDS} {program} causes-end send to={RECEIVER} {send}; \
+         timeout {MAX_SECONDS} {program} causes-end send to={RECEIVER} {send}; \
          wait $receiver; n=0; until [ $(stat -c %s {file}) -gt 24 ] || [ $n -gt 60 ]; do n=$((n+1)); sleep 0.05; done; \
          sleep 0.3; kill $capture; wait $capture || true",
         receive = set_up.receive,

@@ -37,7 +37,7 @@ const HELD_OUT: [u64; 2] = [8, 9];
 const HELD_OUT_B: [u64; 5] = [11, 12, 13, 14, 15];
 
 /// Minimum share of the held-out runs in which the right cause comes first.
-const LEAST_RIGHT: f64 = 0.9;
+const MIN_CORRECT_SHARE: f64 = 0.9;
 /// File with the confusion matrices.
 const MATRIX: &str = "matrix.txt";
 
@@ -108,7 +108,7 @@ pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
         bail!("a cause was named for a control");
     }
     let right = matrix::held_out_share(&rows);
-    if right < LEAST_RIGHT {
+    if right < MIN_CORRECT_SHARE {
         bail!(
             "the right cause comes first in only {:.1}% of the held-out runs",
             100.0 * right

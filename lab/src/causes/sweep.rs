@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use xtask::sh;
 
 /// Timeout of a run, seconds.
-const MOST_SECONDS: u64 = 60;
+const MAX_SECONDS: u64 = 60;
 /// The address of the device's end.
 const DEVICE: &str = "10.0.0.2";
 
@@ -20,7 +20,7 @@ pub fn results(linerate: &Path, trial: &Trial, set_up: &Sweep) -> Result<PathBuf
     let mut relay = sh::cmd(linerate);
     relay
         .args(["relay", "--namespaces", &format!("{left},{right}")])
-        .args(["--seconds", &MOST_SECONDS.to_string()])
+        .args(["--seconds", &MAX_SECONDS.to_string()])
         .args(["--seed", &trial.seed.to_string()])
         .args(["--both", &set_up.both])
         .args([

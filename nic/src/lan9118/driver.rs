@@ -113,7 +113,7 @@ impl<R: Registers> Lan9118<R> {
 
     /// Returns `true` if a frame waits. Reads the chip only if none is known.
     #[inline]
-    fn has_frame(&mut self) -> bool {
+    fn poll_frame(&mut self) -> bool {
         if self.waiting == 0 {
             self.chip.settle(AFTER_FIFO);
             let inside = self.chip.read(csr::RX_FIFO_INF);
@@ -125,7 +125,7 @@ impl<R: Registers> Lan9118<R> {
     /// Copies the next valid frame and returns its length in octets, without FCS.
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        while self.has_frame() {
+        while self.poll_frame() {
             self.waiting -= 1;
             let status = self.chip.read(csr::RX_STATUS_FIFO);
             let octets = csr::RX_STATUS_FIFO::LENGTH.get(status) as usize;
@@ -210,7 +210,7 @@ impl<R: Registers> Device for Lan9118<R> {
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A frame stays in the FIFO until it can be answered.
-        if !self.has_frame() || !self.transmitter.has_room(&self.chip, self.ledger) {
+        if !self.poll_frame() || !self.transmitter.poll_space(&self.chip, self.ledger) {
             return None;
         }
         let octets = self.next()?;
@@ -232,7 +232,7 @@ impl<R: Registers> Device for Lan9118<R> {
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        let is_open = !self.is_halted && self.transmitter.has_room(&self.chip, self.ledger);
+        let is_open = !self.is_halted && self.transmitter.poll_space(&self.chip, self.ledger);
         is_open.then_some(TxSlot {
             chip: &self.chip,
             frame: &mut self.frames.tx,
@@ -266,7 +266,7 @@ impl<R: Registers> InterruptDriven for Lan9118<R> {
         self.chip.write(csr::INT_STS, csr::INT_STS::RSFL.mask());
         let wanted = csr::INT_STS::RSFL.mask() | csr::INT_STS::PHY_INT.mask();
         self.chip.write(csr::INT_EN, wanted);
-        !self.has_frame()
+        !self.poll_frame()
     }
 
     fn mask(&mut self) {

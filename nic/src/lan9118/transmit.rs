@@ -59,7 +59,7 @@ impl Transmitter {
 
     /// Returns `true` if the longest frame fits. Reads the chip only if the known room is used up.
     #[inline]
-    pub(super) fn has_room(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) -> bool {
+    pub(super) fn poll_space(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) -> bool {
         const NEEDED: u32 = fifo_octets(words_of(LONGEST));
         if self.octets < NEEDED {
             self.poll(chip, ledger);

@@ -164,7 +164,7 @@ impl<R: Bus> Lan91c111<R> {
     }
 
     #[inline]
-    fn has_frame(&mut self) -> bool {
+    fn poll_frame(&mut self) -> bool {
         let first: u8 = self.chip.bank(2).read(bank2::RXFIFO);
         !bank2::RXFIFO::REMPTY.is_set(first.into())
     }
@@ -172,7 +172,7 @@ impl<R: Bus> Lan91c111<R> {
     /// Copies the next valid frame, frees its page and returns its length in octets.
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        while self.has_frame() {
+        while self.poll_frame() {
             self.ledger.count(Counter::RxFrames);
             let taken = self.copy();
             self.chip.command(bank2::MMUCR::COMMAND::REMOVE_RELEASE);
@@ -344,7 +344,7 @@ impl<R: Bus> InterruptDriven for Lan91c111<R> {
         self.reclaim();
         let wanted = bank2::IST::RCV.mask() | bank2::IST::EPH.mask();
         self.chip.bank(2).write(bank2::MSK, wanted as u8);
-        !self.has_frame()
+        !self.poll_frame()
     }
 
     fn mask(&mut self) {

@@ -29,7 +29,7 @@ impl BurstSearch {
     }
 
     /// The maximum number of trials.
-    pub const fn most_trials(limit: u64) -> u64 {
+    pub const fn max_trials(limit: u64) -> u64 {
         2 * ((if limit == 0 { 1 } else { limit }).ilog2() as u64 + 2)
     }
 
@@ -82,7 +82,7 @@ mod tests {
             trials.push(frames);
             search.record(is_lossless(frames));
             assert!(
-                trials.len() as u64 <= BurstSearch::most_trials(limit),
+                trials.len() as u64 <= BurstSearch::max_trials(limit),
                 "{trials:?}"
             );
         }

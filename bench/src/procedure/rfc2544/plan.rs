@@ -135,7 +135,7 @@ impl Plan {
         let mut all = Duration::ZERO;
         if self.includes(Rfc2544Test::Throughput) {
             let longest = self.trial.max(self.final_trial) + self.pause;
-            all += longest * times(rate_search::most_trials(self.steps));
+            all += longest * times(rate_search::max_trials(self.steps));
         }
         if self.includes(Rfc2544Test::Latency) {
             all += (self.stream + self.pause) * self.latency_repetitions;
@@ -146,7 +146,7 @@ impl Plan {
         if self.includes(Rfc2544Test::BackToBack) {
             // Once by doubling; then mostly the same length again.
             let limit = self.longest_burst(octets);
-            all += (self.longest_burst_span + self.pause) * times(BurstSearch::most_trials(limit));
+            all += (self.longest_burst_span + self.pause) * times(BurstSearch::max_trials(limit));
             let again = u64::from(self.burst_repetitions.saturating_sub(1));
             all += (self.longest_burst_span + self.pause) * times(2 * again);
         }

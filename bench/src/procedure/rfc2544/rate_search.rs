@@ -14,7 +14,7 @@ pub struct Probe {
 ///
 /// It bisects the interval first. The rate found is confirmed by repetition; if that fails, the search
 /// steps back in growing steps until a rate is lossless twice, and bisects again. A loss at a rate
-/// rules out that rate and all above it. So it ends after [`most_trials`] for any outcomes, and if loss
+/// rules out that rate and all above it. So it ends after [`max_trials`] for any outcomes, and if loss
 /// depends on the rate alone, it finds the highest step without any.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSearch {
@@ -41,7 +41,7 @@ enum Stage {
 }
 
 /// The maximum number of trials of a search.
-pub const fn most_trials(steps: u32) -> u64 {
+pub const fn max_trials(steps: u32) -> u64 {
     let halvings = steps.ilog2() as u64 + 1;
     // Seek; confirm; step back, twice each; bisect, twice each.
     (1 + halvings) + 1 + 2 * (halvings + 1) + 2 * halvings
@@ -165,7 +165,7 @@ mod tests {
             let outcome = is_lossless(probe);
             trials.push((probe, outcome));
             search.record(outcome);
-            assert!(trials.len() as u64 <= most_trials(steps), "{trials:?}");
+            assert!(trials.len() as u64 <= max_trials(steps), "{trials:?}");
         }
         (trials, search.found())
     }

@@ -413,7 +413,7 @@ fn a_frame_lost_now_and_then_and_a_failed_trial_do_not_keep_it_from_ending() {
         ..Scripted::default()
     };
     let plan = plan();
-    let most = rate_search::most_trials(plan.steps) as usize;
+    let most = rate_search::max_trials(plan.steps) as usize;
     let done = done(&Rfc2544 { plan }, &mut target);
     for octets in SIZES.map(u64::from) {
         let trials = done.of(Rfc2544Test::Throughput, octets);

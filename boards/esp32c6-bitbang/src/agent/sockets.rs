@@ -32,23 +32,23 @@ const RECEIVED_BACK: usize = 1;
 pub type Sockets = Driver<STREAMS, { LISTENING + BACK }>;
 
 /// Memory of a UDP socket; datagrams are separate from their metadata, so that they need not be in the image.
-struct Room<const RX: usize, const TX: usize> {
+struct UdpBuffers<const RX: usize, const TX: usize> {
     rx: [[u8; MAX_DATAGRAM]; RX],
     tx: [[u8; MAX_DATAGRAM]; TX],
 }
 
-struct Heads<const RX: usize, const TX: usize> {
+struct UdpMetadata<const RX: usize, const TX: usize> {
     rx: [udp::PacketMetadata; RX],
     tx: [udp::PacketMetadata; TX],
 }
 
-impl<const RX: usize, const TX: usize> Room<RX, TX> {
+impl<const RX: usize, const TX: usize> UdpBuffers<RX, TX> {
     const EMPTY: Self = Self {
         rx: [[0; MAX_DATAGRAM]; RX],
         tx: [[0; MAX_DATAGRAM]; TX],
     };
 
-    fn socket(&'static mut self, heads: &'static mut Heads<RX, TX>) -> udp::Socket<'static> {
+    fn socket(&'static mut self, heads: &'static mut UdpMetadata<RX, TX>) -> udp::Socket<'static> {
         udp::Socket::new(
             udp::PacketBuffer::new(&mut heads.rx[..], self.rx.as_flattened_mut()),
             udp::PacketBuffer::new(&mut heads.tx[..], self.tx.as_flattened_mut()),
@@ -56,7 +56,7 @@ impl<const RX: usize, const TX: usize> Room<RX, TX> {
     }
 }
 
-impl<const RX: usize, const TX: usize> Heads<RX, TX> {
+impl<const RX: usize, const TX: usize> UdpMetadata<RX, TX> {
     const EMPTY: Self = Self {
         rx: [udp::PacketMetadata::EMPTY; RX],
         tx: [udp::PacketMetadata::EMPTY; TX],
@@ -70,14 +70,14 @@ impl<const RX: usize, const TX: usize> Heads<RX, TX> {
 pub fn open(network: &mut Network) -> Sockets {
     static TCP: ConstStaticCell<[([u8; RX_BUFFER], [u8; TX_BUFFER]); STREAMS]> =
         ConstStaticCell::new([([0; RX_BUFFER], [0; TX_BUFFER]); STREAMS]);
-    static FIRST: ConstStaticCell<[Room<RECEIVED, SENT>; LISTENING]> =
-        ConstStaticCell::new([Room::EMPTY; LISTENING]);
-    static FIRST_HEADS: ConstStaticCell<[Heads<RECEIVED, SENT>; LISTENING]> =
-        ConstStaticCell::new([Heads::EMPTY; LISTENING]);
-    static SECOND: ConstStaticCell<[Room<RECEIVED_BACK, SENT>; BACK]> =
-        ConstStaticCell::new([Room::EMPTY; BACK]);
-    static SECOND_HEADS: ConstStaticCell<[Heads<RECEIVED_BACK, SENT>; BACK]> =
-        ConstStaticCell::new([Heads::EMPTY; BACK]);
+    static FIRST: ConstStaticCell<[UdpBuffers<RECEIVED, SENT>; LISTENING]> =
+        ConstStaticCell::new([UdpBuffers::EMPTY; LISTENING]);
+    static FIRST_HEADS: ConstStaticCell<[UdpMetadata<RECEIVED, SENT>; LISTENING]> =
+        ConstStaticCell::new([UdpMetadata::EMPTY; LISTENING]);
+    static SECOND: ConstStaticCell<[UdpBuffers<RECEIVED_BACK, SENT>; BACK]> =
+        ConstStaticCell::new([UdpBuffers::EMPTY; BACK]);
+    static SECOND_HEADS: ConstStaticCell<[UdpMetadata<RECEIVED_BACK, SENT>; BACK]> =
+        ConstStaticCell::new([UdpMetadata::EMPTY; BACK]);
     let tcp = TCP.take().each_mut().map(|(rx, tx)| {
         let (rx, tx) = (&mut rx[..], &mut tx[..]);
         let (rx, tx) = (tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));

@@ -1,4 +1,4 @@
-//! From the first stage to the last: what each step bought.
+//! From the first stage to the last: the gain of each step.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(super) struct Step<'a> {
     what: &'a str,
     chart: String,
     goodput: String,
-    bought: String,
+    gain: String,
     loss: String,
     post: String,
     rest: String,
@@ -49,7 +49,7 @@ pub(super) fn ladder<'a>(
     let mut steps = Vec::new();
     for (what, gets) in &measured {
         if let Some(largest) = gets.iter().max_by_key(|get| get.params.bytes) {
-            steps.push(step(what, largest, bought(before, gets), class));
+            steps.push(step(what, largest, gain(before, gets), class));
         }
         before = gets;
     }
@@ -57,7 +57,7 @@ pub(super) fn ladder<'a>(
 }
 
 /// What `after` gains over `before`, at the largest size that both have.
-fn bought(before: &[&HttpGet], after: &[&HttpGet]) -> String {
+fn gain(before: &[&HttpGet], after: &[&HttpGet]) -> String {
     let pairs = before.iter().filter_map(|before| {
         let same = |after: &&&HttpGet| after.params.bytes == before.params.bytes;
         Some((*before, *after.iter().find(same)?))
@@ -109,7 +109,7 @@ fn bought(before: &[&HttpGet], after: &[&HttpGet]) -> String {
 fn step<'a>(
     what: &'a str,
     get: &HttpGet,
-    bought: String,
+    gain: String,
     class: &dyn Fn(&str) -> String,
 ) -> Step<'a> {
     let goodput = get.metrics.goodput_bytes_per_s_p50;
@@ -133,7 +133,7 @@ fn step<'a>(
         name: label.to_owned(),
         what,
         goodput: goodput_words,
-        bought,
+        gain,
         loss: format::percent(get.metrics.frame_loss_rate),
         post: format::time(get.metrics.isr_post_processing_ns_p50),
         rest: get

@@ -8,14 +8,14 @@ use linerate_results::stats;
 
 const HEIGHT: f64 = 110.0;
 /// Maximum number of bins.
-const MOST_BINS: u64 = 120;
+const MAX_BINS: u64 = 120;
 
 /// The panel.
 pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let trace = picture.trace;
     let columns = picture.duration_ns / trace.width_ns() + 1;
     // Bins of whole columns: all are equally long.
-    let each = columns.div_ceil(MOST_BINS);
+    let each = columns.div_ceil(MAX_BINS);
     let width_ns = each * trace.width_ns();
     let mut bins = vec![(0_u64, 0_u64); columns.div_ceil(each) as usize];
     for column in trace.columns() {

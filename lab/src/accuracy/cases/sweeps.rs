@@ -60,7 +60,7 @@ fn window(it: &Measured, octets: u64) -> Option<f64> {
 }
 
 /// Goodput limit of a window: its whole segments once per round trip.
-fn let_through(it: &Measured, stream: usize) -> Option<f64> {
+fn window_goodput_limit(it: &Measured, stream: usize) -> Option<f64> {
     let segments = (it.windows.get(stream)? / SEGMENT).floor();
     Some(segments * SEGMENT / ROUND_TRIP_S)
 }
@@ -98,13 +98,13 @@ const WINDOWS: [Figure; 3] = [
     of_window(
         "goodput of the window that Linux sets for 16 kB",
         |it| window(it, 16_000),
-        |it| let_through(it, 0),
+        |it| window_goodput_limit(it, 0),
         16_000.0,
     ),
     of_window(
         "goodput of the window that Linux sets for 64 kB",
         |it| window(it, 64_000),
-        |it| let_through(it, 1),
+        |it| window_goodput_limit(it, 1),
         64_000.0,
     ),
 ];

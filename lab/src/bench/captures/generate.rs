@@ -11,7 +11,7 @@ const CONNECTIONS: u32 = 64;
 /// Flights of segments per connection, until it closes and a new one replaces it.
 const FLIGHTS: u32 = 40;
 /// Maximum number of segments in a flight.
-const MOST_SEGMENTS: u64 = 64;
+const MAX_SEGMENTS: u64 = 64;
 /// Payload of a segment, octets: that of a full Ethernet frame with timestamps.
 const SEGMENT: u32 = 1448;
 /// Duration of a full frame at 1 Gbit/s.
@@ -131,7 +131,7 @@ impl Connection {
     fn queue_next_flight(&mut self, random: &mut Random) {
         match self.flights {
             0..FLIGHTS => {
-                let segments = 2 + random.below(MOST_SEGMENTS - 2);
+                let segments = 2 + random.below(MAX_SEGMENTS - 2);
                 let lost = (random.below(5) == 0).then(|| random.below(segments) as u32);
                 self.flight(segments as u32, lost);
             }

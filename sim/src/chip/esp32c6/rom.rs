@@ -102,7 +102,7 @@ impl Rom {
         self.reported = std::mem::take(&mut before.reported);
     }
 
-    fn is_first_report(&mut self, pc: u32) -> bool {
+    fn mark_reported(&mut self, pc: u32) -> bool {
         let first = !self.reported.contains(&pc);
         if first {
             self.reported.push(pc);
@@ -162,7 +162,7 @@ pub(super) fn call<P: Pads>(
             };
         }
         Outcome::BadPointer | Outcome::Unknown => {
-            if bus.soc.rom.is_first_report(pc) {
+            if bus.soc.rom.mark_reported(pc) {
                 let at = bus.soc.clock.instant(cycle);
                 let name = name.map(str::to_owned);
                 bus.soc.report(pc, ReportKind::RomFunction { name }, at);
@@ -308,7 +308,7 @@ fn execute<P: Pads>(
                 .iter()
                 .find(|(_, n)| *n == name)
                 .map_or(0, |&(a, _)| a);
-            if bus.soc.rom.is_first_report(addr) {
+            if bus.soc.rom.mark_reported(addr) {
                 let at = bus.soc.clock.instant(cycle);
                 bus.soc.report(
                     addr,
