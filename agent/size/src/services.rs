@@ -110,7 +110,7 @@ pub fn run() -> ! {
 struct Nothing;
 
 impl Service for Nothing {
-    fn ask(&mut self) -> Option<linerate_agent::SocketRequest> {
+    fn next_request(&mut self) -> Option<linerate_agent::SocketRequest> {
         None
     }
 }
