@@ -90,7 +90,11 @@ fn stock_iperf2_sends_and_receives_on_one_connection() {
     if !has_tool("iperf") {
         return;
     }
-    let (text, served) = iperf2(2, "-n 1000000 --full-duplex");
+    // The two threads of iperf's client sometimes miss each other: it prints this, and has received nothing.
+    let mut tries = (0..3).map(|_| iperf2(2, "-n 1000000 --full-duplex"));
+    let (text, served) = tries
+        .find(|(text, _)| !text.contains("Barrier timeout"))
+        .expect("a client whose threads meet");
     for direction in [TransferDirection::Sent, TransferDirection::Received] {
         assert_eq!(octets(&served, direction), 1_000_000, "{text}");
     }
