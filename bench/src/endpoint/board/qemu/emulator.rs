@@ -1,8 +1,8 @@
 //! The QEMU process: its network ends in a socket of ours, and its serial port is on a pipe.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
-use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,13 +12,14 @@ use linerate_ether::frame::MacAddress;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::TempDir;
 
+use super::monitor::Monitor;
 use crate::board::Qemu;
 
 /// Longer than any frame of the network.
 const LONGEST: usize = 2048;
 
-/// Timeout for a command to QEMU.
-const ANSWER: Duration = Duration::from_secs(30);
+/// The monitor's socket in the folder.
+const MONITOR: &str = "monitor";
 
 /// A running QEMU; it is killed when this is dropped.
 pub(super) struct Emulator {
@@ -60,7 +61,7 @@ impl Emulator {
                 qemu.program
             ));
         }
-        let monitor = at("monitor");
+        let monitor = at(MONITOR);
         let sockets = [&ours, &theirs, &monitor].map(PathBuf::as_path);
         let mut command = command(qemu, &image, sockets, mac);
         command.args(further);
@@ -153,31 +154,11 @@ impl Emulator {
         let _ = poll(&mut [PollFd::new(&self.cable, flags)], Some(&span));
     }
 
-    /// Takes the link down, or up again: the device sees it if its model supports it.
-    pub(super) fn set_link(&mut self, is_up: bool) -> Result<(), String> {
-        let failed = |error: std::io::Error| format!("QEMU's link cannot be set: {error}");
-        let mut monitor =
-            UnixStream::connect(self.folder.path().join("monitor")).map_err(failed)?;
-        monitor.set_read_timeout(Some(ANSWER)).map_err(failed)?;
-        let mut replies = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
-        let set = format!(r#"{{"execute":"set_link","arguments":{{"name":"n0","up":{is_up}}}}}"#);
-        for command in [r#"{"execute":"qmp_capabilities"}"#, &set] {
-            writeln!(monitor, "{command}").map_err(failed)?;
-            // QEMU sends a greeting and events, too.
-            loop {
-                let line = replies
-                    .next()
-                    .unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
-                let line = line.map_err(failed)?;
-                if line.starts_with(r#"{"error""#) {
-                    return Err(format!("QEMU rejects {command}: {line}"));
-                }
-                if line.starts_with(r#"{"return""#) {
-                    break;
-                }
-            }
+    /// Its monitor.
+    pub(super) fn monitor(&self) -> Monitor {
+        Monitor {
+            socket: self.folder.path().join(MONITOR),
         }
-        Ok(())
     }
 
     /// Fails with the reason if the process has ended.

@@ -3,6 +3,7 @@
 
 mod emulator;
 pub mod flood;
+mod monitor;
 pub(in crate::endpoint) mod profile;
 mod registers;
 
@@ -155,7 +156,7 @@ impl RunningBoard for Emulated {
     }
 
     fn set_link(&mut self, is_up: bool) -> Result<(), String> {
-        self.emulator.set_link(is_up)
+        self.emulator.monitor().set_link(is_up)
     }
 
     /// Neither QEMU nor its cable reports losses.

@@ -70,16 +70,21 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
     ];
     let trial = trial(request);
     let board = start(&target, &image.elf, tcp_of(&trial), &further)?;
+    let monitor = board.emulator.monitor();
     let mut session = BoardSession::begin(Box::new(board), crate::endpoint::Target::name(&target))?;
+    let read = || {
+        let read = monitor.with_stopped(|| counts.read()).map_err(failed)?;
+        read.map_err(cannot_count)
+    };
 
-    let before = counts.read().map_err(cannot_count)?;
+    let before = read()?;
     if request.null {
         without_network(request.direction, target.patience, &mut session)?;
     } else {
         run_workload(&target, &trial, request, &mut session)?;
     }
     session.run_for(AFTERWARDS)?;
-    let after = counts.read().map_err(cannot_count)?;
+    let after = read()?;
     // It had counted none before.
     let ledger: BTreeMap<String, Value> = session.query("counters", "counters")?;
     let of = |counter: Counter| ledger.get(counter.name()).and_then(Value::as_u64);
