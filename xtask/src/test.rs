@@ -38,8 +38,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     if long {
         steps.step("long runs", long_runs);
     }
-    steps.step("loom", loom);
-    steps.step("no_std", |_, log| no_std(log));
+    steps.step("loom and no_std", loom_and_no_std);
     if long || !wanted.is_empty() {
         steps.step("other systems", |_, log| other_systems(log));
     }
@@ -196,6 +195,20 @@ fn failures(output: &str) -> String {
     kept.join("\n")
 }
 
+/// At the same time: most of either uses one core only.
+fn loom_and_no_std(steps: &mut Steps, log: &Path) -> Result<Outcome> {
+    let log_beside = log.with_extension("no_std.log");
+    let _ = std::fs::remove_file(&log_beside);
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| no_std(&log_beside));
+        let tested = loom(steps, log);
+        match beside.join() {
+            Ok(checked) => checked.and(tested),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 /// Tests the receive queue under every interleaving that loom finds.
 fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
@@ -214,7 +227,7 @@ fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
 }
 
 /// Checks the device-side crates on two bare-metal targets, without features and with all.
-fn no_std(log: &Path) -> Result<Outcome> {
+fn no_std(log: &Path) -> Result<()> {
     for triple in [tools::RISCV, tools::THUMB] {
         let std = tools::ensure_target(triple)?;
         for features in [&["--no-default-features"][..], &["--all-features"]] {
@@ -239,7 +252,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
         std.apply(&mut check);
         sh::logged(&mut check, log)?;
     }
-    Ok(Outcome::done())
+    Ok(())
 }
 
 /// Checks the command line for Windows and macOS, without the parts for Linux only.
