@@ -83,6 +83,56 @@ pub enum Cause {
     ReceiveLivelock,
     /// Most of a frame's time does not depend on its length.
     PerFrameCost,
+    /// The slowest link of the path is full, and slower than the line of either end.
+    PathRate,
+    /// A policer on the path drops what exceeds its rate.
+    Policed,
+    /// The queue before the slowest link holds less than the path needs.
+    ShallowQueue,
+    /// Nothing answers the requests to open a connection.
+    NoAnswer,
+    /// The other end refuses or resets the connection.
+    Refused,
+    /// Opening the connection takes longer than a round trip.
+    SlowHandshake,
+    /// The server takes time between a request and its answer.
+    ServerThinkTime,
+    /// The client takes time between an answer and its next request.
+    ClientThinkTime,
+    /// One end does not offer selective acknowledgments, so each loss costs more.
+    NoSack,
+    /// One end does not offer window scaling, so at most 65,535 bytes are in flight.
+    NoWindowScaling,
+    /// The maximum segment size is smaller than the link permits.
+    SmallMss,
+    /// The receiver advertises windows of less than a segment.
+    SillyWindow,
+    /// The receiver acknowledges many segments at once.
+    StretchAcks,
+    /// Acknowledgments queue on the way back.
+    AckPathFull,
+    /// One end of a link uses full duplex, the other half duplex.
+    DuplexMismatch,
+    /// The sender's buffer holds less than the path needs.
+    SendBuffer,
+    /// Large packets vanish without an ICMP message.
+    MtuBlackHole,
+    /// Looking up a name takes the time.
+    NameResolution,
+    /// More datagrams are sent than the path carries.
+    AbovePathRate,
+    /// The receiver stops at intervals.
+    ReceiverStalls,
+    /// The sender stops at intervals.
+    SenderStalls,
+    /// A station sleeps when idle and wakes up late.
+    WakeUpLatency,
+    /// Frames arrive more than once.
+    DuplicateFrames,
+    /// Packets arrive with a wrong checksum.
+    ChecksumErrors,
+    /// The link was down for a while.
+    LinkInterrupted,
     /// The capture misses packets.
     CaptureIncomplete,
     /// The transfer runs at line rate.
@@ -121,6 +171,31 @@ impl fmt::Display for Cause {
             Self::HostSendLimit => "limit of the measuring host",
             Self::ReceiveLivelock => "receive livelock",
             Self::PerFrameCost => "per-frame cost",
+            Self::PathRate => "rate of the path",
+            Self::Policed => "policed",
+            Self::ShallowQueue => "shallow queue",
+            Self::NoAnswer => "no answer",
+            Self::Refused => "refused",
+            Self::SlowHandshake => "slow handshake",
+            Self::ServerThinkTime => "server think time",
+            Self::ClientThinkTime => "client think time",
+            Self::NoSack => "no selective acknowledgments",
+            Self::NoWindowScaling => "no window scaling",
+            Self::SmallMss => "small MSS",
+            Self::SillyWindow => "silly window",
+            Self::StretchAcks => "stretch acknowledgments",
+            Self::AckPathFull => "acknowledgment path is full",
+            Self::DuplexMismatch => "duplex mismatch",
+            Self::SendBuffer => "send buffer",
+            Self::MtuBlackHole => "path MTU black hole",
+            Self::NameResolution => "name resolution",
+            Self::AbovePathRate => "above the path's rate",
+            Self::ReceiverStalls => "receiver stalls",
+            Self::SenderStalls => "sender stalls",
+            Self::WakeUpLatency => "wake-up latency",
+            Self::DuplicateFrames => "duplicate frames",
+            Self::ChecksumErrors => "checksum errors",
+            Self::LinkInterrupted => "link interrupted",
             Self::CaptureIncomplete => "capture is incomplete",
             Self::AtLineRate => "at line rate",
         })
