@@ -44,8 +44,11 @@ enum Command {
     /// Fetch published captures into target/captures (from Debian source packages)
     Captures {
         /// Instead compare the flags of the captures in this folder with tshark's
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", conflicts_with = "copies")]
         compare: Option<std::path::PathBuf>,
+        /// Also copy the captures with labels to this folder, with a labels.ndjson for each part
+        #[arg(long, value_name = "DIR")]
+        copies: Option<std::path::PathBuf>,
     },
     /// Build the firmware of scenarios/beat-niccle.toml and run it
     Beat,
@@ -96,7 +99,9 @@ fn main() -> ExitCode {
         Command::Test { long, steps } => test::run(long, &steps),
         Command::Repro => repro::run(None).map(steps::Outcome::print),
         Command::Foreign => foreign::run(None),
-        Command::Captures { compare } => captures::run(compare.as_deref()),
+        Command::Captures { compare, copies } => {
+            captures::run(compare.as_deref(), copies.as_deref())
+        }
         Command::Beat => scenarios::beat(),
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
