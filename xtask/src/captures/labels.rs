@@ -1,7 +1,7 @@
 //! Published captures of transfers, each with the causes that a reader of its packets saw.
 //!
-//! The labels were written before any rule was run on these captures. Rules are developed with `published.toml`;
-//! `published-frozen.toml` is only for their score. The first digit of a capture's SHA-256 decides the list.
+//! The labels rest on tshark's output alone. Rules are developed with `published.toml`; `published-frozen.toml` is only
+//! for their score. The first digit of a capture's SHA-256 decides the list.
 
 use super::sources::{Source, Wanted, fetch_missing};
 use crate::sh;
