@@ -1,9 +1,10 @@
-//! Experiments that generate tables of `docs/`: `cargo xtask accuracy`, `causes` and `bench` run them.
+//! Experiments that generate tables of `docs/`: `cargo xtask accuracy`, `causes`, `links` and `bench` run them.
 //!
 //! | module | experiment |
 //! |---|---|
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
+//! | `links` | captures of other links, explained: lab/links/README.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware, by its symbols |
 #![forbid(unsafe_code)]
@@ -12,6 +13,7 @@ mod accuracy;
 mod bench;
 mod causes;
 mod footprint;
+mod links;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -51,6 +53,11 @@ enum Experiment {
         /// Its task
         words: Vec<String>,
     },
+    /// Score the explanations of captures that lab/links made without linerate's own relay and programs
+    Links {
+        #[command(subcommand)]
+        action: links::Action,
+    },
     /// Compare the simulator with QEMU and measure the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
@@ -80,6 +87,7 @@ fn main() -> ExitCode {
             linerate,
         } => causes::run(set, &only, linerate),
         Experiment::CausesEnd { words } => causes::programs::run(&words),
+        Experiment::Links { action } => links::run(action),
         Experiment::Bench {
             footprint,
             load,

@@ -63,6 +63,9 @@ enum Command {
     /// (needs root and dumpcap)
     #[command(disable_help_flag = true)]
     Causes(Forwarded),
+    /// Score the explanations of captures that lab/links made without linerate's own relay and programs
+    #[command(disable_help_flag = true)]
+    Links(Forwarded),
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy(it) => lab::run("accuracy", &it.arguments),
         Command::Causes(it) => lab::run("causes", &it.arguments),
+        Command::Links(it) => lab::run("links", &it.arguments),
         Command::Bench(it) => lab::run("bench", &it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),

@@ -70,7 +70,7 @@ def receiver_closes_window(draw: Draw) -> Setup:
 @case("receiver-stalls", "receiver-stalls", "At intervals the application does not read for some time.",
       removable=True, by_kind={"sender": "receiver-stalls", "receiver": "receiver-stalls"})
 def receiver_stalls(draw: Draw) -> Setup:
-    every, stall = draw.between((500, 700), (900, 1200)), draw.between((250, 400), (350, 500))
+    every, stall = draw.between((350, 450), (550, 700)), draw.between((350, 450), (500, 650))
     sink = draw.cause(f"stall_every_ms={every:.0f} stall_ms={stall:.0f}", "") + " rcvbuf=60000"
     return Setup(bulk("", sink, download=draw.frozen, seconds=7), relay=path(draw, 20e6, 120, draw.between((4, 8), (8, 16))))
 
@@ -78,10 +78,10 @@ def receiver_stalls(draw: Draw) -> Setup:
 @case("device-stands-still", "receiver-stalls", "At intervals the device handles no frame (as during a flash erase).",
       by_kind={"sender": "receiver-stalls retransmission-stalls link-interrupted"}, kinds=SENDER, removable=True)
 def device_stands_still(draw: Draw) -> Setup:
-    stall = {"start_s": 1, "period_s": draw.between((0.7, 1.0), (1.1, 1.4)),
-             "length_s": draw.between((0.12, 0.18), (0.22, 0.3)), "hold": True}
+    stall = {"start_s": 1, "period_s": draw.between((0.45, 0.55), (0.6, 0.8)),
+             "length_s": draw.between((0.17, 0.19), (0.25, 0.35)), "hold": True}
     words: dict[str, Any] = draw.cause({"outage": stall}, {})
-    return Setup(bulk("", "rcvbuf=60000", seconds=7), relay=path(draw, 10e6, 200, 4, forward=words))
+    return Setup(bulk("", "rcvbuf=60000", seconds=7), relay=path(draw, 25e6, 200, 4, forward=words))
 
 
 @case("silly-window", "silly-window", "The device announces every small piece of room at once.",

@@ -118,7 +118,10 @@ pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
 }
 
 /// Builds the command line, with an optimised simulator.
-fn linerate() -> Result<PathBuf> {
+///
+/// # Errors
+/// If it cannot be built.
+pub fn linerate() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--locked", "--package", "linerate"]))?;
     Ok(demo::target()?.join("debug/linerate"))
 }
