@@ -111,17 +111,25 @@ def flows(packets: list[Packet]) -> dict[Key, Flow]:
     return found
 
 
+def back(key: Key) -> Key:
+    """The other direction of a conversation."""
+    return key[1], key[0], key[3], key[2], key[4]
+
+
 def goodput(packets: list[Packet]) -> Optional[float]:
     """Bits per second that arrived at the right end or left it at the left, each byte counted once. All
-    conversations in the direction with most bytes count, from their first packet to their last data."""
-    by_direction: dict[tuple[bytes, bytes], list[Flow]] = {}
-    for key, flow in flows(packets).items():
-        by_direction.setdefault(key[:2], []).append(flow)
-    best = max(by_direction.values(), key=lambda them: sum(it.bytes for it in them), default=[])
-    total = sum(it.bytes for it in best)
+    conversations in the direction with most bytes count, from their first packet in any direction to their last
+    data."""
+    found = flows(packets)
+    by_direction: dict[tuple[bytes, bytes], list[Key]] = {}
+    for key in found:
+        by_direction.setdefault(key[:2], []).append(key)
+    best = max(by_direction.values(), key=lambda keys: sum(found[it].bytes for it in keys), default=[])
+    total = sum(found[it].bytes for it in best)
     if not total:
         return None
-    passed = max(it.last for it in best) - min(it.first for it in best)
+    both = [*best, *(it for it in map(back, best) if it in found)]
+    passed = max(found[it].last for it in best) - min(found[it].first for it in both)
     return round(total * 8 / passed, 1) if passed > 0 else None
 
 
@@ -132,6 +140,6 @@ def late(packets: list[Packet], seed: str) -> list[Packet]:
     if not found:
         return []
     key = max(found, key=lambda it: found[it].bytes)
-    back = (key[1], key[0], key[3], key[2], key[4])
-    numbers = sorted(found[key].packets + (found[back].packets if back in found else []))
+    other = found.get(back(key), Flow())
+    numbers = sorted(found[key].packets + other.packets)
     return packets[numbers[int(len(numbers) * chance.uniform(0.3, 0.6))]:]

@@ -21,17 +21,13 @@ def udp(port: int = 0) -> socket.socket:
 
 
 def stream(words: Words) -> None:
-    """Sends numbered datagrams of `size` bytes at `rate` (bits per second of payload) for `seconds`, `batch` at once;
-    the rate alternates with `rate_b` every `swap_ms`, if given."""
+    """Sends numbered datagrams of `size` bytes at `rate` (bits per second of payload) for `seconds`, `batch` at once."""
     sock = udp()
     to = (words.text("to"), words.whole("port", STREAM_PORT))
     size, batch = words.whole("size", 1200), words.whole("batch", 1)
     began = due = time.perf_counter()
     number = 0
     while (now := time.perf_counter()) < began + words.real("seconds", 4):
-        rate = words.real("rate")
-        if words.real("rate_b") and int((now - began) * 1e3 / words.real("swap_ms", 1000)) % 2:
-            rate = words.real("rate_b")
         for _ in range(batch):
             head = struct.pack(">IQ", number, int(now * 1e6))
             try:
@@ -39,7 +35,7 @@ def stream(words: Words) -> None:
             except OSError:
                 pass
             number += 1
-        due += batch * size * 8 / rate
+        due += batch * size * 8 / words.real("rate")
         time.sleep(max(0.0, due - time.perf_counter()))
 
 
@@ -61,7 +57,7 @@ def swallow(words: Words) -> None:
 
 
 def tftp_serve(words: Words) -> None:
-    """Serves a file of `bytes` for each request: one block, one acknowledgment; `think_ms` before each block."""
+    """Serves a file of `bytes` for each request: one block, one acknowledgment."""
     server = udp(TFTP_PORT)
     server.settimeout(words.real("seconds", 8))
     while True:
@@ -82,7 +78,6 @@ def tftp_serve(words: Words) -> None:
             left, number = words.whole("bytes", 300_000), 0
             while left >= 0:
                 number += 1
-                time.sleep(words.real("think_ms") / 1e3)
                 data = struct.pack(">HH", DATA, number & 0xFFFF) + b"f" * min(left, block)
                 for _ in range(5):
                     sock.sendto(data, client)
@@ -104,7 +99,7 @@ def acknowledged(sock: socket.socket, number: int) -> bool:
 
 
 def tftp_get(words: Words) -> None:
-    """Fetches a file in blocks of `block` bytes; `think_ms` before each acknowledgment."""
+    """Fetches a file in blocks of `block` bytes."""
     sock = udp()
     sock.settimeout(3)
     request = struct.pack(">H", READ) + b"image.bin\0octet\0"
@@ -120,7 +115,6 @@ def tftp_get(words: Words) -> None:
         if kind == 6:
             sock.sendto(struct.pack(">HH", ACK, 0), server)
             continue
-        time.sleep(words.real("think_ms") / 1e3)
         sock.sendto(struct.pack(">HH", ACK, number), server)
         if number == expected & 0xFFFF:
             expected += 1

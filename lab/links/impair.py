@@ -33,6 +33,8 @@ class Leg:
         self.rate_bps, self.queue, self.queue_bytes = rate_bps, queue, queue_bytes
         self.overhead, self.frame_s, self.delay = overhead, frame_us / 1e6, delay_ms / 1e3
         self.free = 0.0
+        # When a transmission can begin that could begin at a time.
+        self.after_stall: Callable[[float], float] = lambda time: time
         # Start of transmission and size of each waiting frame.
         self.waiting: deque[tuple[float, int]] = deque()
         self.bytes_waiting = 0
@@ -45,7 +47,7 @@ class Leg:
         """When a frame that arrives now is at the other end; None if the queue is full."""
         while self.waiting and self.waiting[0][0] <= now:
             self.bytes_waiting -= self.waiting.popleft()[1]
-        start = max(now, self.free)
+        start = self.after_stall(max(now, self.free))
         if start > now:
             if len(self.waiting) >= self.queue or self.bytes_waiting + size > self.queue_bytes:
                 return None
@@ -105,6 +107,9 @@ class Direction:
         self.loss, self.duplicate, self.corrupt = (take.pop(it, 0) for it in ("loss", "duplicate", "corrupt"))
         self.reorder = take.pop("reorder", None)
         self.outage, self.down = take.pop("outage", None), take.pop("down", None)
+        if self.outage and self.outage.get("hold") == "legs":
+            for leg in self.legs:
+                leg.after_stall = self.stall_end
         self.wake = take.pop("wake", None)
         self.poll = take.pop("poll_ms", 0) / 1e3
         self.max_frame = take.pop("max_frame", math.inf)
@@ -189,9 +194,12 @@ class Direction:
 
     def after_stall(self, now: float) -> float:
         """Frames wait until a stall ends, in their order."""
-        if self.outage and self.outage.get("hold"):
-            now += self.in_outage(now - self.began) or 0.0
+        if self.outage and self.outage.get("hold") == "frames":
+            return self.stall_end(now)
         return now
+
+    def stall_end(self, now: float) -> float:
+        return now + (self.in_outage(now - self.began) or 0.0)
 
     def awake(self, now: float) -> float:
         """When a station that sleeps after a while without frames takes this one."""

@@ -123,8 +123,8 @@ class Network:
             run(f"ip route change 10.9.0.0/24 dev eth0 src {address} congctl {self.setup.congestion}", name)
 
     def capture(self, end: str, file: Path) -> None:
-        words = ["tcpdump", "-Z", "root", "-i", "eth0", "-s", str(self.setup.snap), "-B", "32768", "-U", "-w", str(file),
-                 "not ip6"]
+        words = ["tcpdump", "-Z", "root", "-i", "eth0", "-s", str(self.setup.snap), "-B", "32768", "-U",
+                 "-w", str(file), "not ip6"]
         process = subprocess.Popen(["ip", "netns", "exec", self.names[end], *words], stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
         assert process.stderr
@@ -171,8 +171,8 @@ class Network:
             except subprocess.TimeoutExpired:
                 log.write(b"stopped after its time\n")
                 stop(process, signal.SIGTERM)
-        # Last acknowledgments are still on their way.
-        time.sleep(0.4)
+        # Last acknowledgments are on their way, and tcpdump gets its packets up to a second late.
+        time.sleep(1.3)
 
     def relay_report(self) -> dict[str, Any]:
         """Ends the relay."""

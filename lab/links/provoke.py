@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -20,6 +21,8 @@ LABELS = "labels.ndjson"
 ATTEMPTS = 4
 # No delivery of the relay may be later than this: such a pause would be a stall of its own.
 LATEST_US = 15_000
+# Of few frames, 99% are nearly all, and a conversation at leisure does not depend on half a millisecond.
+FEW, FEW_LATENESS_US = 800, 2_500
 
 
 def once(case: Case, draw: Draw, folder: Path, log: Any) -> dict[str, Any]:
@@ -31,7 +34,9 @@ def once(case: Case, draw: Draw, folder: Path, log: Any) -> dict[str, Any]:
         network.run_programs(log)
         network.stop_captures()
         report = network.relay_report()
-    if report and (report["late_p99_us"] > setup.lateness_us or report["late_max_us"] > LATEST_US):
+    frames = sum(report[it]["frames"] for it in ("forward", "backward")) if report else 0
+    limit = setup.lateness_us if frames > FEW else FEW_LATENESS_US
+    if report and (report["late_p99_us"] > limit or report["late_max_us"] > LATEST_US):
         raise Failed(f"the machine was too slow: {report}")
     return report
 
@@ -124,6 +129,8 @@ def main() -> int:
     if not arguments.out:
         parser.error("--out DIR")
     arguments.out.mkdir(parents=True, exist_ok=True)
+    # Ends like an interruption by the keyboard: the namespaces are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     failed = []
     done = present(arguments.out)
     # A seed of all cases first: an early end leaves a set with every case.

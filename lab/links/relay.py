@@ -77,6 +77,19 @@ class Relay:
             direction.deliver = self.writer(tap)
             direction.medium = medium.offer if medium else None
         self.ended = False
+        if "pause" in words:
+            self.pause_at(self.began + words["forward"]["outage"]["start_s"], **words["pause"])
+
+    def pause_at(self, due: float, source: str, rate_bps: float) -> None:
+        """Has the receiver `source` ask for a pause whenever the forward direction is held."""
+        outage = self.directions[0].outage
+        quanta = min(65535, round(outage["length_s"] * rate_bps / 512))
+
+        def send(at: float) -> None:
+            frame = bytes.fromhex("0180c2000001" + source.replace(":", "") + "88080001") + struct.pack(">H", quanta)
+            self.directions[1].deliver(frame + bytes(60 - len(frame)))
+            self.schedule.at(at + outage["period_s"], send, at + outage["period_s"])
+        self.schedule.at(due, send, due)
 
     def writer(self, tap: int) -> Any:
         def deliver(frame: bytes) -> None:
@@ -128,8 +141,8 @@ class Relay:
         return {
             "late_p99_us": round(self.lateness.quantile(0.99) * 1e6),
             "late_max_us": round(self.lateness.greatest * 1e6),
-            "forward": dict(self.directions[0].counts),
-            "backward": dict(self.directions[1].counts),
+            "forward": {"frames": 0, **self.directions[0].counts},
+            "backward": {"frames": 0, **self.directions[1].counts},
         }
 
 

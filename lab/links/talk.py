@@ -16,8 +16,9 @@ def pause(words: Words, key: str, chance: random.Random) -> None:
 
 def ask(words: Words) -> None:
     """Sends `count` requests of `request` bytes for `seconds` and reads answers of `reply` bytes; thinks `think_ms`
-    before each but the first (`burst`: only before each so many), the last time `last_ms` more. `fresh`: a connection for each request. `pieces`: each
-    request is written in so many pieces. `lookup` is the address of a name server to ask before each connection."""
+    before each but the first (`burst`: only before each so many), the last time `last_ms` more. `fresh`: a connection
+    for each request. `pieces`: each request is written in so many pieces. `lookup`: the address of a name server to
+    ask before each connection."""
     chance = random.Random(words.text("seed"))
     request, reply = words.whole("request", 100), words.whole("reply", 1000)
     pieces, count = words.whole("pieces", 1), words.whole("count", 1_000_000)
@@ -87,9 +88,7 @@ def type_keys(words: Words) -> None:
         line = chance.random() < 0.15
         sock.sendall(struct.pack(">HH", 36, chance.randrange(200, 3000) if line else 36) + b"k" * 32)
         received = 0
-        _, wanted = 0, 0
-        header = receive_exactly(sock, 4)
-        _, wanted = struct.unpack(">HH", header)
+        _, wanted = struct.unpack(">HH", receive_exactly(sock, 4))
         while received < wanted:
             received += len(sock.recv(wanted - received))
         time.sleep(chance.uniform(0.06, 0.4) if not line else chance.uniform(0.3, 0.9))
@@ -134,12 +133,6 @@ def reset(words: Words) -> None:
         time.sleep(words.real("after_ms") / 1e3)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()
-
-
-def slow_listen(words: Words) -> None:
-    """Listens only after `late_ms`: until then, the kernel refuses."""
-    time.sleep(words.real("late_ms") / 1e3)
-    answer(words)
 
 
 def keep_alive(words: Words) -> None:
@@ -197,5 +190,5 @@ def play(words: Words) -> None:
 
 ROLES: dict[str, Callable[[Words], None]] = {
     "ask": ask, "answer": answer, "type": type_keys, "echo": echo_keys, "attempt": attempt, "reset": reset,
-    "late-answer": slow_listen, "keep-alive": keep_alive, "absorb": absorb, "play": play,
+    "keep-alive": keep_alive, "absorb": absorb, "play": play,
 }

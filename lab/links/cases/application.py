@@ -74,8 +74,8 @@ def no_answer(draw: Draw) -> Setup:
     nobody = "10.9.0.77"
     left = [f"ip neigh add {nobody} lladdr 02:4c:00:00:00:77 dev eth0"]
     patience = draw.pick([5], [2.5, 8])
-    programs = [Program("left", f"attempt to={nobody} port={draw.pick([80], [443, 5001])} patience={patience} seconds=6",
-                        awaited=True)]
+    words = f"attempt to={nobody} port={draw.pick([80], [443, 5001])} patience={patience} seconds=6"
+    programs = [Program("left", words, awaited=True)]
     return Setup(programs, relay=path(draw, 20e6, 100, 5), left=left, seconds=11)
 
 
@@ -84,13 +84,15 @@ def no_answer_filtered(draw: Draw) -> Setup:
     port = draw.pick([5201], [8080, 22])
     right = ["nft add table ip wall", "nft add chain ip wall in { type filter hook input priority 0 ; }",
              f"nft add rule ip wall in tcp dport {port} drop"]
-    programs = [Program("left", f"attempt to={RIGHT} port={port} patience={draw.pick([4], [7])} seconds=5", awaited=True)]
+    words = f"attempt to={RIGHT} port={port} patience={draw.pick([4], [7])} seconds=5"
+    programs = [Program("left", words, awaited=True)]
     return Setup(programs, relay=path(draw, 20e6, 100, draw.between((4, 12), (12, 25))), right=right, seconds=10)
 
 
 @case("refused", "refused", "Nothing listens on the port.")
 def refused(draw: Draw) -> Setup:
-    words = f"attempt to={RIGHT} port={draw.pick([8883], [502, 9100])} pause_ms={draw.pick([400], [150, 900])} seconds=4"
+    port, pause = draw.pick([8883], [502, 9100]), draw.pick([400], [150, 900])
+    words = f"attempt to={RIGHT} port={port} pause_ms={pause} seconds=4"
     return Setup([Program("left", words, awaited=True)], relay=path(draw, 20e6, 100, draw.between((4, 12), (12, 25))))
 
 
@@ -104,8 +106,10 @@ def reset_at_once(draw: Draw) -> Setup:
 @case("syn-lost", "slow-handshake", "The first request to connect is lost; the next follows a second later.",
       kinds=("sender", "snapped-sender"), removable=True)
 def syn_lost(draw: Draw) -> Setup:
-    words = path(draw, 20e6, 100, draw.between((4, 12), (12, 25)), forward={"drop_syns": draw.cause(draw.pick([1], [1, 2]), 0)})
-    programs = [Program("right", "sink"), Program("left", f"source to={RIGHT} bytes={draw.pick([3e5], [6e5])}", awaited=True)]
+    words = path(draw, 20e6, 100, draw.between((4, 12), (12, 25)),
+                 forward={"drop_syns": draw.cause(draw.pick([1], [1, 2]), 0)})
+    programs = [Program("right", "sink"),
+                Program("left", f"source to={RIGHT} bytes={draw.pick([3e5], [6e5])}", awaited=True)]
     return Setup(programs, relay=words)
 
 
@@ -127,8 +131,9 @@ def syn_ack_delayed(draw: Draw) -> Setup:
     return Setup(dialogue("reply=6000", "reply=6000 count=7 fresh=1"), relay=words)
 
 
-@case("uplink-request-loss", "no-answer", "The server's port is filtered on the way there.", kinds=SENDER)
+@case("no-answer-filtered-on-the-way", "no-answer", "The server's port is filtered on the way there.", kinds=SENDER)
 def filtered_on_the_way(draw: Draw) -> Setup:
     port = draw.pick([1883], [8443])
-    programs = [Program("left", f"attempt to={RIGHT} port={port} patience={draw.pick([3.5], [7])} seconds=6", awaited=True)]
+    words = f"attempt to={RIGHT} port={port} patience={draw.pick([3.5], [7])} seconds=6"
+    programs = [Program("left", words, awaited=True)]
     return Setup(programs, middle=filtered(f"tcp dport {port} drop"), seconds=10)

@@ -1,6 +1,8 @@
 """Controls: nothing is wrong. Only the limit of a healthy transfer may be named: `path-rate`, `at-line-rate`."""
 
-from model import ETHERNET, LEFT, RECEIVER, RIGHT, AT_BOTH, Case, Draw, Program, Setup, bulk, into, iperf3, path, shaped
+import shlex
+
+from model import ETHERNET, AT_BOTH, LEFT, RIGHT, Case, Draw, Program, Setup, bulk, into, iperf3, path, shaped
 
 CASES: list[Case] = []
 case = into(CASES)
@@ -16,7 +18,8 @@ def full_10m(draw: Draw) -> Setup:
 @case("full-10m-download", "", "A download fills a link of 10 Mbit/s with a normal queue.")
 def full_10m_download(draw: Draw) -> Setup:
     if draw.frozen:
-        return Setup(iperf3(4, reverse=True), middle=[shaped(9.7e6, 55_000)], congestion=draw.pick(["cubic"], ["reno", "cubic"]))
+        return Setup(iperf3(4, reverse=True), middle=[shaped(9.7e6, 55_000)],
+                     congestion=draw.pick(["cubic"], ["reno", "cubic"]))
     words = path(draw, 10e6, 35, 2, overhead=ETHERNET, back_rate=10e6)
     return Setup(bulk("", download=True), relay=words)
 
@@ -42,9 +45,9 @@ def short_transfer(draw: Draw) -> Setup:
 
 @case("short-transfers", "", "Several short transfers, one connection each, with pauses as a person makes them.")
 def short_transfers(draw: Draw) -> Setup:
+    count, think = draw.pick([5], [4]), draw.between((500, 900), (900, 1300))
     programs = [Program("left", "answer reply=30000"),
-                Program("right", f"ask to={LEFT} reply=30000 count={draw.pick([5], [4])} fresh=1 think_ms={draw.between((500, 900), (900, 1300)):.0f}",
-                        awaited=True)]
+                Program("right", f"ask to={LEFT} reply=30000 count={count} fresh=1 think_ms={think:.0f}", awaited=True)]
     return Setup(programs, relay=path(draw, 50e6, 200, draw.between((1, 3), (2, 5))))
 
 
@@ -52,10 +55,11 @@ def web(draw: Draw, sizes: list[int], wait: float) -> list[Program]:
     """python's HTTP server at the left end, curl at the right."""
     folder = f"/tmp/links-web-{draw.tag}"
     make = "; ".join(f"head -c {it} /dev/zero > {folder}/{n}" for n, it in enumerate(sizes))
+    serve = (f"mkdir -p {folder}; {make}; python3 -m http.server -d {folder} 8000 & server=$!; "
+             f"trap 'kill $server; rm -r {folder}' EXIT; trap exit TERM; wait")
     get = f"; sleep {wait}; ".join(f"curl -s -m 8 -o /dev/null http://{LEFT}:8000/{n}" for n in range(len(sizes)))
-    serve = (f"mkdir -p {folder}; {make}; trap \\\"rm -r {folder}\\\" EXIT; "
-             f"python3 -m http.server -d {folder} 8000 & server=$!; trap \\\"kill $server; rm -r {folder}\\\" EXIT; wait")
-    return [Program("left", f'!sh -c "{serve}"'), Program("right", f'!sh -c "sleep 0.7; {get}"', awaited=True)]
+    return [Program("left", f"!sh -c {shlex.quote(serve)}"),
+            Program("right", f"!sh -c {shlex.quote('sleep 0.7; ' + get)}", awaited=True)]
 
 
 @case("http-files", "", "Some files are fetched with curl from python's HTTP server, at the rate of a good link.")
@@ -72,9 +76,10 @@ def http_one_file(draw: Draw) -> Setup:
 
 @case("human-pace", "", "A person asks, reads the answer, and asks again.")
 def human_pace(draw: Draw) -> Setup:
-    programs = [Program("left", f"answer reply={draw.pick([2500], [900, 6000])}"),
-                Program("right", f"ask to={LEFT} reply={draw.pick([2500], [900, 6000])} count=5 vary=0.5 "
-                                 f"think_ms={draw.between((900, 1200), (1000, 1500)):.0f} seed={draw.tag}", awaited=True)]
+    reply, think = draw.pick([2500], [900, 6000]), draw.between((900, 1200), (1000, 1500))
+    programs = [Program("left", f"answer reply={reply}"),
+                Program("right", f"ask to={LEFT} reply={reply} count=5 vary=0.5 think_ms={think:.0f} seed={draw.tag}",
+                        awaited=True)]
     return Setup(programs, relay=path(draw, 50e6, 200, draw.between((2, 8), (5, 12))))
 
 
@@ -87,8 +92,8 @@ def terminal(draw: Draw) -> Setup:
 
 @case("keep-alive", "", "A connection without data is kept open.")
 def keep_alive(draw: Draw) -> Setup:
-    programs = [Program("right", "absorb seconds=9"),
-                Program("left", f"keep-alive to={RIGHT} seconds={draw.pick([5], [7])} write={draw.pick([200], [60])}", awaited=True)]
+    words = f"keep-alive to={RIGHT} seconds={draw.pick([5], [7])} write={draw.pick([200], [60])}"
+    programs = [Program("right", "absorb seconds=9"), Program("left", words, awaited=True)]
     return Setup(programs, relay=path(draw, 50e6, 200, draw.between((3, 10), (10, 25))))
 
 
@@ -114,9 +119,8 @@ def iperf2_upload(draw: Draw) -> Setup:
 @case("video", "", "A camera sends pictures at its own rate, well within the path's.")
 def video(draw: Draw) -> Setup:
     picture = draw.between((4e3, 8e3), (8e3, 14e3))
-    programs = [Program("right", "absorb seconds=9"),
-                Program("left", f"play to={RIGHT} picture={picture:.0f} frame_ms={draw.pick([40], [33, 66])} seconds=5 seed={draw.tag}",
-                        awaited=True)]
+    words = f"picture={picture:.0f} frame_ms={draw.pick([40], [33, 66])} seconds=5 seed={draw.tag}"
+    programs = [Program("right", "absorb seconds=9"), Program("left", f"play to={RIGHT} {words}", awaited=True)]
     return Setup(programs, relay=path(draw, 40e6, 200, draw.between((2, 6), (4, 10))))
 
 
@@ -156,7 +160,8 @@ def parallel_connections(draw: Draw) -> Setup:
 def rare_queue_losses(draw: Draw) -> Setup:
     rate = draw.between((9e6, 12e6), (13e6, 18e6))
     queue = int(rate * 0.03 / 8 / 1500)
-    return Setup(iperf3(6) if draw.frozen else bulk("", seconds=6), relay=path(draw, rate, queue, draw.between((6, 10), (10, 15))),
+    return Setup(iperf3(6) if draw.frozen else bulk("", seconds=6),
+                 relay=path(draw, rate, queue, draw.between((6, 10), (10, 15))),
                  congestion=draw.pick(["cubic"], ["reno", "cubic"]))
 
 
@@ -174,9 +179,9 @@ def both_directions(draw: Draw) -> Setup:
 
 @case("periodic-telemetry", "", "A device reports some hundred bytes at intervals, and each report is confirmed.")
 def periodic_telemetry(draw: Draw) -> Setup:
+    think = draw.between((400, 600), (800, 1200))
     programs = [Program("right", "answer request=240 reply=16 nodelay=1"),
-                Program("left", f"ask to={RIGHT} request=240 reply=16 think_ms={draw.between((400, 600), (800, 1200)):.0f} count=8",
-                        awaited=True)]
+                Program("left", f"ask to={RIGHT} request=240 reply=16 think_ms={think:.0f} count=8", awaited=True)]
     return Setup(programs, relay=path(draw, 20e6, 100, draw.between((3, 10), (10, 20))))
 
 
@@ -193,3 +198,17 @@ def lan_small_files(draw: Draw) -> Setup:
     programs = [Program("left", "answer reply=400000"),
                 Program("right", f"ask to={LEFT} reply=400000 count={draw.pick([12], [20])}", awaited=True)]
     return Setup(programs, middle=[shaped(97e6, 250_000, 8000)])
+
+
+@case("udp-video", "", "Pictures as bursts of datagrams, well within the path's rate, with reports from the receiver.")
+def udp_video(draw: Draw) -> Setup:
+    rate, batch = draw.between((1.5e6, 2.5e6), (2.5e6, 4e6)), draw.pick([6], [9, 12])
+    programs = [Program("right", "swallow report_ms=500 seconds=6"),
+                Program("left", f"stream to={RIGHT} size=1200 batch={batch} rate={rate:.0f} seconds=4", awaited=True)]
+    return Setup(programs, relay=path(draw, 25e6, 100, draw.between((4, 12), (10, 25))))
+
+
+@case("full-20m", "", "A good link of 20 Mbit/s is full; begun late, its window scale is not known (trial finding 2).")
+def full_20m(draw: Draw) -> Setup:
+    words = path(draw, draw.pick([20e6], [25e6, 16e6]), 80, draw.between((4, 8), (6, 12)), overhead=ETHERNET)
+    return Setup(iperf3(4, reverse=True) if draw.frozen else bulk(""), relay=words)

@@ -1,6 +1,6 @@
 """The link: duplex, sleep, storms."""
 
-from model import AT_BOTH, ETHERNET, LEFT, RIGHT, Case, Draw, Program, Setup, bulk, into, iperf3, path, shaped
+from model import ETHERNET, LEFT, SENDER, Case, Draw, Program, Setup, bulk, into, iperf3, path, shaped
 
 CASES: list[Case] = []
 case = into(CASES)
@@ -32,13 +32,25 @@ def duplex_mismatch_other_way(draw: Draw) -> Setup:
     return Setup(programs, relay=words, seconds=14)
 
 
-@case("broadcast-storm", "broadcast-storm", "Broadcasts take most of the link's rate from the transfer.", removable=True)
+@case("broadcast-storm", "broadcast-storm", "Broadcasts take most of the link's rate from the transfer.",
+      removable=True)
 def broadcast_storm(draw: Draw) -> Setup:
     rate = draw.cause(draw.between((500, 700), (800, 1100)), 20)
     size = draw.pick([1000], [700])
     programs = [Program("left", f"shout to=10.9.0.255 rate={rate:.0f} size={size} seconds=6"), *bulk("", seconds=4)]
     words = path(draw, 10e6, 60, 3, overhead=ETHERNET)
-    return Setup(programs, relay=words, left=[f"ip route add broadcast 10.9.0.255 dev eth0 src {LEFT}"])
+    return Setup(programs, relay=words)
+
+
+@case("paused", "paused", "The receiver asks for pauses, which take most of the time; the capture shows its frames.",
+      kinds=SENDER, removable=True)
+def paused(draw: Draw) -> Setup:
+    period, share = draw.between((0.04, 0.06), (0.07, 0.12)), draw.between((0.6, 0.7), (0.65, 0.75))
+    outage = draw.cause({"start_s": 0.5, "period_s": period, "length_s": period * share, "hold": "legs"}, None)
+    words = path(draw, draw.pick([25e6], [18e6]), 150, 2, forward={"outage": outage})
+    if outage:
+        words["pause"] = {"source": "02:4c:00:00:00:02", "rate_bps": 100e6}
+    return Setup(iperf3(4) if draw.frozen else bulk(""), relay=words)
 
 
 @case("harmless-broadcasts", "path-rate", "Some broadcasts cross a slow link that a transfer fills; trial finding 12.")
@@ -53,15 +65,16 @@ def harmless_broadcasts(draw: Draw) -> Setup:
       "The client's radio sleeps when idle: the first frame after a while waits for it, those that follow do not.",
       removable=True)
 def wake_up_latency(draw: Draw) -> Setup:
-    wake = draw.cause({"idle_ms": draw.between((60, 100), (30, 60)), "delay_ms": draw.between((80, 120), (120, 200))},
+    wake = draw.cause({"idle_ms": draw.between((50, 70), (40, 60)), "delay_ms": draw.between((150, 190), (190, 280))},
                       None)
-    ask = f"reply={draw.pick([3000], [6000])} count=24 burst={draw.pick([4], [3])} think_ms={draw.between((150, 250), (250, 400)):.0f}"
+    ask = (f"reply={draw.pick([3000], [6000])} count=24 burst={draw.pick([4], [3])} "
+           f"think_ms={draw.between((90, 110), (80, 100)):.0f}")
     programs = [Program("left", f"answer reply={draw.pick([3000], [6000])}"),
-                Program("right", f"ask to={LEFT} {ask} vary=0.3 seed={draw.tag}", awaited=True)]
-    return Setup(programs, relay=path(draw, 20e6, 100, draw.between((3, 8), (8, 15)), forward={"wake": wake}))
+                Program("right", f"ask to={LEFT} {ask} vary=0.1 seed={draw.tag}", awaited=True)]
+    return Setup(programs, relay=path(draw, 20e6, 100, draw.between((3, 8), (6, 10)), forward={"wake": wake}))
 
 
-@case("slow-link-storm-of-arp", "path-rate", "A link of 3 Mbit/s is full; what else it carries is small.")
+@case("slow-link-chatter", "path-rate", "A link of 3 Mbit/s is full; what else it carries is small.")
 def slow_link_with_chatter(draw: Draw) -> Setup:
     programs = [Program("left", "answer port=7000 reply=200"),
                 Program("right", f"ask port=7000 to={LEFT} think_ms=300 reply=200 seconds=5"),

@@ -160,7 +160,8 @@ def link_interrupted(draw: Draw) -> Setup:
 
 
 @case("outages", "link-interrupted", "At intervals nothing passes for half a second.", removable=True,
-      by_kind={"sender": "link-interrupted retransmission-stalls", "receiver": "link-interrupted retransmission-stalls"})
+      by_kind={"sender": "link-interrupted retransmission-stalls",
+               "receiver": "link-interrupted retransmission-stalls"})
 def outages(draw: Draw) -> Setup:
     outage = {"start_s": 1.5, "period_s": draw.between((1.4, 1.8), (1.8, 2.2)),
               "length_s": draw.between((0.45, 0.6), (0.6, 0.8))}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model import LEFT, RIGHT, SENDER, AT_BOTH, Case, Draw, Program, Setup, bulk, into, iperf3, path
+from model import LEFT, RIGHT, SENDER, Case, Draw, Program, Setup, bulk, into, iperf3, path
 
 CASES: list[Case] = []
 case = into(CASES)
@@ -57,7 +57,8 @@ def no_window_scaling(draw: Draw) -> Setup:
 def receiver_reads_slowly(draw: Draw) -> Setup:
     rate = draw.between((3e5, 8e5), (1e5, 3e5))
     sink = draw.cause(f"rate={rate:.0f} read=4096", "read=4096") + f" rcvbuf={draw.pick([65536], [40000, 131072])}"
-    return Setup(bulk("", sink, download=draw.frozen, seconds=5), relay=path(draw, 25e6, 150, draw.between((4, 10), (10, 25))))
+    return Setup(bulk("", sink, download=draw.frozen, seconds=5),
+                 relay=path(draw, 25e6, 150, draw.between((4, 10), (10, 25))))
 
 
 @case("receiver-closes-window", "receiver-reads-slowly",
@@ -72,14 +73,15 @@ def receiver_closes_window(draw: Draw) -> Setup:
 def receiver_stalls(draw: Draw) -> Setup:
     every, stall = draw.between((350, 450), (550, 700)), draw.between((350, 450), (500, 650))
     sink = draw.cause(f"stall_every_ms={every:.0f} stall_ms={stall:.0f}", "") + " rcvbuf=60000"
-    return Setup(bulk("", sink, download=draw.frozen, seconds=7), relay=path(draw, 20e6, 120, draw.between((4, 8), (8, 16))))
+    return Setup(bulk("", sink, download=draw.frozen, seconds=7),
+                 relay=path(draw, 20e6, 120, draw.between((4, 8), (8, 16))))
 
 
 @case("device-stands-still", "receiver-stalls", "At intervals the device handles no frame (as during a flash erase).",
       by_kind={"sender": "receiver-stalls retransmission-stalls link-interrupted"}, kinds=SENDER, removable=True)
 def device_stands_still(draw: Draw) -> Setup:
     stall = {"start_s": 1, "period_s": draw.between((0.45, 0.55), (0.6, 0.8)),
-             "length_s": draw.between((0.17, 0.19), (0.25, 0.35)), "hold": True}
+             "length_s": draw.between((0.17, 0.19), (0.25, 0.35)), "hold": "frames"}
     words: dict[str, Any] = draw.cause({"outage": stall}, {})
     return Setup(bulk("", "rcvbuf=60000", seconds=7), relay=path(draw, 25e6, 200, 4, forward=words))
 
@@ -127,8 +129,8 @@ def polling_receiver(draw: Draw) -> Setup:
 @case("loss-in-bursts", "loss-in-bursts", "The receiver has one buffer: what follows closely is lost.",
       removable=True, by_kind={"sender": "loss-in-bursts queue-overflow", "receiver": "loss-in-bursts queue-overflow"})
 def loss_in_bursts(draw: Draw) -> Setup:
-    ring = draw.cause({"buffers": 1, "service_us": draw.between((200, 350), (350, 600))}, None)
-    words = path(draw, draw.pick([50e6], [30e6]), 200, draw.between((2, 4), (4, 9)), forward={"ring": ring})
+    ring = {"buffers": draw.cause(1, 100), "service_us": draw.between((400, 550), (550, 750))}
+    words = path(draw, draw.pick([100e6], [80e6]), 200, draw.between((2, 4), (4, 9)), forward={"ring": ring})
     return Setup(bulk("", seconds=5, download=draw.frozen), relay=words, congestion=draw.pick(["reno"], ["cubic"]))
 
 

@@ -1,6 +1,6 @@
 """The sending end is the limit: its application, its buffer, its window, its pacing."""
 
-from model import LEFT, RIGHT, Case, Draw, Program, Setup, bulk, into, path
+from model import LEFT, RIGHT, Case, Draw, Program, Setup, bulk, into, iperf3, path
 
 CASES: list[Case] = []
 case = into(CASES)
@@ -13,12 +13,11 @@ def host_pacing(draw: Draw) -> Setup:
     words = path(draw, 30e6, 200, draw.between((6, 15), (15, 30)))
     if draw.frozen:
         limit = draw.cause(f"--fq-rate {rate * 8:.0f}", "")
-        programs = [Program("right", "!iperf3 -s -1"), Program("left", f"!iperf3 -c {RIGHT} -t 4 {limit}", awaited=True)]
-        return Setup(programs, relay=words)
+        return Setup(iperf3(4, limit), relay=words)
     return Setup(bulk(draw.cause(f"pacing={rate:.0f}", "")), relay=words)
 
 
-@case("host-pacing-bbr-like", "host-pacing", "Paced at a fixed rate on a short path.",
+@case("host-pacing-lan", "host-pacing", "Paced at a fixed rate on a short path.",
       by_kind={"receiver": "host-pacing path-rate sender-idle"})
 def host_pacing_lan(draw: Draw) -> Setup:
     return Setup(bulk(f"pacing={draw.between((1e6, 2e6), (4e5, 9e5)):.0f}", download=True), middle=[],
@@ -37,9 +36,10 @@ def sender_idle(draw: Draw) -> Setup:
 @case("sender-stalls", "sender-stalls", "The sender is fast, but at intervals it has nothing for a while.",
       removable=True, by_kind={"sender": "sender-stalls sender-idle", "receiver": "sender-stalls sender-idle"})
 def sender_stalls(draw: Draw) -> Setup:
-    every, stall = draw.between((500, 700), (800, 1100)), draw.between((300, 500), (600, 800))
+    every, stall = draw.between((350, 450), (550, 700)), draw.between((350, 450), (500, 650))
     source = "write=16384 " + draw.cause(f"stall_every_ms={every:.0f} stall_ms={stall:.0f}", "")
-    return Setup(bulk(source + " sndbuf=60000", download=draw.frozen, seconds=7), relay=path(draw, 12e6, 100, draw.between((4, 8), (8, 20))))
+    return Setup(bulk(source + " sndbuf=60000", download=draw.frozen, seconds=7),
+                 relay=path(draw, 12e6, 100, draw.between((4, 8), (8, 20))))
 
 
 @case("small-writes", "small-writes", "Each small write becomes a segment of its own (TCP_NODELAY).",
@@ -93,10 +93,12 @@ def one_in_flight(draw: Draw) -> Setup:
       "One segment in flight, and the receiver delays the acknowledgment of a single segment: both cost.",
       removable=True)
 def one_in_flight_delayed(draw: Draw) -> Setup:
-    flight = draw.cause(1, 16)
-    device = f"device address={LEFT} to={RIGHT} active=1 flight={flight} bytes=100000000 seconds=5"
-    programs = [Program("right", "sink"), Program("left", device, awaited=True)]
-    return Setup(programs, relay=path(draw, 20e6, 100, draw.between((1, 4), (4, 10))), left_address=False)
+    wait = draw.between((35, 50), (80, 200))
+    device = f"device address={RIGHT} to={LEFT} buffer=17520 ack_every=2 ack_ms={wait:.0f} seconds=12"
+    programs = [Program("right", device),
+                Program("left", f"source to={RIGHT} seconds=4 write=1460 nodelay=1 {draw.cause('lockstep=1', '')}",
+                        awaited=True)]
+    return Setup(programs, relay=path(draw, 20e6, 100, draw.between((1, 4), (4, 10))), right_address=False)
 
 
 @case("tftp", "one-in-flight", "TFTP: each block waits for the acknowledgment of the one before.")
@@ -117,14 +119,14 @@ def congestion_window_start(draw: Draw) -> Setup:
                  timestamps=not draw.frozen)
 
 
-@case("congestion-window-clamped", "congestion-window send-buffer",
-      "The congestion window is fixed at a few segments; a small send buffer looks the same.", removable=True,
-      by_kind={"receiver": "congestion-window send-buffer"})
-def congestion_window_clamped(draw: Draw) -> Setup:
-    segments = draw.pick([6, 10], [8, 14])
-    left = draw.cause([f"ip route change 10.9.0.0/24 dev eth0 src {LEFT} congctl reno cwnd lock {segments}"], [])
-    words = path(draw, 25e6, 200, draw.between((20, 40), (40, 60)))
-    return Setup(bulk("", download=draw.frozen), relay=words, left=left, congestion="reno")
+@case("congestion-window-fixed", "congestion-window send-buffer",
+      "The sender keeps a fixed number of segments in flight, fewer than the receiver's window; a small send buffer "
+      "looks the same.", removable=True)
+def congestion_window_fixed(draw: Draw) -> Setup:
+    flight = draw.cause(draw.pick([6, 9], [8, 12]), 44)
+    device = f"device address={LEFT} to={RIGHT} active=1 flight={flight} bytes=100000000 seconds=5"
+    programs = [Program("right", "sink"), Program("left", device, awaited=True)]
+    return Setup(programs, relay=path(draw, 20e6, 200, draw.between((20, 40), (40, 60))), left_address=False)
 
 
 @case("send-buffer", "send-buffer congestion-window",
@@ -132,4 +134,15 @@ def congestion_window_clamped(draw: Draw) -> Setup:
 def send_buffer(draw: Draw) -> Setup:
     size = draw.cause(f"sndbuf={draw.between((6e3, 14e3), (12e3, 30e3)):.0f}", "")
     write = draw.pick([4096], [8192])
-    return Setup(bulk(f"{size} write={write}", download=draw.frozen), relay=path(draw, 25e6, 200, draw.between((20, 40), (40, 60))))
+    return Setup(bulk(f"{size} write={write}", download=draw.frozen),
+                 relay=path(draw, 25e6, 200, draw.between((20, 40), (40, 60))))
+
+
+@case("initial-window", "congestion-window", "Transfers begin with one or two segments, on a path that takes far more.",
+      kinds=("sender", "receiver", "snapped-sender", "snapped-receiver"), removable=True)
+def initial_window(draw: Draw) -> Setup:
+    first = draw.cause(draw.pick([1], [2, 1]), 60)
+    left = [f"ip route change 10.9.0.0/24 dev eth0 src {LEFT} congctl cubic initcwnd {first}"]
+    size = int(draw.between((60e3, 80e3), (50e3, 70e3)))
+    words = path(draw, 50e6, 500, draw.between((100, 150), (160, 220)))
+    return Setup(bulk(f"bytes={size}", "rcvbuf=1000000", download=True, seconds=8), relay=words, left=left)
