@@ -181,12 +181,13 @@ def retransmission_stalls(draw: Draw) -> Setup:
 
 
 @case("no-sack", "no-sack", "A queue overflows, as queues do; without selective acknowledgments the sender repairs "
-      "one loss per round trip.", removable=True)
+      "one loss per round trip.", kinds=AT_BOTH, removable=True)
 def no_sack(draw: Draw) -> Setup:
     words = path(draw, draw.between((18e6, 24e6), (12e6, 16e6)), draw.pick([60], [50, 70]),
                  draw.between((50, 70), (70, 100)))
     right = draw.cause(["sysctl -qw net.ipv4.tcp_sack=0"], [])
-    return Setup(transfer(draw, 6, download=True), relay=words, right=right, congestion="reno")
+    # The repair has to take most of the time.
+    return Setup(transfer(draw, draw.pick([6], [3]), download=True), relay=words, right=right, congestion="reno")
 
 
 @case("mtu-black-hole", "mtu-black-hole", "Packets above a size vanish without a message; small ones pass.",
@@ -202,11 +203,12 @@ def mtu_black_hole(draw: Draw) -> Setup:
 @case("ack-path-full", "ack-path-full", "The way back is too slow for the acknowledgments of a fast download.",
       removable=True)
 def ack_path_full(draw: Draw) -> Setup:
-    back = draw.cause(draw.between((90e3, 150e3), (60e3, 100e3)), 5e6)
-    queue = draw.pick([20, 40], [30, 10])
-    words = path(draw, draw.pick([24e6], [18e6]), 150, draw.between((12, 20), (20, 30)),
+    back = draw.cause(draw.between((90e3, 150e3), (50e3, 80e3)), 5e6)
+    # A queue of few packets thins the acknowledgments out, which costs a good sender nothing.
+    queue = draw.pick([20, 40], [60, 50])
+    words = path(draw, draw.pick([24e6], [18e6]), draw.pick([150], [400]), draw.between((12, 20), (20, 30)),
                  backward={"legs": [{"rate_bps": back, "queue": queue}]})
-    return Setup(transfer(draw, 6, download=True), relay=words)
+    return Setup(bulk("", download=True, seconds=draw.pick([6], [5])), relay=words, timestamps=not draw.frozen)
 
 
 @case("udp-above-path-rate", "above-path-rate", "More datagrams are sent than the path carries.", kinds=RECEIVER)
