@@ -3,15 +3,18 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `label` | a line of labels.ndjson |
 //! | `tally` | how often the right cause came first, by part, kind of capture and cause |
 //! | `table` | the same as text |
 
+mod label;
 mod table;
 mod tally;
 
 use crate::causes;
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use label::{Label, Part};
 use linerate_results::record::Cause;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,8 +23,6 @@ use std::path::{Path, PathBuf};
 use tally::{Named, Outcome, Tally};
 use xtask::sh;
 
-/// File with the labels, in the folder of the captures.
-const LABELS: &str = "labels.ndjson";
 /// File with the scores, in the folder of the captures of `cargo xtask causes`.
 const SCORES: &str = "scores.json";
 
@@ -48,55 +49,6 @@ pub struct Score {
     linerate: Option<PathBuf>,
 }
 
-/// A part of the captures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// What the rules were written with
-    Development,
-    /// What no rule has seen: once scored and looked at, it is spent
-    Frozen,
-}
-
-impl Part {
-    const ALL: [Self; 2] = [Self::Development, Self::Frozen];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Development => "development",
-            Self::Frozen => "frozen",
-        }
-    }
-}
-
-/// A line of labels.ndjson.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Label {
-    file: String,
-    case: String,
-    part: Part,
-    kind: String,
-    /// The causes that may come first; empty for a control.
-    expected: Vec<Cause>,
-    control: bool,
-    truth: Truth,
-}
-
-/// What was measured while the capture was made.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-struct Truth {
-    goodput_bits_per_s: Option<f64>,
-    /// The goodput of a run without the cause.
-    without_bits_per_s: Option<f64>,
-}
-
-impl Truth {
-    /// How many times faster it is without the cause.
-    fn gain(self) -> Option<f64> {
-        Some(self.without_bits_per_s? / self.goodput_bits_per_s?)
-    }
-}
-
 /// The part of `linerate explain --json` that is used.
 #[derive(Deserialize)]
 struct Explained {
@@ -120,7 +72,7 @@ pub fn run(action: Action) -> Result<()> {
 }
 
 fn score(options: &Score) -> Result<()> {
-    let labels: Vec<Label> = read_labels(&options.folder)?
+    let labels: Vec<Label> = label::read(&options.folder)?
         .into_iter()
         .filter(|it| options.part.is_none_or(|part| it.part == part))
         .filter(|it| {
@@ -155,17 +107,6 @@ fn score(options: &Score) -> Result<()> {
         store(&scores)?;
     }
     Ok(())
-}
-
-fn read_labels(folder: &Path) -> Result<Vec<Label>> {
-    let file = folder.join(LABELS);
-    let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    text.lines()
-        .enumerate()
-        .map(|(at, line)| {
-            serde_json::from_str(line).with_context(|| format!("{LABELS}, line {}", at + 1))
-        })
-        .collect()
 }
 
 /// What `linerate explain` names for a capture, in its order.

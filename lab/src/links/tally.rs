@@ -1,6 +1,6 @@
 //! How often the right cause came first, by part, kind of capture and cause.
 
-use super::{Label, Part};
+use super::label::{Label, Part};
 use linerate_results::record::Cause;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -214,7 +214,7 @@ pub fn name(cause: Option<Cause>) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::links::Truth;
+    use crate::links::label::Truth;
 
     /// An outcome of the case `case`.
     pub fn outcome(kind: &str, expected: &[Cause], named: &[Cause]) -> Outcome {
