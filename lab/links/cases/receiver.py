@@ -100,9 +100,9 @@ def window_below_segment(draw: Draw) -> Setup:
     return Setup(device(words), relay=path(draw, 10e6, 100, draw.between((4, 8), (8, 20))), right_address=False)
 
 
-@case("stretch-acks", "stretch-acks late-acks",
-      "The receiver acknowledges only every n-th segment, more than its window holds, so a timer decides.",
-      removable=True)
+@case("stretch-acks", "stretch-acks receive-window",
+      "The receiver acknowledges when its window is used up, not before: the sender stops and goes. Either more "
+      "acknowledgments or a larger window would help.", removable=True)
 def stretch_acks(draw: Draw) -> Setup:
     segments = draw.pick([6, 8], [5, 10])
     every = draw.cause(segments + draw.pick([2], [4]), 1)
