@@ -203,12 +203,12 @@ def mtu_black_hole(draw: Draw) -> Setup:
 @case("ack-path-full", "ack-path-full", "The way back is too slow for the acknowledgments of a fast download.",
       removable=True)
 def ack_path_full(draw: Draw) -> Setup:
-    back = draw.cause(draw.between((90e3, 150e3), (50e3, 80e3)), 5e6)
+    back = draw.cause(draw.between((70e3, 110e3), (50e3, 80e3)), 5e6)
     # A queue of few packets thins the acknowledgments out, which costs a good sender nothing.
-    queue = draw.pick([20, 40], [60, 50])
+    queue = draw.pick([100, 80], [60, 50])
     words = path(draw, draw.pick([24e6], [18e6]), draw.pick([150], [400]), draw.between((12, 20), (20, 30)),
                  backward={"legs": [{"rate_bps": back, "queue": queue}]})
-    return Setup(bulk("", download=True, seconds=draw.pick([6], [5])), relay=words, timestamps=not draw.frozen)
+    return Setup(bulk("", download=True, seconds=4), relay=words, timestamps=not draw.frozen)
 
 
 @case("udp-above-path-rate", "above-path-rate", "More datagrams are sent than the path carries.", kinds=RECEIVER)
