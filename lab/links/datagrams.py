@@ -21,7 +21,8 @@ def udp(port: int = 0) -> socket.socket:
 
 
 def stream(words: Words) -> None:
-    """Sends numbered datagrams of `size` bytes at `rate` (bits per second of payload) for `seconds`, `batch` at once."""
+    """Sends numbered datagrams of `size` bytes at `rate` (bits per second of payload) for `seconds`, in groups of
+    `batch`."""
     sock = udp()
     to = (words.text("to"), words.whole("port", STREAM_PORT))
     size, batch = words.whole("size", 1200), words.whole("batch", 1)
