@@ -60,6 +60,9 @@ pub struct Outcome {
     /// Time from the first octet sent until the server closed the connection and so had read everything: TCP
     /// only, where the server sends no report.
     pub read_after: Option<Duration>,
+    /// Time for which the datagram that ends a UDP stream was repeated until the server answered: stock iperf counts
+    /// it as part of the stream.
+    pub repeated_end: Duration,
 }
 
 /// Receiver of a TCP or UDP stream.
@@ -222,6 +225,10 @@ impl Client {
             reported: self.reported,
             received: received.map(|it| it.ended.unwrap_or_else(|| it.so_far())),
             received_duplicates: received.map_or(0, |it| it.sink.sequence.duplicates()),
+            repeated_end: self
+                .source
+                .as_ref()
+                .map_or(Duration::ZERO, UdpSender::repeating),
             read_after: self.sending.as_ref().and_then(|sending| {
                 let closed = self.forward_closed?;
                 Some(closed.since(sending.began()))

@@ -13,7 +13,11 @@ pub(super) const DEFAULT_OCTETS: usize = 1470;
 pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Interval between the datagrams that end a stream, and their maximum number.
 pub(super) const END_EVERY: Duration = Duration::from_millis(250);
-const ENDS: u8 = 10;
+const ENDS: u8 = 14;
+/// The first ones follow each other sooner: a queue on the path that was full when the stream ended has room for one
+/// as soon as it drains. A receiver's time runs until one arrives.
+const SOON_ENDS: u8 = 4;
+const SOON: Duration = Duration::from_millis(20);
 /// A datagram with a request, all fields included.
 const REQUEST_OCTETS: usize = DatagramHeader::LEN + Test::LEN;
 /// Maximum payload of a UDP datagram over IPv4.
@@ -107,6 +111,13 @@ impl UdpSender {
         }
     }
 
+    /// Time from the first datagram that ended the stream to the last repetition.
+    pub(super) fn repeating(&self) -> Duration {
+        let repeated = u32::from(self.ends.saturating_sub(1));
+        let soon = repeated.min(u32::from(SOON_ENDS));
+        SOON * soon + END_EVERY * (repeated - soon)
+    }
+
     /// True if everything was sent, including a datagram that ends the stream.
     pub(super) const fn is_ending(&self) -> bool {
         self.ends > 0
@@ -162,7 +173,12 @@ impl UdpSender {
                 self.sent_octets += len as u64;
             }
             self.ends += 1;
-            self.end_due = now.after_ns(ns(END_EVERY));
+            let interval = if self.ends <= SOON_ENDS {
+                SOON
+            } else {
+                END_EVERY
+            };
+            self.end_due = now.after_ns(ns(interval));
             // Constant: whichever of them arrives, the receiver counts what was sent.
             -self.next
         } else {

@@ -23,7 +23,7 @@ mod stream;
 mod streams;
 
 pub use crate::Limits;
-pub use client::{Client, Failure, Outcome, Plan, Progress};
+pub use client::{Client, Failure, Outcome, Plan, Progress, UDP_SETTLE};
 pub use datagram_header::DatagramHeader;
 pub use parameters::{Amount, Direction, Test};
 pub use results::Count;

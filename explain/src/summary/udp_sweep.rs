@@ -108,6 +108,11 @@ impl Sweep<'_> {
                 "{direction}: all is received up to {}",
                 rate(before.offered)
             ),
+            None if knee.arrives() => format!(
+                "{direction}: all that is sent is received ({} of {} offered)",
+                rate(knee.received),
+                rate(knee.offered)
+            ),
             None => format!(
                 "{direction}: loss from the first load on ({} of {} received)",
                 rate(knee.received),

@@ -3,8 +3,13 @@
 use super::super::message::{JsonFrame, Message, state};
 use super::super::results::{self, Count};
 use super::super::stream::Channel;
-use super::{Client, Failure, Phase};
+use super::{Client, Direction, Failure, Phase};
 use crate::{Instant, Udp};
+use core::time::Duration;
+
+/// Time between the last datagram and the message that ends the test. A queue on the path that is full would lose the
+/// message, and the server's time would run until TCP repeats it.
+pub const UDP_SETTLE: Duration = Duration::from_millis(20);
 
 impl<const STREAMS: usize> Client<STREAMS> {
     /// Handles timers.
@@ -24,9 +29,19 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 let total = self.streams.test.total();
                 let enough = !self.streams.omits()
                     && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
-                if enough || self.end_at().is_some_and(|at| now >= at) {
+                let is_over = enough || self.end_at().is_some_and(|at| now >= at);
+                if is_over && self.announce_at.is_none() {
                     self.streams.end(now);
                     self.last_received = Some(now);
+                    let test = &self.streams.test;
+                    let sends = test.direction != Direction::Reverse;
+                    self.announce_at = Some(if test.udp && sends {
+                        now.after(UDP_SETTLE)
+                    } else {
+                        now
+                    });
+                }
+                if self.announce_at.is_some_and(|at| now >= at) {
                     self.outbox.push(Message::State(state::TEST_END));
                     self.phase = Phase::AwaitState(state::EXCHANGE_RESULTS);
                 }

@@ -5,6 +5,7 @@ mod plan;
 
 use core::time::Duration;
 
+pub use self::control::UDP_SETTLE;
 pub use self::plan::{Failure, Outcome, Plan, Progress};
 
 use super::message::{COOKIE, HELLO, HELLO_ANSWER, JsonFrame, Message, Outbox, cookie, state};
@@ -55,6 +56,8 @@ pub struct Client<const STREAMS: usize> {
     outbox: Outbox,
     streams: Streams<STREAMS>,
     last_received: Option<Instant>,
+    /// Time at which the end of the test is announced, after the data have ended.
+    announce_at: Option<Instant>,
 }
 
 impl<const STREAMS: usize> Client<STREAMS> {
@@ -90,6 +93,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             outbox: Outbox::new(),
             streams: Streams::new(test),
             last_received: None,
+            announce_at: None,
         }
     }
 
@@ -354,7 +358,8 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             _ => None,
         };
         let runs = matches!(self.phase, Phase::Running);
-        let end = self.end_at().filter(|_| runs);
+        let end = self.announce_at.or_else(|| self.end_at());
+        let end = end.filter(|_| runs);
         let due = self.streams.due().ever().filter(|_| runs);
         let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.drain_deadline());
         // Data on one connection may be answered on another.

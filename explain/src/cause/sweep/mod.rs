@@ -169,6 +169,7 @@ fn frame_loss(sizes: &TrialsBySize<'_>) -> Option<ScoredFinding> {
                     received: rate * arrived,
                     loss: trial.loss_ratio(),
                     arrived,
+                    step: 0.0,
                 }
             })
             .collect();

@@ -182,3 +182,30 @@ fn a_receiver_that_crashes_is_not_fast_before() {
     };
     assert!((it.metrics.received_bytes_per_s * 8.0 - 370_440.0).abs() < 1.0);
 }
+
+#[test]
+fn a_datagram_that_was_not_sent_is_no_loss() {
+    // 500 kbit/s are 85 datagrams in two seconds; two fewer were sent, and all arrived.
+    let points = [(0.5, 83, 0), (2.0, 340, 0), (16.0, 2_721, 1_094)];
+    let to = |&(offered, sent, lost): &_| point(Direction::ToDevice, offered, sent, lost);
+    let verdict = summarize(points.iter().map(to).collect()).verdict;
+    assert!(
+        verdict.starts_with("To the device: all is received up to 2 Mbit/s, saturates at"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn a_sender_that_is_too_slow_from_the_first_load_on_loses_nothing() {
+    let points = [(100.0, 10_000, 0), (200.0, 10_100, 0)];
+    let to = |&(offered, sent, lost): &_| point(Direction::ToDevice, offered, sent, lost);
+    let verdict = summarize(points.iter().map(to).collect()).verdict;
+    assert!(
+        verdict.contains("all that is sent is received"),
+        "{verdict}"
+    );
+    assert!(
+        !verdict.contains("loss from the first load on"),
+        "{verdict}"
+    );
+}
