@@ -2,6 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`capture`] | captures the headers of a peer's packets |
+//! | [`link`] | the interface on the route to an address |
 //! | [`load`] | load generator and receiver: UDP, raw frames, round trips, and their limits |
 //! | [`relay`] | an impaired link between two TAP interfaces |
 //! | [`serve`] | servers for the protocols of devices |
@@ -11,6 +13,8 @@
 //! | [`nearest`](mod@nearest) | suggestions for misspelled names |
 #![forbid(unsafe_code)]
 
+pub mod capture;
+pub mod link;
 pub mod load;
 pub mod nearest;
 pub mod quantity;

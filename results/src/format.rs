@@ -15,6 +15,11 @@ pub fn bit_rate(bytes_per_s: f64) -> String {
     bits(bytes_per_s * 8.0)
 }
 
+/// A rate in bits per second, and in bytes per second beside it, from bytes per second.
+pub fn both_rates(bytes_per_s: f64) -> String {
+    format!("{} ({})", bit_rate(bytes_per_s), rate(bytes_per_s))
+}
+
 /// A rate in bits per second, decimal multiples.
 pub fn bits(bits_per_s: f64) -> String {
     match bits_per_s {
@@ -114,6 +119,7 @@ mod tests {
         assert_eq!(bit_rate(1.25e6), "10 Mbit/s");
         assert_eq!(bit_rate(12_345.0), "98.76 kbit/s");
         assert_eq!(bit_rate(1.25e8), "1 Gbit/s");
+        assert_eq!(both_rates(423_000.0), "3.38 Mbit/s (423 kB/s)");
         assert_eq!(time(9_600), "9.6 µs");
         assert_eq!(time(1_050_000), "1.05 ms");
         assert_eq!(time(16_250), "16.25 µs");

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use linerate_agent::{Instant, Service};
-use linerate_results::record::{Distribution, Interval};
+use linerate_results::record::{Distribution, Interval, TcpConnection};
 
 use super::arrivals::{DataFilter, Gaps};
 use super::{TargetError, TrialMonitor};
@@ -50,6 +50,8 @@ pub(super) struct FinishedClient<S> {
     pub(super) dropped: Option<u64>,
     /// The user cancelled it before it was done.
     pub(super) is_cancelled: bool,
+    /// The TCP connections, as this host's sockets report them.
+    pub(super) connections: Vec<TcpConnection>,
 }
 
 /// The local address to send from and to listen on for a peer at `to`.
@@ -74,6 +76,7 @@ pub(super) fn run<S: Service, F>(
         address: local_address(to),
         connections: CONNECTIONS,
         buffer_octets: options.buffer_octets,
+        logs: true,
     };
     let mut driver = Driver::new(Gaps::wrap(service, options.data), settings)?;
     let mut to_device = IntervalSeries::default();
@@ -97,6 +100,7 @@ pub(super) fn run<S: Service, F>(
         let is_cancelled = !is_done && monitor.is_cancelled();
         if is_done || is_cancelled {
             let dropped = driver.dropped_datagrams();
+            let connections = driver.take_log();
             let arrivals = driver.into_service();
             return Ok(FinishedClient {
                 ended: now,
@@ -106,6 +110,7 @@ pub(super) fn run<S: Service, F>(
                 from_device: from_device.intervals,
                 dropped,
                 is_cancelled,
+                connections,
             });
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::http::{Client, Failure, Plan, Upload};
-use linerate_results::record::{CountedAt, Direction, Flow, Interval};
+use linerate_results::record::{CountedAt, Direction, Flow, Interval, Observation, TcpConnection};
 
 use super::client::{self, ClientState};
 use super::{
@@ -19,6 +19,8 @@ const FIRST_OCTETS: u64 = 16_000;
 const MAX_OCTETS: u64 = 1_000_000;
 /// Maximum growth of a transfer over the previous one: a short one gives an inaccurate rate.
 const GROWTH: u64 = 4;
+/// Maximum number of connections in the result: one for each request.
+const MAX_CONNECTIONS: usize = 200;
 
 struct Http {
     to: SocketAddr,
@@ -58,6 +60,7 @@ struct TransferTotal {
     intervals: Vec<Interval>,
     is_cancelled: bool,
     does_not_match: bool,
+    connections: Vec<TcpConnection>,
 }
 
 impl TransferTotal {
@@ -69,6 +72,7 @@ impl TransferTotal {
             intervals: Vec::new(),
             is_cancelled: false,
             does_not_match: false,
+            connections: Vec::new(),
         }
     }
 
@@ -196,6 +200,7 @@ impl Http {
             failed,
         )?;
         let outcome = finished.service.outcome();
+        total.connections.extend(finished.connections);
         total.is_cancelled |= finished.is_cancelled;
         if !finished.is_cancelled && !(200..300).contains(&outcome.status) {
             return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
@@ -239,6 +244,10 @@ impl Target for Http {
         }
     }
 
+    fn address(&self) -> Option<std::net::IpAddr> {
+        Some(self.to.ip())
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }
@@ -278,9 +287,18 @@ impl Target for Http {
                     .to_owned(),
             );
         }
+        let connections = both
+            .into_iter()
+            .flatten()
+            .flat_map(|total| total.connections.iter().cloned());
+        let observation = Observation {
+            connections: connections.take(MAX_CONNECTIONS).collect(),
+            ..Observation::default()
+        };
         Ok(Outcome {
             to_device: to.map(TransferTotal::flow),
             from_device: from.map(TransferTotal::flow),
+            observation,
             notes,
             ..Outcome::default()
         })

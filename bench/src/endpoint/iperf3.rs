@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
-use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
+use linerate_results::record::{self, CountedAt, Direction, Flow, Interval, Observation};
 
 use super::arrivals::DataFilter;
 use super::client::{self, ClientState, FinishedClient};
@@ -162,9 +162,30 @@ impl Iperf3 {
     }
 }
 
+/// Subtracts the time between the last datagram and the end of the test, which the client announces, from the server's
+/// time. With losses a queue was full: its datagrams arrive in that time.
+fn without_settling(count: Count, sent: Duration) -> Count {
+    if count.lost > 0 {
+        return count;
+    }
+    let span = count.span.saturating_sub(iperf3::UDP_SETTLE).max(sent);
+    Count {
+        span: span.min(count.span),
+        ..count
+    }
+}
+
 fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
     let outcome = finished.service.outcome(finished.ended);
-    let to = outcome.reported.or(outcome.sent);
+    let reported = outcome.reported.map(|count| {
+        let sent = outcome.sent.map_or(count.span, |it| it.span);
+        if udp {
+            without_settling(count, sent)
+        } else {
+            count
+        }
+    });
+    let to = reported.or(outcome.sent);
     let by = if outcome.reported.is_some() {
         CountedAt::Device
     } else {
@@ -195,6 +216,10 @@ fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
         to_device: to.map(|count| flow(count, udp, by, finished.to_device)),
         from_device,
         notes,
+        observation: Observation {
+            connections: finished.connections,
+            ..Observation::default()
+        },
         ..Outcome::default()
     }
 }
@@ -238,6 +263,10 @@ impl Target for Iperf3 {
             Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),
             Trial::Frames(_) => Err("iperf3 is no Ethernet frame; use raw:// or sim://"),
         }
+    }
+
+    fn address(&self) -> Option<std::net::IpAddr> {
+        Some(self.to.ip())
     }
 
     fn path_mtu(&self) -> Option<u32> {
@@ -288,5 +317,28 @@ impl Target for Iperf3 {
             }
             _ => Ok(Outcome::default()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_before_the_end_is_announced_is_no_time_of_the_stream() {
+        let span_ms = |lost, server, sent| {
+            let count = Count {
+                lost,
+                span: Duration::from_millis(server),
+                ..Count::default()
+            };
+            let settled = without_settling(count, Duration::from_millis(sent));
+            settled.span.as_millis()
+        };
+        assert_eq!(span_ms(0, 2_025, 2_000), 2_005);
+        assert_eq!(span_ms(0, 2_015, 2_000), 2_000);
+        assert_eq!(span_ms(0, 1_990, 2_000), 1_990);
+        // The queue was full: it drained in that time.
+        assert_eq!(span_ms(9, 2_060, 2_000), 2_060);
     }
 }

@@ -64,6 +64,10 @@ impl Target for Pair {
         self.load.is_simulated() && self.probe.is_simulated()
     }
 
+    fn address(&self) -> Option<std::net::IpAddr> {
+        self.load.address()
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         self.load.path_mtu()
     }

@@ -126,6 +126,10 @@ impl Target for Stamp {
         }
     }
 
+    fn address(&self) -> Option<std::net::IpAddr> {
+        Some(self.to.ip())
+    }
+
     fn run(
         &mut self,
         trial: &Trial,

@@ -1,5 +1,6 @@
 //! The seam between a target and the procedures that measure it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,6 +53,11 @@ pub trait Target: Send {
     /// clock.
     fn is_simulated(&self) -> bool {
         false
+    }
+
+    /// The address that it sends to, if it is behind this machine's network.
+    fn address(&self) -> Option<IpAddr> {
+        None
     }
 
     /// The path MTU, octets; `None` if unknown.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_results::record::{Direction, Flow};
+use linerate_results::record::{Direction, Flow, Observation};
 
 /// One measurement on a target.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +154,8 @@ pub struct Outcome {
     pub round_trips: Option<RoundTripReport>,
     /// Notes for the reader of the figures, a sentence each.
     pub notes: Vec<String>,
+    /// Observations of this host.
+    pub observation: Observation,
 }
 
 /// Results of round trips.

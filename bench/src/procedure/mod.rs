@@ -10,7 +10,7 @@ pub mod packet_gaps;
 pub mod rfc2544;
 pub mod rfc6349;
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 mod session;
 pub mod size_sweep;
 pub mod steps;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use linerate_results::record::{
-    Direction, Flow, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
+    Direction, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
-use super::sweep_trials::SweepTrials;
+use super::sweep_trials::{SweepTrials, SweptFlow};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
@@ -56,7 +56,8 @@ impl Procedure for PacketGaps {
         context: &mut TrialContext<'_>,
     ) -> Result<(), SessionError> {
         let is_simulated = target.is_simulated();
-        let result = |size: u16, setting, flow: Option<Flow>, failure: String| {
+        let result = |size: u16, setting, swept: SweptFlow| {
+            let SweptFlow { flow, failure, .. } = swept;
             let is_unseen = flow.as_ref().is_some_and(|flow| flow.gaps.is_none());
             let failure = if is_unseen {
                 "arrival times of datagrams are not available here".to_owned()
@@ -89,6 +90,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Outcome;
     use linerate_results::distribution;
+    use linerate_results::record::Flow;
 
     #[test]
     fn gaps_come_from_the_target_and_their_absence_is_reported() {

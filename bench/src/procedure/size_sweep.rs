@@ -7,7 +7,7 @@ use linerate_results::record::{
     Transport,
 };
 
-use super::sweep_trials::SweepTrials;
+use super::sweep_trials::{SweepTrials, SweptFlow};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
@@ -73,7 +73,8 @@ impl Procedure for SizeSweep {
             Transport::Tcp => 0.0,
             Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
         };
-        let result = |size: u32, setting, flow, failure| {
+        let result = |size: u32, setting, swept: SweptFlow| {
+            let SweptFlow { flow, failure, .. } = swept;
             Measurement::SizeSweep(Record {
                 params: SizeSweepParams {
                     variant: String::new(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_results::record::{Direction, Flow, Measurement, Setting};
+use linerate_results::record::{Direction, Flow, Measurement, Observation, Setting};
 
 use super::{SessionError, TrialContext};
 use crate::endpoint::{Outcome, Target, TargetError, Trial};
@@ -16,6 +16,14 @@ pub(super) enum SweepOutcome {
     NoReport(String),
     /// Cancelled by the user: the figures are incomplete.
     Cancelled,
+}
+
+/// The flow of a trial of a sweep, or the reason why there is none.
+#[derive(Debug, Default)]
+pub(super) struct SweptFlow {
+    pub(super) flow: Option<Flow>,
+    pub(super) failure: String,
+    pub(super) observation: Observation,
 }
 
 /// The trials of a sweep on a target. After its first report, a missing report is a result; before, it
@@ -49,19 +57,26 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         values: &[V],
         direction: Direction,
         trial: impl Fn(V) -> Trial,
-        result: impl Fn(V, Setting, Option<Flow>, String) -> Measurement,
+        result: impl Fn(V, Setting, SweptFlow) -> Measurement,
     ) -> Result<(), SessionError> {
         for &value in values {
             if self.context.is_cancelled() {
                 break;
             }
-            let (flow, failure) = match self.run_one(&trial(value), direction)? {
-                SweepOutcome::Flow(flow, _) => (Some(flow), String::new()),
-                SweepOutcome::NoReport(why) => (None, why),
+            let swept = match self.run_one(&trial(value), direction)? {
+                SweepOutcome::Flow(flow, outcome) => SweptFlow {
+                    flow: Some(flow),
+                    failure: String::new(),
+                    observation: outcome.observation,
+                },
+                SweepOutcome::NoReport(failure) => SweptFlow {
+                    failure,
+                    ..SweptFlow::default()
+                },
                 SweepOutcome::Cancelled => break,
             };
             let setting = self.context.setting();
-            self.context.save(result(value, setting, flow, failure))?;
+            self.context.save(result(value, setting, swept))?;
         }
         Ok(())
     }

@@ -2,19 +2,24 @@
 
 use std::time::Duration;
 
+use linerate_explain::cause::explain_transfer;
 use linerate_results::record::{
     Direction, Ledger, Measurement, Throughput as Record, ThroughputMetrics, ThroughputParams,
     Transport,
 };
 
+use super::latency::idle;
 use super::{Procedure, SessionError, TrialContext};
-use crate::endpoint::{Amount, Target, Trial};
+use crate::endpoint::{Amount, Outcome, RoundTrips, Target, TargetError, Trial};
+use linerate_results::distribution;
 
 /// A transfer to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throughput {
     /// A [`Trial::Stream`] or [`Trial::Datagrams`].
     pub trial: Trial,
+    /// Round trips to measure before the transfer and during it; `None`: none.
+    pub probe: Option<RoundTrips>,
 }
 
 const fn span(amount: Amount) -> Duration {
@@ -50,6 +55,49 @@ impl Throughput {
         }
     }
 
+    /// Runs the transfer; with a probe, also round trips before it and during it.
+    fn measure(
+        &self,
+        target: &mut dyn Target,
+        context: &mut TrialContext<'_>,
+    ) -> Result<Outcome, SessionError> {
+        let Some(probe) = &self.probe else {
+            return Ok(context.trial(target, &self.trial)?);
+        };
+        let before = idle(target, context)?.map(|rtt| rtt.min_ns);
+        let probed = Trial::RoundTrips(RoundTrips {
+            load: Some(Box::new(self.trial.clone())),
+            ..self.fitted(probe)
+        });
+        let mut outcome = match target.supports(&probed) {
+            Ok(()) => context.trial(target, &probed),
+            Err(_) => context.trial(target, &self.trial),
+        };
+        if let Err(TargetError::Failed { what, .. }) = &outcome {
+            // The load may have silenced the probe.
+            context.note(&format!("without a probe: {what}"));
+            outcome = context.trial(target, &self.trial);
+        }
+        let mut outcome = outcome?;
+        let samples = outcome.round_trips.take().unwrap_or_default().samples;
+        let loaded = distribution::of(samples.iter().map(|it| it.round_trip_ns));
+        outcome.observation.idle_round_trip_ns = before;
+        outcome.observation.loaded_round_trip_ns = loaded.map(|it| it.p50_ns);
+        Ok(outcome)
+    }
+
+    /// Round trips that end before the transfer.
+    fn fitted(&self, probe: &RoundTrips) -> RoundTrips {
+        let span = self.min_duration();
+        if span.is_zero() {
+            return probe.clone();
+        }
+        RoundTrips {
+            interval: RoundTrips::interval_within(span, probe.count),
+            ..probe.clone()
+        }
+    }
+
     const fn direction(&self) -> Direction {
         match &self.trial {
             Trial::Datagrams(it) => it.direction,
@@ -82,7 +130,7 @@ impl Procedure for Throughput {
         context: &mut TrialContext<'_>,
     ) -> Result<(), SessionError> {
         let params = self.params(context);
-        let outcome = context.trial(target, &self.trial)?;
+        let outcome = self.measure(target, context)?;
         let missing = match self.direction() {
             Direction::ToDevice => outcome.to_device.is_none(),
             Direction::FromDevice => outcome.from_device.is_none(),
@@ -94,7 +142,7 @@ impl Procedure for Throughput {
                 self.label()
             ));
         }
-        context.save(Measurement::Throughput(Record {
+        let mut record = Record {
             params,
             metrics: ThroughputMetrics {
                 to_device: outcome.to_device,
@@ -102,6 +150,12 @@ impl Procedure for Throughput {
             },
             ledger: Ledger::default(),
             findings: Vec::new(),
-        }))
+            observation: outcome.observation,
+        };
+        record.findings = explain_transfer(&record)
+            .into_iter()
+            .flat_map(|it| it.findings)
+            .collect();
+        context.save(Measurement::Throughput(record))
     }
 }

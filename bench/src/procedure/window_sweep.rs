@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use linerate_results::record::{
-    Direction, Ledger, Measurement, WindowSweep as Record, WindowSweepMetrics, WindowSweepParams,
+    Direction, Ledger, Measurement, Observation, WindowSweep as Record, WindowSweepMetrics,
+    WindowSweepParams,
 };
 
+use linerate_results::distribution;
+
 use super::latency::idle;
-use super::sweep_trials::SweepTrials;
+use super::sweep_trials::{SweepTrials, SweptFlow};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Stream, Target, Trial};
 
@@ -36,6 +39,17 @@ impl WindowSweep {
     }
 }
 
+/// The largest window that the device granted, and the median round trip, of the connection to the device that carried
+/// most.
+fn sent(observation: &Observation) -> (Option<u64>, Option<u64>) {
+    let mut connections = observation.connections.iter();
+    let connection = connections.find(|it| it.direction == Direction::ToDevice);
+    let samples = connection.map_or(&[][..], |it| &it.samples);
+    let window = samples.iter().filter_map(|it| it.send_window_bytes).max();
+    let trips = samples.iter().map(|it| it.rtt_ns).filter(|ns| *ns > 0);
+    (window, distribution::of(trips).map(|it| it.p50_ns))
+}
+
 impl Procedure for WindowSweep {
     fn label(&self) -> String {
         format!("TCP windows, {}", self.direction.label())
@@ -56,7 +70,13 @@ impl Procedure for WindowSweep {
         context: &mut TrialContext<'_>,
     ) -> Result<(), SessionError> {
         let rtt_ns = idle(target, context)?.map(|rtt| rtt.min_ns);
-        let result = |window: u32, setting, flow, failure| {
+        let result = |window: u32, setting, swept: SweptFlow| {
+            let SweptFlow {
+                flow,
+                failure,
+                observation,
+            } = swept;
+            let (device_window_bytes, loaded_rtt_ns) = sent(&observation);
             Measurement::WindowSweep(Record {
                 params: WindowSweepParams {
                     variant: String::new(),
@@ -67,6 +87,8 @@ impl Procedure for WindowSweep {
                 metrics: WindowSweepMetrics {
                     flow,
                     rtt_ns,
+                    device_window_bytes,
+                    loaded_rtt_ns,
                     failure,
                 },
                 ledger: Ledger::default(),

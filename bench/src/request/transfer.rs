@@ -53,6 +53,8 @@ pub struct TransferRequest {
     pub streams: u8,
     /// Size of the socket buffers, octets.
     pub window: Option<u32>,
+    /// A probe was requested: round trips are measured also if directions are named, and during each transfer.
+    pub has_probe: bool,
 }
 
 impl TransferRequest {
@@ -60,7 +62,8 @@ impl TransferRequest {
         self.directions.forward || self.directions.reverse || self.bidirectional
     }
 
-    /// The transfers, then round trips if `target` supports them and no direction was named.
+    /// The transfers, then round trips if `target` supports them, and either a probe was requested or no direction
+    /// was named. With named directions, only these are loaded.
     pub fn procedures(&self, target: &dyn Target) -> Vec<RequestedProcedure> {
         let mut procedures = self.transfers();
         procedures.extend(self.latency(target));
@@ -80,6 +83,7 @@ impl TransferRequest {
             .map(|(_, direction)| RequestedProcedure {
                 procedure: Box::new(Throughput {
                     trial: self.trial(direction),
+                    probe: self.has_probe.then(|| round_trips(self.span)),
                 }),
                 is_required: is_named,
             })
@@ -115,9 +119,20 @@ impl TransferRequest {
         let can = target
             .supports(&Trial::RoundTrips(round_trips.clone()))
             .is_ok();
-        (can && !self.is_named()).then(|| RequestedProcedure {
-            procedure: Box::new(Latency::idle_and_loaded(round_trips)),
-            is_required: false,
+        if !can || (self.is_named() && !self.has_probe) {
+            return None;
+        }
+        let mut latency = Latency::idle_and_loaded(round_trips);
+        if self.is_named() && !self.bidirectional {
+            let directions = self.directions;
+            latency.loads.retain(|load| match load.direction {
+                Direction::FromDevice => directions.reverse,
+                _ => directions.forward,
+            });
+        }
+        Some(RequestedProcedure {
+            procedure: Box::new(latency),
+            is_required: self.has_probe,
         })
     }
 }
@@ -152,5 +167,44 @@ impl LatencyRequest {
             procedure: Box::new(procedure),
             is_required: true,
         }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedure::scripted::Scripted;
+
+    fn request(reverse: bool, has_probe: bool) -> TransferRequest {
+        TransferRequest {
+            directions: NamedDirections {
+                forward: false,
+                reverse,
+            },
+            bidirectional: false,
+            udp: false,
+            span: Duration::from_secs(1),
+            bytes: None,
+            length: None,
+            bandwidth: None,
+            streams: 1,
+            window: None,
+            has_probe,
+        }
+    }
+
+    fn labels(reverse: bool, has_probe: bool) -> Vec<(String, bool)> {
+        let target = Scripted::new(|_| Err("not run"));
+        let procedures = request(reverse, has_probe).procedures(&target);
+        let label = |it: &RequestedProcedure| (it.procedure.label(), it.is_required);
+        procedures.iter().map(label).collect()
+    }
+
+    #[test]
+    fn a_probe_is_used_also_if_a_direction_is_named() {
+        let from = ("TCP from the device".to_owned(), true);
+        assert_eq!(labels(true, false).len(), 1);
+        assert_eq!(labels(true, true), [from, ("latency".to_owned(), true)]);
+        assert_eq!(labels(false, true).len(), 4);
     }
 }

@@ -18,6 +18,10 @@ pub struct Link {
         help = "Second target on the same device, for round-trip times: stamp://HOST"
     )]
     pub probe: Option<String>,
+    /// Capture the headers of each transfer on an interface and explain them; without IFACE, on the interface of the
+    /// route. Give it after the target
+    #[arg(long, value_name = "IFACE", num_args = 0..=1, default_missing_value = "")]
+    pub capture: Option<String>,
     /// Also write the results as JSON to this file; `-` for stdout
     #[arg(long, short = 'J', value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
@@ -49,9 +53,11 @@ pub struct Link {
     linerate test iperf2://192.0.2.7 -u -b 5M     UDP at 5 Mbit/s\n  \
     linerate test iperf3://192.0.2.7 -R -P 4 -t 30\n  \
     linerate test iperf2://192.0.2.7 --probe stamp://192.0.2.7    also latency, idle and loaded\n  \
+    linerate test iperf2://192.0.2.7 --capture    also capture the headers, and explain them\n  \
     linerate test http://192.0.2.7/ -n 3M --json -\n\n\
     Short options are those of iperf. Directions are seen from this host, as in iperf: with -R the\n\
-    target sends. Printed rates are payload bytes per second; --json has full precision.")]
+    target sends. Printed rates are payload; --json has full precision. The summary names what limits each\n\
+    direction; where the figures do not decide, it states what would.")]
 pub struct Test {
     #[command(flatten)]
     pub link: Link,

@@ -18,7 +18,7 @@ pub fn run(args: &args::Conformance) -> Result<(), Failure> {
         let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
         return Err(anyhow!("no matching case; cases are {}", known.join(", ")).into());
     }
-    let mut target = test::open(&args.link)?;
+    let mut target = test::open("conformance", &args.link)?;
     let asked = [RequestedProcedure {
         procedure: Box::new(procedure),
         is_required: true,

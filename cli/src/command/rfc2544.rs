@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
     let link = &args.link;
-    let mut target = open(link)?;
+    let mut target = open("rfc2544", link)?;
     let line_bits_per_s = line_rate(args, target.as_ref())?;
     let plan = request(args).plan(line_bits_per_s, target.is_simulated());
     let variant = if args.full { "full" } else { "short" };

@@ -15,7 +15,7 @@ const FULL_SPAN: Duration = Duration::from_secs(30);
 
 pub fn run(args: &args::Sweep) -> Result<(), Failure> {
     let procedures = request(args).procedures()?;
-    let mut target = test::open(&args.link)?;
+    let mut target = test::open("sweep", &args.link)?;
     test::measure("sweep", &args.link, &procedures, target.as_mut(), None)
 }
 
@@ -49,7 +49,7 @@ fn request(args: &args::Sweep) -> SweepRequest {
 }
 
 pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
-    let mut target = test::open(&args.link)?;
+    let mut target = test::open("latency", &args.link)?;
     let request = LatencyRequest {
         count: args.count,
         interval: Duration::from_millis(args.interval),
@@ -73,7 +73,7 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
         },
         streams: args.parallel,
     };
-    let mut target = test::open(&args.link)?;
+    let mut target = test::open("rfc6349", &args.link)?;
     let procedures = request.procedures(target.as_ref());
     test::measure("rfc6349", &args.link, &procedures, target.as_mut(), None)
 }

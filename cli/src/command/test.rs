@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use linerate_bench::board::published;
-use linerate_bench::endpoint::{self, Options, Pair, Target, TargetError};
+use linerate_bench::endpoint::{
+    self, CaptureOptions, Observed, Options, Pair, Target, TargetError,
+};
 use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig};
 use linerate_bench::request::{NamedDirections, RequestError, TransferRequest};
 use linerate_explain::report;
@@ -19,26 +21,41 @@ use crate::output;
 
 pub fn run(args: &args::Test) -> Result<(), Failure> {
     let link = &args.link;
-    let mut target = open(link)?;
+    let mut target = open("test", link)?;
     let procedures = request(args).procedures(target.as_ref());
     measure("test", link, &procedures, target.as_mut(), args.interval)
 }
 
-/// Opens the target; with a probe, the target loads the link and the probe measures round trips.
-pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
+/// Opens the target of the command `name`, whose link is observed during transfers; with a probe, the target loads
+/// the link and the probe measures round trips.
+pub fn open(name: &str, link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     let options = Options {
         patience: Duration::from_secs(link.patience),
         elf_dir: link.elf_dir.clone(),
         seed: link.seed,
     };
-    let target = endpoint::open(&link.target, &options)?;
-    let Some(probe) = &link.probe else {
+    let mut target = endpoint::open(&link.target, &options)?;
+    if let Some(probe) = &link.probe {
+        target = Box::new(Pair {
+            load: target,
+            probe: endpoint::open(probe, &options)?,
+        });
+    }
+    let capture = link.capture.as_ref().map(|interface| CaptureOptions {
+        interface: Some(interface.clone()).filter(|name| !name.is_empty()),
+        folder: out(name, link),
+    });
+    if target.address().is_none() {
+        if capture.is_some() {
+            return Err(anyhow!(
+                "{} is not behind an interface: omit --capture",
+                target.name()
+            )
+            .into());
+        }
         return Ok(target);
-    };
-    Ok(Box::new(Pair {
-        load: target,
-        probe: endpoint::open(probe, &options)?,
-    }))
+    }
+    Ok(Box::new(Observed::new(target, capture)))
 }
 
 /// Runs the procedures, prints the results, and compares them with the baseline, if any.
@@ -154,6 +171,7 @@ fn request(args: &args::Test) -> TransferRequest {
         bandwidth: args.bandwidth,
         streams: args.parallel,
         window: args.window,
+        has_probe: args.link.probe.is_some(),
     }
 }
 

@@ -17,6 +17,7 @@ mod retransmission;
 mod scored;
 pub(crate) mod sweep;
 mod traffic;
+pub(crate) mod transfer;
 mod transmit;
 mod udp;
 mod wire_errors;
@@ -34,6 +35,7 @@ pub use scored::PathFinding;
 use scored::{ScoredFinding, evidence};
 pub use sweep::explain_targets;
 pub use traffic::explain_traffic;
+pub use transfer::{TransferAnswer, explain_transfer};
 pub use udp::explain_udp_streams;
 pub use with_results::with_results;
 

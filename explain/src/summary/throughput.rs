@@ -1,9 +1,15 @@
 //! Transfers.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
-use crate::cause::sweep;
+use crate::cause::transfer::describe_link;
+use crate::cause::{TransferAnswer, explain_transfer, sweep};
 use linerate_results::format;
-use linerate_results::record::{Direction, Flow, Run, Throughput, Transport};
+use linerate_results::record::{Direction, Finding, Flow, Run, Throughput, Transport};
+use linerate_results::stats;
+
+/// Up to this multiple of the faster direction, both at once share one resource. Independent directions reach
+/// their sum, less the acknowledgments.
+const SHARED: f64 = 1.15;
 
 /// One summary of all transfers.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
@@ -14,8 +20,8 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     vec![Summary {
         title: "Throughput".to_owned(),
         verdict: verdict(&all),
-        findings: sweep::of_transfers(run),
-        variant: String::new(),
+        findings: findings(run, &all),
+        variant: notes(&all),
         charts: chart(&all).into_iter().collect(),
         table: Table {
             head: vec![
@@ -54,8 +60,9 @@ fn verdict(all: &[&Throughput]) -> String {
                         format!(" with {} lost", format::percent(datagrams.loss_ratio()))
                     });
                 format!(
-                    "{}{loss} {direction} the device",
-                    format::rate(flow.goodput_bytes_per_s)
+                    "{}{loss} {direction} the device{}",
+                    format::both_rates(flow.goodput_bytes_per_s),
+                    share_of_line(result, flow)
                 )
             })
             .collect();
@@ -69,6 +76,106 @@ fn verdict(all: &[&Throughput]) -> String {
     };
     let parts: Vec<String> = all.iter().map(part).collect();
     format!("{}.", parts.join("; "))
+}
+
+/// The share of the highest rate on this machine's line, if that is known.
+fn share_of_line(result: &Throughput, flow: &Flow) -> String {
+    let answers = explain_transfer(result);
+    let line = answers.first().and_then(|it| it.line_bytes_per_s);
+    line.map_or_else(String::new, |line| {
+        let share = stats::ratio(flow.goodput_bytes_per_s, line);
+        format!(", {} of the line", format::percent(share))
+    })
+}
+
+/// Findings about this machine, then the limit of each direction; each cause of a direction once.
+fn findings(run: &Run, all: &[&Throughput]) -> Vec<Finding> {
+    let mut findings = sweep::of_transfers(run);
+    findings.extend(
+        all.iter()
+            .flat_map(|it| explain_transfer(it))
+            .flat_map(|it| it.findings),
+    );
+    findings
+}
+
+/// The line, directions whose limit is unknown, a shared medium, and the captures: a sentence each.
+fn notes(all: &[&Throughput]) -> String {
+    let mut notes: Vec<String> = Vec::new();
+    if let Some(result) = all.iter().find(|it| it.observation.link.is_some())
+        && let Some(link) = &result.observation.link
+    {
+        let line = explain_transfer(result)
+            .first()
+            .and_then(|it| it.line_bytes_per_s);
+        let most = line.map_or_else(String::new, |line| {
+            format!(
+                "; the highest rate of {} payload on it is {}",
+                result.params.transport.label(),
+                format::both_rates(line)
+            )
+        });
+        notes.push(format!("Link: {}{most}.", describe_link(link)));
+    }
+    for result in all {
+        for answer in explain_transfer(result) {
+            notes.extend(unknown(result, &answer));
+        }
+    }
+    notes.extend(shared_medium(all));
+    for result in all {
+        if let Some(capture) = &result.observation.capture {
+            let picture = match capture.picture.as_str() {
+                "" => String::new(),
+                picture => format!(", picture: {picture}"),
+            };
+            notes.push(format!(
+                "Capture of {} {}: {}{picture}.",
+                result.params.transport.label(),
+                result.params.direction.label(),
+                capture.file
+            ));
+        }
+    }
+    notes.join("\n")
+}
+
+/// What would decide, if the limit of a direction is unknown.
+fn unknown(result: &Throughput, answer: &TransferAnswer) -> Option<String> {
+    if answer.unknown.is_empty() {
+        return None;
+    }
+    let both = match result.params.direction {
+        Direction::Both => " (both at once)",
+        _ => "",
+    };
+    Some(format!(
+        "The limit {}{both} is unknown: {}.",
+        answer.direction.label(),
+        answer.unknown
+    ))
+}
+
+/// Both directions at once share what each reaches alone.
+fn shared_medium(all: &[&Throughput]) -> Option<String> {
+    let tcp = || {
+        all.iter()
+            .filter(|it| it.params.transport == Transport::Tcp)
+    };
+    let rate = |flow: &Option<Flow>| flow.as_ref().map(|it| it.goodput_bytes_per_s);
+    let both = tcp().find(|it| it.params.direction == Direction::Both)?;
+    let alone = |direction| tcp().find(|it| it.params.direction == direction);
+    let to = rate(&alone(Direction::ToDevice)?.metrics.to_device)?;
+    let from = rate(&alone(Direction::FromDevice)?.metrics.from_device)?;
+    let at_once = rate(&both.metrics.to_device)? + rate(&both.metrics.from_device)?;
+    (at_once <= to.max(from) * SHARED).then(|| {
+        format!(
+            "Both directions at once carry {} together, no more than one alone ({}): they share one resource, a \
+             half-duplex medium or the device's processor.",
+            format::both_rates(at_once),
+            format::both_rates(to.max(from)),
+        )
+    })
 }
 
 fn rows(result: &Throughput) -> Vec<Vec<String>> {

@@ -9,6 +9,9 @@ const GROWS: f64 = 0.5;
 /// From this share of the best goodput on, a window is large enough.
 const NEAR_BEST: f64 = 0.95;
 
+/// Share of the device's window in flight from which on it is the limit.
+const FILLED: f64 = 0.75;
+
 /// One summary of all windows.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let sweeps: Vec<Sweep<'_>> = [Direction::ToDevice, Direction::FromDevice]
@@ -65,6 +68,28 @@ impl<'a> Sweep<'a> {
         known.filter(|rtt| *rtt > 0).min()
     }
 
+    /// The device's window and the round trip, if that window is the limit at the best goodput: as much is in flight as
+    /// it holds.
+    fn device_limit(&self, best: f64) -> Option<(f64, u64)> {
+        if self.direction != Direction::ToDevice {
+            return None;
+        }
+        let at_best = |it: &&&WindowSweep| {
+            let flow = it.metrics.flow.as_ref();
+            flow.is_some_and(|flow| flow.goodput_bytes_per_s >= best * NEAR_BEST)
+        };
+        let largest = self.points.iter().rfind(at_best)?;
+        let window = largest.metrics.device_window_bytes? as f64;
+        let loaded = largest.metrics.loaded_rtt_ns;
+        let rtt = loaded.or_else(|| self.rtt_ns())?;
+        let goodput = largest.metrics.flow.as_ref()?.goodput_bytes_per_s;
+        let share = goodput * rtt as f64 / 1e9 / window;
+        // Its last octets may be less than a segment; averages differ by the start of the transfer.
+        (FILLED..=1.0 / FILLED)
+            .contains(&share)
+            .then_some((window, rtt))
+    }
+
     /// The largest window up to which each step increased goodput.
     fn grows_to(points: &[(f64, f64)]) -> Option<(f64, f64)> {
         let grows = |pair: &&[(f64, f64)]| {
@@ -94,6 +119,16 @@ impl<'a> Sweep<'a> {
             ),
             None => "not limited by any window tried".to_owned(),
         };
+        if let Some((window, rtt)) = self.device_limit(best) {
+            return format!(
+                "TCP {direction}: {limit}; the device's own window is the limit: {} at a round trip of {} permit {}, and \
+                 {} were reached. A larger buffer of this machine changes nothing: enlarge the device's receive window.",
+                size(window),
+                format::time(rtt),
+                format::both_rates(window * 1e9 / rtt as f64),
+                format::both_rates(best)
+            );
+        }
         let trip = match self.rtt_ns() {
             Some(rtt) => format!(
                 ", which needs {} at a round trip of {}",
@@ -205,6 +240,7 @@ mod tests {
                     flow: Some(Flow::stream(goodput, 1_000_000_000, CountedAt::Host)),
                     rtt_ns,
                     failure: String::new(),
+                    ..WindowSweepMetrics::default()
                 },
                 ledger: Ledger::default(),
                 findings: Vec::new(),
@@ -248,6 +284,37 @@ mod tests {
             summary.verdict.contains("specify a --probe"),
             "{}",
             summary.verdict
+        );
+    }
+
+    #[test]
+    fn the_device_s_window_is_named_as_the_device_s() {
+        let mut run = Run {
+            results: Vec::new(),
+            ..sample::run()
+        };
+        for window_bytes in [4_096, 65_536, 1_048_576] {
+            run.results.push(Measurement::WindowSweep(WindowSweep {
+                params: WindowSweepParams {
+                    window_bytes,
+                    ..WindowSweepParams::default()
+                },
+                metrics: WindowSweepMetrics {
+                    flow: Some(Flow::stream(423_000, 1_000_000_000, CountedAt::Host)),
+                    rtt_ns: Some(20_000_000),
+                    device_window_bytes: Some(8_688),
+                    loaded_rtt_ns: Some(20_150_000),
+                    failure: String::new(),
+                },
+                ledger: Ledger::default(),
+                findings: Vec::new(),
+            }));
+        }
+        assert_eq!(
+            summaries(&run)[0].verdict,
+            "TCP to the device: not limited by any window tried; the device's own window is the limit: 8,688 B at a \
+             round trip of 20.15 ms permit 3.45 Mbit/s (431 kB/s), and 3.38 Mbit/s (423 kB/s) were reached. A larger \
+             buffer of this machine changes nothing: enlarge the device's receive window."
         );
     }
 

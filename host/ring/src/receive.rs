@@ -11,8 +11,10 @@ use std::time::Duration;
 
 /// Block size, octets: the kernel hands over whole blocks.
 const BLOCK_OCTETS: usize = 1 << 20;
-/// Time after which a partly filled block is handed over, milliseconds.
+/// Time after which a partly filled block is handed over, milliseconds: soon where each frame is waited for, later in a
+/// capture, so that the ring holds a second even if each block has a few frames only.
 const HAND_OVER_MS: u32 = 2;
+const CAPTURE_HAND_OVER_MS: u32 = 64;
 // Offsets of the header and its status word in a block.
 const HEADER_AT: usize = offset_of!(libc::tpacket_block_desc, hdr);
 const STATUS_AT: usize = HEADER_AT + offset_of!(libc::tpacket_hdr_v1, block_status);
@@ -37,7 +39,8 @@ pub struct RingStatistics {
     pub dropped: u64,
 }
 
-/// Receives all frames that arrive on an interface, for any destination; not those that are sent.
+/// Receives all frames that arrive on an interface, for any destination; those that are sent only in a
+/// [capture](Self::open_capture).
 pub struct ReceiveRing {
     // Unmapped before the socket is closed.
     map: RingMemory,
@@ -57,6 +60,43 @@ impl ReceiveRing {
         size_mib: usize,
     ) -> Result<Self, RingError> {
         let socket = Socket::open(interface)?;
+        // Older kernels lack this option and also capture frames that this host sends.
+        let _ = socket.set(
+            libc::PACKET_IGNORE_OUTGOING,
+            1_i32,
+            "PACKET_IGNORE_OUTGOING",
+        );
+        Self::with(socket, ethertype, size_mib, HAND_OVER_MS)
+    }
+
+    /// Opens `interface` with a ring of `size_mib` for a capture: the first `snap_octets` of all frames, also of
+    /// those that this host sends. On the loopback interface each frame appears once.
+    ///
+    /// # Errors
+    /// The interface is missing or down, or the user lacks the privilege.
+    pub fn open_capture(
+        interface: &str,
+        snap_octets: u32,
+        size_mib: usize,
+    ) -> Result<Self, RingError> {
+        let socket = Socket::open(interface)?;
+        if interface == "lo" {
+            let _ = socket.set(
+                libc::PACKET_IGNORE_OUTGOING,
+                1_i32,
+                "PACKET_IGNORE_OUTGOING",
+            );
+        }
+        socket.truncate(snap_octets)?;
+        Self::with(socket, None, size_mib, CAPTURE_HAND_OVER_MS)
+    }
+
+    fn with(
+        socket: Socket,
+        ethertype: Option<u16>,
+        size_mib: usize,
+        hand_over_ms: u32,
+    ) -> Result<Self, RingError> {
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
         socket.set(libc::PACKET_VERSION, version, "setting the ring version")?;
         let blocks = size_mib.max(2);
@@ -65,17 +105,11 @@ impl ReceiveRing {
             tp_block_nr: blocks as u32,
             tp_frame_size: 2048,
             tp_frame_nr: (BLOCK_OCTETS / 2048 * blocks) as u32,
-            tp_retire_blk_tov: HAND_OVER_MS,
+            tp_retire_blk_tov: hand_over_ms,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
         socket.set(libc::PACKET_RX_RING, request, "PACKET_RX_RING")?;
-        // Older kernels lack this option and also capture frames that this host sends.
-        let _ = socket.set(
-            libc::PACKET_IGNORE_OUTGOING,
-            1_i32,
-            "PACKET_IGNORE_OUTGOING",
-        );
         let map = RingMemory::new(&socket.fd, BLOCK_OCTETS * blocks)
             .map_err(|source| socket.error("mapping the ring", source))?;
         socket.bind(ethertype.unwrap_or(EVERY_TYPE))?;

@@ -61,6 +61,27 @@ impl Socket {
         self.check(failed, step)
     }
 
+    /// Limits frames to their first `octets`, with a filter program of one instruction.
+    pub fn truncate(&self, octets: u32) -> Result<(), RingError> {
+        let mut accept = libc::sock_filter {
+            code: (libc::BPF_RET | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 0,
+            k: octets,
+        };
+        let program = libc::sock_fprog {
+            len: 1,
+            filter: &raw mut accept,
+        };
+        // The kernel copies the program, which lives until the call returns.
+        self.set_at_level(
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            program,
+            "limiting the length of frames",
+        )
+    }
+
     /// Binds to the interface, to receive frames of this `EtherType`; 0: none.
     pub fn bind(&self, ethertype: u16) -> Result<(), RingError> {
         let address = libc::sockaddr_ll {

@@ -1,5 +1,6 @@
 //! TCP connection with its unsent data.
 
+use super::log::LogId;
 use linerate_agent::{Close, Connection, Instant, Service};
 use mio::net::TcpStream;
 use socket2::SockRef;
@@ -33,6 +34,8 @@ pub(super) struct Stream {
     pub(super) ready: Ready,
     /// Token of the request while an outgoing connection is being established.
     pub(super) connect_token: Option<u8>,
+    /// Its entry in the driver's log, if there is one.
+    pub(super) log_id: Option<LogId>,
     /// Filled by the service but not yet written.
     unsent: Vec<u8>,
     sent_octets: usize,
@@ -49,6 +52,7 @@ impl Stream {
             socket,
             ready: Ready::default(),
             connect_token,
+            log_id: None,
             unsent: Vec::new(),
             sent_octets: 0,
             read_ended: false,

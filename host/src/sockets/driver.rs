@@ -1,7 +1,10 @@
 use super::SocketError;
 use super::connection::{CHUNK_OCTETS, Ready, Stream, WriteProgress};
+use super::log::SocketLog;
+use super::tcp_info;
 use crate::load::udp::drops_of_port;
 use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
+use linerate_results::record::TcpConnection;
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream, UdpSocket};
 use mio::{Events, Interest, Poll, Token};
@@ -39,6 +42,8 @@ pub struct DriverConfig {
     pub connections: usize,
     /// Socket buffers of a TCP connection, which limit its window; `None`: the system's automatic tuning.
     pub buffer_octets: Option<u32>,
+    /// True to log the state of TCP connections, see [`Driver::take_log`].
+    pub logs: bool,
 }
 
 impl Default for DriverConfig {
@@ -48,6 +53,7 @@ impl Default for DriverConfig {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             connections: 64,
             buffer_octets: None,
+            logs: false,
         }
     }
 }
@@ -112,6 +118,7 @@ pub struct Driver<S> {
     /// Start of the last turn, and whether anything was received or sent in it.
     turn_start: Instant,
     progressed: bool,
+    log: Option<SocketLog>,
 }
 
 impl<S: Service> Driver<S> {
@@ -135,6 +142,7 @@ impl<S: Service> Driver<S> {
             busy: false,
             turn_start: Instant::from_ns(0),
             progressed: true,
+            log: config.logs.then(SocketLog::default),
         };
         // The initial requests of a service must succeed.
         while let Some(ask) = driver.service.next_request() {
@@ -168,6 +176,27 @@ impl<S: Service> Driver<S> {
         Some(self.dropped? + open.sum::<Option<u64>>()?)
     }
 
+    /// Takes the log of TCP connections, those included that are still open. Empty if none was requested.
+    pub fn take_log(&mut self) -> Vec<TcpConnection> {
+        self.sample_streams(true);
+        self.log.take().map(SocketLog::finish).unwrap_or_default()
+    }
+
+    /// Adds samples of the connections that are due, or of all.
+    fn sample_streams(&mut self, all: bool) {
+        let now = self.now();
+        let Some(log) = &mut self.log else { return };
+        for stream in self.streams.iter_mut().flatten() {
+            let due = |id: &_| all || log.is_due(*id, now);
+            if let Some(id) = stream.log_id.filter(due)
+                && stream.connect_token.is_none()
+                && let Some(info) = tcp_info::read(stream.socket())
+            {
+                log.sample(id, now, &info);
+            }
+        }
+    }
+
     /// Number of TCP connections.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -189,6 +218,7 @@ impl<S: Service> Driver<S> {
         self.read_streams();
         self.send_datagrams();
         self.write_streams();
+        self.sample_streams(false);
         self.do_asked();
         Ok(())
     }
@@ -346,6 +376,20 @@ impl<S: Service> Driver<S> {
             let now = self.now();
             self.service.failed(token, now);
         }
+        self.open_log(at, true);
+    }
+
+    /// Begins the log of the connection at this index.
+    fn open_log(&mut self, at: Option<usize>, is_outgoing: bool) {
+        let now = self.now();
+        if let Some(log) = &mut self.log
+            && let Some(stream) = at.and_then(|at| self.streams[at].as_mut())
+        {
+            stream.log_id = log.open(now, is_outgoing);
+            if let Some(id) = stream.log_id {
+                log.set_congestion_control(id, tcp_info::congestion_control(stream.socket()));
+            }
+        }
     }
 
     fn accept_all(&mut self) {
@@ -378,6 +422,7 @@ impl<S: Service> Driver<S> {
             // The limit is reached: the socket is closed.
             return;
         };
+        self.open_log(Some(at), false);
         let (connection, now) = (Connection(at as u8), self.now());
         if self.service.opened(connection, opened, now).is_err()
             && let Some(mut stream) = self.streams[at].take()
@@ -424,15 +469,22 @@ impl<S: Service> Driver<S> {
                 };
                 self.progressed = true;
                 stream.connect_token = None;
+                if let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
+                    log.on_established(id, now(clock));
+                }
                 if self.service.opened(connection, opened, now(clock)).is_err() {
                     stream.close(Close::Reset);
                     self.streams[at] = None;
                     continue;
                 }
             }
-            self.progressed |= stream.read(connection, &mut self.service, &mut self.chunk, || {
+            let has_read = stream.read(connection, &mut self.service, &mut self.chunk, || {
                 now(clock)
             });
+            self.progressed |= has_read;
+            if has_read && let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
+                log.on_read(id, now(clock));
+            }
         }
     }
 
@@ -448,10 +500,19 @@ impl<S: Service> Driver<S> {
             }
             let wrote = stream.write(connection, &mut self.service, || now(clock));
             self.progressed |= wrote != WriteProgress::Nothing;
+            let logged = self.log.as_mut().zip(stream.log_id);
+            if let Some((log, id)) = logged.filter(|_| wrote != WriteProgress::Nothing) {
+                log.on_write(id, now(clock));
+            }
             stream.close(self.service.close(connection));
             self.busy |= wrote == WriteProgress::More || stream.is_busy();
             if stream.is_gone() {
                 self.progressed = true;
+                if let Some((log, id)) = self.log.as_mut().zip(stream.log_id)
+                    && let Some(info) = tcp_info::read(stream.socket())
+                {
+                    log.sample(id, now(clock), &info);
+                }
                 self.streams[at] = None;
                 self.service.closed(connection, now(clock));
             }

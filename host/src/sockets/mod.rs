@@ -3,6 +3,8 @@
 mod connection;
 mod driver;
 mod error;
+mod log;
+mod tcp_info;
 
 pub use driver::{Driver, DriverConfig};
 pub use error::SocketError;

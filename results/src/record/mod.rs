@@ -18,6 +18,7 @@ mod latency;
 mod ledger;
 mod loss_surface;
 mod negotiation;
+mod observation;
 mod packet_gaps;
 mod phy_conformance;
 mod ping;
@@ -49,6 +50,10 @@ pub use latency::{Latency, LatencyLimits, LatencyMetrics, LatencyParams, Load};
 pub use ledger::Ledger;
 pub use loss_surface::{LossSurface, LossSurfaceMetrics, LossSurfaceParams};
 pub use negotiation::{Negotiation, NegotiationMetrics, NegotiationParams};
+pub use observation::{
+    CaptureFinding, HostLink, InterfaceCounters, Observation, TcpConnection, TcpSample,
+    TransferCapture,
+};
 pub use packet_gaps::{PacketGaps, PacketGapsMetrics, PacketGapsParams};
 pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceParams};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
@@ -116,10 +121,6 @@ macro_rules! measurements {
         /// One measurement. The kind is in `measurement`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "measurement", rename_all = "snake_case")]
-        #[expect(
-            clippy::large_enum_variant,
-            reason = "a run has hundreds of them, not millions"
-        )]
         pub enum Measurement {
             $($(#[$about])* $kind($kind),)*
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Direction, Finding, Flow, Ledger, Setting, Transport};
+use super::{Describe, Direction, Finding, Flow, Ledger, Observation, Setting, Transport};
 use crate::format;
 
 /// A transfer between this machine and the target, TCP or UDP, in one or both directions.
@@ -19,6 +19,9 @@ pub struct Throughput {
     /// Why it is not faster.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// Observations of this machine during the transfer.
+    #[serde(default, skip_serializing_if = "Observation::is_empty")]
+    pub observation: Observation,
 }
 
 /// Parameters of a transfer.

@@ -45,6 +45,13 @@ pub struct WindowSweepMetrics {
     /// The minimum round trip without load, measured before; left out if the target answers no probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<u64>,
+    /// Largest window that the device granted during the transfer; left out if this machine's system does not report
+    /// it, or if the device sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_window_bytes: Option<u64>,
+    /// Median round trip during the transfer, as this machine's TCP measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded_rtt_ns: Option<u64>,
     /// Why there is no count, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,

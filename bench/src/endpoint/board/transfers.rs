@@ -151,6 +151,7 @@ impl Transfer {
         for client in self.clients {
             let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
             finished.push(FinishedClient {
+                connections: Vec::new(),
                 gaps: arrivals.tap.distribution(),
                 service: arrivals.service,
                 ended: client.ended.unwrap_or(session.now()),

@@ -1,10 +1,15 @@
 //! Conversion of iperf 2's figures.
 
+use std::time::Duration;
+
 use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
 use crate::endpoint::client::FinishedClient;
 use crate::endpoint::{Datagrams, Outcome};
+
+/// Interval at which the datagram that ends a stream is repeated.
+const END_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Total of streams that ran in parallel.
 pub(in crate::endpoint) fn streams(
@@ -14,7 +19,9 @@ pub(in crate::endpoint) fn streams(
     let mut to = Total::default();
     let mut from = Total::default();
     let mut outcome = Outcome::default();
-    for one in finished {
+    for mut one in finished {
+        let connections = &mut outcome.observation.connections;
+        connections.append(&mut one.connections);
         let counted = one.service.outcome(one.ended);
         if let Some(sent) = counted.sent {
             // The server does not report what it received. It closes the connection once it has all
@@ -76,9 +83,14 @@ pub(in crate::endpoint) fn datagrams(
     let counted = finished.service.outcome(finished.ended);
     let mut outcome = Outcome::default();
     if asked.direction != Direction::FromDevice {
+        let sent = counted.sent.unwrap_or_default();
         outcome.to_device = counted.reported.map(|report| Flow {
             intervals: finished.to_device,
-            ..flow(report, CountedAt::Device, [None; 2])
+            ..flow(
+                without_repeated_end(report, sent.span, counted.repeated_end),
+                CountedAt::Device,
+                [None; 2],
+            )
         });
     }
     if asked.direction != Direction::ToDevice {
@@ -94,6 +106,20 @@ pub(in crate::endpoint) fn datagrams(
     }
     cut(&mut outcome, finished.is_cancelled);
     outcome
+}
+
+/// Subtracts the time for which the end of the stream was repeated from the server's time, as far as that exceeds
+/// the time of sending: the server's clock runs until an end arrives, and ends are lost where a queue is full. The
+/// datagrams do not take longer for it.
+fn without_repeated_end(report: Report, sent: Duration, repeated: Duration) -> Report {
+    let excess = report.span.saturating_sub(sent);
+    // Whole repetitions only: the rest is the time in which a queue drained.
+    let steps = (excess.as_nanos() / END_INTERVAL.as_nanos()) as u32;
+    let waited = (END_INTERVAL * steps).min(repeated);
+    Report {
+        span: report.span.saturating_sub(waited),
+        ..report
+    }
 }
 
 /// `duplicates` and `dropped` by this host, if known.
@@ -116,5 +142,33 @@ fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u6
 fn cut(outcome: &mut Outcome, is_cancelled: bool) {
     if is_cancelled && outcome.notes.is_empty() {
         outcome.notes.push("cancelled by the user".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span_ms(reported: u64, repeated: u64) -> u128 {
+        let report = Report {
+            span: Duration::from_millis(reported),
+            ..Report::default()
+        };
+        let sent = Duration::from_secs(2);
+        let corrected = without_repeated_end(report, sent, Duration::from_millis(repeated));
+        corrected.span.as_millis()
+    }
+
+    #[test]
+    fn the_time_of_lost_ends_is_no_time_of_the_stream() {
+        // The first end arrived; the queue drained in 60 ms.
+        assert_eq!(span_ms(2_060, 0), 2_060);
+        // The second one did.
+        assert_eq!(span_ms(2_310, 250), 2_060);
+        assert_eq!(span_ms(2_810, 750), 2_060);
+        // The end arrived, but its answer was lost.
+        assert_eq!(span_ms(2_060, 500), 2_060);
+        // A receiver that takes the time of the last datagram.
+        assert_eq!(span_ms(1_990, 500), 1_990);
     }
 }

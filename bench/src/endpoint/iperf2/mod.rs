@@ -260,6 +260,10 @@ impl Target for Iperf2 {
         self.supports(trial)
     }
 
+    fn address(&self) -> Option<std::net::IpAddr> {
+        Some(self.to.ip())
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::sample;
 use linerate_results::record::{
     CountedAt, Datagrams, Distribution, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
-    Measurement, Rfc2544, Rfc2544Metrics, Rfc2544Params, SizeSweep, SizeSweepMetrics,
+    Measurement, Observation, Rfc2544, Rfc2544Metrics, Rfc2544Params, SizeSweep, SizeSweepMetrics,
     SizeSweepParams, Throughput as Transfer, ThroughputMetrics, ThroughputParams, UdpSweep,
     UdpSweepMetrics, UdpSweepParams, line_frames_per_s,
 };
@@ -97,6 +97,7 @@ fn transfers_show_drops_too() {
             },
             ledger: Ledger::default(),
             findings: Vec::new(),
+            observation: Observation::default(),
         })
     };
     assert_eq!(causes(vec![transfer(Some(900))]), [Cause::HostReceiveDrops]);
