@@ -2,6 +2,7 @@
 //!
 //! | module | experiment |
 //! |---|---|
+//! | `answers` | throttled links, and the causes that `linerate test` names |
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
 //! | `links` | captures of other links, explained: lab/links/README.md |
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod answers;
 mod bench;
 mod causes;
 mod footprint;
@@ -33,6 +35,15 @@ enum Experiment {
     Accuracy {
         /// Only the procedures whose name contains one of these words; the page stays unchanged
         procedures: Vec<String>,
+    },
+    /// Test over throttled links, without and with a capture, and count how often the right cause comes first (needs
+    /// root, iperf, iperf3, Python and nftables)
+    Answers {
+        /// Only the links whose name contains one of these words
+        links: Vec<String>,
+        /// Use this linerate
+        #[arg(long, value_name = "PROGRAM")]
+        linerate: Option<std::path::PathBuf>,
     },
     /// Provoke each cause of scenarios/causes, explain the captures, and count how often the right cause comes first
     /// (needs root and dumpcap)
@@ -81,6 +92,7 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().experiment {
         Experiment::Accuracy { procedures } => accuracy::run(&procedures),
+        Experiment::Answers { links, linerate } => answers::run(&links, linerate),
         Experiment::Causes {
             set,
             only,

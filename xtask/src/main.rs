@@ -59,6 +59,8 @@ enum Command {
     /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
     #[command(disable_help_flag = true)]
     Accuracy(Forwarded),
+    /// Test over throttled links and count how often the right cause comes first (needs root)
+    Answers(Forwarded),
     /// Provoke each cause of scenarios/causes, explain the captures, and count how often the right cause comes first
     /// (needs root and dumpcap)
     #[command(disable_help_flag = true)]
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy(it) => lab::run("accuracy", &it.arguments),
+        Command::Answers(it) => lab::run("answers", &it.arguments),
         Command::Causes(it) => lab::run("causes", &it.arguments),
         Command::Links(it) => lab::run("links", &it.arguments),
         Command::Bench(it) => lab::run("bench", &it.arguments),
