@@ -244,6 +244,31 @@ fn udp_return_and_reverse_tests_are_received_whole() {
     }
 }
 
+/// The server of iperf 2.1.8 sends the end of a reverse test once.
+#[test]
+fn a_reverse_udp_test_whose_end_is_lost_ends_by_its_time() {
+    let mut client = Client::new(plan(true, |test| {
+        test.reverse = true;
+        test.amount = Amount::Span(Duration::from_secs(1));
+    }));
+    let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
+    assert_eq!(client.progress(at(0)), Progress::Running);
+    let from = SocketAddr::new(ENDS[1], PORT);
+    for number in [1, 2, 4] {
+        let mut octets = [0; 1470];
+        let now = at(number as u64 * 200);
+        DatagramHeader::emit(number, now, &mut octets);
+        client.datagram(Udp(0), from, &octets, now);
+    }
+    // A pause within the time of the test is none.
+    assert_eq!(client.progress(at(1_900)), Progress::Running);
+    client.progress(at(2_100));
+    assert_eq!(client.progress(at(2_100)), Progress::Done);
+    let received = client.outcome(at(2_100)).received.unwrap();
+    assert_eq!((received.datagrams, received.lost), (4, 1));
+    assert_eq!(received.span, Duration::from_millis(600));
+}
+
 #[test]
 fn no_udp_is_sent_to_forbidden_addresses() {
     let limits = Limits {

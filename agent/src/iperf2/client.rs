@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::header::{DatagramHeader, Report, ReturnTest, Test};
+use super::header::{Amount, DatagramHeader, Report, ReturnTest, Test};
 use super::tcp::TcpSender;
 use super::udp::{Clock, END_EVERY, UdpSender, report};
 use crate::count::Sink;
@@ -65,6 +65,9 @@ pub struct Outcome {
     pub repeated_end: Duration,
 }
 
+/// Time without data after which a reverse UDP test is over, if its time has passed.
+const SILENCE: Duration = Duration::from_secs(1);
+
 /// Receiver of a TCP or UDP stream.
 #[derive(Debug)]
 struct Receiver {
@@ -109,6 +112,13 @@ impl Receiver {
 
     fn end(&mut self) {
         self.ended.get_or_insert(self.so_far());
+    }
+
+    /// Ends a UDP stream whose end was lost, with the datagrams up to the last one received.
+    fn end_without_its_end(&mut self) {
+        let sent = self.sink.sequence.sent();
+        let end = i64::try_from(sent).unwrap_or(i64::MAX);
+        self.ended.get_or_insert(report(&self.sink, end));
     }
 
     fn so_far(&self) -> Report {
@@ -201,10 +211,27 @@ impl Client {
         }
         self.begin(now);
         self.step(now);
-        if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
+        if self.silence_at().is_some_and(|at| now >= at)
+            && let Some(receiving) = &mut self.receiving
+        {
+            receiving.end_without_its_end();
+        } else if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
+    }
+
+    /// Time at which a reverse UDP test is over although its end is missing: the test's time has passed, and then some
+    /// without data. Stock iperf 2.1 sends the end of such a test once; a full queue loses it.
+    fn silence_at(&self) -> Option<Instant> {
+        let receiving = self.receiving.as_ref()?;
+        let Amount::Span(span) = self.plan.test.amount else {
+            return None;
+        };
+        let is_open = self.plan.udp && self.plan.test.reverse && receiving.ended.is_none();
+        receiving.sink.last().filter(|_| is_open)?;
+        let over = self.began?.after(span);
+        Some(over.max(self.last_received).after(SILENCE))
     }
 
     /// Results so far.
@@ -497,6 +524,6 @@ impl Service for Client {
         let nothing_received = receiving.is_some_and(|it| it.sink.last().is_none());
         let request = request.filter(|_| nothing_received);
         let all = stream.into_iter().chain(source).chain(request);
-        all.chain(patience).min()
+        all.chain(patience).chain(self.silence_at()).min()
     }
 }

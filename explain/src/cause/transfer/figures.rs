@@ -43,6 +43,7 @@ pub(super) struct Figures {
     /// Largest and median window that the receiver granted.
     pub(super) window: Option<f64>,
     pub(super) median_window: Option<f64>,
+    /// Segments after the start of the transfer.
     pub(super) sent_segments: f64,
     /// Retransmissions, without those that the receiver reported as duplicates.
     pub(super) lost_segments: f64,
@@ -56,6 +57,8 @@ pub(super) struct Figures {
     pub(super) peak_delivery: f64,
     /// Standard deviation of the steady rate by its median; `None` with too few intervals.
     pub(super) variation: Option<f64>,
+    /// Length of the intervals in which the variation was observed.
+    pub(super) interval_ns: f64,
 }
 
 impl Figures {
@@ -81,6 +84,16 @@ impl Figures {
         let last = |it: &&TcpConnection| it.samples.last().copied().unwrap_or_default();
         let sum = |of: fn(&TcpSample) -> u64| -> f64 {
             chosen.iter().map(|it| of(&last(it)) as f64).sum()
+        };
+        // Without the start: slow start ends in losses on any path.
+        let steady_sum = |of: fn(&TcpSample) -> u64| -> f64 {
+            let grown = |it: &&TcpConnection| {
+                let from = steady_from(it);
+                let mut samples = it.samples.iter();
+                let first = samples.find(|sample| sample.at_ns >= from).map_or(0, of);
+                of(&last(it)).saturating_sub(first) as f64
+            };
+            chosen.iter().map(grown).sum()
         };
         let open: f64 = chosen
             .iter()
@@ -127,13 +140,13 @@ impl Figures {
             buffer_limited: share(|it| it.buffer_limited_ns),
             window: windows().max_by(f64::total_cmp),
             median_window: median(windows()),
-            sent_segments: sum(|it| it.sent_segments),
-            lost_segments: sum(|it| {
+            sent_segments: steady_sum(|it| it.sent_segments),
+            lost_segments: steady_sum(|it| {
                 it.retransmitted_segments
                     .saturating_sub(it.duplicate_segments)
             }),
-            received_segments: sum(|it| it.received_segments),
-            out_of_order_segments: sum(|it| it.out_of_order_segments),
+            received_segments: steady_sum(|it| it.received_segments),
+            out_of_order_segments: steady_sum(|it| it.out_of_order_segments),
             is_in_slow_start: samples().all(|it| it.slow_start_threshold_segments.is_none()),
             congestion_window: samples()
                 .map(|it| it.congestion_window_segments)
@@ -145,6 +158,7 @@ impl Figures {
                 .map(|it| it.delivery_bytes_per_s as f64)
                 .fold(0.0, f64::max),
             variation: steady.variation,
+            interval_ns: steady.interval_ns,
         })
     }
 
@@ -212,6 +226,7 @@ fn steady_from(connection: &TcpConnection) -> u64 {
 struct Steady {
     rate: Option<f64>,
     variation: Option<f64>,
+    interval_ns: f64,
 }
 
 impl Steady {
@@ -220,6 +235,7 @@ impl Steady {
         let none = Self {
             rate: None,
             variation: None,
+            interval_ns: 0.0,
         };
         let from = chosen.iter().map(|it| steady_from(it)).max().unwrap_or(0);
         let to = chosen
@@ -247,6 +263,7 @@ impl Steady {
         Self {
             rate: (len > 0).then_some(mean),
             variation: variation(sums),
+            interval_ns: step as f64,
         }
     }
 }

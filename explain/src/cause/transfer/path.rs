@@ -20,12 +20,15 @@ const MIN_LOSS: f64 = 0.001;
 const MATHIS: f64 = 1.22;
 /// From this multiple of that rate on, losses are not spread at random: several fall on each reduction of the
 /// window.
-const CLUSTERED: f64 = 2.5;
+const CLUSTERED: f64 = 1.7;
 /// Up to this multiple of it they are.
-const SCATTERED: f64 = 2.0;
-/// A rate that is capped varies by less, one that losses at random limit by more.
-const CAPPED: f64 = 0.12;
-const UNEVEN: f64 = 0.2;
+const SCATTERED: f64 = 1.7;
+/// Relative standard deviation of Reno's rate over one loss: its window grows from a half to the whole (0.19 of the mean),
+/// and losses at random follow each other irregularly.
+const SPREAD: f64 = 0.4;
+/// A rate that is capped varies by less than this share of the spread expected, one that losses at random limit by more.
+const CAPPED: f64 = 0.4;
+const UNEVEN: f64 = 0.5;
 
 /// True if the rate does not vary.
 pub(super) fn is_even(figures: &Figures) -> bool {
@@ -153,15 +156,19 @@ pub(super) fn losses(figures: &Figures, losses: Losses) -> Option<LossKind> {
             ("variation", figures.variation.unwrap_or(0.0)),
         ])
     };
-    let is_capped = figures.variation.is_some_and(|it| it <= CAPPED);
-    let is_uneven = figures.variation.is_some_and(|it| it >= UNEVEN);
+    // At random, an interval has so many losses, and the rates of intervals differ accordingly.
+    let in_interval = losses.share * each / figures.mss.max(1.0) * figures.interval_ns / 1e9;
+    let expected = SPREAD / in_interval.max(1.0).sqrt();
+    let ratio = figures.variation.map(|it| it / expected);
+    let is_capped = ratio.is_some_and(|it| it <= CAPPED);
+    let is_uneven = ratio.is_some_and(|it| it >= UNEVEN);
     // A sender that does not reduce its window at a loss, or an unknown one, gives no rate for a loss.
     let is_loss_based = figures.is_loss_based == Some(true);
-    let is_clustered = is_loss_based && multiple >= CLUSTERED;
-    if (is_capped && is_clustered) || (is_even(figures) && !is_loss_based) {
+    // Losses in groups cost less than as many at random: the rate is higher, and even.
+    if is_capped || (is_even(figures) && multiple >= CLUSTERED) {
         return Some(LossKind::Named(Finding {
             cause: Cause::Policed,
-            confidence: if is_clustered { 0.85 } else { 0.65 },
+            confidence: if is_loss_based { 0.85 } else { 0.65 },
             summary: format!(
                 "{counted}, and yet the rate stays at {}: something on the path drops what exceeds this rate, instead of \
                  delaying it.",
@@ -173,7 +180,7 @@ pub(super) fn losses(figures: &Figures, losses: Losses) -> Option<LossKind> {
                 .to_owned(),
         }));
     }
-    if (is_loss_based && multiple <= SCATTERED) || (!is_loss_based && is_uneven) {
+    if is_uneven && (multiple <= SCATTERED || !is_loss_based) {
         return Some(LossKind::Named(Finding {
             cause: Cause::RandomLoss,
             confidence: if losses.is_estimated { 0.65 } else { 0.85 },
