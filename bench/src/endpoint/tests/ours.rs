@@ -148,3 +148,32 @@ fn time_and_octets_continue_from_one_transfer_to_the_next() {
         assert!(updates.0.is_sorted_by_key(|it| it.1), "{:?}", updates.0);
     });
 }
+
+/// The series of the sockets is in the outcome; `TCP_INFO` is Linux's.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_sockets_of_a_transfer_are_observed() {
+    for (protocol, scheme) in [
+        (Protocol::Http, "http"),
+        (Protocol::Iperf2, "iperf2"),
+        (Protocol::Iperf3, "iperf3"),
+    ] {
+        with(protocol, scheme, |target| {
+            for way in [Direction::ToDevice, Direction::FromDevice] {
+                let outcome = target.run(&octets(way, 3_000_000), &mut NoMonitor);
+                let connections = outcome.expect("it runs").observation.connections;
+                let first = connections.first().expect("a connection");
+                assert_eq!(first.direction, way, "{scheme}");
+                assert!(first.connect_ns.is_some() && first.send_mss_bytes > 0);
+                let last = first.samples.last().expect("a sample");
+                let carried = match way {
+                    Direction::ToDevice => last.acked_bytes,
+                    _ => last.received_bytes,
+                };
+                // What is sent last may not be acknowledged yet.
+                assert!(carried >= 2_000_000, "{scheme} {way:?}: {carried}");
+                assert!(last.min_rtt_ns > 0 && last.rtt_ns > 0);
+            }
+        });
+    }
+}

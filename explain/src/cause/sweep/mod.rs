@@ -8,12 +8,14 @@
 //! | `receive_drops` | drops by this machine's socket |
 //! | `send_limit` | loads that this machine did not send |
 //! | `livelock` | the received rate beyond the knee |
+//! | `path_rate` | the same received rate at each load above it |
 //! | `frame_cost` | the time of a frame as a function of its length |
 //! | `bufferbloat` | round trips under load, compared with idle ones |
 
 mod bufferbloat;
 mod frame_cost;
 mod livelock;
+mod path_rate;
 mod receive_drops;
 mod send_limit;
 
@@ -86,11 +88,17 @@ fn loads(run: &Run, payload_bytes: u64) -> Vec<ScoredFinding> {
     let [to, from] = [Direction::ToDevice, Direction::FromDevice]
         .map(|direction| Sweep::of(run, direction, payload_bytes));
     let flows = from.points.iter().filter_map(|it| it.metrics.flow.as_ref());
+    let dropped = receive_drops::evaluate(flows);
     let points = to.measured_points();
+    // If this machine drops datagrams, the received rate is its own.
+    let received = dropped.is_none().then(|| from.measured_points());
+    let received = received.unwrap_or_default();
     let found = [
-        receive_drops::evaluate(flows),
+        dropped,
         send_limit::evaluate(&points, payload_bytes),
         livelock::evaluate(&points, RateUnit::Payload),
+        path_rate::evaluate(&points, Direction::ToDevice, payload_bytes),
+        path_rate::evaluate(&received, Direction::FromDevice, payload_bytes),
     ];
     found.into_iter().flatten().collect()
 }

@@ -26,7 +26,7 @@ const ABOVE: f64 = 0.005;
 
 /// Form of the packets that carry the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Packets {
+pub(crate) struct Packets {
     /// Payload of a full packet, octets.
     payload: f64,
     /// Octets of a full packet on the line.
@@ -51,7 +51,8 @@ impl Packets {
         }
     }
 
-    fn udp(payload: f64) -> Self {
+    /// Datagrams with this payload.
+    pub(crate) fn udp(payload: f64) -> Self {
         Self {
             payload,
             on_line: (payload + UDP_HEADERS).max(MIN_PACKET) + FRAME_OVERHEAD,
@@ -85,7 +86,7 @@ impl Packets {
 
     /// The standard rate of Ethernet that a payload rate fills, bits per second. A sender that probes for its rate
     /// stays a little below; nothing exceeds the line.
-    pub(super) fn standard_line(&self, bytes_per_s: f64) -> Option<f64> {
+    pub(crate) fn standard_line(&self, bytes_per_s: f64) -> Option<f64> {
         STANDARD_RATES.into_iter().find(|line| {
             let share = bytes_per_s / self.max_rate(*line, Duplex::Full);
             (1.0 - BELOW..=1.0 + ABOVE).contains(&share)

@@ -21,8 +21,8 @@ mod requests;
 mod send;
 
 use figures::Figures;
-pub(crate) use line::describe as describe_link;
-use line::{Packets, duplex};
+use line::duplex;
+pub(crate) use line::{Packets, describe as describe_link};
 use linerate_results::record::{Direction, Finding, Flow, HostLink, Throughput, Transport};
 
 /// Limit of one direction of a transfer.
