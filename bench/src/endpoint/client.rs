@@ -95,7 +95,19 @@ pub(super) fn run<S: Service, F>(
                 false
             }
             ClientState::Done => true,
-            ClientState::Failed(failure) => return Err(failed(failure)),
+            ClientState::Failed(failure) => {
+                let reason = driver.connect_failure();
+                return Err(match (reason, failed(failure)) {
+                    (Some(reason), TargetError::Failed { target, what }) => {
+                        TargetError::Unreachable {
+                            target,
+                            what,
+                            reason,
+                        }
+                    }
+                    (_, error) => error,
+                });
+            }
         };
         let is_cancelled = !is_done && monitor.is_cancelled();
         if is_done || is_cancelled {

@@ -1,7 +1,8 @@
 //! Why a target can't be used, or a trial failed.
 
 use linerate_host::load::LoadError;
-use linerate_host::sockets::SocketError;
+use linerate_host::sockets::{ConnectFailure, SocketError};
+use linerate_results::record::{Cause, Finding};
 
 /// Why a target can't be used, or a trial failed.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,16 @@ pub enum TargetError {
         /// What happened, and what the user can do.
         what: String,
     },
+    /// No connection to the target came about.
+    #[error("{target}: {}: {what}", cause(*.reason))]
+    Unreachable {
+        /// The target's name.
+        target: String,
+        /// What the user can do.
+        what: String,
+        /// The reason.
+        reason: ConnectFailure,
+    },
     /// This host can't do its part.
     #[error(transparent)]
     Host(#[from] SocketError),
@@ -43,12 +54,49 @@ pub enum TargetError {
     Machine(#[from] crate::machine::MachineError),
 }
 
+/// The cause of a connection that did not come about.
+const fn cause(reason: ConnectFailure) -> Cause {
+    match reason {
+        ConnectFailure::Refused => Cause::Refused,
+        ConnectFailure::NoAnswer => Cause::NoAnswer,
+    }
+}
+
 impl TargetError {
+    /// The finding of a target to which no connection came about.
+    pub fn finding(&self) -> Option<Finding> {
+        let Self::Unreachable {
+            target,
+            what,
+            reason,
+        } = self
+        else {
+            return None;
+        };
+        let (happened, advice) = match reason {
+            ConnectFailure::Refused => (
+                "refused the connection: the host answers, but nothing listens on this port",
+                "Start the server on the device, or correct the port.",
+            ),
+            ConnectFailure::NoAnswer => (
+                "did not answer the request for a connection",
+                "Check address, link and power of the device, and firewalls on the path: ping it, and look at `ip neigh`.",
+            ),
+        };
+        Some(Finding {
+            cause: cause(*reason),
+            confidence: 0.98,
+            summary: format!("{target} {happened} ({what})."),
+            evidence: std::collections::BTreeMap::new(),
+            advice: advice.to_owned(),
+        })
+    }
+
     /// True if the input was wrong, false if the target failed.
     pub const fn is_input(&self) -> bool {
         match self {
             Self::Url { .. } | Self::Unsupported { .. } | Self::Host(_) | Self::Load(_) => true,
-            Self::Failed { .. } => false,
+            Self::Failed { .. } | Self::Unreachable { .. } => false,
             Self::Machine(error) => error.is_input(),
         }
     }

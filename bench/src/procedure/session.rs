@@ -69,6 +69,7 @@ pub fn run(
     let store = Store::create(&session.out, &run)?;
     let mut outcome = Ok(());
     let mut store_failed = false;
+    let mut unreachable = None;
     for it in asked {
         let words = it.procedure.label();
         if store_failed || monitor.is_cancelled() {
@@ -101,6 +102,9 @@ pub fn run(
             // Results that cannot be written need not be measured; one failed trial does not affect
             // the next.
             store_failed |= matches!(error, SessionError::Store(_));
+            if let SessionError::Target(error) = &error {
+                unreachable = unreachable.or_else(|| error.finding());
+            }
             outcome = outcome.and(Err(error));
         }
     }
@@ -111,6 +115,7 @@ pub fn run(
         .into_iter()
         .collect();
     run.findings = explain_targets(&run);
+    run.findings.extend(unreachable);
     store.finish(&run, &failure)?;
     outcome.map(|()| run)
 }

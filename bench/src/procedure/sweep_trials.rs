@@ -92,7 +92,9 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         }
         let mut outcome = match self.context.trial(self.target, trial) {
             Ok(outcome) => outcome,
-            Err(TargetError::Failed { what, .. }) if self.has_reported => {
+            Err(TargetError::Failed { what, .. } | TargetError::Unreachable { what, .. })
+                if self.has_reported =>
+            {
                 return Ok(SweepOutcome::NoReport(what));
             }
             Err(error) => return Err(error.into()),

@@ -34,6 +34,8 @@ pub(super) struct Stream {
     pub(super) ready: Ready,
     /// Token of the request while an outgoing connection is being established.
     pub(super) connect_token: Option<u8>,
+    /// The other end refused the connection.
+    pub(super) is_refused: bool,
     /// Its entry in the driver's log, if there is one.
     pub(super) log_id: Option<LogId>,
     /// Filled by the service but not yet written.
@@ -52,6 +54,7 @@ impl Stream {
             socket,
             ready: Ready::default(),
             connect_token,
+            is_refused: false,
             log_id: None,
             unsent: Vec::new(),
             sent_octets: 0,
@@ -66,8 +69,9 @@ impl Stream {
     }
 
     /// True if the outgoing connection is established, false if it failed; `None`: still pending.
-    pub(super) fn connect_result(&self) -> Option<bool> {
-        if self.socket.take_error().ok().flatten().is_some() {
+    pub(super) fn connect_result(&mut self) -> Option<bool> {
+        if let Some(error) = self.socket.take_error().ok().flatten() {
+            self.is_refused = error.kind() == ErrorKind::ConnectionRefused;
             return Some(false);
         }
         match self.socket.peer_addr() {

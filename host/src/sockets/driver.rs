@@ -58,6 +58,15 @@ impl Default for DriverConfig {
     }
 }
 
+/// Why no connection came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectFailure {
+    /// The other end refused it.
+    Refused,
+    /// Nothing answered, or there is no route.
+    NoAnswer,
+}
+
 struct Listener {
     port: u16,
     socket: TcpListener,
@@ -119,6 +128,10 @@ pub struct Driver<S> {
     turn_start: Instant,
     progressed: bool,
     log: Option<SocketLog>,
+    /// An outgoing connection was established, or the first one was refused.
+    has_connected: bool,
+    is_refused: bool,
+    has_failed: bool,
 }
 
 impl<S: Service> Driver<S> {
@@ -143,6 +156,9 @@ impl<S: Service> Driver<S> {
             turn_start: Instant::from_ns(0),
             progressed: true,
             log: config.logs.then(SocketLog::default),
+            has_connected: false,
+            is_refused: false,
+            has_failed: false,
         };
         // The initial requests of a service must succeed.
         while let Some(ask) = driver.service.next_request() {
@@ -174,6 +190,17 @@ impl<S: Service> Driver<S> {
     pub fn dropped_datagrams(&self) -> Option<u64> {
         let open = self.datagrams.values().map(DatagramSocket::dropped);
         Some(self.dropped? + open.sum::<Option<u64>>()?)
+    }
+
+    /// Why no outgoing connection was established; `None` if one was, or none was requested.
+    pub fn connect_failure(&self) -> Option<ConnectFailure> {
+        let pending = || self.streams.iter().flatten();
+        let is_pending = pending().any(|stream| stream.connect_token.is_some());
+        match (self.has_connected, self.is_refused) {
+            (true, _) => None,
+            (_, true) => Some(ConnectFailure::Refused),
+            _ => (is_pending || self.has_failed).then_some(ConnectFailure::NoAnswer),
+        }
     }
 
     /// Takes the log of TCP connections, those included that are still open. Empty if none was requested.
@@ -461,6 +488,8 @@ impl<S: Service> Driver<S> {
                     None => continue,
                     Some(false) => {
                         self.progressed = true;
+                        self.has_failed = true;
+                        self.is_refused |= stream.is_refused;
                         self.service.failed(token, now(clock));
                         self.streams[at] = None;
                         continue;
@@ -468,6 +497,7 @@ impl<S: Service> Driver<S> {
                     Some(true) => Opened::Connected { token },
                 };
                 self.progressed = true;
+                self.has_connected = true;
                 stream.connect_token = None;
                 if let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
                     log.on_established(id, now(clock));

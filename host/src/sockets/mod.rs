@@ -6,7 +6,7 @@ mod error;
 mod log;
 mod tcp_info;
 
-pub use driver::{Driver, DriverConfig};
+pub use driver::{ConnectFailure, Driver, DriverConfig};
 pub use error::SocketError;
 
 #[cfg(test)]

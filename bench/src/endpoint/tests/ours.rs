@@ -177,3 +177,20 @@ fn the_sockets_of_a_transfer_are_observed() {
         });
     }
 }
+
+#[test]
+fn a_port_that_nobody_listens_on_is_refused() {
+    for scheme in ["http", "iperf2", "iperf3"] {
+        let url = format!("{scheme}://127.0.0.1:{}", free_port());
+        let mut target = open(&url, &Options::default()).expect("a target");
+        let trial = octets(Direction::ToDevice, 1_000);
+        let error = target.run(&trial, &mut NoMonitor).expect_err("refused");
+        let finding = error.finding().expect("a finding");
+        assert_eq!(
+            finding.cause,
+            linerate_results::record::Cause::Refused,
+            "{error}"
+        );
+        assert!(error.to_string().contains("refused: "), "{error}");
+    }
+}

@@ -213,7 +213,9 @@ impl Procedure for Latency {
             let metrics = match context.trial(target, &trial) {
                 Ok(outcome) => metrics(outcome),
                 // It answered without load.
-                Err(TargetError::Failed { what, .. }) => failed(what),
+                Err(TargetError::Failed { what, .. } | TargetError::Unreachable { what, .. }) => {
+                    failed(what)
+                }
                 Err(error) => return Err(error.into()),
             };
             if context.is_cancelled() {
