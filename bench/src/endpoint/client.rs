@@ -8,7 +8,7 @@ use linerate_results::record::{Distribution, Interval, TcpConnection};
 
 use super::arrivals::{DataFilter, Gaps};
 use super::{TargetError, TrialMonitor};
-use linerate_host::sockets::{Driver, DriverConfig};
+use linerate_host::sockets::{ConnectFailure, Driver, DriverConfig};
 
 /// Interval at which a client's state is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -16,6 +16,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of connections of a test.
 const CONNECTIONS: usize = 256;
+
+/// Advice for a target that answers no request for a connection.
+const NO_ANSWER: &str =
+    "nothing answers the request for a connection; is this its address, and is its link up?";
 
 /// State of a client.
 pub(super) enum ClientState<F> {
@@ -99,6 +103,10 @@ pub(super) fn run<S: Service, F>(
                 let reason = driver.connect_failure();
                 return Err(match (reason, failed(failure)) {
                     (Some(reason), TargetError::Failed { target, what }) => {
+                        let what = match reason {
+                            ConnectFailure::Refused => what,
+                            ConnectFailure::NoAnswer => NO_ANSWER.to_owned(),
+                        };
                         TargetError::Unreachable {
                             target,
                             what,

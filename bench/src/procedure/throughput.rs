@@ -64,7 +64,14 @@ impl Throughput {
         let Some(probe) = &self.probe else {
             return Ok(context.trial(target, &self.trial)?);
         };
-        let before = idle(target, context)?.map(|rtt| rtt.min_ns);
+        let before = match idle(target, context) {
+            Ok(rtt) => rtt.map(|rtt| rtt.min_ns),
+            Err(SessionError::Target(TargetError::Failed { what, .. })) => {
+                context.note(&format!("without a probe: {what}"));
+                return Ok(context.trial(target, &self.trial)?);
+            }
+            Err(error) => return Err(error),
+        };
         let probed = Trial::RoundTrips(RoundTrips {
             load: Some(Box::new(self.trial.clone())),
             ..self.fitted(probe)
@@ -157,5 +164,73 @@ impl Procedure for Throughput {
             .flat_map(|it| it.findings)
             .collect();
         context.save(Measurement::Throughput(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted::{Scripted, answered, done};
+    use super::*;
+    use crate::endpoint::Stream;
+    use linerate_results::record::{CountedAt, Flow};
+
+    fn transfer() -> Throughput {
+        let amount = Amount::Span(Duration::from_secs(2));
+        Throughput {
+            trial: Trial::Stream(Stream::of(Direction::FromDevice, amount)),
+            probe: Some(RoundTrips {
+                count: 20,
+                interval: Duration::from_millis(10),
+                payload_octets: 44,
+                load: None,
+            }),
+        }
+    }
+
+    fn flow() -> Outcome {
+        Outcome {
+            from_device: Some(Flow::stream(1_000_000, 2_000_000_000, CountedAt::Host)),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn a_probe_measures_before_and_during_the_transfer() {
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::RoundTrips(asked) if asked.load.is_some() => Ok(Outcome {
+                round_trips: answered(asked, 30_000_000).round_trips,
+                ..flow()
+            }),
+            Trial::RoundTrips(asked) => Ok(answered(asked, 2_000_000)),
+            _ => Err("only with a probe"),
+        });
+        let (outcome, kept, _) = done(&transfer(), &mut target);
+        assert!(outcome.is_ok());
+        let Some(Measurement::Throughput(result)) = kept.first() else {
+            panic!("a transfer")
+        };
+        let observation = &result.observation;
+        assert_eq!(observation.idle_round_trip_ns, Some(2_000_000));
+        assert!(
+            observation
+                .loaded_round_trip_ns
+                .is_some_and(|rtt| rtt.abs_diff(30_000_000) < 100_000)
+        );
+        assert!(result.metrics.from_device.is_some());
+    }
+
+    #[test]
+    fn a_probe_that_does_not_answer_costs_no_transfer() {
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::RoundTrips(_) => Err("no answer"),
+            _ => Ok(flow()),
+        });
+        let (outcome, kept, notes) = done(&transfer(), &mut target);
+        assert!(outcome.is_ok());
+        assert_eq!(kept.len(), 1);
+        assert!(
+            notes[0].starts_with("without a probe: no answer"),
+            "{notes:?}"
+        );
     }
 }

@@ -30,13 +30,10 @@ pub(super) fn evaluate(
         return None;
     }
     let rate = rates[rates.len() / 2];
-    let line = Packets::udp(payload_bytes as f64).standard_line(rate);
+    let packets = Packets::udp(payload_bytes as f64);
+    let line = packets.standard_line(rate);
     let kind = line.map_or_else(
-        || {
-            "This is no rate of Ethernet: a shaper, a slower leg of the path, or a station that forwards or processes \
-             at this rate."
-                .to_owned()
-        },
+        || packets.beside_standard_line(rate),
         |line| {
             let bits = format::bits(line);
             format!("This is the line rate of {bits} Ethernet, less its framing.")

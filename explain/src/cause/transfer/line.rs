@@ -23,6 +23,8 @@ pub(super) const TOLERANCE: f64 = 0.03;
 /// How far a transfer that fills a line may be below and above its rate.
 const BELOW: f64 = 0.025;
 const ABOVE: f64 = 0.005;
+/// From this share of a line on, the line may be the limit although it is not full.
+const NEAR: f64 = 0.9;
 
 /// Form of the packets that carry the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +93,30 @@ impl Packets {
             let share = bytes_per_s / self.max_rate(*line, Duplex::Full);
             (1.0 - BELOW..=1.0 + ABOVE).contains(&share)
         })
+    }
+}
+
+impl Packets {
+    /// What a payload rate may be that fills no standard line.
+    pub(crate) fn beside_standard_line(&self, bytes_per_s: f64) -> String {
+        let nearest = STANDARD_RATES.into_iter().find_map(|line| {
+            let share = bytes_per_s / self.max_rate(line, Duplex::Full);
+            (NEAR..1.0).contains(&share).then_some((line, share))
+        });
+        nearest.map_or_else(
+            || {
+                "This is no rate of Ethernet: a shaper, a slower leg of the path, or a station that forwards or processes \
+                 at this rate."
+                    .to_owned()
+            },
+            |(line, share)| {
+                format!(
+                    "This is {} of a line of {}: that line, half duplex or with other traffic, or a shaper.",
+                    format::percent(share),
+                    format::bits(line)
+                )
+            },
+        )
     }
 }
 

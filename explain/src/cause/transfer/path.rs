@@ -55,9 +55,7 @@ pub(super) fn rate(figures: &Figures) -> Option<Finding> {
             "This is the line rate of {} Ethernet, less its framing.",
             format::bits(line)
         ),
-        None => "This is no rate of Ethernet: a shaper, a slower leg of the path, or a station that forwards or \
-                 processes at this rate."
-            .to_owned(),
+        None => packets.beside_standard_line(rate),
     };
     let losses = if figures.lost_segments > 0.0 {
         format!(
@@ -183,9 +181,13 @@ pub(super) fn losses(figures: &Figures, losses: Losses) -> Option<LossKind> {
     if is_uneven && (multiple <= SCATTERED || !is_loss_based) {
         return Some(LossKind::Named(Finding {
             cause: Cause::RandomLoss,
-            confidence: if losses.is_estimated { 0.65 } else { 0.85 },
+            confidence: if is_loss_based { 0.85 } else { 0.6 },
             summary: format!(
-                "{counted}: no queue was full. TCP takes each loss for congestion and slows down; it reached {}.",
+                "{counted}: no queue was full. {} It reached {}.",
+                match figures.is_loss_based {
+                    Some(false) => "Most senders take each loss for congestion; this machine's slows down less.",
+                    _ => "TCP takes each loss for congestion and slows down.",
+                },
                 format::both_rates(each),
             ),
             evidence: facts(),
