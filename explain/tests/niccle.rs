@@ -265,14 +265,9 @@ fn loss_inside_bursts_is_the_first_finding() {
             first.finding.advice
         );
     }
-    // Two connections overlap, so their times add up to more than that of the capture.
-    let gain = "Without this, the connections' total of 296 s would be about 1";
-    assert!(
-        first.finding.advice.contains(gain),
-        "{}",
-        first.finding.advice
-    );
-    // Each finding names packets; here the answer that ended the longest stall.
+    // No connection shows how fast the path is, so nothing is predicted.
+    assert!(!first.finding.evidence.contains_key("time_without_ns"));
+    // Each finding names packets; here the retransmission that ended the longest wait.
     // No finding with a negligible share of the time.
     for found in &report.findings {
         assert!(found.share_of_time >= 0.05, "{found:?}");
@@ -280,7 +275,7 @@ fn loss_inside_bursts_is_the_first_finding() {
             assert!(found.finding.evidence[name] >= 1.0, "{found:?}");
         }
     }
-    assert_eq!(first.finding.evidence["worst_packet"] as u64, 4440);
+    assert_eq!(first.finding.evidence["worst_packet"] as u64, 4439);
     for connection in &report.connections {
         let sum: f64 = connection.time_share.values().sum();
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");

@@ -104,7 +104,7 @@ impl Capture {
 
 fn lossy() -> Capture {
     let mut capture = Capture::new();
-    capture.download(0, 4_096, 12, 4);
+    capture.download(0, 4_096, 16, 4);
     capture
 }
 

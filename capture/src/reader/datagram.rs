@@ -12,7 +12,7 @@ const MAPPED: u128 = 0xFFFF << 32;
 
 impl Address {
     #[inline]
-    fn v4(octets: [u8; 4]) -> Self {
+    pub(crate) fn v4(octets: [u8; 4]) -> Self {
         let address = u32::from_be_bytes(octets);
         Self((MAPPED | u128::from(address)).to_be_bytes())
     }

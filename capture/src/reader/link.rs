@@ -63,7 +63,10 @@ pub enum FramePayload<'a> {
         length: u32,
     },
     /// An ARP message (RFC 826).
-    Arp,
+    Arp {
+        /// The captured part of it.
+        octets: &'a [u8],
+    },
     /// A pause frame (IEEE 802.3 annex 31B).
     Pause {
         /// Pause time in quanta of 512 bit times; 0 ends the pause.
@@ -155,7 +158,9 @@ fn parse_ethertype(octets: &[u8], mut at: usize, length: u32) -> FramePayload<'_
 fn parse_payload(kind: u16, octets: &[u8], at: usize, length: u32) -> FramePayload<'_> {
     match kind {
         IPV4 | IPV6 => ip(octets, at, length),
-        ARP => FramePayload::Arp,
+        ARP => FramePayload::Arp {
+            octets: octets.get(at..).unwrap_or_default(),
+        },
         MAC_CONTROL if u16_at(octets, at) == Some(1) => FramePayload::Pause {
             quanta: u16_at(octets, at + 2).unwrap_or(0),
         },

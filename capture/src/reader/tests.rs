@@ -380,7 +380,10 @@ fn pauses_arp_and_broadcasts_are_distinguished() {
     assert!(!seen.broadcast);
     let question = [&[0xFF; 6][..], &[2; 6], &[8, 6]].concat();
     let seen = frame(LinkType::ETHERNET, &question);
-    assert_eq!((seen.payload, seen.broadcast), (FramePayload::Arp, true));
+    assert_eq!(
+        (seen.payload, seen.broadcast),
+        (FramePayload::Arp { octets: &[] }, true)
+    );
 }
 
 #[test]

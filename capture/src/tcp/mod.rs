@@ -9,8 +9,7 @@
 //! | `occurrences` | packet numbers of an event in a capture |
 //! | `spacing` | loss by the distance to the sender's previous packet |
 //! | `unacked` | data sent and not yet acknowledged |
-//! | `limit` | attribution of a connection's time to limits |
-//! | `timeline` | the same in chronological order, in bounded memory |
+//! | `log` | the packets of a connection, a few octets each |
 //! | `histogram` | distributions of times |
 //! | `trace` | one direction over time, for plots |
 //!
@@ -19,31 +18,28 @@
 
 mod flags;
 mod histogram;
-mod limit;
+mod log;
 mod occurrences;
 mod segment;
 mod sender;
 mod spacing;
 #[cfg(test)]
 mod tests;
-mod timeline;
 mod trace;
 mod tshark;
 mod unacked;
 
 pub use flags::AnalysisFlags;
 pub use histogram::Histogram;
-pub use limit::{Limit, Shares};
+pub use log::{LoggedPacket, MAX_LOGGED, PacketClass, PacketLog};
 pub use occurrences::Occurrences;
 pub use segment::{Options, Sack, Segment};
 pub use sender::{
     BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, RetransmitReason, SenderStats,
 };
 pub use spacing::{LossBySpacing, LossCount, poisson_at_most};
-pub use timeline::LimitSpan;
 pub use trace::{Column, GapHistogram, GapRange, MAX_COLUMNS, Mark, MarkKind, Trace};
 
-use limit::{Attribution, IntervalCause};
 use sender::{SendClass, Sender};
 use trace::SenderSnapshot;
 use tshark::Analyzer;
@@ -89,11 +85,11 @@ pub struct Connection {
     isns: [Option<u32>; 2],
     analyzer: Option<Box<Analyzer>>,
     senders: [Sender; 2],
-    attribution: Attribution,
     handshake: Handshake,
     /// See [`Handshake::far_rtts_ns`].
     far_rtt_ns: [u64; 2],
     traces: Option<Box<[Trace; 2]>>,
+    log: PacketLog,
 }
 
 /// Times of the three-way handshake.
@@ -114,7 +110,7 @@ impl Handshake {
     }
 
     /// Round trips from the capture point to the first end and to the second one.
-    fn rtts_ns(&self) -> Option<[u64; 2]> {
+    pub fn legs_ns(&self) -> Option<[u64; 2]> {
         let answer_ns = self.syn_ack_ns?;
         Some([
             self.ack_ns?.saturating_sub(answer_ns),
@@ -124,7 +120,7 @@ impl Handshake {
 
     /// The end at which the capture was taken, if the other one is much farther away.
     pub fn nearer_end(&self) -> Option<End> {
-        let [first_ns, second_ns] = self.rtts_ns()?;
+        let [first_ns, second_ns] = self.legs_ns()?;
         if second_ns / MIN_RTT_RATIO > first_ns {
             Some(End::First)
         } else if first_ns / MIN_RTT_RATIO > second_ns {
@@ -136,7 +132,7 @@ impl Handshake {
 
     /// For each end, the round trip from the capture point to it, if the other one is much nearer; else 0.
     fn far_rtts_ns(&self) -> [u64; 2] {
-        let rtts_ns = self.rtts_ns().unwrap_or_default();
+        let rtts_ns = self.legs_ns().unwrap_or_default();
         [End::First, End::Second].map(|end| {
             if self.nearer_end() == Some(end.other()) {
                 rtts_ns[end as usize]
@@ -158,10 +154,10 @@ impl Connection {
             isns: [None; 2],
             analyzer: None,
             senders: Default::default(),
-            attribution: Attribution::default(),
             handshake: Handshake::default(),
             far_rtt_ns: [0; 2],
             traces: None,
+            log: PacketLog::default(),
         }
     }
 
@@ -193,6 +189,16 @@ impl Connection {
         self.senders.iter().all(is_done) || self.senders.iter().any(|end| end.stats.resets > 0)
     }
 
+    /// Its logged packets.
+    pub fn log(&self) -> &PacketLog {
+        &self.log
+    }
+
+    /// Discards its logged packets, and logs no further ones: nothing is known about its path.
+    pub fn discard_log(&mut self) {
+        self.log.discard();
+    }
+
     /// Records a segment that `end` sent. Returns its analysis flags if they are [enabled](Self::enable_flags).
     #[inline]
     pub fn record_segment(
@@ -211,44 +217,14 @@ impl Connection {
         // Capture clocks may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(MAX_DURATION_NS);
         let time_ns = self.start_ns + since_start_ns;
-        let elapsed_ns = time_ns.saturating_sub(self.end_ns);
-        let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
-        let data_sender = self.data_sender();
         let (sender, receiver) = own_and_other(&mut self.senders, end);
-        let cause = if data_sender == end {
-            IntervalCause::before_sent(sender, time_ns, elapsed_ns, self.far_rtt_ns[end as usize])
-        } else {
-            IntervalCause::before_received(receiver, time_ns, elapsed_ns)
-        };
         let sent = sender.on_sent(segment, time_ns, number);
+        self.log.push(end, segment, sent, since_start_ns, number);
         let shift = match (sender.shift, receiver.shift) {
             (Some(shift), Some(_)) => shift,
             _ => 0,
         };
-        let outcome = receiver.on_ack(segment, shift, time_ns, number);
-        let attribution = &mut self.attribution;
-        match cause {
-            _ if !open => {
-                let retransmitted =
-                    data_sender == end && matches!(sent, SendClass::Retransmission(_));
-                attribution.on_opening(elapsed_ns, retransmitted, number);
-            }
-            IntervalCause::Sent { new_data, no_data } => {
-                attribution.on_sent(elapsed_ns, (new_data, no_data), sent, number);
-            }
-            IntervalCause::Received {
-                base,
-                late,
-                on_time_ns,
-                ..
-            } if outcome.advanced => {
-                let limits = (base, late);
-                attribution.on_new_ack(elapsed_ns, limits, on_time_ns, &outcome, number);
-            }
-            IntervalCause::Received { no_new_ack, .. } => {
-                attribution.add_pending(no_new_ack, elapsed_ns, number);
-            }
-        }
+        receiver.on_ack(segment, shift, time_ns, number);
         self.update_handshake(end, segment, time_ns);
         if self.traces.is_some() {
             self.record_trace(end, segment, sent, time_ns);
@@ -329,6 +305,10 @@ impl Connection {
         }
         self.far_rtt_ns = self.handshake.far_rtts_ns();
         let (own, back) = own_and_other(&mut self.senders, end);
+        if segment.is_cut {
+            // What it offers is unknown.
+            return;
+        }
         own.syn_seen = true;
         own.shift = options.window_shift;
         own.sack_permitted = options.sack_permitted;
@@ -374,28 +354,6 @@ impl Connection {
     /// Times of the handshake, as far as captured.
     pub fn handshake(&self) -> Handshake {
         self.handshake
-    }
-
-    /// Time by limit, for the [data sender](Self::data_sender).
-    pub fn shares(&self) -> Shares {
-        self.attribution.shares(self.loses_in_bursts())
-    }
-
-    /// The same in chronological order, without gaps from [`start_ns`](Self::start_ns) to [`end_ns`](Self::end_ns), and
-    /// the time below which spans were merged because there were too many; 0 if none were. Sums of merged spans are not
-    /// exact, [`shares`](Self::shares) are.
-    pub fn limits(&self) -> (Vec<LimitSpan>, u64) {
-        self.attribution
-            .spans(self.start_ns, self.loses_in_bursts())
-    }
-
-    /// The packets that ended time of `limit`; the worst one ended the longest interval.
-    pub fn occurrences(&self, limit: Limit) -> Occurrences {
-        self.attribution.occurrences(limit, self.loses_in_bursts())
-    }
-
-    fn loses_in_bursts(&self) -> bool {
-        self.stats(self.data_sender()).spacing.loses_in_bursts()
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Segment<'a> {
     pub len: u32,
     /// The captured part of its options.
     pub options: &'a [u8],
+    /// True if some of its options were not captured.
+    pub is_cut: bool,
 }
 
 impl<'a> Segment<'a> {
@@ -52,6 +54,7 @@ impl<'a> Segment<'a> {
             window: u16_at(14),
             len: length.checked_sub(header_len as u32)?,
             options: &octets[20..header_len.min(octets.len())],
+            is_cut: octets.len() < header_len,
         })
     }
 
@@ -85,12 +88,27 @@ impl<'a> Segment<'a> {
         Options::parse(self.options)
     }
 
+    /// `TSval` and `TSecr` of the timestamps option, if captured (RFC 7323 section 3).
+    #[inline]
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        match self.options {
+            [] => None,
+            [1, 1, 8, 10, stamps @ ..] => stamps.first_chunk().copied().map(timestamps),
+            options => Options::parse(options).timestamps,
+        }
+    }
+
+    /// True if it has no options, or only two padding octets and timestamps: most segments.
+    #[inline]
+    fn has_plain_options(&self) -> bool {
+        self.options.is_empty()
+            || self.options.len() == 12 && self.options.starts_with(&[1, 1, 8, 10])
+    }
+
     /// SACK blocks.
     #[inline]
     pub fn sack(&self) -> Sack<'a> {
-        // Most segments have no options, or two padding octets and timestamps.
-        let times = self.options.len() == 12 && self.options.starts_with(&[1, 1, 8, 10]);
-        if times || self.options.is_empty() {
+        if self.has_plain_options() {
             Sack::default()
         } else {
             Options::parse(self.options).sack
@@ -109,8 +127,8 @@ pub struct Options<'a> {
     pub sack_permitted: bool,
     /// SACK blocks.
     pub sack: Sack<'a>,
-    /// True if it has timestamps (RFC 7323 section 3).
-    pub timestamps: bool,
+    /// `TSval` and `TSecr` (RFC 7323 section 3).
+    pub timestamps: Option<(u32, u32)>,
 }
 
 /// Blocks of a SACK option: RFC 2018 section 3.
@@ -131,6 +149,12 @@ impl Sack<'_> {
             (left, u32::from_be_bytes([*e, *f, *g, *h]))
         })
     }
+}
+
+/// `TSval` and `TSecr` in the value of the option.
+fn timestamps(octets: [u8; 8]) -> (u32, u32) {
+    let both = u64::from_be_bytes(octets);
+    ((both >> 32) as u32, both as u32)
 }
 
 /// Largest window scale (RFC 7323 section 2.3).
@@ -158,7 +182,7 @@ impl<'a> Options<'a> {
                 (3, [shift]) => options.window_shift = Some((*shift).min(MAX_SHIFT)),
                 (4, []) => options.sack_permitted = true,
                 (5, blocks) => options.sack = Sack(blocks.as_chunks().0),
-                (8, _) => options.timestamps = true,
+                (8, stamps) => options.timestamps = stamps.first_chunk().copied().map(timestamps),
                 _ => {}
             }
             octets = &octets[len..];
@@ -203,7 +227,9 @@ mod tests {
         );
         let parsed = segment.parse_options();
         assert_eq!((parsed.mss, parsed.window_shift), (Some(1460), Some(14)));
-        assert!(parsed.sack_permitted && parsed.timestamps && parsed.sack.is_empty());
+        assert!(parsed.sack_permitted && parsed.sack.is_empty());
+        assert_eq!(parsed.timestamps, Some((1, 2)));
+        assert_eq!(segment.timestamps(), Some((1, 2)));
         for len in 0..octets.len() {
             let cut = Segment::parse(&octets[..len], 47);
             assert_eq!(cut.is_some(), len >= 20, "{len}");

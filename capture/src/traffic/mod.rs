@@ -6,11 +6,11 @@
 //! |---|---|
 //! | `table` | TCP connections, in bounded memory |
 //! | `streams` | UDP streams, in bounded memory |
+//! | `datagram` | names, transfers, requests, ARP, ICMP, checksums, in bounded memory |
 //! | `pauses` | duration of pauses by pause frames |
-//! | `path` | sums over the connections from one host to another |
 //! | `report` | connections and streams as JSON |
 
-mod path;
+mod datagram;
 mod pauses;
 mod report;
 mod stations;
@@ -19,10 +19,14 @@ mod table;
 
 use serde::Serialize;
 
-use crate::reader::{Address, Datagram, Frame, FramePayload, Packet, Protocol};
+use crate::reader::{Datagram, Frame, FramePayload, Packet, Protocol};
 use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
-pub use path::{Path, Percentiles};
+pub use datagram::{
+    AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, Repeats, Requests, Side,
+    Transfer,
+};
+use datagram::{Datagrams, Stamp};
 use pauses::Pauses;
 pub use report::{
     BurstPosition, ConnectionReport, DelayRange, DirectionReport, EndRole, TimeSummary,
@@ -50,6 +54,7 @@ pub struct Traffic {
     pauses: Pauses,
     table: ConnectionTable,
     streams: StreamTable,
+    datagrams: Datagrams,
 }
 
 /// Packets by kind.
@@ -79,6 +84,10 @@ pub struct Counts {
     pub broadcasts: u64,
     /// Packets of unsupported link types.
     pub unknown_links: u64,
+    /// ICMP messages that a packet was too large for a link.
+    pub too_big: u64,
+    /// The smallest MTU that they state; 0 if none does.
+    pub least_path_mtu: u32,
     /// Packets dropped by the capturing system, as far as the captures report them.
     pub dropped: u64,
 }
@@ -102,6 +111,8 @@ pub struct Analysis {
     pub udp_streams: Vec<UdpStream>,
     /// Number of further UDP streams.
     pub other_udp_streams: u64,
+    /// Traffic other than TCP, and the integrity of all packets.
+    pub other_traffic: OtherTraffic,
     /// The broadcast packets.
     pub broadcasts: Occurrences,
     /// The pause frames.
@@ -124,6 +135,7 @@ impl Traffic {
             other_connections,
             udp_streams,
             other_udp_streams,
+            other_traffic: self.datagrams.finish(),
             broadcasts: self.broadcasts,
             pauses: self.pauses.occurrences,
         }
@@ -177,12 +189,18 @@ impl Traffic {
         }
         match frame.payload {
             FramePayload::Ip { octets, length } => {
-                return match Datagram::v4(octets, length) {
-                    Some(datagram) => self.record_datagram(&datagram, packet),
-                    None => self.record_other_ip(octets, length, packet),
-                };
+                let datagram =
+                    Datagram::v4(octets, length).or_else(|| Datagram::parse(octets, length));
+                if let Some(datagram) = datagram {
+                    self.record_ip(octets, &datagram, packet);
+                    return self.record_datagram(&datagram, frame.broadcast, packet);
+                }
+                self.counts.other += 1;
             }
-            FramePayload::Arp => self.counts.arp += 1,
+            FramePayload::Arp { octets } => {
+                self.counts.arp += 1;
+                self.datagrams.record_arp(octets, stamp(packet));
+            }
             FramePayload::Pause { quanta } => {
                 self.counts.pauses += 1;
                 self.pauses.record(quanta, packet.time_ns, packet.number);
@@ -192,21 +210,24 @@ impl Traffic {
         AnalysisFlags::default()
     }
 
-    fn record_other_ip(
-        &mut self,
-        octets: &[u8],
-        length: u32,
-        packet: &Packet<'_>,
-    ) -> AnalysisFlags {
-        if let Some(datagram) = Datagram::parse(octets, length) {
-            return self.record_datagram(&datagram, packet);
+    #[inline]
+    fn record_ip(&mut self, octets: &[u8], datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        if let Some(mtu) = self.datagrams.record_ip(octets, datagram, stamp(packet)) {
+            self.counts.too_big += 1;
+            let least = self.counts.least_path_mtu;
+            if mtu > 0 && (least == 0 || mtu < least) {
+                self.counts.least_path_mtu = mtu;
+            }
         }
-        self.counts.other += 1;
-        AnalysisFlags::default()
     }
 
     #[inline]
-    fn record_datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> AnalysisFlags {
+    fn record_datagram(
+        &mut self,
+        datagram: &Datagram<'_>,
+        is_broadcast: bool,
+        packet: &Packet<'_>,
+    ) -> AnalysisFlags {
         match datagram.protocol {
             _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
@@ -215,6 +236,9 @@ impl Traffic {
                     let source = (datagram.source, segment.source);
                     let destination = (datagram.destination, segment.destination);
                     let ends = [source, destination];
+                    if segment.is_initial_syn() {
+                        self.datagrams.record_opening(source.0, packet.time_ns);
+                    }
                     return self
                         .table
                         .record(ends, &segment, packet.time_ns, packet.number);
@@ -222,27 +246,22 @@ impl Traffic {
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
-                let addresses = [datagram.source, datagram.destination];
-                self.record_udp(addresses, datagram.payload, datagram.length, packet);
+                self.record_udp(datagram, is_broadcast, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         AnalysisFlags::default()
     }
 
-    fn record_udp(
-        &mut self,
-        [source, destination]: [Address; 2],
-        payload: &[u8],
-        length: u32,
-        packet: &Packet<'_>,
-    ) {
-        let Some((header, payload)) = payload.split_at_checked(UDP_HEADER) else {
+    fn record_udp(&mut self, datagram: &Datagram<'_>, is_broadcast: bool, packet: &Packet<'_>) {
+        let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
             return;
         };
         let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let length = length.saturating_sub(UDP_HEADER as u32);
-        let ends = [(source, port(0)), (destination, port(2))];
+        let length = datagram.length.saturating_sub(UDP_HEADER as u32);
+        let ends = [(datagram.source, port(0)), (datagram.destination, port(2))];
+        self.datagrams
+            .record_udp(ends, payload, length, is_broadcast, stamp(packet));
         self.streams
             .record(ends, payload, length, packet.time_ns, packet.number);
     }
@@ -255,5 +274,13 @@ impl Traffic {
     /// Packets by kind so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+}
+
+#[inline]
+fn stamp(packet: &Packet<'_>) -> Stamp {
+    Stamp {
+        time_ns: packet.time_ns,
+        number: packet.number,
     }
 }

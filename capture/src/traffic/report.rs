@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::UdpStream;
 use super::table::{AddressPort, Flow};
-use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, Limit, LimitSpan, SenderStats, Trace};
+use crate::model::{Limit, LimitSpan, TimeShares};
+use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, SenderStats, Trace};
 use crate::udp::Tool;
 use linerate_results::stats;
 
@@ -287,13 +288,13 @@ pub fn traced_connections(flows: &[Flow]) -> Vec<TracedConnection> {
 }
 
 impl ConnectionReport {
-    /// Report of `flow`; times count from `start_ns`.
-    pub fn new(flow: &Flow, start_ns: u64) -> Self {
+    /// Report of `flow` with its time by limit; times count from `start_ns`.
+    pub fn new(flow: &Flow, time: TimeShares, start_ns: u64) -> Self {
         let connection = &flow.connection;
         let data_sender = connection.data_sender();
         let stats = connection.stats(data_sender);
-        let total: u64 = connection.shares().iter().sum();
-        let (mut limits, limits_coarser_than_ns) = connection.limits();
+        let total: u64 = time.shares.iter().sum();
+        let mut limits = time.spans;
         for span in &mut limits {
             span.start_ns = span.start_ns.saturating_sub(start_ns);
             span.end_ns = span.end_ns.saturating_sub(start_ns);
@@ -317,12 +318,12 @@ impl ConnectionReport {
             goodput_bytes_per_s: stats::ratio(stats.unique_bytes as f64, seconds),
             time_share: Limit::ALL
                 .into_iter()
-                .zip(connection.shares())
+                .zip(time.shares)
                 .filter(|(_, ns)| *ns > 0)
                 .map(|(limit, ns)| (limit.name(), stats::ratio(ns as f64, total as f64)))
                 .collect(),
             limits,
-            limits_coarser_than_ns,
+            limits_coarser_than_ns: time.coarser_than_ns,
             payload: DirectionReport::new(flow, data_sender, start_ns),
             back: DirectionReport::new(flow, data_sender.other(), start_ns),
         }

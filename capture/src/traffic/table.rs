@@ -6,12 +6,15 @@ use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use crate::reader::Address;
-use crate::tcp::{AnalysisFlags, Connection, End, Limit, Segment};
+use crate::tcp::{AnalysisFlags, Connection, End, Segment};
 
 /// Connections tracked at the same time. Beyond that, those silent the longest are closed.
 const MAX_OPEN: usize = 8192;
 /// Closed connections that are reported individually: those with the most payload.
 const MAX_DONE: usize = 2048;
+
+/// Packets logged in all connections together. Beyond that, the connections with little payload are no longer logged.
+const MAX_LOGGED_PACKETS: usize = 1 << 17;
 
 /// Traced connections. Beyond that, the more costly half is kept.
 const MAX_TRACED: usize = 64;
@@ -51,12 +54,10 @@ impl Flow {
         of(End::First) + of(End::Second)
     }
 
-    /// Sort key: the time its sender had data to send, then its payload.
+    /// Sort key: its payload, then its time.
     pub fn cost(&self) -> (u64, u64) {
-        let shares = self.connection.shares();
-        let idle = [Limit::SenderApplication, Limit::Tail].map(|limit| shares[limit as usize]);
-        let total = shares.iter().sum::<u64>() - idle.iter().sum::<u64>();
-        (total, self.payload_bytes())
+        let lasted_ns = self.connection.end_ns - self.connection.start_ns;
+        (self.payload_bytes(), lasted_ns)
     }
 }
 
@@ -83,6 +84,8 @@ pub(super) struct ConnectionTable {
     /// True if connections are traced; `traced` counts them.
     pub(super) traces: bool,
     traced: usize,
+    /// Packets recorded since the logs were counted: an upper bound of those logged.
+    recorded: usize,
 }
 
 /// Indexes of recent connections by ports: the next packet with the same ports usually belongs to the same one. The
@@ -132,6 +135,10 @@ impl ConnectionTable {
         time_ns: u64,
         number: u64,
     ) -> AnalysisFlags {
+        self.recorded += 1;
+        if self.recorded > MAX_LOGGED_PACKETS {
+            self.discard_logs();
+        }
         let recent = *self.recent.of(&ends);
         if let Some(flow) = self.open.get_mut(recent)
             && let Some(end) = flow.end(&ends)
@@ -207,6 +214,26 @@ impl ConnectionTable {
             connection.set_tracing(true);
         }
         Flow { ends, connection }
+    }
+
+    /// Keeps the logs of the connections with the most payload, up to half of the limit.
+    #[cold]
+    fn discard_logs(&mut self) {
+        let flows = self.done.iter_mut().chain(&mut self.open);
+        let mut logged: Vec<&mut Flow> = flows
+            .filter(|flow| !flow.connection.log().packets().is_empty())
+            .collect();
+        logged.sort_by_cached_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
+        let mut kept = 0;
+        for flow in logged {
+            let packets = flow.connection.log().packets().len();
+            if kept + packets > MAX_LOGGED_PACKETS / 2 {
+                flow.connection.discard_log();
+            } else {
+                kept += packets;
+            }
+        }
+        self.recorded = kept;
     }
 
     /// Keeps the traces of the half of the connections that cost most so far.

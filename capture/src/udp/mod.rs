@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `header` | tool, numbers and times of datagrams |
 //! | `stream` | counters of a stream |
+//! | `regularity` | how regularly datagrams are lost |
 
 mod header;
+mod regularity;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use linerate_agent::count::Sink;
 
 use super::MIN_DATAGRAMS;
 use super::header::{DatagramHeader, Tool};
+use super::regularity::LossWindows;
 use crate::tcp::{BURST_POSITIONS, Histogram, Occurrences};
 use linerate_results::stats;
 
@@ -37,6 +38,8 @@ pub struct Stream {
     pub gaps: Histogram,
     /// Times between transmissions, on the sender's clock.
     pub sent_gaps: Histogram,
+    /// Those interarrival times in which datagrams are missing, and those in which none is.
+    pub gaps_by_loss: [Histogram; 2],
     /// Number of gaps in the numbering.
     pub gap_count: u64,
     /// The most datagrams missing in one gap.
@@ -58,6 +61,7 @@ pub struct Stream {
     last_ns: u64,
     /// Burst position of the last datagram, from 0.
     burst_position: usize,
+    windows: LossWindows,
 }
 
 impl Stream {
@@ -82,6 +86,7 @@ impl Stream {
             largest_bytes: 0,
             gaps: Histogram::default(),
             sent_gaps: Histogram::default(),
+            gaps_by_loss: Default::default(),
             gap_count: 0,
             longest_gap: 0,
             loss_gaps_at: Occurrences::default(),
@@ -96,6 +101,7 @@ impl Stream {
             last_sent_ns: header.sent_ns,
             last_ns: time_ns,
             burst_position: 0,
+            windows: LossWindows::default(),
         };
         stream.add(header, length, time_ns, packet);
         stream
@@ -163,6 +169,8 @@ impl Stream {
         }
         let gap_ns = time_ns.saturating_sub(self.last_ns);
         self.gaps.add(gap_ns);
+        self.gaps_by_loss[usize::from(missing == 0)].add(gap_ns);
+        self.windows.record(header.number, missing);
         let (since_ns, span_ns) = if self.has_clock() {
             let since_ns = header.sent_ns.saturating_sub(self.last_sent_ns);
             self.sent_gaps.add(since_ns);
@@ -230,6 +238,12 @@ impl Stream {
     /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` without timestamps.
     pub fn jitter_ns(&self) -> Option<u64> {
         self.has_clock().then(|| self.sink.jitter.ns())
+    }
+
+    /// Variance of the losses in relation to that of losses by chance: near 0 if a fixed share is lost. `None` if
+    /// there are too few datagrams after the first loss.
+    pub fn loss_dispersion(&self) -> Option<f64> {
+        self.windows.dispersion()
     }
 
     /// True if losses are in bursts: gaps longer than by chance, or much more frequent after the first position of a

@@ -56,8 +56,8 @@ pub struct Link {
     linerate test iperf2://192.0.2.7 --capture    also capture the headers, and explain them\n  \
     linerate test http://192.0.2.7/ -n 3M --json -\n\n\
     Short options are those of iperf. Directions are seen from this host, as in iperf: with -R the\n\
-    target sends. Printed rates are payload; --json has full precision. The summary names what limits each\n\
-    direction; where the figures do not decide, it states what would.")]
+    target sends. Printed rates are payload; --json has full precision. The summary names what\n\
+    limits each direction; where the figures do not decide, it states what would.")]
 pub struct Test {
     #[command(flatten)]
     pub link: Link,

@@ -6,6 +6,8 @@
 
 mod code_in_flash;
 mod collision;
+mod datagram;
+mod flow;
 mod http_put;
 mod interrupt;
 mod ledger;
@@ -19,7 +21,6 @@ pub(crate) mod sweep;
 mod traffic;
 pub(crate) mod transfer;
 mod transmit;
-mod udp;
 mod wire_errors;
 mod with_results;
 
@@ -29,14 +30,13 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet, Ping};
 use linerate_results::stats;
 
+pub use datagram::add_datagram_findings;
 pub use http_put::explain_http_put;
-pub use packets::add_packet_numbers;
 pub use scored::PathFinding;
 use scored::{ScoredFinding, evidence};
 pub use sweep::explain_targets;
-pub use traffic::explain_traffic;
+pub use traffic::{ExplainedTraffic, explain_traffic};
 pub use transfer::{TransferAnswer, explain_transfer};
-pub use udp::explain_udp_streams;
 pub use with_results::with_results;
 
 /// The rules for a download.

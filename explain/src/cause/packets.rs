@@ -1,30 +1,7 @@
 //! The packets of a capture in which a finding can be seen.
 
 use crate::cause::scored::PathFinding;
-use linerate_capture::tcp::{Limit, Occurrences};
-use linerate_capture::traffic::Path;
-use linerate_results::record::Cause;
-
-/// Adds the first, the last and the worst packet to a finding's evidence. `broadcasts` and `pauses` are those of the
-/// whole capture.
-pub fn add_packet_numbers(
-    found: &mut PathFinding,
-    paths: &[Path],
-    broadcasts: Occurrences,
-    pauses: Occurrences,
-) {
-    let path = paths.iter().find(|path| {
-        found.sender.as_ref() == Some(&path.sender.to_string())
-            && found.receiver.as_ref() == Some(&path.receiver.to_string())
-    });
-    let marks = match (found.finding.cause, path) {
-        (Cause::BroadcastStorm, _) => broadcasts,
-        (Cause::Paused, _) => pauses,
-        (cause, Some(path)) => of_path(cause, path),
-        (_, None) => return,
-    };
-    insert(found, marks);
-}
+use linerate_capture::tcp::Occurrences;
 
 /// Adds the packets to a finding's evidence, unless it already names them.
 pub(super) fn insert(found: &mut PathFinding, marks: Occurrences) {
@@ -39,54 +16,19 @@ pub(super) fn insert(found: &mut PathFinding, marks: Occurrences) {
     }
 }
 
-fn of_path(cause: Cause, path: &Path) -> Occurrences {
-    let limits: &[Limit] = match cause {
-        Cause::Reordering => return path.out_of_order_at,
-        Cause::CaptureIncomplete => return path.unseen_at,
-        Cause::DelayedAckWithNagle => return path.delayed_at,
-        Cause::LossInBursts
-        | Cause::RandomLoss
-        | Cause::QueueOverflow
-        | Cause::RetransmissionStalls => &[Limit::LossInBursts, Limit::RandomLoss, Limit::RtoStall],
-        Cause::ReceiveWindow | Cause::ReceiverReadsSlowly => &[Limit::ReceiveWindow],
-        Cause::LateAcks => &[Limit::ReceiverProcessing, Limit::AckStarvation],
-        Cause::SenderIdle => &[Limit::SenderApplication],
-        Cause::CongestionWindow => &[Limit::CongestionWindow, Limit::SlowStart],
-        Cause::AtLineRate => &[Limit::PathRate],
-        Cause::HostPacing => &[Limit::SenderApplication, Limit::PathRate],
-        Cause::OneInFlight => &[
-            Limit::CongestionWindow,
-            Limit::SlowStart,
-            Limit::ReceiverProcessing,
-            Limit::SenderApplication,
-        ],
-        // Back to back, or when the program provides the next write.
-        Cause::SmallWrites => &[Limit::PathRate, Limit::SenderApplication],
-        // Waiting for an acknowledgment is waiting for the queue.
-        Cause::Bufferbloat => &[
-            Limit::PathRate,
-            Limit::ReceiveWindow,
-            Limit::CongestionWindow,
-            Limit::SlowStart,
-        ],
-        _ => &Limit::ALL,
-    };
-    let marks = limits.iter().map(|limit| path.occurrences[*limit as usize]);
-    marks.fold(Occurrences::default(), Occurrences::merged)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::traffic::Report;
     use linerate_capture::reader::{LinkType, Packet};
     use linerate_capture::traffic::Traffic;
+    use linerate_results::record::Cause;
 
     const SYN: u8 = 2;
     const ACK: u8 = 16;
+    const PSH: u8 = 8;
     const FIN: u8 = 1;
     const MS: u64 = 1_000_000;
-    /// End of the handshake.
+    /// The first payload.
     const OPEN_NS: u64 = 3_000 * MS;
     const WINDOW: u16 = 60_000;
 
@@ -97,7 +39,8 @@ mod tests {
     impl Download {
         /// The server sends `len` octets at offset `at`.
         fn sends(&mut self, time_ns: u64, at: u32, len: u16) {
-            self.0.push((time_ns, true, ACK, at, len));
+            let pushed = if len < 1_460 { PSH } else { 0 };
+            self.0.push((time_ns, true, ACK | pushed, at, len));
         }
 
         /// The client acknowledges everything before `at`.
@@ -105,7 +48,7 @@ mod tests {
             self.0.push((time_ns, false, ACK, at, 0));
         }
 
-        /// The report, with a long handshake before and a long tail after, which no rule may blame.
+        /// The report, with a long silence before and a long tail after, which no rule may blame.
         fn report(mut self) -> (Report, u64) {
             self.0.sort_by_key(|(time_ns, ..)| *time_ns);
             let packets = self.0.len() as u64 + 3;
@@ -114,7 +57,7 @@ mod tests {
             let mut all = vec![
                 (0, false, SYN, 0, 0),
                 (MS, true, SYN | ACK, 0, 0),
-                (OPEN_NS, false, ACK, 0, 0),
+                (2 * MS, false, ACK, 0, 0),
             ];
             all.append(&mut self.0);
             all.push((last_ns + 5_000 * MS, false, FIN | ACK, end, 0));
@@ -208,9 +151,9 @@ mod tests {
     fn small_writes_are_seen_at_small_segments() {
         let mut download = Download::default();
         for write in 0..200 {
-            let (time_ns, at) = (OPEN_NS + u64::from(write) * MS / 10, write * 100);
+            let (time_ns, at) = (OPEN_NS + u64::from(write) * MS, write * 100);
             download.sends(time_ns, at, 100);
-            download.acks(time_ns + MS, at + 100);
+            download.acks(time_ns + 9 * MS, at + 100);
         }
         is_seen_between(download, Cause::SmallWrites);
     }

@@ -10,7 +10,7 @@ use super::page::evidence;
 use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
 use crate::traffic::text::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row};
-use linerate_capture::tcp::Limit;
+use linerate_capture::model::Limit;
 use linerate_capture::traffic::{ConnectionReport, TracedConnection};
 use linerate_results::format;
 
@@ -203,7 +203,7 @@ fn describe(connection: &ConnectionReport) -> String {
     if payload.time_outs > 0 {
         let share = connection
             .time_share
-            .get(Limit::RtoStall.name())
+            .get(Limit::Timeout.name())
             .unwrap_or(&0.0);
         let _ = write!(
             words,

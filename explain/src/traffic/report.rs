@@ -1,7 +1,7 @@
 //! The report of a capture: the JSON of `linerate explain --json`.
 
 use linerate_capture::traffic::{
-    ConnectionReport, Counts, OtherConnections, Path, Station, TracedConnection, Traffic,
+    ConnectionReport, Counts, OtherConnections, Station, TracedConnection, Traffic,
     UdpStreamReport, traced_connections,
 };
 use serde::Serialize;
@@ -55,17 +55,13 @@ impl Report {
     pub fn of(traffic: Traffic, captures: Vec<Source>) -> Self {
         let analysis = traffic.finish();
         let start_ns = analysis.start_ns;
-        let paths = Path::from_flows(&analysis.flows);
-        let mut findings = cause::explain_traffic(&analysis.counts, analysis.duration_ns, &paths);
-        for finding in &mut findings {
-            cause::add_packet_numbers(finding, &paths, analysis.broadcasts, analysis.pauses);
-        }
-        findings.extend(cause::explain_udp_streams(&analysis.udp_streams));
-        drop(paths);
+        let mut explained = cause::explain_traffic(&analysis);
+        let mut findings = std::mem::take(&mut explained.findings);
+        cause::add_datagram_findings(&mut findings, &analysis);
         let pictures = traced_connections(&analysis.flows);
         // Each flow is freed as soon as it is reported: there may be thousands.
-        let flows = analysis.flows.into_iter();
-        let connections = flows.map(|flow| ConnectionReport::new(&flow, start_ns));
+        let flows = analysis.flows.into_iter().zip(explained.times);
+        let connections = flows.map(|(flow, time)| ConnectionReport::new(&flow, time, start_ns));
         let streams = analysis.udp_streams.iter();
         Self {
             schema: 1,

@@ -8,18 +8,6 @@ use crate::tcp::segment::{Segment, seq_le, seq_lt};
 /// An acknowledgment later than this was delayed (RFC 9293 section 3.8.6.3 allows 500 ms).
 const DELAYED_ACK_NS: u64 = 30_000_000;
 
-/// Effect of an acknowledgment on the sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tcp) struct AckOutcome {
-    /// It acknowledged new data.
-    pub(in crate::tcp) advanced: bool,
-    /// Round-trip time of the last whole segment of it, if that was sent only once.
-    pub(in crate::tcp) rtt_ns: Option<u64>,
-    /// The retransmitted data had arrived before: D-SACK reports it (RFC 2883), or nothing requested the retransmission
-    /// although later data had arrived.
-    pub(in crate::tcp) had_arrived: bool,
-}
-
 impl Sender {
     /// Records a packet from the receiver, whose windows are scaled by `shift`.
     #[inline]
@@ -29,16 +17,13 @@ impl Sender {
         shift: u8,
         time_ns: u64,
         number: u64,
-    ) -> AckOutcome {
-        let mut outcome = AckOutcome::default();
+    ) {
         if !segment.has_any(Segment::ACK) || segment.has_any(Segment::RST) {
-            return outcome;
+            return;
         }
         let (ack, sack) = (segment.ack, segment.sack());
         if self.known_seq == KnownSeq::None || seq_lt(self.snd_una, ack) {
-            let first_block = sack.blocks().next();
-            outcome.had_arrived = first_block.is_some_and(|(_, right)| seq_le(right, ack));
-            self.advance_una(ack, time_ns, number, &mut outcome);
+            self.advance_una(ack, time_ns, number);
         } else if self.snd_una == ack && segment.is_bare() {
             self.peer_responded |= self.has_unacked();
             if let Some((last, window)) = self.last_ack
@@ -68,12 +53,10 @@ impl Sender {
         self.sent_since_ack = SentSinceAck::None;
         self.last_ack = Some((ack, segment.window));
         self.last_ack_ns = time_ns;
-        outcome
     }
 
     #[inline]
-    fn advance_una(&mut self, ack: u32, time_ns: u64, number: u64, outcome: &mut AckOutcome) {
-        outcome.advanced = true;
+    fn advance_una(&mut self, ack: u32, time_ns: u64, number: u64) {
         let had_unacked = self.has_unacked();
         if self.known_seq != KnownSeq::Sent {
             self.known_seq = KnownSeq::AckOnly;
@@ -86,13 +69,11 @@ impl Sender {
         }
         let acknowledged = self.unacked.acknowledge(ack);
         self.stats.unseen_bytes += u64::from(acknowledged.unseen);
-        outcome.had_arrived |= acknowledged.after_retransmission && !self.peer_responded;
         if let Some(sent_ns) = acknowledged.sent_ns {
             let asked_for = self.dup_acks > 0 || self.sacked_blocks > 0;
             let reordered = asked_for && self.recovery == RecoveryState::None;
             self.stats.reordered_after_capture += u64::from(reordered);
             let rtt_ns = time_ns.saturating_sub(sent_ns);
-            outcome.rtt_ns = Some(rtt_ns);
             self.stats.rtt.add(rtt_ns);
             self.rto.add(rtt_ns);
             self.rto_backoff = 0;

@@ -17,8 +17,6 @@ use super::unacked::{SentRange, Unacked};
 use retransmission::RecoveryState;
 use rtt::{RtoEstimator, SentSinceAck};
 
-pub(super) use acknowledgment::AckOutcome;
-pub(super) use retransmission::RecoveryKind;
 pub use retransmission::RetransmitReason;
 pub use stats::{BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, SenderStats};
 
@@ -170,13 +168,6 @@ impl Sender {
         !self.unacked.is_empty()
     }
 
-    /// True if another full segment would not fit the window.
-    #[inline]
-    pub(super) fn is_window_full(&self) -> bool {
-        let end = self.snd_nxt.wrapping_add(self.segment_size);
-        self.known_seq == KnownSeq::Sent && self.right_edge.is_some_and(|edge| seq_lt(edge, end))
-    }
-
     fn update_segment_size(&mut self) {
         let largest = self.stats.largest_segment.max(1);
         // Timestamps in each segment leave less room than the handshake announces.
@@ -192,32 +183,6 @@ impl Sender {
     pub(super) fn set_mss(&mut self, mss: Option<u16>) {
         self.mss = mss;
         self.update_segment_size();
-    }
-
-    /// True if its last new segment was smaller than a full one.
-    pub(super) fn last_was_small(&self) -> bool {
-        self.last_was_small
-    }
-
-    /// Shortest gap between two full-size segments, the second sent before the first was acknowledged.
-    pub(super) fn min_gap_ns(&self) -> u64 {
-        self.min_gap_ns
-    }
-
-    /// Time of its last packet that takes sequence space.
-    pub(super) fn last_sent_ns(&self) -> u64 {
-        self.last_sent_ns
-    }
-
-    /// True if an acknowledgment is overdue `ns` after the last transmission.
-    #[inline]
-    pub(super) fn is_overdue(&self, ns: u64) -> bool {
-        self.rto.is_overdue(ns)
-    }
-
-    /// True if any retransmission was necessary.
-    pub(super) fn has_lost(&self) -> bool {
-        self.stats.retransmitted > self.stats.spurious
     }
 
     /// Records a packet from the sender.

@@ -34,24 +34,7 @@ pub(super) enum RecoveryState {
     Rto { recovery_point: u32 },
 }
 
-/// Kind of loss recovery, without its recovery point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp) enum RecoveryKind {
-    None,
-    Fast,
-    Rto,
-}
-
 impl Sender {
-    /// Kind of loss recovery in progress.
-    pub(in crate::tcp) fn recovery_kind(&self) -> RecoveryKind {
-        match self.recovery {
-            RecoveryState::None => RecoveryKind::None,
-            RecoveryState::Fast { .. } => RecoveryKind::Fast,
-            RecoveryState::Rto { .. } => RecoveryKind::Rto,
-        }
-    }
-
     /// Records data below SND.NXT: sent before, or not captured before.
     pub(super) fn on_old_data(
         &mut self,

@@ -3,9 +3,6 @@
 /// Linux's minimum RTO; RFC 6298 would have one second.
 const LINUX_MIN_RTO_NS: u64 = 200_000_000;
 
-/// Shorter delays may be host scheduling.
-const MIN_OVERDUE_NS: u64 = 10_000_000;
-
 /// SRTT and RTTVAR of a sender: RFC 6298 section 2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RtoEstimator {
@@ -25,13 +22,6 @@ impl RtoEstimator {
         let off = self.srtt_ns.abs_diff(rtt_ns);
         self.rttvar_ns = (3 * self.rttvar_ns + off) / 4;
         self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
-    }
-
-    /// True if an acknowledgment should have arrived: the RTO formula without its minimum.
-    #[inline]
-    pub(super) fn is_overdue(&self, ns: u64) -> bool {
-        let known = self.srtt_ns > 0;
-        known && ns > MIN_OVERDUE_NS && ns > self.srtt_ns + 4 * self.rttvar_ns
     }
 
     /// Lower bound of the RTO.

@@ -1,8 +1,11 @@
 //! Defects of the capture, or of the link as a whole.
 
-use crate::cause::scored::PathFinding;
-use crate::cause::scored::{MIN_SHARE, evidence};
-use linerate_capture::traffic::{Counts, Path};
+use std::collections::BTreeMap;
+
+use crate::cause::packets;
+use crate::cause::scored::{MIN_SHARE, PathFinding, evidence};
+use linerate_capture::tcp::Occurrences;
+use linerate_capture::traffic::{Analysis, Flow};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
@@ -10,36 +13,66 @@ use linerate_results::stats;
 /// Broadcasts per second that keep a small device busy.
 const STORM_PER_S: f64 = 200.0;
 
-/// Payload that was acknowledged but is not in the capture.
-pub(super) fn incomplete_capture(path: &Path) -> Option<PathFinding> {
-    let share = stats::ratio(
-        path.unseen_bytes as f64,
-        (path.unseen_bytes + path.unique_bytes) as f64,
-    );
-    (share > 0.01).then(|| PathFinding {
-        sender: Some(path.sender.to_string()),
-        receiver: Some(path.receiver.to_string()),
-        share_of_time: 0.0,
-        finding: Finding {
-            cause: Cause::CaptureIncomplete,
-            confidence: 1.0,
-            summary: format!(
-                "{} of payload ({}) were acknowledged but are not in the capture: the capture is incomplete, and \
-                 losses reported below may be its own.",
-                format::bytes(path.unseen_bytes),
-                format::percent(share),
-            ),
-            evidence: evidence([("unseen_bytes", path.unseen_bytes as f64), ("unseen_share", share)]),
-            advice: "Capture only headers (tcpdump -s 128) with a larger buffer (-B 65536), or on another \
-                     machine."
-                .into(),
-        },
+/// Payload between two hosts that was acknowledged but is not in the capture.
+#[derive(Default)]
+struct Unseen {
+    bytes: u64,
+    captured_bytes: u64,
+    at: Occurrences,
+}
+
+/// Payload that was acknowledged but is not in the capture, by sender and receiver.
+pub(super) fn incomplete_captures(flows: &[Flow]) -> Vec<PathFinding> {
+    let mut all: BTreeMap<(String, String), Unseen> = BTreeMap::new();
+    for flow in flows {
+        let sender = flow.connection.data_sender();
+        let [from, to] = [sender, sender.other()].map(|end| flow.ends[end as usize].0.to_string());
+        let stats = flow.connection.stats(sender);
+        let unseen = all.entry((from, to)).or_default();
+        unseen.bytes += stats.unseen_bytes;
+        unseen.captured_bytes += stats.unique_bytes;
+        unseen.at = unseen.at.merged(stats.unseen_at);
+    }
+    let found = all
+        .into_iter()
+        .filter_map(|(ends, unseen)| incomplete_capture(ends, &unseen));
+    found.collect()
+}
+
+fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<PathFinding> {
+    let all_bytes = unseen.bytes + unseen.captured_bytes;
+    let share = stats::ratio(unseen.bytes as f64, all_bytes as f64);
+    (share > 0.01).then(|| {
+        let mut finding = PathFinding {
+            sender: Some(from),
+            receiver: Some(to),
+            share_of_time: 0.0,
+            finding: Finding {
+                cause: Cause::CaptureIncomplete,
+                confidence: 1.0,
+                summary: format!(
+                    "{} of payload ({}) were acknowledged but are not in the capture: the capture is incomplete, and \
+                     losses reported below may be its own.",
+                    format::bytes(unseen.bytes),
+                    format::percent(share),
+                ),
+                evidence: evidence([
+                    ("unseen_bytes", unseen.bytes as f64),
+                    ("unseen_share", share),
+                ]),
+                advice: "Capture only headers (tcpdump -s 128) with a larger buffer (-B 65536), or on another machine."
+                    .into(),
+            },
+        };
+        packets::insert(&mut finding, unseen.at);
+        finding
     })
 }
 
-pub(super) fn broadcast_storm(counts: &Counts, duration_ns: u64) -> Option<PathFinding> {
-    let per_s = stats::ratio(counts.broadcasts as f64, duration_ns as f64 / 1e9);
-    (per_s >= STORM_PER_S && counts.broadcasts > 1000).then(|| PathFinding {
+pub(super) fn broadcast_storm(analysis: &Analysis) -> Option<PathFinding> {
+    let counts = &analysis.counts;
+    let per_s = stats::ratio(counts.broadcasts as f64, analysis.duration_ns as f64 / 1e9);
+    let found = (per_s >= STORM_PER_S && counts.broadcasts > 1000).then(|| PathFinding {
         sender: None,
         receiver: None,
         share_of_time: 0.0,
@@ -61,13 +94,23 @@ pub(super) fn broadcast_storm(counts: &Counts, duration_ns: u64) -> Option<PathF
                      queue."
                 .into(),
         },
+    });
+    with_packets(found, analysis.broadcasts)
+}
+
+/// Adds the packets in which a finding can be seen.
+fn with_packets(found: Option<PathFinding>, at: Occurrences) -> Option<PathFinding> {
+    found.map(|mut finding| {
+        packets::insert(&mut finding, at);
+        finding
     })
 }
 
 /// Pauses below 5% of the time are normal flow control.
-pub(super) fn pause_frames(counts: &Counts, duration_ns: u64) -> Option<PathFinding> {
-    let share = stats::ratio(counts.paused_ns as f64, duration_ns as f64);
-    (share >= MIN_SHARE).then(|| PathFinding {
+pub(super) fn pause_frames(analysis: &Analysis) -> Option<PathFinding> {
+    let counts = &analysis.counts;
+    let share = stats::ratio(counts.paused_ns as f64, analysis.duration_ns as f64);
+    let found = (share >= MIN_SHARE).then(|| PathFinding {
         sender: None,
         receiver: None,
         share_of_time: share,
@@ -88,5 +131,6 @@ pub(super) fn pause_frames(counts: &Counts, duration_ns: u64) -> Option<PathFind
                      such frames on, so there may be more (ethtool -S)."
                 .into(),
         },
-    })
+    });
+    with_packets(found, analysis.pauses)
 }

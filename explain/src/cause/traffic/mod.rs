@@ -1,110 +1,37 @@
-//! Findings from a capture: each cause, with its share of the time of the connections between two hosts.
+//! Findings from a capture: the connections' causes, and those of the capture or the link as a whole.
 //!
-//! Each rule is a function that evaluates a [`Path`] and returns `None` or a scored finding. Rules about the
-//! capture itself come first: packets that it missed must not be blamed on the link.
-//!
-//! | module | causes |
-//! |---|---|
-//! | `link` | the capture, or the link as a whole |
-//! | `loss` | lost segments |
-//! | `receiver` | the receiver |
-//! | `sender` | the sender |
-//! | `path` | the network between the ends |
-//! | `symptoms` | observations that several rules use |
+//! Findings about the capture itself come first: packets that it missed must not be blamed on the link.
 
 mod link;
-mod loss;
-mod path;
-mod receiver;
-mod sender;
-mod symptoms;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-
+use crate::cause::flow;
 use crate::cause::scored::PathFinding;
-use crate::cause::scored::ScoredFinding;
-use linerate_capture::tcp::Limit;
-use linerate_capture::traffic::{Counts, Path};
-use linerate_results::format;
-use linerate_results::record::{Cause, Finding};
-use linerate_results::stats;
-use symptoms::PathSymptoms;
+use linerate_capture::model::TimeShares;
+use linerate_capture::traffic::Analysis;
 
-/// The rules for a path.
-const RULES: [fn(&Path, &PathSymptoms) -> Option<ScoredFinding>; 12] = [
-    loss::losses,
-    path::reordering,
-    receiver::receive_window,
-    receiver::delayed_ack_with_nagle,
-    receiver::late_acks,
-    sender::sender_idle,
-    sender::congestion_window,
-    sender::host_pacing,
-    sender::one_in_flight,
-    sender::small_writes,
-    path::bufferbloat,
-    path::path_rate,
-];
-
-/// Fewer losses may be chance.
-const MIN_LOSSES: u64 = 3;
-/// A smaller gain is not worth a sentence.
-const MIN_GAIN: f64 = 0.05;
-
-/// The reasons why the connections are slow, largest share of the time first. Empty if nothing is wrong.
-pub fn explain_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<PathFinding> {
-    let total_ns: f64 = paths.iter().map(|path| path.time_ns as f64).sum();
-    let mut found = Vec::new();
-    for path in paths {
-        let path_share = stats::ratio(path.time_ns as f64, total_ns);
-        let symptoms = PathSymptoms::of(path);
-        let scored = RULES.iter().filter_map(|rule| rule(path, &symptoms));
-        for ScoredFinding { weight, finding } in scored {
-            let weight = weight.min(1.0);
-            found.push(PathFinding {
-                sender: Some(path.sender.to_string()),
-                receiver: Some(path.receiver.to_string()),
-                share_of_time: weight * path_share,
-                finding: with_gain(finding, path, weight),
-            });
-        }
-    }
-    found.extend(link::pause_frames(counts, duration_ns));
-    // A full path is not a fault: all other findings precede it.
-    let is_full = |found: &PathFinding| found.finding.cause == Cause::AtLineRate;
-    found.sort_by(|a, b| {
-        let by_time = b.share_of_time.total_cmp(&a.share_of_time);
-        is_full(a).cmp(&is_full(b)).then(by_time)
-    });
-    let mut first: Vec<PathFinding> = paths.iter().filter_map(link::incomplete_capture).collect();
-    first.extend(link::broadcast_storm(counts, duration_ns));
-    first.extend(found);
-    first
+/// What a capture shows of its connections.
+#[derive(Debug, Default)]
+pub struct ExplainedTraffic {
+    /// The reasons why they are slow, largest share of the time first. Empty if nothing is wrong.
+    pub findings: Vec<PathFinding>,
+    /// The time of each connection by limit.
+    pub times: Vec<TimeShares>,
 }
 
-/// Adds the estimated time without the cause to the advice. The times of all connections are added up, consecutive or
-/// concurrent.
-fn with_gain(mut finding: Finding, path: &Path, weight: f64) -> Finding {
-    if finding.cause != Cause::AtLineRate && weight >= MIN_GAIN {
-        let without_ns = (path.time_ns as f64 * (1.0 - weight)) as u64;
-        let figures = &mut finding.evidence;
-        figures.insert("time_ns".to_owned(), path.time_ns as f64);
-        figures.insert("time_without_ns".to_owned(), without_ns as f64);
-        let (with, without) = (format::time(path.time_ns), format::time(without_ns));
-        let whose = match path.connections {
-            1 => format!("its {with}"),
-            _ => format!("the connections' total of {with}"),
-        };
-        let _ = write!(
-            finding.advice,
-            " Without this, {whose} would be about {without}."
-        );
+/// Explains the connections of a capture.
+pub fn explain_traffic(analysis: &Analysis) -> ExplainedTraffic {
+    let mut findings = link::incomplete_captures(&analysis.flows);
+    let (mut costs, times) = flow::explain_flows(&analysis.flows);
+    costs.extend(link::broadcast_storm(analysis));
+    if let Some(paused) = link::pause_frames(analysis) {
+        // Pauses are why the sender waited.
+        let is_larger = |it: &PathFinding| it.share_of_time > 2.0 * paused.share_of_time;
+        costs.retain(|it| !flow::is_generic(it.finding.cause) || is_larger(it));
+        costs.push(paused);
     }
-    finding
-}
-
-fn share(path: &Path, limit: Limit) -> f64 {
-    stats::ratio(path.shares[limit as usize] as f64, path.time_ns as f64)
+    flow::sort_by_cost(&mut costs);
+    findings.append(&mut costs);
+    ExplainedTraffic { findings, times }
 }

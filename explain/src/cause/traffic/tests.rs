@@ -3,14 +3,15 @@
 use super::*;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
-use linerate_capture::traffic::Flow;
+use linerate_capture::traffic::{Counts, Flow, Traffic};
+use linerate_results::record::Cause;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 /// Octets of a full segment.
-const MSS: u32 = 1000;
-/// A full frame on the wire of these connections: 100 Mbit/s.
-const FRAME_NS: u64 = 85 * US;
+const MSS: u32 = 1460;
+/// A full frame on the wire of these connections: 1,538 octets at 100 Mbit/s.
+const FRAME_NS: u64 = 123_040;
 
 /// A download, captured at its sender.
 struct Download {
@@ -19,6 +20,8 @@ struct Download {
     packets: u64,
     /// End of the data sent.
     sent: u32,
+    /// End of the data acknowledged.
+    acked: u32,
     window: u16,
 }
 
@@ -30,10 +33,11 @@ impl Download {
             now_ns: 0,
             packets: 0,
             sent: 1,
+            acked: 1,
             window,
         };
         // MSS, selective acknowledgments, window scale 0.
-        let options = [2, 4, 3, 0xE8, 4, 2, 3, 3, 0];
+        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
         own.packet(End::First, Segment::SYN, 0, 0, 0, &options);
         own.now_ns = 20 * US;
         own.packet(End::Second, Segment::SYN | Segment::ACK, 0, 1, 0, &options);
@@ -64,7 +68,8 @@ impl Download {
 
     /// Sends or retransmits `len` octets at `seq`.
     fn send_at(&mut self, seq: u32, len: u32) -> &mut Self {
-        self.packet(End::Second, Segment::ACK, seq, 1, len, &[]);
+        let pushed = if len < MSS { Segment::PSH } else { 0 };
+        self.packet(End::Second, Segment::ACK | pushed, seq, 1, len, &[]);
         self.sent = self.sent.max(seq + len);
         self
     }
@@ -81,12 +86,21 @@ impl Download {
     }
 
     fn ack(&mut self, ack: u32) -> &mut Self {
+        self.acked = self.acked.max(ack);
         self.packet(End::First, Segment::ACK, 1, ack, 0, &[]);
         self
     }
 
     fn ack_all(&mut self) -> &mut Self {
         self.ack(self.sent)
+    }
+
+    /// Acknowledges all data, two segments at a time.
+    fn ack_pairs(&mut self) -> &mut Self {
+        while self.acked + 2 * MSS < self.sent {
+            self.ack(self.acked + 2 * MSS);
+        }
+        self.ack_all()
     }
 
     /// Sends duplicate acknowledgments for missing data at `ack`.
@@ -103,10 +117,29 @@ impl Download {
             ends,
             connection: Box::new(self.connection),
         };
-        let paths = Path::from_flows(&[flow]);
-        let found = explain_traffic(&Counts::default(), self.now_ns, &paths);
-        found.into_iter().map(|it| it.finding.cause).collect()
+        let mut analysis = analysis(Counts::default(), self.now_ns);
+        analysis.flows.push(flow);
+        causes(&analysis)
     }
+}
+
+/// A capture of this duration.
+fn analysis(counts: Counts, duration_ns: u64) -> Analysis {
+    Analysis {
+        counts,
+        duration_ns,
+        ..Traffic::default().finish()
+    }
+}
+
+/// The causes found in a capture.
+fn causes(analysis: &Analysis) -> Vec<Cause> {
+    let explained = explain_traffic(analysis);
+    explained
+        .findings
+        .into_iter()
+        .map(|it| it.finding.cause)
+        .collect()
 }
 
 /// The causes of a download of `rounds` rounds, opened in a millisecond.
@@ -154,19 +187,19 @@ fn small_requests_and_responses_have_no_cause() {
 
 #[test]
 fn a_window_that_is_full_all_the_time() {
-    let causes = rounds_over(10 * MS, 50, 4_000, |_, download| {
-        download.send(4, MSS).after(10 * MS).ack_all();
+    let causes = rounds_over(10 * MS, 50, 5_840, |_, download| {
+        download.send(4, MSS).after(10 * MS).ack_pairs();
     });
     assert_eq!(causes[0], Cause::ReceiveWindow);
 }
 
 #[test]
 fn a_window_that_is_closed() {
-    let causes = rounds(50, 4_000, |_, download| {
+    let causes = rounds(50, 5_840, |_, download| {
         download.send(4, MSS).after(MS);
         download.window = 0;
         download.ack_all().after(20 * MS);
-        download.window = 4_000;
+        download.window = 5_840;
         download.ack_all().after(100 * US);
     });
     assert_eq!(causes[0], Cause::ReceiverReadsSlowly);
@@ -222,10 +255,21 @@ fn a_sender_with_nothing_ready() {
 
 #[test]
 fn a_sender_limited_by_its_congestion_window() {
-    let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
-        download.send(4, MSS).after(20 * MS).ack_all();
+    let causes = rounds_over(20 * MS, 60, 60_000, |number, download| {
+        download
+            .send(4 + number / 4, MSS)
+            .after(20 * MS)
+            .ack_pairs();
     });
     assert_eq!(causes[0], Cause::CongestionWindow);
+}
+
+#[test]
+fn a_sender_that_never_has_more_in_flight() {
+    let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
+        download.send(4, MSS).after(20 * MS).ack_pairs();
+    });
+    assert_eq!(causes[0], Cause::SendBuffer);
 }
 
 #[test]
@@ -292,12 +336,12 @@ fn a_queue_that_is_shorter_than_the_window() {
 
 #[test]
 fn segments_that_overtake_each_other() {
-    let causes = rounds(60, 60_000, |_, download| {
+    let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
         let first = download.sent;
         download.send_at(first, MSS).after(FRAME_NS);
         download.send_at(first + 2 * MSS, MSS).after(FRAME_NS);
         download.send_at(first + MSS, MSS).after(FRAME_NS);
-        download.send(3, MSS).after(4 * MS).ack_all();
+        download.send(3, MSS).after(20 * MS).ack_pairs();
     });
     assert_eq!(causes[0], Cause::Reordering);
 }
@@ -314,10 +358,10 @@ fn acknowledgments_that_are_sometimes_late() {
 #[test]
 fn a_queue_of_the_path_that_fills() {
     let mut download = Download::open(60_000, MS);
-    download.after(MS).send(50, MSS);
-    // 50 segments in flight: each takes 5 ms on the slowest link.
+    download.after(MS).send(40, MSS);
+    // 40 segments in flight: each takes 5 ms on the slowest link.
     for _ in 0..200 {
-        let acked = download.sent - 50 * MSS + MSS;
+        let acked = download.sent - 40 * MSS + MSS;
         download.after(5 * MS).ack(acked);
         download.after(20 * US).send(1, MSS);
     }
@@ -326,19 +370,19 @@ fn a_queue_of_the_path_that_fills() {
 
 #[test]
 fn a_window_closed_once_does_not_explain_a_full_queue() {
-    let mut download = Download::open(50_000, MS);
-    download.after(MS).send(50, MSS);
+    let mut download = Download::open(58_400, MS);
+    download.after(MS).send(40, MSS);
     for number in 0..200 {
-        let acked = download.sent - 50 * MSS + MSS;
+        let acked = download.sent - 40 * MSS + MSS;
         if number == 100 {
             download.window = 0;
             download.after(MS).ack(acked);
-            download.window = 50_000;
+            download.window = 58_400;
         }
         download.after(5 * MS).ack(acked);
         download.after(20 * US).send(1, MSS);
     }
-    assert_eq!(download.causes(), [Cause::Bufferbloat, Cause::AtLineRate]);
+    assert_eq!(download.causes(), [Cause::Bufferbloat, Cause::PathRate]);
 }
 
 #[test]
@@ -355,10 +399,7 @@ fn a_capture_that_lacks_acknowledged_segments() {
 
 #[test]
 fn storms_and_pauses_concern_the_link() {
-    let found = |counts: Counts| -> Vec<Cause> {
-        let found = explain_traffic(&counts, 10_000 * MS, &[]);
-        found.into_iter().map(|it| it.finding.cause).collect()
-    };
+    let found = |counts: Counts| -> Vec<Cause> { causes(&analysis(counts, 10_000 * MS)) };
     let counts = |broadcasts, paused_ms| Counts {
         packets: 10_000,
         broadcasts,

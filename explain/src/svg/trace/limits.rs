@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Panel, Picture, path};
-use linerate_capture::tcp::Limit;
+use linerate_capture::model::Limit;
 use linerate_results::format;
 
 const HEIGHT: f64 = 26.0;
@@ -12,16 +12,15 @@ const HEIGHT: f64 = 26.0;
 const fn style(limit: Limit) -> (&'static str, &'static str) {
     match limit {
         Limit::Handshake => ("m-handshake", "limit: handshake"),
-        Limit::SlowStart => ("m-slow-start", "limit: slow start"),
-        Limit::ReceiveWindow => ("m-receive-window", "limit: receive window"),
-        Limit::CongestionWindow => ("m-congestion-window", "limit: congestion window"),
-        Limit::SenderApplication => ("m-sender", "limit: sending application"),
-        Limit::ReceiverProcessing => ("m-receiver", "limit: late acknowledgments"),
-        Limit::LossInBursts => ("m-loss-in-bursts", "limit: loss inside bursts"),
-        Limit::RandomLoss => ("m-random-loss", "limit: random loss"),
-        Limit::RtoStall => ("m-time-out", "limit: time-outs"),
-        Limit::AckStarvation => ("m-ack-starvation", "limit: missing acknowledgments"),
         Limit::PathRate => ("m-path-rate", "limit: path rate"),
+        Limit::ReceiveWindow => ("m-receive-window", "limit: receive window"),
+        Limit::ClosedWindow => ("m-closed-window", "limit: closed window"),
+        Limit::InFlight => ("m-congestion-window", "limit: data in flight"),
+        Limit::SlowStart => ("m-slow-start", "limit: slow start"),
+        Limit::LateAck => ("m-receiver", "limit: late acknowledgments"),
+        Limit::SenderIdle => ("m-sender", "limit: sending application"),
+        Limit::FastRecovery => ("m-random-loss", "limit: fast recovery"),
+        Limit::Timeout => ("m-time-out", "limit: time-outs"),
         Limit::Tail => ("m-tail", "tail"),
     }
 }

@@ -11,7 +11,8 @@ mod sequence;
 use std::fmt::Write as _;
 
 use super::{Svg, escape, scope};
-use linerate_capture::tcp::{LimitSpan, Trace};
+use linerate_capture::model::LimitSpan;
+use linerate_capture::tcp::Trace;
 use linerate_results::record::ScopeTrace;
 
 pub use gaps::gaps;

@@ -23,7 +23,7 @@ pub struct LimitSpan {
 
 /// Consecutive spans, and the exact sum for each limit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     shares: Shares,
     spans: Vec<Span>,
     /// Spans shorter than this were merged with their neighbours.
@@ -66,7 +66,7 @@ impl Span {
 impl Timeline {
     /// Appends a span.
     #[inline]
-    pub(super) fn push(&mut self, limit: Limit, ns: u64) {
+    pub(crate) fn push(&mut self, limit: Limit, ns: u64) {
         if ns == 0 {
             return;
         }
@@ -86,12 +86,12 @@ impl Timeline {
     }
 
     /// Nanoseconds by limit, exact.
-    pub(super) fn shares(&self) -> Shares {
+    pub(crate) fn shares(&self) -> Shares {
         self.shares
     }
 
     /// The spans, starting at `start_ns`.
-    pub(super) fn spans(&self, start_ns: u64) -> Vec<LimitSpan> {
+    pub(crate) fn spans(&self, start_ns: u64) -> Vec<LimitSpan> {
         let mut end_ns = start_ns;
         let spans = self.spans.iter().map(|span| {
             let start_ns = end_ns;
@@ -106,7 +106,7 @@ impl Timeline {
     }
 
     /// Spans shorter than this were merged; 0 if none were.
-    pub(super) fn grain_ns(&self) -> u64 {
+    pub(crate) fn grain_ns(&self) -> u64 {
         self.grain_ns
     }
 
@@ -193,7 +193,7 @@ mod tests {
             timeline.push(limit, 1_000 + round % 7);
             total_ns += 1_000 + round % 7;
             if round == 50_000 {
-                timeline.push(Limit::RtoStall, 900_000_000);
+                timeline.push(Limit::Timeout, 900_000_000);
                 total_ns += 900_000_000;
             }
         }
@@ -206,7 +206,7 @@ mod tests {
         );
         assert_eq!(spans.last().expect("some").end_ns, total_ns);
         assert_eq!(timeline.shares().iter().sum::<u64>(), total_ns);
-        let stall = spans.iter().find(|span| span.limit == Limit::RtoStall);
+        let stall = spans.iter().find(|span| span.limit == Limit::Timeout);
         let stall = stall.expect("longer than any grain");
         assert_eq!(stall.end_ns - stall.start_ns, 900_000_000);
         assert!(timeline.grain_ns() > 0);

@@ -1,6 +1,7 @@
 //! Findings about UDP streams: loss, its pattern, and reordering.
 
-use super::packets::insert;
+use super::above_path::above_path;
+use crate::cause::packets::insert;
 use crate::cause::scored::PathFinding;
 use crate::cause::scored::evidence;
 use linerate_capture::tcp::BURST_POSITIONS;
@@ -16,23 +17,29 @@ const MIN_SHARE: f64 = 0.001;
 const MIN_COUNT: u64 = 3;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong.
-pub fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
+pub(super) fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
     let mut found: Vec<(f64, PathFinding)> = Vec::new();
     for udp_stream in streams {
         let stream = &udp_stream.stream;
+        let above = above_path(stream);
+        // What exceeds the path's rate is sent for nothing; other losses do not slow a UDP stream down.
+        let cost = above.as_ref().map_or(0.0, |(share, _)| *share);
         let results = [
-            (loss(udp_stream), stream.loss_gaps_at),
-            (reordering(udp_stream), stream.out_of_order_at),
+            (
+                above.or_else(|| loss(udp_stream)),
+                cost,
+                stream.loss_gaps_at,
+            ),
+            (reordering(udp_stream), 0.0, stream.out_of_order_at),
         ];
-        for (result, marks) in results {
+        for (result, share_of_time, marks) in results {
             let Some((share, finding)) = result else {
                 continue;
             };
             let mut finding = PathFinding {
                 sender: Some(udp_stream.sender.0.to_string()),
                 receiver: Some(udp_stream.receiver.0.to_string()),
-                // Loss does not slow a UDP stream down.
-                share_of_time: 0.0,
+                share_of_time,
                 finding,
             };
             insert(&mut finding, marks);

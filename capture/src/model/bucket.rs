@@ -1,0 +1,255 @@
+//! Whether losses depend on how much passed shortly before: a token bucket or a queue of a rate and a depth.
+//!
+//! For a rate, the level of a leaky bucket is computed at each segment: it rises by the segments that passed and falls at
+//! the rate. If a policer or a queue of this rate dropped the lost segments, all of them met a high level, and no other
+//! segment met a higher one. Random losses meet any level. A queue of this rate delays segments by the level; a policer
+//! does not.
+
+use super::view::DirectionView;
+use crate::tcp::PacketClass;
+
+/// A leaky bucket that explains the losses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossBucket {
+    /// Its rate, octets of payload per second.
+    pub bytes_per_s: f64,
+    /// Its depth in octets.
+    pub depth_bytes: f64,
+    /// Probability that a lost segment met a higher level than one that passed: 0.5 for random losses, 1 for a bucket.
+    pub separation: f64,
+    /// Delay of the segments that met a high level over those that met a low one, as a share of the level over the rate:
+    /// about 1 for a queue, 0 for a policer. `None` without round trips.
+    pub delay_share: Option<f64>,
+    /// Lost segments.
+    pub lost: usize,
+}
+
+/// A segment that passed or was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Passage {
+    time_ns: u64,
+    start: u64,
+    bytes: f64,
+    is_lost: bool,
+}
+
+/// Fewer losses show no dependence.
+const MIN_LOST: usize = 6;
+/// Segments that are evaluated at most.
+const MAX_PASSAGES: usize = 1 << 14;
+
+/// Rates to try, as multiples of the average one: close to it if the sender always has data, and somewhat below it if a
+/// full bucket passed at once in the beginning.
+fn factors() -> impl Iterator<Item = f64> {
+    let close = (0..57).map(|step| 0.8 + 0.01 * f64::from(step));
+    close.chain((0..10).map(|step| 1.37 * 1.12_f64.powi(step)))
+}
+
+/// Segments that a bucket holds at least; a smaller one loses segments inside bursts.
+const MIN_DEPTH: f64 = 2.5;
+/// The sender's clock is coarse: it must separate better by this much.
+const MIN_ADVANTAGE: f64 = 0.1;
+
+impl LossBucket {
+    /// The bucket that separates the lost segments of `view` best from the others; `round_trips` are the times of
+    /// acknowledgments and their round trips.
+    pub fn of(view: &DirectionView, round_trips: &[(u64, u64)]) -> Option<Self> {
+        let captured: Vec<u64> = view.sent.iter().map(|it| it.time_ns).collect();
+        let found = best(&passages(view, &captured), round_trips);
+        // Behind a queue, only the sender's clock shows what it met.
+        let at_sender = view.stamped_times_ns();
+        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[]));
+        match stamped {
+            Some(stamped)
+                if found.is_none_or(|it| stamped.separation > it.separation + MIN_ADVANTAGE) =>
+            {
+                Some(Self {
+                    delay_share: found.and_then(|it| it.delay_share),
+                    ..stamped
+                })
+            }
+            _ => found,
+        }
+    }
+}
+
+/// The bucket of the rate that separates the lost segments best.
+fn best(passages: &[Passage], round_trips: &[(u64, u64)]) -> Option<LossBucket> {
+    let lost = passages.iter().filter(|it| it.is_lost).count();
+    if lost < MIN_LOST || lost * 2 > passages.len() {
+        return None;
+    }
+    let span_ns = passages
+        .last()?
+        .time_ns
+        .saturating_sub(passages.first()?.time_ns);
+    let passed: f64 = passages
+        .iter()
+        .filter(|it| !it.is_lost)
+        .map(|it| it.bytes)
+        .sum();
+    let average = passed * 1e9 / span_ns.max(1) as f64;
+    let full = passages.iter().map(|it| it.bytes).fold(0.0, f64::max);
+    let mut best: Option<LossBucket> = None;
+    for factor in factors() {
+        let rate = average * factor;
+        let levels = levels(passages, rate);
+        let separation = separation(passages, &levels);
+        let at_loss = passages.iter().zip(&levels).filter(|(it, _)| it.is_lost);
+        let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
+        at_loss.sort_by(f64::total_cmp);
+        // A missing segment stands right behind another one, so it always meets that one.
+        let depth = at_loss[at_loss.len() / 2];
+        // A level that only rises is no bucket's.
+        let is_deep = depth >= MIN_DEPTH * full && depth <= passed / 4.0;
+        if is_deep && best.is_none_or(|best| separation > best.separation) {
+            best = Some(LossBucket {
+                bytes_per_s: rate,
+                depth_bytes: depth,
+                separation,
+                delay_share: delay_share(passages, &levels, rate, round_trips),
+                lost,
+            });
+        }
+    }
+    best
+}
+
+/// The segments in the order in which they were captured or are missing, at `times_ns`.
+fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
+    let full = f64::from(view.full_segment());
+    let mut passages: Vec<Passage> = Vec::new();
+    let mut highest = view.sent.first().map_or(0, |it| it.start);
+    let mut before_ns = times_ns.first().copied().unwrap_or(0);
+    for (sent, time_ns) in view.sent.iter().zip(times_ns).filter(|(it, _)| it.len > 0) {
+        let time_ns = (*time_ns).max(before_ns);
+        let passage = Passage {
+            time_ns,
+            start: sent.start,
+            bytes: f64::from(sent.len),
+            is_lost: false,
+        };
+        if sent.start > highest {
+            // Lost before the capture point, or overtaken.
+            let missing = ((sent.start - highest) as f64 / full).ceil().min(64.0) as u64;
+            // What follows a full bucket is dropped at once; the next segment may come a round trip later.
+            for at in 0..missing {
+                passages.push(Passage {
+                    time_ns: before_ns,
+                    start: highest + at * full as u64,
+                    is_lost: true,
+                    ..passage
+                });
+            }
+        }
+        match sent.class {
+            PacketClass::Reordered => {
+                let found = passages
+                    .iter_mut()
+                    .rev()
+                    .take(256)
+                    .find(|it| it.start == sent.start);
+                if let Some(overtaken) = found {
+                    overtaken.is_lost = false;
+                }
+                continue;
+            }
+            PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission => {
+                // The last transmission of the same octets was lost, unless it is known to be missing.
+                let found = passages
+                    .iter_mut()
+                    .rev()
+                    .take(4096)
+                    .find(|it| it.start == sent.start);
+                if let Some(before) = found {
+                    before.is_lost = true;
+                }
+            }
+            PacketClass::NewData
+            | PacketClass::NoData
+            | PacketClass::SpuriousRetransmission
+            | PacketClass::Probe => {}
+        }
+        passages.push(passage);
+        before_ns = time_ns;
+        if passages.len() >= MAX_PASSAGES {
+            break;
+        }
+        highest = highest.max(sent.end);
+    }
+    passages
+}
+
+/// The level that each segment meets; lost ones do not raise it.
+fn levels(passages: &[Passage], rate: f64) -> Vec<f64> {
+    let mut level = 0.0_f64;
+    let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
+    let levels = passages.iter().map(|it| {
+        level = (level - it.time_ns.saturating_sub(last_ns) as f64 * rate / 1e9).max(0.0);
+        last_ns = it.time_ns;
+        let met = level;
+        if !it.is_lost {
+            level += it.bytes;
+        }
+        met
+    });
+    levels.collect()
+}
+
+/// Probability that a lost segment met a higher level than one that passed (Mann-Whitney U over the product of the
+/// counts).
+fn separation(passages: &[Passage], levels: &[f64]) -> f64 {
+    let mut order: Vec<usize> = (0..levels.len()).collect();
+    order.sort_by(|a, b| levels[*a].total_cmp(&levels[*b]));
+    let lost = passages.iter().filter(|it| it.is_lost).count() as f64;
+    let passed = passages.len() as f64 - lost;
+    let (mut below, mut sum) = (0.0, 0.0);
+    let mut at = 0;
+    while at < order.len() {
+        // Equal levels count half.
+        let level = levels[order[at]];
+        let mut equal = [0.0, 0.0];
+        while at < order.len() && levels[order[at]].total_cmp(&level).is_eq() {
+            equal[usize::from(passages[order[at]].is_lost)] += 1.0;
+            at += 1;
+        }
+        sum += equal[1] * (below + equal[0] / 2.0);
+        below += equal[0];
+    }
+    sum / (lost * passed).max(1.0)
+}
+
+/// See [`LossBucket::delay_share`].
+fn delay_share(
+    passages: &[Passage],
+    levels: &[f64],
+    rate: f64,
+    round_trips: &[(u64, u64)],
+) -> Option<f64> {
+    // The level that the segment met whose acknowledgment ended a round trip.
+    let mut pairs: Vec<(f64, f64)> = Vec::new();
+    for (at_ns, rtt_ns) in round_trips {
+        let sent_ns = at_ns - rtt_ns;
+        let at = passages.partition_point(|it| it.time_ns < sent_ns);
+        if passages
+            .get(at)
+            .is_some_and(|it| it.time_ns == sent_ns && !it.is_lost)
+        {
+            pairs.push((levels[at], *rtt_ns as f64));
+        }
+    }
+    if pairs.len() < 20 {
+        return None;
+    }
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let median = |pairs: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let part = (pairs.len() / 5).max(4);
+    let (low, high) = (&pairs[..part], &pairs[pairs.len() - part..]);
+    let level = median(high, |it| it.0) - median(low, |it| it.0);
+    let delay_ns = median(high, |it| it.1) - median(low, |it| it.1);
+    (level > 0.0).then(|| delay_ns / (level * 1e9 / rate))
+}

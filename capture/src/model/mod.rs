@@ -1,0 +1,375 @@
+//! What the packets of a connection show about its path, its ends and its time: each figure known, bounded or unknown.
+//!
+//! The connection is judged as a whole after its last packet, because most of it depends on figures that only the whole
+//! connection shows: where it was captured, the base round trip, the fastest rate.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `view` | one direction with sequence numbers that do not wrap |
+//! | `round_trip` | round trips from the capture point to each end |
+//! | `rate` | the fastest rate, and when it was reached |
+//! | `bucket` | whether losses depend on what passed before |
+//! | `window` | the scale of the receiver's window |
+//! | `limit` | what limits the speed |
+//! | `time` | the limit of each interval between transmissions |
+//! | `timeline` | the same in bounded memory |
+//! | `turns` | requests and answers |
+
+mod bucket;
+mod limit;
+mod rate;
+mod round_trip;
+#[cfg(test)]
+mod tests;
+mod time;
+mod timeline;
+mod turns;
+mod view;
+mod window;
+
+use crate::tcp::{Connection, End, LoggedPacket};
+pub use bucket::LossBucket;
+pub use limit::{Limit, Shares};
+pub use rate::{FastestRate, Progress, Window};
+pub use round_trip::{RoundTrips, percentile};
+pub use time::Span;
+pub use timeline::LimitSpan;
+use timeline::Timeline;
+pub use turns::{Turns, Wait};
+pub use view::{Acknowledgment, DirectionView, Transmission};
+pub use window::WindowScale;
+
+/// Model of a connection, for the end that sends most of the payload.
+#[derive(Clone, Debug)]
+pub struct FlowModel {
+    /// The end that sends most of the payload.
+    pub data_sender: End,
+    /// Its data and the acknowledgments for it.
+    pub view: DirectionView,
+    /// The other direction.
+    pub back: DirectionView,
+    /// Time from the first packet to the last that was logged.
+    pub span_ns: u64,
+    /// True if the connection has more packets than were logged.
+    pub is_truncated: bool,
+    /// Round trips to the receiver.
+    pub to_receiver: RoundTrips,
+    /// Round trips to the sender.
+    pub to_sender: RoundTrips,
+    /// Time from an acknowledgment at the capture point to the data that it releases.
+    pub reaction_ns: u64,
+    /// Scale of the receiver's window.
+    pub scale: WindowScale,
+    /// The fastest rate at which payload passed.
+    pub fastest: Option<FastestRate>,
+    /// Goodput while data was in flight, as a share of the fastest rate.
+    pub utilization: f64,
+    /// Average rate while the path was busy, octets of payload per second.
+    pub busy_rate: Option<f64>,
+    /// True if segments queued on the path: round trips grew with the data in flight.
+    pub is_queued: bool,
+    /// Median and 90th percentile of the time in queues.
+    pub queue_ns: Option<(u64, u64)>,
+    /// Median time that acknowledgments wait on their way back, by the clocks that stamp packets.
+    pub ack_queue_ns: Option<u64>,
+    /// The time by limit.
+    pub spans: Vec<Span>,
+    /// Requests and answers.
+    pub turns: Turns,
+    conditions: time::Conditions,
+}
+
+/// The rate is reached while at least this share of it passes.
+const BUSY_SHARE: f64 = 0.8;
+/// Windows for the rate: at least and at most this many full segments.
+const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
+/// Time that a host's stack takes to answer.
+const STACK_NS: u64 = 500_000;
+/// A host answers within this time if nothing lies between it and the capture point.
+const NEAR_NS: u64 = 300_000;
+/// Ticks of a clock between the first and the last stamp, at least.
+const MIN_TICKS: u32 = 20;
+/// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
+const MIN_QUEUED: u64 = 3;
+/// A queue is longer than this, because hosts take time, too.
+const MIN_QUEUE_NS: u64 = 400_000;
+
+impl FlowModel {
+    /// Model of `connection`, whose logged packets are `packets`. `None` without payload.
+    pub fn of(
+        connection: &Connection,
+        packets: &[LoggedPacket],
+        is_truncated: bool,
+    ) -> Option<Self> {
+        let data_sender = connection.data_sender();
+        let mut view = DirectionView::of(packets, data_sender);
+        let full = u64::from(view.full_segment());
+        let first = view.sent.first()?;
+        if full == 0 {
+            return None;
+        }
+        let opened_ns = first.time_ns;
+        let span_ns = packets.iter().map(|it| it.time_ns).max()?;
+        let legs = connection.handshake().legs_ns();
+        let leg = |end: End| legs.map(|legs| legs[end as usize]);
+        let turns = Turns::of(packets);
+        // No answer is faster than the path; a SYN may have been answered late.
+        let least = |end: End| {
+            let answers = turns.waits[end as usize].iter().map(|wait| wait.ns);
+            answers.chain(leg(end)).min()
+        };
+        let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));
+        let to_sender = RoundTrips::to_sender(&view, least(data_sender));
+        view.reclassify(
+            to_receiver.base_ns().unwrap_or(0),
+            to_sender.base_ns().unwrap_or(0),
+        );
+        let offered = connection.window_shift(data_sender.other());
+        let mut reaction_ns = reaction_ns(&to_receiver, &to_sender);
+        // A window that is always full shows the round trip better than a handshake does.
+        if to_sender.count() < 8
+            && let Some(ns) = window::edge_delay_ns(&view, offered)
+            && to_sender
+                .base_ns()
+                .is_none_or(|base_ns| ns <= base_ns + base_ns / 8)
+        {
+            reaction_ns = ns - ns / 32;
+        }
+        let scale = WindowScale::of(&view, offered, reaction_ns);
+        let window_bytes = rate_window(&view, connection.stats(data_sender).max_in_flight);
+        let progress = [Progress::sent(&view), Progress::acknowledged(&view)];
+        // The bottleneck spaces what passes it: the evener of the two is behind it.
+        let max_in_flight = u64::from(connection.stats(data_sender).max_in_flight);
+        let fastest = |progress: &Progress| progress.fastest(window_bytes, max_in_flight);
+        let (sent_rate, acked_rate) = (fastest(&progress[0]), fastest(&progress[1]));
+        let (behind, fastest) = match (sent_rate, acked_rate) {
+            (Some(sent), Some(acked)) if acked.bytes_per_s <= sent.bytes_per_s => {
+                (&progress[1], Some(acked))
+            }
+            (Some(sent), _) => (&progress[0], Some(sent)),
+            (None, acked) => (&progress[1], acked),
+        };
+        let segment_ns = fastest.map_or(0, |rate| (full as f64 * 1e9 / rate.bytes_per_s) as u64);
+        // What leaves in bursts is held back by its sender, not by a queue.
+        let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS)
+            && to_sender.base_ns() > to_receiver.base_ns();
+        let could_queue = [
+            max_in_flight >= MIN_QUEUED * full && !is_near,
+            sent_rate.is_some(),
+        ];
+        let queue_ns = queue_ns([&to_receiver, &to_sender], could_queue);
+        let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
+        let is_queued = queue_ns
+            .is_some_and(|(_, p90)| p90 >= MIN_QUEUE_NS.max(2 * segment_ns).max(base_ns / 8));
+        let mut busy = Vec::new();
+        if let Some(rate) = fastest.filter(|_| is_queued) {
+            busy = behind.windows(rate.window_bytes);
+            busy.retain(|window| window.rate() >= BUSY_SHARE * rate.bytes_per_s);
+        }
+        let busy_rate = average(&busy);
+        let conditions = time::Conditions {
+            // A stack answers a SYN more slowly than an acknowledgment.
+            to_sender_ns: reaction_ns,
+            to_receiver_ns: to_receiver.base_ns().unwrap_or(0),
+            shift: scale.shift(),
+            segment_ns: if is_queued { segment_ns } else { 0 },
+            opened_ns,
+            end_ns: span_ns,
+            busy,
+            round_trips: if acks_are_held(&to_receiver, &progress[1], max_in_flight, full) {
+                to_receiver.samples().to_vec()
+            } else {
+                Vec::new()
+            },
+            is_near_receiver: to_receiver.base_ns().unwrap_or(u64::MAX)
+                < to_sender.base_ns().unwrap_or(0),
+        };
+        let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, queue_ns);
+        let spans = time::attribute(&view, &conditions);
+        let utilization = fastest.map_or(0.0, |rate| {
+            progress[0].bytes() as f64 * 1e9
+                / (progress[0].span_ns().max(1) as f64 * rate.bytes_per_s)
+        });
+        Some(Self {
+            data_sender,
+            back: DirectionView::of(packets, data_sender.other()),
+            turns,
+            conditions,
+            view,
+            span_ns,
+            is_truncated,
+            to_receiver,
+            to_sender,
+            reaction_ns,
+            scale,
+            fastest,
+            utilization,
+            busy_rate,
+            is_queued,
+            queue_ns,
+            ack_queue_ns,
+            spans,
+        })
+    }
+
+    /// Attributes the time again, with `busy` windows of a path that carries other connections, too.
+    pub fn set_busy(&mut self, busy: Vec<Window>) {
+        self.conditions.busy = busy;
+        self.spans = time::attribute(&self.view, &self.conditions);
+    }
+
+    /// Total time with this limit.
+    pub fn time_ns(&self, limit: Limit) -> u64 {
+        let spans = self.spans.iter().filter(|span| span.limit == limit);
+        spans.map(Span::ns).sum()
+    }
+
+    /// Octets in flight at the sender after each new segment.
+    pub fn flights(&self) -> Vec<u64> {
+        let mut acks = self.view.acks.iter().peekable();
+        let mut acked = self.view.sent.first().map_or(0, |it| it.start);
+        let mut flights = Vec::new();
+        for sent in self.view.sent.iter().filter(|it| !it.is_retransmission()) {
+            while let Some(ack) = acks.next_if(|ack| ack.time_ns + self.reaction_ns <= sent.time_ns)
+            {
+                acked = acked.max(ack.ack);
+            }
+            flights.push(sent.end.saturating_sub(acked));
+        }
+        flights
+    }
+
+    /// Base round trip between the ends, if both parts are known.
+    pub fn base_rtt_ns(&self) -> Option<u64> {
+        Some(self.to_receiver.base_ns()? + self.to_sender.base_ns()?)
+    }
+}
+
+/// Time of a connection by limit.
+#[derive(Clone, Debug, Default)]
+pub struct TimeShares {
+    /// Nanoseconds by limit.
+    pub shares: Shares,
+    /// The limits in chronological order; short ones are merged if there are many.
+    pub spans: Vec<LimitSpan>,
+    /// Shorter ones were merged; 0 if none were.
+    pub coarser_than_ns: u64,
+}
+
+impl TimeShares {
+    /// The limits of a connection that began at `start_ns`.
+    pub fn of(spans: &[Span], start_ns: u64) -> Self {
+        let mut timeline = Timeline::default();
+        for span in spans {
+            timeline.push(span.limit, span.ns());
+        }
+        Self {
+            shares: timeline.shares(),
+            spans: timeline.spans(start_ns),
+            coarser_than_ns: timeline.grain_ns(),
+        }
+    }
+}
+
+/// Average rate over these windows.
+fn average(windows: &[Window]) -> Option<f64> {
+    let ns: u64 = windows.iter().map(|it| it.end_ns - it.start_ns).sum();
+    let bytes: u64 = windows.iter().map(|it| it.bytes).sum();
+    (ns > 0).then(|| bytes as f64 * 1e9 / ns as f64)
+}
+
+/// Time from an acknowledgment at the capture point to the data that it releases. Near the sender it is none: a stack
+/// answers a SYN more slowly than an acknowledgment.
+fn reaction_ns(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> u64 {
+    let sender_ns = to_sender.base_ns().unwrap_or(0);
+    match to_receiver.base_ns() {
+        Some(receiver_ns) if sender_ns < receiver_ns / 4 => 0,
+        // Echoed timestamps are exact; a handshake is answered more slowly.
+        _ if to_sender.count() >= 8 => sender_ns.saturating_sub(STACK_NS),
+        _ => (sender_ns - sender_ns / 8).saturating_sub(STACK_NS),
+    }
+}
+
+/// True if late acknowledgments are the receiver's work, and not a queue's: the way from the capture point to it is short,
+/// or most of what is in flight is acknowledged at once.
+fn acks_are_held(
+    to_receiver: &RoundTrips,
+    acked: &Progress,
+    max_in_flight: u64,
+    full: u64,
+) -> bool {
+    let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS);
+    is_near || max_in_flight <= 2 * full || acked.step() * 3 >= max_in_flight
+}
+
+/// Octets over which rates are measured: half of what is typically in flight, so that a window that fits into a round
+/// trip shows the gap after each flight.
+fn rate_window(view: &DirectionView, max_in_flight: u32) -> u64 {
+    let full = u64::from(view.full_segment());
+    let (least, most) = WINDOW_SEGMENTS;
+    (u64::from(max_in_flight) / 2).clamp(least * full, most * full)
+}
+
+/// Median and 90th percentile of the time in queues, on the side of the capture point where more of it is.
+fn queue_ns(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> Option<(u64, u64)> {
+    let of = |trips: &RoundTrips| {
+        (trips.count() >= 8)
+            .then(|| Some((trips.queue_ns(50)?, trips.queue_ns(90)?)))
+            .flatten()
+    };
+    let sides = trips.into_iter().zip(could_queue);
+    sides
+        .filter(|(_, could)| *could)
+        .filter_map(|(trips, _)| of(trips))
+        .max()
+}
+
+/// Median time that acknowledgments wait on their way back. Near the sender, it is the delay of acknowledgments over
+/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting.
+fn ack_queue_ns(
+    view: &DirectionView,
+    is_near_receiver: bool,
+    queue_ns: Option<(u64, u64)>,
+) -> Option<u64> {
+    let (all_ns, _) = queue_ns?;
+    if is_near_receiver {
+        let data: Vec<(u64, u32)> = view
+            .sent
+            .iter()
+            .map(|it| (it.time_ns, it.timestamp))
+            .collect();
+        Some(all_ns.saturating_sub(stamp_delay_ns(&data)?))
+    } else {
+        let acks: Vec<(u64, u32)> = view
+            .acks
+            .iter()
+            .map(|it| (it.time_ns, it.timestamp))
+            .collect();
+        stamp_delay_ns(&acks)
+    }
+}
+
+/// Median delay of packets over their stamps, beyond the shortest. `None` without stamps in ticks of 10 ms or less.
+fn stamp_delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
+    let (first, last) = (stamped.first()?, stamped.last()?);
+    let ticks = last.1.wrapping_sub(first.1);
+    let span_ns = last.0.saturating_sub(first.0);
+    if stamped.iter().any(|(_, stamp)| *stamp == 0) || !(MIN_TICKS..=1 << 31).contains(&ticks) {
+        return None;
+    }
+    let measured_ns = span_ns as f64 / f64::from(ticks);
+    // Clocks tick at 1 ms, 4 ms or 10 ms; a queue that grows falsifies the quotient.
+    let tick_ns = [1e6, 4e6, 1e7]
+        .into_iter()
+        .find(|tick| (measured_ns / tick - 1.0).abs() < 0.15)?;
+    let delay = |(time_ns, stamp): &(u64, u32)| {
+        let since = stamp.wrapping_sub(first.1) as i32;
+        *time_ns as i64 - (f64::from(since) * tick_ns) as i64
+    };
+    let delays: Vec<i64> = stamped.iter().map(delay).collect();
+    let least = *delays.iter().min()?;
+    percentile(
+        delays.into_iter().map(|ns| (ns - least) as u64).collect(),
+        50,
+    )
+}

@@ -1,0 +1,294 @@
+//! Connections with known limits, at several capture points.
+
+use super::*;
+use crate::tcp::Segment;
+
+const MS: u64 = 1_000_000;
+const MSS: u32 = 1000;
+
+/// A download: the second end sends.
+struct Download {
+    connection: Connection,
+    number: u64,
+    window: u16,
+    stamps: bool,
+}
+
+impl Download {
+    /// Opened by a handshake that is answered after `to_server_ns` and acknowledged after `to_client_ns`.
+    fn open(to_server_ns: u64, to_client_ns: u64, window: u16) -> Self {
+        let mut own = Self::late(window);
+        let options = [2, 4, 3, 0xE8, 3, 3, 0, 4, 2];
+        own.record(End::First, 0, Segment::SYN, 99, 0, 0, &options);
+        let answer = Segment::SYN | Segment::ACK;
+        own.record(End::Second, to_server_ns, answer, 499, 100, 0, &options);
+        own.ack(to_server_ns + to_client_ns, 500);
+        own
+    }
+
+    /// Captured without its handshake.
+    fn late(window: u16) -> Self {
+        Self {
+            connection: Connection::new(1, 0),
+            number: 0,
+            window,
+            stamps: false,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a packet has as many")]
+    fn record(
+        &mut self,
+        end: End,
+        at_ns: u64,
+        flags: u8,
+        seq: u32,
+        ack: u32,
+        len: u32,
+        options: &[u8],
+    ) {
+        self.number += 1;
+        let segment = Segment {
+            seq,
+            ack,
+            flags,
+            len,
+            window: self.window,
+            options,
+            ..Segment::default()
+        };
+        self.connection
+            .record_segment(end, &segment, at_ns, self.number);
+    }
+
+    /// A segment with its first octet at `seq`, stamped `sent_ms` and echoing `echo_ms`.
+    fn data(&mut self, at_ns: u64, seq: u32, stamps: (u32, u32)) {
+        let options = self.options(stamps);
+        self.record(End::Second, at_ns, Segment::ACK, seq, 100, MSS, &options);
+    }
+
+    fn ack(&mut self, at_ns: u64, ack: u32) {
+        let options = self.options(((at_ns / MS) as u32 + 1, 1));
+        self.record(End::First, at_ns, Segment::ACK, 100, ack, 0, &options);
+    }
+
+    fn options(&self, (value, echo): (u32, u32)) -> Vec<u8> {
+        if !self.stamps {
+            return Vec::new();
+        }
+        let mut options = vec![1, 1, 8, 10];
+        options.extend(value.to_be_bytes());
+        options.extend(echo.to_be_bytes());
+        options
+    }
+
+    fn model(&self) -> FlowModel {
+        let log = self.connection.log();
+        FlowModel::of(&self.connection, log.packets(), log.is_truncated()).expect("payload")
+    }
+}
+
+/// Share of the time until the last payload was acknowledged.
+fn share(model: &FlowModel, limit: Limit) -> f64 {
+    let active_ns = model.span_ns - model.time_ns(Limit::Tail);
+    model.time_ns(limit) as f64 / active_ns as f64
+}
+
+#[test]
+fn a_full_window_is_the_limit_at_both_ends_and_without_the_handshake() {
+    // Four segments, which fill the window, a round trip of 20 ms.
+    let rounds = |mut download: Download, data_ms: u64, ack_ms: u64| {
+        for round in 0..40_u32 {
+            let start_ns = 30 * MS + u64::from(round) * 20 * MS;
+            for segment in 0..4 {
+                let at_ns = start_ns + data_ms * MS + u64::from(segment) * 100_000;
+                download.data(at_ns, 500 + (4 * round + segment) * MSS, (1, 1));
+            }
+            download.ack(start_ns + ack_ms * MS, 500 + 4 * (round + 1) * MSS);
+        }
+        download.model()
+    };
+    let window = 4_000;
+    let at_sender = rounds(Download::open(MS / 50, 20 * MS, window), 0, 20);
+    assert!(
+        share(&at_sender, Limit::ReceiveWindow) > 0.9,
+        "{:?}",
+        at_sender.spans
+    );
+    assert_eq!(at_sender.scale, WindowScale::Known(0));
+    let at_receiver = rounds(Download::open(20 * MS, MS / 50, window), 10, 11);
+    assert!(
+        share(&at_receiver, Limit::ReceiveWindow) > 0.9,
+        "{:?}",
+        at_receiver.spans
+    );
+    let late = rounds(Download::late(window), 0, 20);
+    assert_eq!(late.scale, WindowScale::Inferred(0));
+    assert!(share(&late, Limit::ReceiveWindow) > 0.9, "{:?}", late.spans);
+    // Nobody knows how far the sender is, except that each acknowledgment admits the next segments 19 ms later.
+    let late_at_receiver = rounds(Download::late(window), 10, 11);
+    assert!(
+        share(&late_at_receiver, Limit::ReceiveWindow) > 0.9,
+        "{:?}",
+        late_at_receiver.spans
+    );
+}
+
+/// A link of a segment each 2 ms, always with 20 segments in its queue.
+fn full_link(mut download: Download) -> FlowModel {
+    for segment in 0..400_u32 {
+        let taken_ns = |segment: u32| 40 * MS + u64::from(segment) * 2 * MS;
+        let sent_ns = segment
+            .checked_sub(20)
+            .map_or(30 * MS + u64::from(segment) * 1000, taken_ns);
+        download.data(sent_ns, 500 + segment * MSS, (1, 1));
+        if let Some(acked) = segment.checked_sub(20) {
+            download.ack(taken_ns(acked) + 1000, 500 + (acked + 1) * MSS);
+        }
+    }
+    download.model()
+}
+
+#[test]
+fn a_queue_before_a_full_link_makes_it_the_limit() {
+    let model = full_link(Download::open(MS / 50, MS, 60_000));
+    assert!(model.is_queued);
+    assert!(share(&model, Limit::PathRate) > 0.85, "{:?}", model.spans);
+    let rate = model.busy_rate.expect("busy");
+    assert!((rate / 500_000.0 - 1.0).abs() < 0.02, "{rate}");
+}
+
+#[test]
+fn late_acknowledgments_are_no_queue() {
+    // Two segments at a time, acknowledged after 40 ms, on a path of 1 ms.
+    let mut download = Download::open(MS / 50, MS, 60_000);
+    for round in 0..40_u32 {
+        let start_ns = 30 * MS + u64::from(round) * 41 * MS;
+        let wait_ms = if round == 7 { 1 } else { 41 };
+        for segment in 0..2 {
+            download.data(start_ns, 500 + (2 * round + segment) * MSS, (1, 1));
+        }
+        download.ack(start_ns + wait_ms * MS, 500 + 2 * (round + 1) * MSS);
+    }
+    let model = download.model();
+    assert!(!model.is_queued);
+    assert!(share(&model, Limit::LateAck) > 0.8, "{:?}", model.spans);
+}
+
+#[test]
+fn what_a_gap_misses_sooner_than_a_round_trip_was_overtaken() {
+    // Near the receiver, 20 ms from the sender.
+    let mut download = Download::open(20 * MS, MS / 50, 60_000);
+    download.data(39 * MS, 500, (1, 1));
+    for pair in 0..30_u32 {
+        let at_ns = 40 * MS + u64::from(pair) * 10 * MS;
+        let seq = 500 + (1 + 2 * pair) * MSS;
+        download.data(at_ns, seq + MSS, (1, 1));
+        for _ in 0..3 {
+            download.ack(at_ns + 1000, seq);
+        }
+        download.data(at_ns + 5 * MS, seq, (1, 1));
+        download.ack(at_ns + 5 * MS + 1000, seq + 2 * MSS);
+    }
+    let model = download.model();
+    assert_eq!((model.view.lost(), model.view.overtaken()), (0, 30));
+}
+
+/// Bursts of `burst` segments in rounds of 20 ms; `is_lost` has the number of the segment and its place in the burst.
+fn bucket(burst: u32, is_lost: impl Fn(u32, u32) -> bool) -> Option<LossBucket> {
+    let mut download = Download::open(MS / 50, 20 * MS, 60_000);
+    let mut segment = 0;
+    for round in 0..60_u32 {
+        let start_ns = 30 * MS + u64::from(round) * 40 * MS;
+        let size = burst / 2 + round * 7 % burst;
+        let first = segment;
+        for place in 0..size {
+            download.data(
+                start_ns + u64::from(place) * 50_000,
+                500 + segment * MSS,
+                (1, 1),
+            );
+            segment += 1;
+        }
+        let lost = (0..size).filter(|place| is_lost(first + place, *place));
+        for (place, repair) in lost.zip(0..) {
+            let seq = 500 + (first + place) * MSS;
+            let at_ns = start_ns + 20 * MS + repair * MS;
+            for _ in 0..4 {
+                download.ack(at_ns, seq);
+            }
+            download.data(at_ns + MS / 2, seq, (1, 1));
+        }
+        download.ack(start_ns + 39 * MS, 500 + segment * MSS);
+    }
+    let model = download.model();
+    LossBucket::of(&model.view, model.to_receiver.samples())
+}
+
+#[test]
+fn losses_of_a_policer_depend_on_what_passed_before_and_random_ones_do_not() {
+    // What exceeds ten segments of a burst is dropped.
+    let policer = bucket(12, |_, place| place >= 10).expect("losses");
+    assert!(policer.separation > 0.9, "{policer:?}");
+    assert!(
+        (7_000.0..=15_000.0).contains(&policer.depth_bytes),
+        "{policer:?}"
+    );
+    let random = bucket(12, |segment, _| {
+        segment.wrapping_mul(2_654_435_761) >> 27 == 0
+    });
+    assert!(random.is_none_or(|it| it.separation < 0.8), "{random:?}");
+}
+
+#[test]
+fn limits_have_no_gaps_and_add_up() {
+    // Pseudo-random numbers for arbitrary sequences of events (a linear congruential generator).
+    let mut state = 1_u64;
+    let mut draw = move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    for _ in 0..50 {
+        let mut download = Download::open(MS, MS, 2_000);
+        let (mut at_ns, mut sent, mut acked) = (2 * MS, 500, 500);
+        for _ in 0..=draw(3000) {
+            let octave = draw(30);
+            at_ns += draw(1 << octave);
+            match draw(8) {
+                0..3 => {
+                    download.data(at_ns, sent, (1, 1));
+                    sent += MSS;
+                }
+                3 => download.data(at_ns, acked, (1, 1)),
+                4 => download.ack(at_ns, acked),
+                _ => {
+                    acked += MSS * draw(u64::from(sent - acked) / u64::from(MSS) + 1) as u32;
+                    download.ack(at_ns, acked);
+                }
+            }
+        }
+        download.data(at_ns, sent, (1, 1));
+        let model = download.model();
+        let sum: u64 = model.spans.iter().map(Span::ns).sum();
+        assert_eq!(sum, model.span_ns);
+        assert_eq!(model.spans[0].start_ns, 0);
+        assert!(
+            model
+                .spans
+                .windows(2)
+                .all(|pair| pair[0].end_ns == pair[1].start_ns)
+        );
+        let time = TimeShares::of(&model.spans, 7);
+        assert_eq!(time.shares.iter().sum::<u64>(), sum);
+        assert!(time.spans.len() <= 300, "{}", time.spans.len());
+        for limit in Limit::ALL {
+            assert_eq!(
+                time.shares[limit as usize],
+                model.time_ns(limit),
+                "{limit:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Attribution of a direction's time: each interval between two transmissions has one reason, so the reasons add up to
+//! the whole time.
+//!
+//! All is judged as the sender saw it: an acknowledgment takes effect after the round trip from the capture point to the
+//! sender. Two passes: the first attributes each wait, the second overrides the waits during which the path was busy at
+//! its fastest rate, since no other change would have made that time shorter.
+
+use super::limit::Limit;
+use super::rate::Window;
+use super::view::{Acknowledgment, DirectionView, Transmission};
+use crate::tcp::PacketClass;
+
+/// An interval with one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Start, nanoseconds since the first packet of the connection.
+    pub start_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// Limit of the connection's speed.
+    pub limit: Limit,
+    /// The packet that ended it.
+    pub number: u32,
+}
+
+impl Span {
+    /// Its duration.
+    pub fn ns(&self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// What the attribution needs to know of the connection.
+#[derive(Clone, Debug)]
+pub(super) struct Conditions {
+    /// Round trip from the capture point to the sender.
+    pub(super) to_sender_ns: u64,
+    /// Base round trip to the receiver.
+    pub(super) to_receiver_ns: u64,
+    /// Window scale, if known.
+    pub(super) shift: Option<u8>,
+    /// Time that a full segment occupies the slowest link.
+    pub(super) segment_ns: u64,
+    /// Time of the first payload; before that is the handshake.
+    pub(super) opened_ns: u64,
+    /// End of the connection.
+    pub(super) end_ns: u64,
+    /// Windows in which the path carried its fastest rate.
+    pub(super) busy: Vec<Window>,
+    /// Times of acknowledgments with their round trips to the receiver.
+    pub(super) round_trips: Vec<(u64, u64)>,
+    /// True if the capture point is near the receiver.
+    pub(super) is_near_receiver: bool,
+}
+
+/// A sender reacts within this time, beside what the path adds.
+const REACTION_NS: u64 = 600_000;
+/// An acknowledgment that takes this much longer than the path is late.
+const LATE_ACK_NS: u64 = 5_000_000;
+/// The shortest retransmission timeout of common stacks, less the resolution of their timers.
+const MIN_TIMEOUT_NS: u64 = 180_000_000;
+/// Time that a host's stack takes.
+const STACK_NS: u64 = 500_000;
+
+/// State while walking through a direction.
+struct Walk<'a> {
+    view: &'a DirectionView,
+    conditions: &'a Conditions,
+    spans: Vec<Span>,
+    next_ack: usize,
+    /// After the highest octet sent.
+    sent: u64,
+    acknowledged: u64,
+    edge: Option<u64>,
+    is_closed: bool,
+    /// Losses are repaired until this octet is acknowledged.
+    recovery: Option<(u64, Limit)>,
+    has_lost: bool,
+    /// Largest flight so far, and of the round before.
+    largest_flight: u64,
+    last_is_small: bool,
+    last_sent_ns: u64,
+}
+
+/// What the acknowledgments between two transmissions did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answers {
+    /// When the window admitted the next segment; none if it did before.
+    opened_ns: Option<u64>,
+    /// When everything was acknowledged.
+    all_acked_ns: Option<u64>,
+    /// The last one that acknowledged new data.
+    last_ns: Option<u64>,
+    was_closed: bool,
+    /// By how much the last one was later than the path accounts for.
+    late_ns: u64,
+}
+
+/// Attributes the time of a direction.
+pub(super) fn attribute(view: &DirectionView, conditions: &Conditions) -> Vec<Span> {
+    let mut walk = Walk {
+        view,
+        conditions,
+        spans: Vec::new(),
+        next_ack: 0,
+        sent: view.sent.first().map_or(0, |it| it.start),
+        acknowledged: view.sent.first().map_or(0, |it| it.start),
+        edge: None,
+        is_closed: false,
+        recovery: None,
+        has_lost: false,
+        largest_flight: 0,
+        last_is_small: false,
+        last_sent_ns: conditions.opened_ns,
+    };
+    let full = view.full_segment();
+    walk.push(0, conditions.opened_ns, Limit::Handshake, 0);
+    for (at, sent) in view.sent.iter().enumerate() {
+        walk.step(sent, view.sent.get(at + 1), full);
+    }
+    walk.finish();
+    // A receiver that closes its window sets the pace itself.
+    let closes = walk
+        .spans
+        .iter()
+        .filter(|span| span.limit == Limit::ClosedWindow);
+    let closes = closes.count() >= 3;
+    override_busy(&walk.spans, &conditions.busy, closes)
+}
+
+impl Walk<'_> {
+    fn push(&mut self, start_ns: u64, end_ns: u64, limit: Limit, number: u32) {
+        if end_ns <= start_ns {
+            return;
+        }
+        match self.spans.last_mut() {
+            Some(last) if last.limit == limit && last.end_ns == start_ns => {
+                // The packet that ends most of it.
+                if end_ns - start_ns > last.ns() {
+                    last.number = number;
+                }
+                last.end_ns = end_ns;
+            }
+            _ => self.spans.push(Span {
+                start_ns,
+                end_ns,
+                limit,
+                number,
+            }),
+        }
+    }
+
+    /// Time at which the sender sees the acknowledgment, as far as its data shows at the capture point.
+    fn effect_ns(&self, ack: &Acknowledgment) -> u64 {
+        ack.time_ns + self.conditions.to_sender_ns
+    }
+
+    /// Applies the acknowledgments up to `until_ns`; `end` is the end of the segment that is sent then.
+    fn apply_acks(&mut self, until_ns: u64, end: u64) -> Answers {
+        let mut answers = Answers {
+            was_closed: self.is_closed,
+            ..Answers::default()
+        };
+        while let Some(ack) = self.view.acks.get(self.next_ack) {
+            let at_ns = self.effect_ns(ack);
+            if at_ns > until_ns {
+                break;
+            }
+            self.next_ack += 1;
+            if ack.ack > self.acknowledged {
+                self.acknowledged = ack.ack;
+                answers.last_ns = Some(at_ns);
+                answers.late_ns = self.late_ns(ack);
+                if self.acknowledged >= self.sent {
+                    answers.all_acked_ns = Some(at_ns);
+                }
+                if self
+                    .recovery
+                    .is_some_and(|(until, _)| self.acknowledged >= until)
+                {
+                    self.recovery = None;
+                }
+            }
+            if let Some(shift) = self.conditions.shift {
+                let edge = ack.ack + (u64::from(ack.window) << shift);
+                let admitted = self.edge.is_none_or(|edge| edge >= end);
+                self.edge = Some(self.edge.map_or(edge, |before| before.max(edge)));
+                if !admitted && edge >= end {
+                    answers.opened_ns = Some(at_ns);
+                }
+            }
+            // A closed window is closed with any scale.
+            if self.is_closed && ack.window > 0 && self.conditions.shift.is_none() {
+                answers.opened_ns = Some(at_ns);
+            }
+            self.is_closed = ack.window == 0;
+            answers.was_closed |= self.is_closed;
+        }
+        answers
+    }
+
+    /// By how much the round trip that ends with this acknowledgment is longer than the path's.
+    fn late_ns(&self, ack: &Acknowledgment) -> u64 {
+        let trips = &self.conditions.round_trips;
+        let Ok(at) = trips.binary_search_by_key(&ack.time_ns, |(time_ns, _)| *time_ns) else {
+            return 0;
+        };
+        let base_ns = self.conditions.to_receiver_ns;
+        let late_ns = trips[at].1.saturating_sub(base_ns);
+        let is_late = late_ns >= LATE_ACK_NS.max(base_ns / 2);
+        if is_late { late_ns } else { 0 }
+    }
+
+    /// A wait until `to_ns` for an acknowledgment that is late by `late_ns`.
+    fn push_wait(&mut self, from_ns: u64, to_ns: u64, late_ns: u64, limit: Limit, number: u32) {
+        let due_ns = to_ns.saturating_sub(late_ns).max(from_ns);
+        self.push(from_ns, due_ns, limit, number);
+        self.push(due_ns, to_ns, Limit::LateAck, number);
+    }
+
+    fn step(&mut self, sent: &Transmission, next: Option<&Transmission>, full: u32) {
+        let (from_ns, to_ns) = (self.last_sent_ns, sent.time_ns);
+        let flight_before = self.sent.saturating_sub(self.acknowledged);
+        let was_idle = flight_before == 0;
+        let recovering = self.recovery;
+        let answers = self.apply_acks(to_ns, sent.end);
+        match sent.class {
+            PacketClass::TimeoutRetransmission | PacketClass::Probe => {
+                self.has_lost = true;
+                let since_ns = answers.last_ns.unwrap_or(from_ns).max(from_ns);
+                let before = recovering.map_or(Limit::InFlight, |(_, reason)| reason);
+                self.push(from_ns, since_ns, before, sent.number);
+                self.push(since_ns, to_ns, Limit::Timeout, sent.number);
+                self.recovery = Some((self.sent, Limit::Timeout));
+            }
+            PacketClass::FastRetransmission => {
+                self.has_lost = true;
+                self.push(from_ns, to_ns, Limit::FastRecovery, sent.number);
+                let reason = recovering.map_or(Limit::FastRecovery, |(_, reason)| reason);
+                self.recovery = Some((self.sent.max(sent.end), reason));
+            }
+            // The program closed the connection when it had no more to send.
+            _ if sent.len == 0 => self.push(from_ns, to_ns, Limit::Tail, sent.number),
+            _ if recovering.is_some() => {
+                let reason = recovering.map_or(Limit::FastRecovery, |(_, reason)| reason);
+                self.push(from_ns, to_ns, reason, sent.number);
+            }
+            _ if self.is_after_timeout(sent, next) => {
+                self.has_lost = true;
+                self.push(from_ns, to_ns, Limit::Timeout, sent.number);
+            }
+            _ => self.new_data(sent, from_ns, flight_before, was_idle, answers, full),
+        }
+        self.sent = self.sent.max(sent.end);
+        self.largest_flight = self
+            .largest_flight
+            .max(self.sent.saturating_sub(self.acknowledged));
+        self.last_is_small = sent.len < full;
+        self.last_sent_ns = self.last_sent_ns.max(to_ns);
+    }
+
+    /// True if a segment that is new here follows a long silence alone, as after a timeout (RFC 5681 section 3.1: the
+    /// window is one segment then): what was sent before did not arrive.
+    fn is_after_timeout(&self, sent: &Transmission, next: Option<&Transmission>) -> bool {
+        let silence_ns = sent.time_ns.saturating_sub(self.last_sent_ns);
+        let to_sender_ns = self.conditions.to_sender_ns;
+        self.conditions.is_near_receiver
+            && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
+            && !self.last_is_small
+            && next.is_some_and(|next| next.time_ns - sent.time_ns >= to_sender_ns / 2 + STACK_NS)
+    }
+
+    /// Attributes the time before a segment with new data.
+    fn new_data(
+        &mut self,
+        sent: &Transmission,
+        from_ns: u64,
+        flight_before: u64,
+        was_idle: bool,
+        answers: Answers,
+        full: u32,
+    ) {
+        let to_ns = sent.time_ns;
+        let reaction_ns =
+            REACTION_NS + self.conditions.to_sender_ns / 4 + 2 * self.conditions.segment_ns;
+        let number = sent.number;
+        if let Some(opened_ns) = answers.opened_ns {
+            let reason = if answers.was_closed {
+                Limit::ClosedWindow
+            } else {
+                Limit::ReceiveWindow
+            };
+            let opened_ns = opened_ns.max(from_ns);
+            let late_ns = if answers.was_closed {
+                0
+            } else {
+                answers.late_ns
+            };
+            if to_ns - opened_ns <= reaction_ns {
+                self.push_wait(from_ns, to_ns, late_ns, reason, number);
+            } else {
+                self.push_wait(from_ns, opened_ns, late_ns, reason, number);
+                self.push(opened_ns, to_ns, Limit::SenderIdle, number);
+            }
+            return;
+        }
+        if was_idle {
+            self.push(from_ns, to_ns, Limit::SenderIdle, number);
+            return;
+        }
+        let waited = self.in_flight_reason(flight_before, full);
+        match answers.all_acked_ns {
+            Some(acked_ns) if to_ns - acked_ns > reaction_ns => {
+                self.push_wait(from_ns, acked_ns, answers.late_ns, waited, number);
+                self.push(acked_ns, to_ns, Limit::SenderIdle, number);
+            }
+            Some(_) => self.push_wait(from_ns, to_ns, answers.late_ns, waited, number),
+            None => {
+                let follows_ack = answers
+                    .last_ns
+                    .is_some_and(|acked_ns| to_ns - acked_ns <= reaction_ns);
+                let is_burst = to_ns - from_ns <= REACTION_NS + self.conditions.segment_ns;
+                if follows_ack || is_burst {
+                    let late_ns = if follows_ack { answers.late_ns } else { 0 };
+                    self.push_wait(from_ns, to_ns, late_ns, waited, number);
+                } else {
+                    self.push(from_ns, to_ns, Limit::SenderIdle, number);
+                }
+            }
+        }
+    }
+
+    /// Reason for waiting with this much in flight.
+    fn in_flight_reason(&self, flight: u64, full: u32) -> Limit {
+        if self.last_is_small && flight < 4 * u64::from(full) {
+            Limit::SenderIdle
+        } else if !self.has_lost && flight + u64::from(full) >= self.largest_flight {
+            Limit::SlowStart
+        } else {
+            Limit::InFlight
+        }
+    }
+
+    fn finish(&mut self) {
+        let end_ns = self.conditions.end_ns;
+        let from_ns = self.last_sent_ns;
+        let recovering = self.recovery;
+        let unacked = self.sent > self.acknowledged;
+        let answers = self.apply_acks(u64::MAX, u64::MAX);
+        let until_ns = if self.sent > self.acknowledged {
+            end_ns
+        } else {
+            answers.last_ns.unwrap_or(from_ns).clamp(from_ns, end_ns)
+        };
+        let reason = match recovering {
+            Some((_, reason)) if unacked => reason,
+            _ if answers.was_closed => Limit::ClosedWindow,
+            _ => Limit::Tail,
+        };
+        self.push(from_ns, until_ns, reason, 0);
+        self.push(until_ns, end_ns, Limit::Tail, 0);
+    }
+}
+
+/// Attributes the parts of `spans` in which the path was busy to the path.
+fn override_busy(spans: &[Span], busy: &[Window], zero_windows: bool) -> Vec<Span> {
+    let mut result: Vec<Span> = Vec::new();
+    let mut push = |span: Span| {
+        if span.end_ns <= span.start_ns {
+            return;
+        }
+        match result.last_mut() {
+            Some(last) if last.limit == span.limit && last.end_ns == span.start_ns => {
+                last.end_ns = span.end_ns;
+                last.number = span.number;
+            }
+            _ => result.push(span),
+        }
+    };
+    let mut at = 0;
+    for span in spans {
+        let keeps = matches!(
+            span.limit,
+            Limit::Handshake | Limit::Tail | Limit::ClosedWindow
+        );
+        let keeps = keeps || zero_windows && span.limit == Limit::ReceiveWindow;
+        let mut start_ns = span.start_ns;
+        while !keeps && at < busy.len() && busy[at].start_ns < span.end_ns {
+            let window = &busy[at];
+            if window.end_ns > start_ns {
+                let busy_from_ns = window.start_ns.max(start_ns);
+                let busy_to_ns = window.end_ns.min(span.end_ns);
+                push(Span {
+                    start_ns,
+                    end_ns: busy_from_ns,
+                    ..*span
+                });
+                push(Span {
+                    start_ns: busy_from_ns,
+                    end_ns: busy_to_ns,
+                    limit: Limit::PathRate,
+                    number: span.number,
+                });
+                start_ns = busy_to_ns;
+            }
+            if window.end_ns > span.end_ns {
+                break;
+            }
+            at += 1;
+        }
+        push(Span { start_ns, ..*span });
+    }
+    result
+}

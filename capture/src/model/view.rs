@@ -1,0 +1,250 @@
+//! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
+
+use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
+
+/// A packet that carries payload or FIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// Time since the first packet of the connection.
+    pub time_ns: u64,
+    /// First octet.
+    pub start: u64,
+    /// After the last octet.
+    pub end: u64,
+    /// Octets of payload.
+    pub len: u32,
+    /// Effect on the sender's state.
+    pub class: PacketClass,
+    /// `TSval`; 0 for none.
+    pub timestamp: u32,
+    /// `TSecr`; 0 for none.
+    pub echo: u32,
+    /// True if PSH is set: the end of a write of the sending program.
+    pub is_pushed: bool,
+    /// Number in the capture.
+    pub number: u32,
+}
+
+/// A packet of the other end that acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// Time since the first packet of the connection.
+    pub time_ns: u64,
+    /// Acknowledgment number.
+    pub ack: u64,
+    /// Window field, unscaled.
+    pub window: u16,
+    /// `TSval`; 0 for none.
+    pub timestamp: u32,
+    /// True if it carries no payload.
+    pub is_bare: bool,
+    /// True if it has SACK blocks.
+    pub has_sack: bool,
+    /// True if it reports octets that arrived twice (RFC 2883).
+    pub has_dsack: bool,
+    /// Number in the capture.
+    pub number: u32,
+}
+
+/// A shorter path cannot be distinguished from the time that hosts take.
+const MIN_PATH_NS: u64 = 1_500_000;
+
+/// One direction of a connection, in capture order.
+#[derive(Clone, Debug, Default)]
+pub struct DirectionView {
+    /// Packets with payload or FIN.
+    pub sent: Vec<Transmission>,
+    /// Acknowledgments for them, SYN-ACK excluded.
+    pub acks: Vec<Acknowledgment>,
+}
+
+/// Extends 32-bit sequence numbers (RFC 9293 section 3.4) to 64 bits.
+#[derive(Clone, Copy, Debug)]
+struct Extender {
+    last: Option<u64>,
+}
+
+impl Extender {
+    /// Far enough from 0 for numbers before the first one.
+    const START: u64 = 1 << 40;
+
+    fn extend(&mut self, seq: u32) -> u64 {
+        let last = *self.last.get_or_insert(Self::START + u64::from(seq));
+        let distance = seq.wrapping_sub(last as u32) as i32;
+        let extended = last.saturating_add_signed(i64::from(distance));
+        self.last = Some(extended.max(last));
+        extended
+    }
+}
+
+impl DirectionView {
+    /// The data of `sender`, and the acknowledgments of the other end.
+    pub fn of(packets: &[LoggedPacket], sender: End) -> Self {
+        let mut view = Self::default();
+        let mut extender = Extender { last: None };
+        let mut newest_stamp: Option<u32> = None;
+        for packet in packets {
+            if packet.has_any(Segment::RST) {
+                continue;
+            }
+            if packet.from() == sender {
+                let len = packet.sequence_len();
+                let is_payload = packet.len > 0 || packet.has_any(Segment::FIN);
+                if !is_payload || packet.class == PacketClass::NoData {
+                    continue;
+                }
+                let start = extender.extend(packet.seq);
+                let stamp = packet.timestamps.0;
+                // What was stamped before something that arrived earlier was overtaken, not repeated.
+                let is_older = |newest: u32| newest.wrapping_sub(stamp) as i32 > 0;
+                let is_overtaken = stamp != 0 && newest_stamp.is_some_and(is_older);
+                if stamp != 0 && !is_overtaken {
+                    newest_stamp = Some(stamp);
+                }
+                let class = if is_overtaken && packet.class != PacketClass::NewData {
+                    PacketClass::Reordered
+                } else {
+                    packet.class
+                };
+                view.sent.push(Transmission {
+                    time_ns: packet.time_ns,
+                    start,
+                    end: start + u64::from(len),
+                    len: packet.len,
+                    class,
+                    timestamp: packet.timestamps.0,
+                    echo: packet.timestamps.1,
+                    is_pushed: packet.has_any(Segment::PSH),
+                    number: packet.number,
+                });
+            } else if packet.has_any(Segment::ACK) && !packet.has_any(Segment::SYN) {
+                view.acks.push(Acknowledgment {
+                    time_ns: packet.time_ns,
+                    ack: extender.extend(packet.ack),
+                    window: packet.window,
+                    timestamp: packet.timestamps.0,
+                    is_bare: packet.len == 0,
+                    has_sack: packet.has_sack,
+                    has_dsack: packet.has_dsack,
+                    number: packet.number,
+                });
+            }
+        }
+        view
+    }
+
+    /// Reclassifies retransmissions that time shows to be none: an acknowledgment sooner than `to_receiver_ns` answers the
+    /// first transmission (RFC 3522, by time), and what fills a gap sooner than `to_sender_ns` was overtaken.
+    pub(super) fn reclassify(&mut self, to_receiver_ns: u64, to_sender_ns: u64) {
+        let acks = &self.acks;
+        let mut highest = 0;
+        // Gaps that were captured: their first octet, and when what follows them came.
+        let mut gaps: Vec<(u64, u64)> = Vec::new();
+        for sent in &mut self.sent {
+            if sent.start > highest && highest > 0 {
+                gaps.push((highest, sent.time_ns));
+            }
+            highest = highest.max(sent.end);
+            let is_candidate = matches!(
+                sent.class,
+                PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission
+            );
+            if !is_candidate {
+                continue;
+            }
+            let gap = gaps
+                .iter()
+                .rev()
+                .take(64)
+                .find(|(start, _)| *start <= sent.start);
+            let fills_soon = gap.is_some_and(|(_, since_ns)| {
+                to_sender_ns >= MIN_PATH_NS && sent.time_ns - since_ns < to_sender_ns / 4 * 3
+            });
+            let at = acks.partition_point(|ack| ack.time_ns < sent.time_ns);
+            let answer = acks[at..].iter().take(4096).find(|ack| ack.ack >= sent.end);
+            let is_answered_soon = answer.is_some_and(|ack| {
+                to_receiver_ns >= MIN_PATH_NS && ack.time_ns - sent.time_ns < to_receiver_ns / 4 * 3
+            });
+            if fills_soon {
+                sent.class = PacketClass::Reordered;
+            } else if is_answered_soon {
+                sent.class = PacketClass::SpuriousRetransmission;
+            }
+        }
+    }
+
+    /// Octets of payload, each once.
+    pub fn unique_bytes(&self) -> u64 {
+        let new = self.sent.iter().filter(|it| !it.is_retransmission());
+        new.map(|it| u64::from(it.len)).sum()
+    }
+
+    /// Times at which the sender's clock stamped each segment, on the scale of the capture's; `None` if it does not stamp
+    /// them in ticks of 10 ms or less.
+    pub fn stamped_times_ns(&self) -> Option<Vec<u64>> {
+        let stamped: Vec<&Transmission> = self.sent.iter().filter(|it| it.timestamp != 0).collect();
+        let (first, last) = (stamped.first()?, stamped.last()?);
+        let ticks = last.timestamp.wrapping_sub(first.timestamp);
+        let span_ns = last.time_ns.saturating_sub(first.time_ns);
+        if stamped.len() != self.sent.len() || ticks == 0 || ticks > 1 << 31 {
+            return None;
+        }
+        let tick_ns = span_ns as f64 / f64::from(ticks);
+        let times = self.sent.iter().map(|it| {
+            let since = it.timestamp.wrapping_sub(first.timestamp) as i32;
+            first.time_ns + (f64::from(since.max(0)) * tick_ns) as u64
+        });
+        (tick_ns <= 10.5e6).then(|| times.collect())
+    }
+
+    /// Acknowledgments that report octets which arrived twice.
+    pub fn dsacks(&self) -> u64 {
+        self.acks.iter().filter(|it| it.has_dsack).count() as u64
+    }
+
+    /// Segments that were lost: repeated, and neither spuriously nor because they were overtaken.
+    pub fn lost(&self) -> u64 {
+        let repeated = self
+            .sent
+            .iter()
+            .filter(|it| it.is_retransmission() && it.class != PacketClass::SpuriousRetransmission);
+        (repeated.count() as u64).saturating_sub(self.dsacks())
+    }
+
+    /// Segments that were overtaken by later ones.
+    pub fn overtaken(&self) -> u64 {
+        let overtaken = |it: &&Transmission| {
+            matches!(
+                it.class,
+                PacketClass::Reordered | PacketClass::SpuriousRetransmission
+            )
+        };
+        self.sent.iter().filter(overtaken).count() as u64
+    }
+
+    /// Largest payload of a segment: octets of a full one.
+    pub fn full_segment(&self) -> u32 {
+        self.sent.iter().map(|it| it.len).max().unwrap_or(0)
+    }
+}
+
+impl Transmission {
+    /// True if the same octets were captured before.
+    pub fn is_retransmission(&self) -> bool {
+        !matches!(self.class, PacketClass::NewData | PacketClass::Reordered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_pass_the_wrap_in_both_directions() {
+        let mut extender = Extender { last: None };
+        let first = extender.extend(u32::MAX - 1);
+        assert_eq!(extender.extend(3) - first, 5);
+        assert_eq!(extender.extend(u32::MAX) - first, 1);
+        assert_eq!(extender.extend(4) - first, 6);
+    }
+}

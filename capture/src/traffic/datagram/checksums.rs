@@ -1,0 +1,262 @@
+//! Checksums of IPv4 headers (RFC 791 section 3.1), TCP (RFC 9293 section 3.1) and UDP (RFC 768), computed as in
+//! RFC 1071.
+//!
+//! An adapter that computes checksums itself receives packets with an unfinished checksum: a capture at the
+//! sender then shows the sum of the pseudo-header, or zero. Such packets are counted apart.
+
+use crate::reader::{Address, Datagram, Protocol};
+use crate::tcp::Occurrences;
+
+/// Pairs of hosts and protocols that are counted; further ones are ignored.
+const MAX_PAIRS: usize = 256;
+/// A longer TCP segment may be one that an adapter merged from several, with the checksum of the first.
+const MAX_UNMERGED: usize = 1500;
+
+/// Checksums of one kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Checksums {
+    /// Sender and receiver with the protocol, of TCP or UDP; none for all IPv4 headers.
+    pub of: Option<(Address, Address, Protocol)>,
+    /// Packets that were captured whole.
+    pub checked: u64,
+    /// Of them, those with a wrong checksum.
+    pub wrong: u64,
+    /// Of them, those whose checksum the sender's adapter has yet to compute.
+    pub offloaded: u64,
+    /// The packets with a wrong checksum.
+    pub wrong_at: Occurrences,
+}
+
+/// What a checksum shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Right,
+    Wrong,
+    Offloaded,
+}
+
+#[derive(Debug)]
+pub(super) struct ChecksumTable {
+    headers: Checksums,
+    pairs: Vec<Checksums>,
+    /// Indexes of the previous two packets' pairs.
+    last: [usize; 2],
+}
+
+impl Default for ChecksumTable {
+    fn default() -> Self {
+        Self {
+            headers: Checksums::new(None),
+            pairs: Vec::new(),
+            last: [0; 2],
+        }
+    }
+}
+
+impl ChecksumTable {
+    /// Records a datagram, of which `octets` begin with its header.
+    #[inline]
+    pub(super) fn record(&mut self, octets: &[u8], datagram: &Datagram<'_>, number: u64) {
+        let is_v4 = octets.first().is_some_and(|first| first >> 4 == 4);
+        if is_v4 && let Some(verdict) = header(octets) {
+            self.headers.count(verdict, number);
+        }
+        if !matches!(datagram.protocol, Protocol::Tcp | Protocol::Udp)
+            || !is_whole(octets, datagram)
+        {
+            return;
+        }
+        let Some(verdict) = transport(datagram) else {
+            return;
+        };
+        let of = (datagram.source, datagram.destination, datagram.protocol);
+        if let Some(pair) = self.pair(of) {
+            pair.count(verdict, number);
+        }
+    }
+
+    #[inline]
+    fn pair(&mut self, of: (Address, Address, Protocol)) -> Option<&mut Checksums> {
+        let [last, before] = self.last;
+        let is_at = |at: usize| self.pairs.get(at).is_some_and(|pair| pair.of == Some(of));
+        let at = if is_at(last) {
+            last
+        } else if is_at(before) {
+            before
+        } else {
+            let found = self.pairs.iter().position(|pair| pair.of == Some(of));
+            match found {
+                Some(at) => at,
+                None if self.pairs.len() == MAX_PAIRS => return None,
+                None => {
+                    self.pairs.push(Checksums::new(Some(of)));
+                    self.pairs.len() - 1
+                }
+            }
+        };
+        if at != last {
+            self.last = [at, last];
+        }
+        self.pairs.get_mut(at)
+    }
+
+    pub(super) fn finish(self) -> Vec<Checksums> {
+        let mut all = self.pairs;
+        all.push(self.headers);
+        all.retain(|it| it.wrong > 0);
+        all
+    }
+}
+
+impl Checksums {
+    fn new(of: Option<(Address, Address, Protocol)>) -> Self {
+        Self {
+            of,
+            checked: 0,
+            wrong: 0,
+            offloaded: 0,
+            wrong_at: Occurrences::default(),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, verdict: Verdict, number: u64) {
+        self.checked += 1;
+        match verdict {
+            Verdict::Right => {}
+            Verdict::Offloaded => self.offloaded += 1,
+            Verdict::Wrong => {
+                self.wrong += 1;
+                self.wrong_at.record(number, 0);
+            }
+        }
+    }
+}
+
+#[inline]
+fn u16_at(octets: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
+}
+
+/// The checksum of an IPv4 header.
+#[inline]
+fn header(octets: &[u8]) -> Option<Verdict> {
+    let length = usize::from(octets.first()? & 0xF) * 4;
+    let header = octets.get(..length)?;
+    let field = u16_at(header, 10)?;
+    Some(match fold(sum(header)) {
+        0xFFFF => Verdict::Right,
+        _ if field == 0 => Verdict::Offloaded,
+        _ => Verdict::Wrong,
+    })
+}
+
+/// True if the whole payload was captured, and no other packet has a part of it.
+#[inline]
+fn is_whole(octets: &[u8], datagram: &Datagram<'_>) -> bool {
+    let captured = datagram.payload.len();
+    let whole = |it: Option<bool>| it.unwrap_or(false);
+    match octets.first().map(|first| first >> 4) {
+        Some(4) => whole((|| {
+            let header = usize::from(octets.first()? & 0xF) * 4;
+            let has_more = u16_at(octets, 6)? & 0x3FFF != 0;
+            Some(!has_more && usize::from(u16_at(octets, 2)?) == header + captured)
+        })()),
+        // Extension headers may change the destination or divide the packet: only packets without one.
+        Some(6) => whole((|| {
+            Some(matches!(octets.get(6)?, 6 | 17) && usize::from(u16_at(octets, 4)?) == captured)
+        })()),
+        _ => false,
+    }
+}
+
+/// The checksum of TCP or UDP; `None` if there is none.
+#[inline]
+fn transport(datagram: &Datagram<'_>) -> Option<Verdict> {
+    let payload = datagram.payload;
+    let (number, field) = match datagram.protocol {
+        Protocol::Tcp if payload.len() <= MAX_UNMERGED => (6, u16_at(payload, 16)?),
+        Protocol::Udp if usize::from(u16_at(payload, 4)?) == payload.len() => {
+            (17, u16_at(payload, 6)?)
+        }
+        _ => return None,
+    };
+    if number == 17 && field == 0 {
+        // The sender computed none.
+        return None;
+    }
+    // The prefix of an IPv4-mapped address adds 0xFFFF, which is zero in ones' complement.
+    let addresses = sum(&datagram.source.0) + sum(&datagram.destination.0);
+    let length = u16::try_from(payload.len()).ok()?.to_be_bytes();
+    let pseudo = addresses + sum(&[0, number]) + sum(&length);
+    Some(match fold(pseudo + sum(payload)) {
+        0xFFFF => Verdict::Right,
+        _ if field == 0 || field == fold(pseudo) => Verdict::Offloaded,
+        _ => Verdict::Wrong,
+    })
+}
+
+/// The sum of all words in the machine's byte order: the order does not matter until the end (RFC 1071 section 2).
+#[inline]
+fn sum(octets: &[u8]) -> u64 {
+    let words = octets.chunks_exact(4);
+    let mut last = [0; 4];
+    for (to, from) in last.iter_mut().zip(words.remainder()) {
+        *to = *from;
+    }
+    let word = |octets: &[u8]| {
+        octets
+            .first_chunk()
+            .map_or(0, |word| u64::from(u32::from_ne_bytes(*word)))
+    };
+    words.map(word).sum::<u64>() + word(&last)
+}
+
+/// The ones' complement sum in network byte order.
+#[inline]
+fn fold(mut sum: u64) -> u16 {
+    while sum >> 16 != 0 {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    u16::from_be(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A UDP datagram over IPv6.
+    fn datagram() -> Vec<u8> {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 11, 17, 64];
+        packet.extend([0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        packet.extend([0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        // The words add up to 2 * 0xFE80 + 3 + 17 + 11, ports 7 and 9, the length 11, 0x0102 and 0x0300.
+        packet.extend([0, 7, 0, 9, 0, 11, 0xFE, 0xC1, 1, 2, 3]);
+        packet
+    }
+
+    fn verdict(octets: &[u8], captured: usize) -> Option<Verdict> {
+        let octets = &octets[..captured];
+        let datagram = Datagram::parse(octets, 51)?;
+        is_whole(octets, &datagram).then(|| transport(&datagram))?
+    }
+
+    #[test]
+    fn only_whole_packets_are_verified() {
+        let packet = datagram();
+        assert_eq!(verdict(&packet, 51), Some(Verdict::Right));
+        for captured in 0..51 {
+            assert_eq!(verdict(&packet, captured), None);
+        }
+        for bit in 0..24 {
+            let mut damaged = packet.clone();
+            damaged[48 + bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(verdict(&damaged, 51), Some(Verdict::Wrong));
+        }
+        let mut unfinished = packet;
+        let words = 2 * 0xFE80 + 3 + 17 + 11;
+        let pseudo = u16::try_from((words & 0xFFFF) + (words >> 16)).expect("one carry");
+        unfinished[46..48].copy_from_slice(&pseudo.to_be_bytes());
+        assert_eq!(verdict(&unfinished, 51), Some(Verdict::Offloaded));
+    }
+}

@@ -1,0 +1,89 @@
+//! ICMP messages about UDP ports and the path MTU (RFC 792, RFC 1191 section 4, RFC 4443 sections 3.1 and 3.2).
+
+use crate::reader::{Datagram, Protocol};
+use crate::traffic::table::AddressPort;
+
+/// A message that matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    /// No program receives at the port of a UDP datagram.
+    PortUnreachable {
+        /// Sender and receiver of the datagram.
+        ends: [AddressPort; 2],
+    },
+    /// A packet was too large for a link on its path.
+    TooBig {
+        /// MTU of that link; 0 from routers older than RFC 1191.
+        mtu: u32,
+    },
+}
+
+/// Protocol number of ICMP for IPv4, and for IPv6.
+const ICMP: u8 = 1;
+const ICMP_V6: u8 = 58;
+
+/// Parses the payload of an IP datagram.
+pub(super) fn parse(protocol: Protocol, payload: &[u8]) -> Option<Message> {
+    let (header, packet) = payload.split_first_chunk::<8>()?;
+    let [kind, code, .., first, second, third, last] = *header;
+    match (protocol, kind, code) {
+        (Protocol::Other(ICMP), 3, 3) | (Protocol::Other(ICMP_V6), 1, 4) => {
+            let ends = udp_ends(packet)?;
+            Some(Message::PortUnreachable { ends })
+        }
+        (Protocol::Other(ICMP), 3, 4) => Some(Message::TooBig {
+            mtu: u16::from_be_bytes([third, last]).into(),
+        }),
+        (Protocol::Other(ICMP_V6), 2, _) => Some(Message::TooBig {
+            mtu: u32::from_be_bytes([first, second, third, last]),
+        }),
+        _ => None,
+    }
+}
+
+/// Sender and receiver of the datagram at the start of the message's payload.
+fn udp_ends(packet: &[u8]) -> Option<[AddressPort; 2]> {
+    // The message has only the start of it.
+    let datagram = Datagram::parse(packet, u32::MAX)?;
+    let [a, b, c, d] = *datagram.payload.first_chunk()?;
+    let is_udp = datagram.protocol == Protocol::Udp && !datagram.fragment;
+    is_udp.then_some([
+        (datagram.source, u16::from_be_bytes([a, b])),
+        (datagram.destination, u16::from_be_bytes([c, d])),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A UDP datagram over IPv6 from port 7 to port 9, with only its first octets.
+    fn datagram() -> Vec<u8> {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 100, 17, 64];
+        packet.extend([[1; 16], [2; 16]].concat());
+        packet.extend([0, 7, 0, 9]);
+        packet
+    }
+
+    #[test]
+    fn messages_of_icmpv6() {
+        let six = Protocol::Other(ICMP_V6);
+        let refused = [&[1, 4, 0, 0, 0, 0, 0, 0], &datagram()[..]].concat();
+        let ends = match parse(six, &refused) {
+            Some(Message::PortUnreachable { ends }) => ends,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            ends.map(|(address, port)| (address.0[0], port)),
+            [(1, 7), (2, 9)]
+        );
+        let too_big = [2, 0, 0, 0, 0, 0, 5, 0];
+        assert_eq!(parse(six, &too_big), Some(Message::TooBig { mtu: 1_280 }));
+        // The same octets are other messages of ICMP for IPv4.
+        let four = Protocol::Other(ICMP);
+        assert_eq!((parse(four, &too_big), parse(four, &refused)), (None, None));
+        for length in 0..refused.len() {
+            assert_eq!(parse(six, &refused[..length]), None);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Traffic other than TCP, and the integrity of all packets, in bounded memory.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `names` | lookups of names: DNS, mDNS, LLMNR |
+//! | `lock_step` | transfers with one datagram per round trip: TFTP and alike |
+//! | `requests` | UDP requests that are refused or not answered |
+//! | `arp` | addresses asked for without an answer |
+//! | `icmp` | ICMP messages about UDP ports and the path MTU |
+//! | `checksums` | checksums of IPv4, TCP and UDP |
+//! | `repeats` | identical packets |
+
+mod arp;
+mod checksums;
+mod icmp;
+mod lock_step;
+mod names;
+mod repeats;
+mod requests;
+
+use crate::reader::{Address, Datagram, Protocol};
+use crate::traffic::table::AddressPort;
+
+pub use arp::AbsentHost;
+pub use checksums::Checksums;
+pub use lock_step::{BlockProtocol, Side, Transfer};
+pub use names::NameLookup;
+pub use repeats::Repeats;
+pub use requests::Requests;
+
+use arp::ArpTable;
+use checksums::ChecksumTable;
+use icmp::Message;
+use lock_step::TransferTable;
+use names::NameTable;
+use repeats::RecentPackets;
+use requests::RequestTable;
+
+/// State of the analysis.
+#[derive(Debug, Default)]
+pub(super) struct Datagrams {
+    names: NameTable,
+    transfers: TransferTable,
+    requests: RequestTable,
+    arp: ArpTable,
+    checksums: ChecksumTable,
+    recent: RecentPackets,
+}
+
+/// What a capture shows of traffic other than TCP, and of the integrity of its packets.
+#[derive(Clone, Debug, Default)]
+pub struct OtherTraffic {
+    /// Lookups of names, in the order of their first queries.
+    pub names: Vec<NameLookup>,
+    /// UDP flows in which the datagrams alternate.
+    pub transfers: Vec<Transfer>,
+    /// UDP requests that were never answered, by client, server and port.
+    pub requests: Vec<Requests>,
+    /// Addresses for which ARP requests remained without an answer.
+    pub absent: Vec<AbsentHost>,
+    /// Checksums that were verified, by kind and pair of hosts.
+    pub checksums: Vec<Checksums>,
+    /// Identical packets.
+    pub repeats: Repeats,
+}
+
+/// Time and number of a packet in its capture.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp {
+    pub(super) time_ns: u64,
+    pub(super) number: u64,
+}
+
+impl Datagrams {
+    /// Records an IP datagram, of which `octets` begin with its header. Returns the path MTU of an ICMP message that
+    /// states one.
+    #[inline]
+    pub(super) fn record_ip(
+        &mut self,
+        octets: &[u8],
+        datagram: &Datagram<'_>,
+        at: Stamp,
+    ) -> Option<u32> {
+        self.checksums.record(octets, datagram, at.number);
+        if datagram.protocol == Protocol::Tcp {
+            return None;
+        }
+        self.recent.record(octets, datagram, at);
+        if datagram.protocol == Protocol::Udp || datagram.fragment {
+            return None;
+        }
+        match icmp::parse(datagram.protocol, datagram.payload)? {
+            Message::PortUnreachable { ends } => {
+                self.requests.refuse(ends, at);
+                None
+            }
+            Message::TooBig { mtu } => Some(mtu),
+        }
+    }
+
+    /// Records a UDP datagram from the first of `ends` to the other.
+    #[inline]
+    pub(super) fn record_udp(
+        &mut self,
+        ends: [AddressPort; 2],
+        octets: &[u8],
+        length: u32,
+        is_broadcast: bool,
+        at: Stamp,
+    ) {
+        if names::is_name_traffic(ends) {
+            self.names.record(ends, octets, at);
+        }
+        if !is_broadcast && !is_multicast(ends[1].0) {
+            self.requests.record(ends, octets, length, at);
+            self.transfers.record(ends, octets, length, at);
+        }
+    }
+
+    /// Records that `client` opens a connection.
+    #[inline]
+    pub(super) fn record_opening(&mut self, client: Address, time_ns: u64) {
+        self.names.opens(client, time_ns);
+    }
+
+    /// Records an ARP message.
+    pub(super) fn record_arp(&mut self, octets: &[u8], at: Stamp) {
+        self.arp.record(octets, at);
+    }
+
+    pub(super) fn finish(self) -> OtherTraffic {
+        OtherTraffic {
+            names: self.names.finish(),
+            transfers: self.transfers.finish(),
+            requests: self.requests.finish(),
+            absent: self.arp.finish(),
+            checksums: self.checksums.finish(),
+            repeats: self.recent.repeats,
+        }
+    }
+}
+
+/// True for a multicast address (RFC 1112 section 4, RFC 4291 section 2.7) and 255.255.255.255.
+fn is_multicast(address: Address) -> bool {
+    if address.is_v4() {
+        address.0[12] >> 4 == 0xE || address.0[12..] == [0xFF; 4]
+    } else {
+        address.0[0] == 0xFF
+    }
+}
+
+/// FNV-1a: a hash that is the same in each run.
+fn hash(octets: &[u8]) -> u64 {
+    let start = 0xCBF2_9CE4_8422_2325;
+    octets.iter().fold(start, |hash: u64, octet| {
+        (hash ^ u64::from(*octet)).wrapping_mul(0x100_0000_01B3)
+    })
+}

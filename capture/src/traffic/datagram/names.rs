@@ -1,0 +1,263 @@
+//! Lookups of names: DNS (RFC 1035 section 4.1), multicast DNS (RFC 6762), LLMNR (RFC 4795), over UDP.
+
+use super::Stamp;
+use crate::reader::Address;
+use crate::traffic::table::AddressPort;
+
+/// Lookups without an answer yet; the oldest gives way to a further one.
+const MAX_PENDING: usize = 128;
+/// Lookups that are reported; further ones are ignored.
+const MAX_DONE: usize = 1024;
+/// A query for the same name after this time is another lookup: resolvers give up sooner (RFC 1536 section 1).
+const MAX_LOOKUP_NS: u64 = 30_000_000_000;
+/// A connection opened within this time after the answer needed it.
+const OPENED_WITHIN_NS: u64 = 100_000_000;
+/// Latest lookups that a connection may have needed.
+const MAX_NEEDED: usize = 16;
+const DNS: u16 = 53;
+const MULTICAST_DNS: u16 = 5353;
+const LLMNR: u16 = 5355;
+/// Types of records with an address: A, AAAA (RFC 3596).
+const ADDRESS_TYPES: [u16; 2] = [1, 28];
+
+/// A lookup of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameLookup {
+    /// Host that asked.
+    pub client: Address,
+    /// Server that it asked first.
+    pub server: Address,
+    /// Name; empty if it was not captured.
+    pub name: String,
+    /// Time of the first query.
+    pub start_ns: u64,
+    /// Time of the answer, or of the last query if there was none.
+    pub end_ns: u64,
+    /// Queries, repetitions included.
+    pub queries: u64,
+    /// True if an answer came.
+    pub is_answered: bool,
+    /// True if the client opened a connection as soon as it had the answer.
+    pub is_needed: bool,
+    /// Packet of the first query.
+    pub first_packet: u64,
+    /// Packet of the answer, or of the last query.
+    pub last_packet: u64,
+    question: Question,
+    port: u16,
+}
+
+/// What a message asks or answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Question {
+    /// Port of the client, and identification of the message.
+    exchange: (u16, u16),
+    /// Name and type of record, if they were captured.
+    named: Option<(String, u16)>,
+}
+
+impl Question {
+    /// True for a repetition or an answer. Resolvers may use another port and identification for each repetition.
+    fn is_same(&self, other: &Self) -> bool {
+        self.exchange == other.exchange || self.named.is_some() && self.named == other.named
+    }
+
+    /// True for an answer to everyone (RFC 6762 section 6): the identification is 0, and other records may come first.
+    fn is_same_name(&self, other: &Self) -> bool {
+        let name = |it: &Self| it.named.as_ref().map(|(name, _)| name.clone());
+        self.named.is_some() && name(self) == name(other)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct NameTable {
+    pending: Vec<NameLookup>,
+    done: Vec<NameLookup>,
+}
+
+/// True if datagrams between these ports look up names.
+#[inline]
+pub(super) fn is_name_traffic(ends: [AddressPort; 2]) -> bool {
+    ends.iter()
+        .any(|(_, port)| matches!(*port, DNS | MULTICAST_DNS | LLMNR))
+}
+
+impl NameTable {
+    /// Records a datagram from the first of `ends` to the other.
+    pub(super) fn record(&mut self, ends: [AddressPort; 2], octets: &[u8], at: Stamp) {
+        let Some((is_answer, id)) = header(octets) else {
+            return;
+        };
+        let [source, destination] = ends;
+        let client = if is_answer { destination } else { source };
+        let named = name(octets);
+        let has_address = named
+            .as_ref()
+            .is_some_and(|(_, kind)| ADDRESS_TYPES.contains(kind));
+        let question = Question {
+            exchange: (client.1, id),
+            named,
+        };
+        if is_answer {
+            self.answer(&question, source.1, client.0, at);
+        } else if is_name_traffic([destination; 2]) && (destination.1 == DNS || has_address) {
+            self.query(question, client.0, destination, at);
+        }
+    }
+
+    fn query(&mut self, question: Question, client: Address, server: AddressPort, at: Stamp) {
+        let same = |it: &NameLookup| {
+            it.client == client && it.port == server.1 && it.question.is_same(&question)
+        };
+        if let Some(index) = self.pending.iter().position(same) {
+            let lookup = &mut self.pending[index];
+            if at.time_ns.saturating_sub(lookup.end_ns) < MAX_LOOKUP_NS {
+                lookup.queries += 1;
+                lookup.end_ns = lookup.end_ns.max(at.time_ns);
+                lookup.last_packet = at.number;
+                return;
+            }
+            let given_up = self.pending.remove(index);
+            self.complete(given_up);
+        }
+        if self.pending.len() == MAX_PENDING {
+            let oldest = self.pending.remove(0);
+            self.complete(oldest);
+        }
+        self.pending.push(NameLookup {
+            client,
+            server: server.0,
+            name: question
+                .named
+                .as_ref()
+                .map_or_else(String::new, |(name, _)| name.clone()),
+            start_ns: at.time_ns,
+            end_ns: at.time_ns,
+            queries: 1,
+            is_answered: false,
+            is_needed: false,
+            first_packet: at.number,
+            last_packet: at.number,
+            question,
+            port: server.1,
+        });
+    }
+
+    fn answer(&mut self, question: &Question, port: u16, client: Address, at: Stamp) {
+        let answers = |it: &NameLookup| {
+            it.port == port
+                && if port == MULTICAST_DNS {
+                    it.question.is_same_name(question)
+                } else {
+                    it.client == client && it.question.is_same(question)
+                }
+        };
+        while let Some(index) = self.pending.iter().position(answers) {
+            let mut lookup = self.pending.remove(index);
+            lookup.is_answered = true;
+            lookup.end_ns = lookup.end_ns.max(at.time_ns);
+            lookup.last_packet = at.number;
+            self.complete(lookup);
+        }
+    }
+
+    fn complete(&mut self, lookup: NameLookup) {
+        // Names that no host has are normal with multicast: nobody answers.
+        if self.done.len() < MAX_DONE && (lookup.is_answered || lookup.port == DNS) {
+            self.done.push(lookup);
+        }
+    }
+
+    /// Records that `client` opens a connection.
+    #[inline]
+    pub(super) fn opens(&mut self, client: Address, time_ns: u64) {
+        for lookup in self.done.iter_mut().rev().take(MAX_NEEDED) {
+            let since_ns = time_ns.checked_sub(lookup.end_ns);
+            lookup.is_needed |= lookup.client == client
+                && lookup.is_answered
+                && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<NameLookup> {
+        for lookup in std::mem::take(&mut self.pending) {
+            self.complete(lookup);
+        }
+        self.done.sort_by_key(|lookup| lookup.first_packet);
+        self.done
+    }
+}
+
+/// True for an answer, and the identification.
+fn header(octets: &[u8]) -> Option<(bool, u16)> {
+    let header: &[u8; 12] = octets.first_chunk()?;
+    let id = u16::from_be_bytes([header[0], header[1]]);
+    Some((header[2] & 0x80 != 0, id))
+}
+
+/// The first name, and the type behind it, if both were captured.
+fn name(octets: &[u8]) -> Option<(String, u16)> {
+    let mut rest = octets.get(12..)?;
+    let mut name = String::new();
+    loop {
+        let (length, behind) = rest.split_first()?;
+        rest = behind;
+        match *length {
+            0 => break,
+            // Names have up to 255 octets, labels up to 63; the first name has no reference to another.
+            length if length < 64 && name.len() < 255 => {
+                let (label, behind) = rest.split_at_checked(length.into())?;
+                rest = behind;
+                if !name.is_empty() {
+                    name.push('.');
+                }
+                // Servers may answer in another case.
+                name.extend(label.iter().map(|octet| match octet.to_ascii_lowercase() {
+                    octet if octet.is_ascii_graphic() => char::from(octet),
+                    _ => '?',
+                }));
+            }
+            _ => return None,
+        }
+    }
+    let [high, low] = *rest.first_chunk()?;
+    Some((name, u16::from_be_bytes([high, low])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A query for the IPv6 address of a host.
+    const QUERY: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x04Host\x03lan\0\0\x1C\0\x01";
+
+    #[test]
+    fn names_are_read_as_far_as_captured() {
+        assert_eq!(header(QUERY), Some((false, 0x1234)));
+        assert_eq!(name(QUERY), Some(("host.lan".to_owned(), 28)));
+        for length in 0..QUERY.len() - 2 {
+            assert_eq!(name(&QUERY[..length]), None, "{length}");
+        }
+        // A reference to itself.
+        assert_eq!(name(b"\0\0\0\0\0\0\0\0\0\0\0\0\xC0\x0C\0\x01"), None);
+    }
+
+    #[test]
+    fn the_tables_are_bounded() {
+        let mut table = NameTable::default();
+        let [client, server] = [1, 2].map(|host| Address([host; 16]));
+        for number in 0..10_000_u64 {
+            let mut query = QUERY.to_vec();
+            query[..2].copy_from_slice(&(number as u16).to_be_bytes());
+            query[13..15]
+                .copy_from_slice(&[b'a' + (number % 26) as u8, b'a' + (number / 26 % 26) as u8]);
+            let at = Stamp {
+                time_ns: number * 1_000_000_000,
+                number,
+            };
+            table.record([(client, number as u16), (server, DNS)], &query, at);
+            assert!(table.pending.len() <= MAX_PENDING && table.done.len() <= MAX_DONE);
+        }
+        assert_eq!(table.finish().len(), MAX_DONE);
+    }
+}

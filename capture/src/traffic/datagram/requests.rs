@@ -1,0 +1,164 @@
+//! UDP requests that are refused or not answered.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::{Stamp, hash};
+use crate::reader::Address;
+use crate::traffic::table::AddressPort;
+
+/// Services that are tracked at the same time. A further one replaces the answered one that has been silent the longest.
+const MAX_ENTRIES: usize = 512;
+/// Octets of a datagram that identify it, with its length.
+const COMPARED: usize = 64;
+/// Ports whose protocols answer each request, so that repeating it shows that no answer came: TFTP, NTP, SNMP, ISAKMP,
+/// RADIUS, STUN, NAT traversal of `IPsec`, SIP, CoAP. DNS is analyzed on its own.
+const REQUEST_PORTS: [u16; 11] = [69, 123, 161, 500, 1812, 1813, 3478, 4500, 5060, 5683, 5684];
+/// The requests of NTP differ by their times.
+const NTP: u16 = 123;
+
+/// What one client sent to a port of a server that never answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests {
+    /// Client.
+    pub client: Address,
+    /// Server with its port.
+    pub server: AddressPort,
+    /// Datagrams sent.
+    pub requests: u64,
+    /// Of them, those identical to the one before.
+    pub repeated: u64,
+    /// Of them, those after a longer pause than before.
+    pub backed_off: u64,
+    /// ICMP messages that the port is unreachable.
+    pub refused: u64,
+    /// Time of the first datagram.
+    pub start_ns: u64,
+    /// Time of the last datagram.
+    pub end_ns: u64,
+    /// Packet of the first datagram.
+    pub first_packet: u64,
+    /// Packet of the last datagram.
+    pub last_packet: u64,
+    has_answer: bool,
+    last_hash: u64,
+    last_pause_ns: u64,
+}
+
+type Key = (Address, AddressPort);
+
+#[derive(Debug, Default)]
+pub(super) struct RequestTable {
+    entries: Vec<Requests>,
+    by_key: HashMap<Key, usize, RandomState>,
+    last: usize,
+}
+
+impl Requests {
+    fn key(&self) -> Key {
+        (self.client, self.server)
+    }
+
+    /// True if the protocol of the port, or longer and longer pauses, show that an answer was expected.
+    pub fn expects_answer(&self) -> bool {
+        REQUEST_PORTS.contains(&self.server.1) || self.backed_off >= 2
+    }
+}
+
+impl RequestTable {
+    /// Records a datagram from the first of `ends` to the other.
+    #[inline]
+    pub(super) fn record(&mut self, ends: [AddressPort; 2], octets: &[u8], length: u32, at: Stamp) {
+        let [source, destination] = ends;
+        let (key, back) = ((source.0, destination), (destination.0, source));
+        let last = self.entries.get_mut(self.last);
+        let last = last.filter(|last| last.key() == key || last.has_answer && last.key() == back);
+        let index = if let Some(last) = last {
+            if last.has_answer {
+                last.last_packet = at.number;
+                return;
+            }
+            self.last
+        } else if let Some(answered) = self.by_key.get(&back).copied() {
+            self.last = answered;
+            let entry = &mut self.entries[answered];
+            entry.has_answer = true;
+            entry.last_packet = at.number;
+            return;
+        } else {
+            let known = self.by_key.get(&key).copied();
+            let Some(index) = known.or_else(|| self.begin(key, at)) else {
+                return;
+            };
+            index
+        };
+        self.last = index;
+        let entry = &mut self.entries[index];
+        let kept = octets.len().min(COMPARED);
+        let same = if destination.1 == NTP {
+            &[]
+        } else {
+            &octets[..kept]
+        };
+        let hash = hash(same) ^ u64::from(length);
+        let pause_ns = at.time_ns.saturating_sub(entry.end_ns);
+        if entry.requests > 0 && hash == entry.last_hash {
+            entry.repeated += 1;
+            // Exponential backoff, less a random part.
+            let is_longer = pause_ns > entry.last_pause_ns / 2 * 3;
+            entry.backed_off += u64::from(entry.repeated > 1 && is_longer);
+            entry.last_pause_ns = pause_ns;
+        }
+        entry.requests += 1;
+        entry.last_hash = hash;
+        entry.end_ns = entry.end_ns.max(at.time_ns);
+        entry.last_packet = at.number;
+    }
+
+    /// Records that a datagram between `ends` was refused.
+    pub(super) fn refuse(&mut self, [client, server]: [AddressPort; 2], at: Stamp) {
+        if let Some(index) = self.by_key.get(&(client.0, server)) {
+            let entry = &mut self.entries[*index];
+            entry.refused += 1;
+            entry.end_ns = entry.end_ns.max(at.time_ns);
+        }
+    }
+
+    fn begin(&mut self, key: Key, at: Stamp) -> Option<usize> {
+        let entry = Requests {
+            client: key.0,
+            server: key.1,
+            requests: 0,
+            repeated: 0,
+            backed_off: 0,
+            refused: 0,
+            start_ns: at.time_ns,
+            end_ns: at.time_ns,
+            first_packet: at.number,
+            last_packet: at.number,
+            has_answer: false,
+            last_hash: 0,
+            last_pause_ns: 0,
+        };
+        let index = if self.entries.len() < MAX_ENTRIES {
+            self.entries.push(entry);
+            self.entries.len() - 1
+        } else {
+            let entries = self.entries.iter().enumerate();
+            let answered = entries.filter(|(_, it)| it.has_answer || it.requests == 1);
+            let index = answered.min_by_key(|(_, it)| it.last_packet)?.0;
+            let before = std::mem::replace(&mut self.entries[index], entry);
+            self.by_key.remove(&before.key());
+            index
+        };
+        self.by_key.insert(key, index);
+        Some(index)
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Requests> {
+        self.entries
+            .retain(|it| !it.has_answer && (it.refused > 0 || it.repeated > 0));
+        self.entries
+    }
+}

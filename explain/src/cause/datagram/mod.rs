@@ -1,0 +1,52 @@
+//! Findings about traffic other than TCP, and about the integrity of all packets.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `loss` | datagrams of iperf that are lost or reordered |
+//! | `above_path` | more datagrams than the path carries |
+//! | `names` | waiting for names |
+//! | `lock_step` | transfers with one datagram per round trip |
+//! | `unanswered` | requests that are refused or not answered, absent hosts |
+//! | `integrity` | wrong checksums, duplicate packets |
+
+mod above_path;
+mod integrity;
+mod lock_step;
+mod loss;
+mod names;
+#[cfg(test)]
+mod tests;
+mod unanswered;
+
+use linerate_capture::traffic::Analysis;
+use linerate_results::record::Cause;
+
+use crate::cause::flow;
+use crate::cause::scored::PathFinding;
+
+/// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
+const MIN_COST_NS: u64 = 50_000_000;
+/// The same as a share of the time.
+const MIN_COST_SHARE: f64 = 0.1;
+
+/// Adds the findings about traffic other than TCP to `found`, those about TCP: defects of the capture first, then the
+/// largest cost first.
+pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) {
+    let is_of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
+    let (mut all, mut others): (Vec<_>, Vec<_>) =
+        std::mem::take(found).into_iter().partition(is_of_capture);
+    for finding in integrity::checksums(&analysis.other_traffic.checksums) {
+        integrity::take_losses(finding, &mut others);
+    }
+    others.extend(integrity::duplicates(&analysis.other_traffic.repeats));
+    others.extend(names::waiting(
+        &analysis.other_traffic.names,
+        &analysis.flows,
+    ));
+    others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
+    others.extend(unanswered::unanswered(analysis, &others));
+    others.extend(loss::explain_udp_streams(&analysis.udp_streams));
+    flow::sort_by_cost(&mut others);
+    all.append(&mut others);
+    *found = all;
+}

@@ -1,0 +1,164 @@
+//! Waiting for names.
+
+use std::collections::BTreeMap;
+
+use crate::cause::scored::{PathFinding, evidence};
+use linerate_capture::reader::Address;
+use linerate_capture::traffic::{Flow, NameLookup};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
+
+use super::{MIN_COST_NS, MIN_COST_SHARE};
+
+/// Longer than a round trip by this, an answer is late: up to 0.1 s feels instantaneous (R. B. Miller, Response time
+/// in man-computer conversational transactions, 1968, topic 1), and a server in the same network, or one that has the
+/// name in its cache, answers in much less.
+const LATE_NS: u64 = 100_000_000;
+
+/// What a client waited for one server.
+#[derive(Default)]
+struct Waiting<'a> {
+    lookups: u64,
+    late: u64,
+    repeated: u64,
+    unanswered: u64,
+    waited_ns: u64,
+    /// End of the time that is counted: a client asks for several addresses of a name at once.
+    counted_until_ns: u64,
+    delays_ns: Vec<u64>,
+    first: Option<&'a NameLookup>,
+    last: Option<&'a NameLookup>,
+    worst: Option<&'a NameLookup>,
+}
+
+/// The findings, by client and server.
+pub(super) fn waiting(lookups: &[NameLookup], flows: &[Flow]) -> Vec<PathFinding> {
+    let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
+    for lookup in lookups {
+        let round_trip_ns = round_trip_ns(lookup.client, flows);
+        let waiting = all.entry((lookup.client, lookup.server)).or_default();
+        waiting.add(lookup, round_trip_ns);
+    }
+    let found = all.into_iter().filter_map(|((client, server), waiting)| {
+        let total_ns = waiting.total_ns(flows.iter().filter(|flow| flow.ends[0].0 == client));
+        waiting.finding(client, server, total_ns)
+    });
+    found.collect()
+}
+
+/// The shortest round trip of a client's connections: at least this is the path's.
+fn round_trip_ns(client: Address, flows: &[Flow]) -> u64 {
+    let of_client = flows.iter().filter(|flow| flow.ends[0].0 == client);
+    let handshakes = of_client.filter_map(|flow| flow.connection.handshake().rtt_ns());
+    handshakes.min().unwrap_or(0)
+}
+
+impl<'a> Waiting<'a> {
+    fn add(&mut self, lookup: &'a NameLookup, round_trip_ns: u64) {
+        self.lookups += 1;
+        self.repeated += lookup.queries - 1;
+        let took_ns = lookup.end_ns.saturating_sub(lookup.start_ns);
+        if lookup.is_answered {
+            self.delays_ns.push(took_ns);
+        }
+        // A single query without an answer may be the last packet of the capture.
+        let is_unanswered = !lookup.is_answered && lookup.queries >= 2;
+        let is_late = took_ns.saturating_sub(round_trip_ns) >= LATE_NS;
+        self.unanswered += u64::from(is_unanswered);
+        if !is_late || !(is_unanswered || lookup.is_answered && lookup.is_needed) {
+            return;
+        }
+        self.late += u64::from(lookup.is_answered);
+        let from_ns = lookup.start_ns.max(self.counted_until_ns);
+        self.waited_ns += lookup.end_ns.saturating_sub(from_ns);
+        self.counted_until_ns = self.counted_until_ns.max(lookup.end_ns);
+        self.first.get_or_insert(lookup);
+        self.last = Some(lookup);
+        let longest = |it: &NameLookup| it.end_ns.saturating_sub(it.start_ns);
+        if self.worst.is_none_or(|worst| longest(worst) < took_ns) {
+            self.worst = Some(lookup);
+        }
+    }
+
+    /// The time of the client's connections and of waiting for names, without pauses in between.
+    fn total_ns(&self, connections: impl Iterator<Item = &'a Flow>) -> u64 {
+        let mut total_ns = self.waited_ns;
+        let mut start_ns = self.first.map_or(u64::MAX, |it| it.start_ns);
+        let mut end_ns = self.counted_until_ns;
+        for flow in connections {
+            let connection = &flow.connection;
+            total_ns =
+                total_ns.saturating_add(connection.end_ns.saturating_sub(connection.start_ns));
+            start_ns = start_ns.min(connection.start_ns);
+            end_ns = end_ns.max(connection.end_ns);
+        }
+        // Connections close while the next name is looked up.
+        total_ns.min(end_ns.saturating_sub(start_ns))
+    }
+
+    fn finding(self, client: Address, server: Address, total_ns: u64) -> Option<PathFinding> {
+        let share = stats::ratio(self.waited_ns as f64, total_ns as f64).min(1.0);
+        let (first, last, worst) = (self.first?, self.last?, self.worst?);
+        if self.waited_ns < MIN_COST_NS || share < MIN_COST_SHARE {
+            return None;
+        }
+        let median_ns = stats::percentile(&self.delays_ns, 50.0).unwrap_or(0);
+        let answers = match (self.unanswered, self.repeated) {
+            (0, 0) => format!("a name took {} in the median", format::time(median_ns)),
+            (0, repeated) => format!(
+                "queries were repeated {} times before the answer",
+                format::count(repeated)
+            ),
+            (unanswered, _) => format!(
+                "{} of {} names got no answer, though asked repeatedly",
+                format::count(unanswered),
+                format::count(self.lookups)
+            ),
+        };
+        let advice = if self.repeated > 0 {
+            "Find out why the first query gets no answer: a first server that is down (its order in resolv.conf), an \
+             AAAA query that it drops, a firewall, loss. Keep names in a cache, or use addresses."
+        } else {
+            "Use a name server near the client that keeps names (dnsmasq, unbound), keep names in the client, or \
+             keep connections open."
+        };
+        Some(PathFinding {
+            sender: Some(server.to_string()),
+            receiver: Some(client.to_string()),
+            share_of_time: share,
+            finding: Finding {
+                cause: Cause::NameResolution,
+                confidence: if self.late >= 2 || self.unanswered > 0 {
+                    0.95
+                } else {
+                    0.8
+                },
+                summary: format!(
+                    "{client} waited {} for names from {server} ({} of the time until its connections ended): {answers}; \
+                     the longest was {} ({}).",
+                    format::time(self.waited_ns),
+                    format::percent(share),
+                    if worst.name.is_empty() {
+                        "one name"
+                    } else {
+                        &worst.name
+                    },
+                    format::time(worst.end_ns.saturating_sub(worst.start_ns)),
+                ),
+                evidence: evidence([
+                    ("lookups", self.lookups as f64),
+                    ("late", self.late as f64),
+                    ("repeated_queries", self.repeated as f64),
+                    ("unanswered", self.unanswered as f64),
+                    ("waited_ns", self.waited_ns as f64),
+                    ("median_answer_ns", median_ns as f64),
+                    ("first_packet", first.first_packet as f64),
+                    ("last_packet", last.last_packet as f64),
+                    ("worst_packet", worst.last_packet as f64),
+                ]),
+                advice: advice.to_owned(),
+            },
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! Each rule on synthetic packets, one that it must name and one that is healthy.
+
+mod capture;
+mod hosts;
+mod streams;

@@ -1,0 +1,230 @@
+//! Names, requests, addresses, checksums.
+
+use super::capture::{Capture, End, ICMP, MS, UDP, US, ip, pseudo, sum, udp};
+use linerate_results::record::Cause;
+
+const CLIENT: u8 = 1;
+const SERVER: u8 = 2;
+const DNS: End = (SERVER, 53);
+
+/// A query or an answer for the address of a host.
+fn name(id: u16, is_answer: bool) -> Vec<u8> {
+    let [high, low] = id.to_be_bytes();
+    let flags = if is_answer { 0x80 } else { 0 };
+    let head = [high, low, flags, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    [&head[..], b"\x04host\x07example\0\0\x01\0\x01"].concat()
+}
+
+/// Ten lookups, each followed by a download; queries at `queries_ms`, the answer at `answer_ms`.
+fn lookups(queries_ms: &[u64], answer_ms: Option<u64>) -> Capture {
+    let mut capture = Capture::default();
+    for at in 0..10_u16 {
+        let start_ns = u64::from(at) * 40_000 * MS;
+        let client = (CLIENT, 2_000 + at);
+        for query_ms in queries_ms {
+            capture.udp(start_ns + query_ms * MS, [client, DNS], &name(at, false));
+        }
+        if let Some(answer_ms) = answer_ms {
+            capture.udp(start_ns + answer_ms * MS, [DNS, client], &name(at, true));
+            let opened_ns = start_ns + answer_ms * MS + 2 * MS;
+            capture.download(opened_ns, (CLIENT, 3_000 + at), (9, 80), 10 * MS);
+        }
+    }
+    capture
+}
+
+#[test]
+fn late_repeated_and_missing_answers_are_waiting_for_names() {
+    for (queries, answer, waited_ms) in [
+        (&[0][..], Some(300), 3_000.0),
+        (&[0, 1_000], Some(1_005), 10_050.0),
+        (&[0, 5_000, 10_000], None, 100_000.0),
+    ] {
+        let found = lookups(queries, answer).findings();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].finding.cause, Cause::NameResolution);
+        assert!(
+            (found[0].finding.evidence["waited_ns"] / 1e6 - waited_ms).abs() < 1.0,
+            "{found:?}"
+        );
+        assert!(found[0].share_of_time > 0.8, "{found:?}");
+    }
+}
+
+#[test]
+fn quick_answers_and_lookups_that_nothing_waits_for_are_healthy() {
+    assert_eq!(lookups(&[0], Some(30)).causes(), []);
+    // Late, but no connection follows.
+    let mut capture = Capture::default();
+    capture.udp(0, [(CLIENT, 2_000), DNS], &name(1, false));
+    capture.udp(800 * MS, [DNS, (CLIENT, 2_000)], &name(1, true));
+    capture.download(5_000 * MS, (CLIENT, 3_000), (9, 80), 10 * MS);
+    assert_eq!(capture.causes(), []);
+    // A name that no host has, asked for on all hosts.
+    let mut capture = Capture::default();
+    for second in 0..3 {
+        let group = (224, 5_355);
+        capture.udp(
+            second * 1_000 * MS,
+            [(CLIENT, 2_000), group],
+            &name(1, false),
+        );
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+/// A request to port 5683, repeated with these pauses.
+fn requests(
+    port: u16,
+    pauses_ms: &[u64],
+    then: impl Fn(&mut Capture, u64, [End; 2], &[u8]),
+) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let ends = [(CLIENT, 2_000), (SERVER, port)];
+    let mut now_ns = 0;
+    for pause_ms in pauses_ms {
+        capture.udp(now_ns, ends, b"request");
+        then(&mut capture, now_ns + MS, ends, b"request");
+        now_ns += pause_ms * MS;
+    }
+    capture.causes()
+}
+
+fn refuse(capture: &mut Capture, time_ns: u64, ends: [End; 2], payload: &[u8]) {
+    let datagram = ip(ends.map(|end| end.0), 7, UDP, &udp(ends, payload));
+    let message = [&[3, 3, 0, 0, 0, 0, 0, 0], &datagram[..28]].concat();
+    capture.ip(time_ns, [SERVER, CLIENT], ICMP, &message);
+}
+
+#[test]
+fn requests_that_nobody_answers_are_named() {
+    let silence = |_: &mut Capture, _, _: [End; 2], _: &[u8]| {};
+    assert_eq!(
+        requests(5_683, &[2_000, 4_000, 8_000], silence),
+        [Cause::NoAnswer]
+    );
+    // Unknown protocols are recognized by their longer and longer pauses.
+    assert_eq!(
+        requests(999, &[500, 1_000, 2_000, 4_000], silence),
+        [Cause::NoAnswer]
+    );
+    assert_eq!(
+        requests(999, &[1_000; 20], silence),
+        [],
+        "reports at intervals"
+    );
+    assert_eq!(
+        requests(5_683, &[2_000, 4_000, 8_000], refuse),
+        [Cause::Refused]
+    );
+    assert_eq!(requests(5_683, &[2_000], refuse), [], "a single request");
+    let answer = |capture: &mut Capture, time_ns, [client, server]: [End; 2], _: &[u8]| {
+        capture.udp(time_ns, [server, client], b"answer");
+    };
+    assert_eq!(requests(5_683, &[2_000, 4_000, 8_000], answer), []);
+    // A program that has its answer and closes its port refuses what comes later.
+    let late = |capture: &mut Capture, time_ns, ends: [End; 2], payload: &[u8]| {
+        answer(capture, time_ns, ends, payload);
+        refuse(capture, time_ns + MS, ends, payload);
+    };
+    assert_eq!(requests(5_683, &[2_000; 9], late), []);
+}
+
+#[test]
+fn an_absent_host_does_not_answer_arp() {
+    let asks = |is_answered: bool, targets: u8| {
+        let mut capture = Capture::default();
+        for second in 0..5 {
+            for target in 100..100 + targets {
+                capture.arp(second * 1_000 * MS, [CLIENT, target], false);
+                if is_answered {
+                    capture.arp(second * 1_000 * MS + MS, [CLIENT, target], true);
+                }
+            }
+        }
+        capture.causes()
+    };
+    assert_eq!(asks(false, 1), [Cause::NoAnswer]);
+    assert_eq!(asks(true, 1), []);
+    assert_eq!(asks(false, 50), [], "a search of the network");
+}
+
+#[test]
+fn the_path_mtu_of_icmp_messages_is_counted() {
+    let mut capture = Capture::default();
+    for mtu in [1_400_u16, 1_280, 1_500] {
+        let [high, low] = mtu.to_be_bytes();
+        capture.ip(0, [9, CLIENT], ICMP, &[3, 4, 0, 0, 0, 0, high, low, 0x45]);
+    }
+    let report = capture.report();
+    assert_eq!(
+        (report.packets.too_big, report.packets.least_path_mtu),
+        (3, 1_280)
+    );
+}
+
+/// 1,000 datagrams, of which those that `is_wrong` have a wrong checksum.
+fn damaged(is_wrong: impl Fn(u16) -> bool) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    for number in 0..1_000_u16 {
+        capture.damage = if is_wrong(number) { 0x0100 } else { 0 };
+        let time_ns = u64::from(number) * 20 * MS;
+        capture.udp(
+            time_ns,
+            [(CLIENT, 7_000), (SERVER, 7_000)],
+            &number.to_be_bytes(),
+        );
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_minority_of_wrong_checksums_is_an_error() {
+    assert_eq!(damaged(|number| number % 100 == 0), [Cause::ChecksumErrors]);
+    assert_eq!(damaged(|_| false), []);
+    assert_eq!(damaged(|_| true), [], "the adapter computes them");
+    assert_eq!(damaged(|number| number % 500 == 0), [], "two may be chance");
+}
+
+#[test]
+fn a_checksum_left_to_the_adapter_is_no_error() {
+    let mut capture = Capture::default();
+    let ends = [(CLIENT, 7_000), (SERVER, 7_000)];
+    for number in 0..100_u16 {
+        let hosts = [CLIENT, SERVER];
+        let mut datagram = udp(ends, &number.to_be_bytes());
+        let partial = sum(&pseudo(hosts, UDP, datagram.len()));
+        let whole = !sum(&[&pseudo(hosts, UDP, datagram.len())[..], &datagram].concat());
+        let checksum = if number % 10 == 0 { partial } else { whole };
+        datagram[6..8].copy_from_slice(&checksum.to_be_bytes());
+        capture.ip(u64::from(number) * 20 * MS, hosts, UDP, &datagram);
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn any_octets_are_a_packet() {
+    let mut state = 1_u64;
+    let mut dice = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize
+    };
+    let mut capture = Capture::default();
+    for packet in 0..20_000_u64 {
+        let octets: Vec<u8> = (0..dice() % 80).map(|_| dice() as u8 % 16).collect();
+        let hosts = [CLIENT, SERVER];
+        let ends = [
+            (CLIENT, [53, 5_353, 69, 5_683][dice() % 4]),
+            (SERVER, 53 + (dice() % 3) as u16),
+        ];
+        match dice() % 4 {
+            0 => capture.ip(packet * US, hosts, [1, 6, 17, 58][dice() % 4], &octets),
+            1 => capture.udp(packet * US, ends, &octets),
+            2 => capture.frame(packet * US, 0x0806, &octets),
+            _ => capture.frame(packet * US, 0x86DD, &[&[0x60][..], &octets].concat()),
+        }
+    }
+    assert!(!capture.report().text().is_empty());
+}

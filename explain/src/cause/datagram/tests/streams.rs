@@ -1,0 +1,144 @@
+//! Streams and transfers.
+
+use super::capture::{Capture, End, MS, US};
+use linerate_results::record::Cause;
+
+const SENDER: End = (1, 40_000);
+const RECEIVER: End = (2, 5_001);
+
+/// A datagram of iperf 2, sent at `sent_ns`.
+fn numbered(number: u32, sent_ns: u64) -> Vec<u8> {
+    let time = [sent_ns / 1_000_000_000, sent_ns / US % 1_000_000].map(|part| part as u32);
+    let words = [number, time[0], time[1], 0, 0];
+    let mut octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    octets.resize(1_000, 0);
+    octets
+}
+
+/// Dice with 100 sides.
+fn dice(number: u32) -> u64 {
+    let mixed = (u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
+}
+
+/// A stream of 5,000 datagrams, one per millisecond; those that `arrives_ns` gives a time arrive.
+fn stream(arrives_ns: impl Fn(u32, u64) -> Option<u64>) -> Vec<(Cause, f64)> {
+    let mut capture = Capture::default();
+    for number in 1..5_000 {
+        let sent_ns = 5_000 * MS + u64::from(number) * MS;
+        if let Some(time_ns) = arrives_ns(number, sent_ns) {
+            capture.udp(time_ns, [SENDER, RECEIVER], &numbered(number, sent_ns));
+        }
+    }
+    let found = capture.findings().into_iter();
+    found
+        .map(|it| (it.finding.cause, it.share_of_time))
+        .collect()
+}
+
+#[test]
+fn a_full_queue_sends_at_the_rate_of_its_link() {
+    // The link takes 1.25 ms for each datagram, so every fifth is lost once the queue is full.
+    let found = stream(|number, sent_ns| {
+        let passed = u64::from(number - number / 5);
+        (number % 5 != 0).then_some(sent_ns.min(5_000 * MS) + passed * 1_250 * US)
+    });
+    assert!(
+        matches!(found[..], [(Cause::AbovePathRate, share)] if (0.19..0.21).contains(&share)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_policer_passes_a_fixed_share() {
+    let found = stream(|number, sent_ns| (number % 3 != 0).then_some(sent_ns + 3 * MS));
+    assert_eq!(found[0].0, Cause::AbovePathRate);
+}
+
+#[test]
+fn chance_and_bursts_are_not_the_rate_of_the_path() {
+    let by_chance =
+        stream(|number, sent_ns| (dice(number) % 100 >= 20).then_some(sent_ns + 3 * MS));
+    assert_eq!(by_chance, [(Cause::RandomLoss, 0.0)]);
+    let rare = stream(|number, sent_ns| (dice(number) % 100 >= 2).then_some(sent_ns + 3 * MS));
+    assert_eq!(rare, [(Cause::RandomLoss, 0.0)]);
+    let in_bursts = stream(|number, sent_ns| (number % 400 >= 40).then_some(sent_ns + 3 * MS));
+    assert_eq!(in_bursts, [(Cause::LossInBursts, 0.0)]);
+    assert_eq!(stream(|_, sent_ns| Some(sent_ns + 3 * MS)), []);
+}
+
+/// A transfer of `blocks` blocks, `window` per acknowledgment; the receiver answers after 5 ms, and the sender sends the
+/// next after `pause_ns`.
+fn transfer(blocks: u16, window: u16, block: usize, pause_ns: u64, is_tftp: bool) -> Capture {
+    let mut capture = Capture::default();
+    let (sender, receiver) = ((1, 3_000), (2, 4_000));
+    let mut now_ns = 0;
+    for number in 1..=blocks {
+        let [high, low] = number.to_be_bytes();
+        let head = if is_tftp {
+            [0, 3, high, low]
+        } else {
+            [9, 9, high, low]
+        };
+        let mut data = head.to_vec();
+        data.resize(block, 0);
+        capture.udp(now_ns, [sender, receiver], &data);
+        now_ns += 10 * US;
+        if number % window == 0 {
+            now_ns += 5 * MS;
+            capture.udp(now_ns, [receiver, sender], &[0, 4, high, low]);
+            now_ns += pause_ns;
+        }
+    }
+    capture
+}
+
+#[test]
+fn blocks_that_wait_for_each_other_are_one_in_flight() {
+    let found = transfer(200, 1, 516, 100 * US, true).findings();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (figures, finding) = (&found[0].finding.evidence, &found[0].finding);
+    assert_eq!(finding.cause, Cause::OneInFlight);
+    assert_eq!((figures["blocks"], figures["block_bytes"]), (200.0, 516.0));
+    assert!(
+        (5.0e6..5.3e6).contains(&figures["round_trip_ns"]),
+        "{figures:?}"
+    );
+    assert!(finding.advice.contains("windowsize"));
+    assert!(found[0].share_of_time > 0.9);
+    // Another protocol, recognized by its rhythm only.
+    let found = transfer(200, 1, 1_000, 100 * US, false).causes();
+    assert_eq!(found, [Cause::OneInFlight]);
+}
+
+#[test]
+fn windows_small_answers_and_pauses_are_healthy() {
+    // TFTP with windowsize 4, and a file that takes less than a person notices.
+    assert_eq!(transfer(400, 4, 516, 100 * US, true).causes(), []);
+    assert_eq!(transfer(20, 20, 516, 100 * US, true).causes(), []);
+    assert_eq!(transfer(9, 1, 516, 100 * US, true).causes(), []);
+    // Requests with small answers, and a device that reports every 200 ms.
+    assert_eq!(transfer(200, 1, 60, 100 * US, false).causes(), []);
+    assert_eq!(transfer(200, 1, 600, 195 * MS, false).causes(), []);
+}
+
+#[test]
+fn copies_of_packets_are_counted() {
+    let send = |copies_every: u16| {
+        let mut capture = Capture::default();
+        for number in 0..500_u16 {
+            let time_ns = u64::from(number) * 20 * MS;
+            let voice = [&number.to_be_bytes()[..], &[7; 158]].concat();
+            capture.udp(time_ns, [SENDER, RECEIVER], &voice);
+            if number % copies_every == 0 {
+                capture.id -= 1;
+                capture.udp(time_ns + MS, [SENDER, RECEIVER], &voice);
+            }
+        }
+        capture.causes()
+    };
+    assert_eq!(send(20), [Cause::DuplicateFrames]);
+    assert_eq!(send(200), []);
+    // The capture sees each packet twice.
+    assert_eq!(send(1), []);
+}

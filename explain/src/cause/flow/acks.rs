@@ -1,0 +1,274 @@
+//! Acknowledgments that come late, or rarely.
+
+use super::facts::{FlowClass, FlowFacts};
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{DirectionView, Limit, RoundTrips, Wait, percentile};
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.15;
+/// Delayed acknowledgments of common stacks come after 40 ms or more (RFC 9293 section 3.8.6.3 permits 500 ms).
+const DELAYED_ACK_NS: u64 = 25_000_000;
+/// Waking up for a smaller share of the time is not worth a finding.
+const MIN_WAKE_UP_SHARE: f64 = 0.05;
+/// A shorter delay is no sleep.
+const MIN_WAKE_UP_NS: u64 = 3_000_000;
+/// What follows an acknowledgment within this time waited for it.
+const PROMPT_NS: u64 = 2_000_000;
+/// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
+const STRETCH_SEGMENTS: f64 = 4.5;
+
+/// Segments that waited for delayed acknowledgments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HeldBack {
+    count: u64,
+    total_ns: u64,
+}
+
+/// Times that a small segment alone in flight was acknowledged late, without data, and the next one followed at once.
+fn held_back(view: &DirectionView, base_ns: u64, reaction_ns: u64, mss: u64) -> HeldBack {
+    let mut held = HeldBack::default();
+    let mut acks = view.acks.iter().peekable();
+    let mut acked = view.sent.first().map_or(0, |it| it.start);
+    for pair in view.sent.windows(2) {
+        let (first, second) = (pair[0], pair[1]);
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
+            acked = acked.max(ack.ack);
+        }
+        let is_alone = acked >= first.start && u64::from(first.len) < mss * 9 / 10;
+        let mut waited = None;
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
+            acked = acked.max(ack.ack);
+            if ack.ack >= first.end && ack.is_bare && waited.is_none() {
+                waited = Some((ack.time_ns, ack.time_ns - first.time_ns));
+            }
+        }
+        let Some((at_ns, ns)) = waited.filter(|_| is_alone && second.start == first.end) else {
+            continue;
+        };
+        let is_late = ns >= base_ns + DELAYED_ACK_NS;
+        let is_prompt = second.time_ns - at_ns <= reaction_ns + PROMPT_NS;
+        if is_late && is_prompt {
+            held.count += 1;
+            held.total_ns += ns - base_ns;
+        }
+    }
+    held
+}
+
+pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
+    let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
+    let mss = facts.mss().unwrap_or(1460);
+    let back_mss = facts
+        .connection()
+        .mss(model.data_sender)
+        .map_or(1460, u64::from);
+    let own = held_back(&model.view, to_receiver_ns, to_sender_ns, mss);
+    let back = held_back(&model.back, to_sender_ns, to_receiver_ns, back_mss);
+    let is_own = own.total_ns >= back.total_ns;
+    let HeldBack { count, total_ns } = if is_own { own } else { back };
+    let share = facts.share_of(total_ns);
+    if count < 3 || share < MIN_SHARE {
+        return None;
+    }
+    let (writer, holder) = if is_own {
+        (&facts.sender, &facts.receiver)
+    } else {
+        (&facts.receiver, &facts.sender)
+    };
+    Some(Rule {
+        share,
+        cause: Cause::DelayedAckWithNagle,
+        confidence: 0.9,
+        summary: format!(
+            "{} times, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
+             one, on average after {}.",
+            format::count(count),
+            format::percent(share),
+            format::time(total_ns / count),
+        ),
+        evidence: evidence([
+            ("held_back_acks", count as f64),
+            ("held_back_share", share),
+        ]),
+        advice: "Write whole messages at once, or set TCP_NODELAY at the sender; acknowledging every segment at the \
+                 receiver also helps."
+            .to_owned(),
+        limits: &[Limit::LateAck, Limit::SenderIdle],
+        has_gain: true,
+    })
+}
+
+pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let share = facts.share(Limit::LateAck);
+    if share < MIN_SHARE || facts.class != FlowClass::Bulk {
+        return None;
+    }
+    let usual_ns = facts.model.to_receiver.percentile(50)?;
+    let base_ns = facts.model.to_receiver.base_ns()?;
+    Some(Rule {
+        share,
+        cause: Cause::LateAcks,
+        confidence: 0.75,
+        summary: format!(
+            "For {} of the time {} waits for acknowledgments that {} sends late: a round trip of {} (median), {} at best.",
+            format::percent(share),
+            facts.sender,
+            facts.receiver,
+            format::time(usual_ns),
+            format::time(base_ns),
+        ),
+        evidence: evidence([
+            ("late_ack_share", share),
+            ("ack_ns_p50", usual_ns as f64),
+            ("ack_ns_least", base_ns as f64),
+        ]),
+        advice: "Check how the receiver is notified of frames (polling interval, interrupt moderation, sleep) and its \
+                 delayed acknowledgments; more than two segments in flight hide the delay."
+            .to_owned(),
+        limits: &[Limit::LateAck],
+        has_gain: true,
+    })
+}
+
+/// One acknowledgment for many segments: the sender's window opens in jumps.
+pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
+    if facts.class != FlowClass::Bulk || super::rate::is_full(facts) {
+        return None;
+    }
+    let view = &facts.model.view;
+    let mut steps = Vec::new();
+    let mut last = None;
+    for ack in &view.acks {
+        if let Some(before) = last.filter(|before| *before < ack.ack) {
+            steps.push(ack.ack - before);
+        }
+        last = Some(last.map_or(ack.ack, |before: u64| before.max(ack.ack)));
+    }
+    if steps.len() < 10 {
+        return None;
+    }
+    let mss = facts.mss().unwrap_or(1460);
+    let median = percentile(steps.clone(), 50)? as f64 / facts.full.max(mss.min(1460)) as f64;
+    // With half of what is in flight acknowledged at once, the sender waits meanwhile.
+    let is_held_back = percentile(steps.clone(), 50)? * 2 >= u64::from(facts.stats().max_in_flight);
+    let waits = facts.share(Limit::InFlight)
+        + facts.share(Limit::SlowStart)
+        + facts.share(Limit::LateAck)
+        + facts.share(Limit::ReceiveWindow);
+    let retransmitted = stats::ratio(
+        facts.stats().retransmitted as f64,
+        facts.stats().segments as f64,
+    );
+    // Larger segments than the MSS are those of an adapter that merges them, and so are their acknowledgments.
+    let merged = facts.stats().super_segments > 0;
+    (median >= STRETCH_SEGMENTS && is_held_back && waits >= 0.4 && retransmitted < 0.005 && !merged).then(|| Rule {
+        share: waits,
+        cause: Cause::StretchAcks,
+        confidence: 0.65,
+        summary: format!(
+            "{} acknowledges {median:.0} segments at once (median of {} acknowledgments): {} waits for them for {} of the \
+             time, and its window grows slowly.",
+            facts.receiver,
+            format::count(steps.len() as u64),
+            facts.sender,
+            format::percent(waits),
+        ),
+        evidence: evidence([
+            ("segments_per_ack", median),
+            ("waiting_share", waits),
+        ]),
+        advice: "Acknowledge at least every second full segment (RFC 9293 section 3.8.6.3); look for filtering of \
+                 acknowledgments and for receive offload (LRO) on the path."
+            .to_owned(),
+        limits: &[
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::ReceiveWindow,
+            Limit::LateAck,
+        ],
+        has_gain: false,
+    })
+}
+
+/// A silence and the wait after it, in nanoseconds.
+type Pair = (u64, u64);
+
+/// Each wait with the last one of `before` that ended when it began or earlier, in ascending order of these.
+fn after_silence(waits: &[Wait], before: &[Wait]) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for wait in waits {
+        let at = before.partition_point(|it| it.start_ns + it.ns <= wait.start_ns);
+        if let Some(silence) = at.checked_sub(1).and_then(|at| before.get(at)) {
+            pairs.push((silence.ns, wait.ns));
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The waits after short silences and those after long ones, if they differ clearly.
+fn split(pairs: &[Pair]) -> Option<(&[Pair], &[Pair])> {
+    let candidates = 2..pairs.len().saturating_sub(1);
+    let jump = |at: &usize| pairs[*at].0.saturating_sub(pairs[at - 1].0);
+    let (short, long) = pairs.split_at(candidates.max_by_key(jump)?);
+    let slowest_short = short.iter().map(|(_, ns)| *ns).max()?;
+    let fastest_long = long.iter().map(|(_, ns)| *ns).min()?;
+    let is_slower = fastest_long > 2 * slowest_short + MIN_WAKE_UP_NS;
+    let is_longer = long[0].0 > 2 * short[short.len() - 1].0;
+    (is_slower && is_longer && long.len() >= 2).then_some((short, long))
+}
+
+/// Answers are late after a silence, and prompt otherwise.
+pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let mut rule = None;
+    for end in [model.data_sender, model.data_sender.other()] {
+        let waits = &model.turns.waits[end as usize];
+        let others = &model.turns.waits[end.other() as usize];
+        // The silence before the request that a wait answers, or before the request to which that was the answer.
+        let silences = [others, waits].map(|before| after_silence(waits, before));
+        let Some((short, long)) = silences.iter().find_map(|pairs| split(pairs)) else {
+            continue;
+        };
+        let slowest_short = short.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
+        let median_long = percentile(long.iter().map(|(_, ns)| *ns).collect(), 50)?;
+        let total_ns = long
+            .iter()
+            .map(|(_, ns)| ns.saturating_sub(slowest_short))
+            .sum();
+        let share = facts.share_of(total_ns);
+        let name = facts.flow.ends[end as usize].0;
+        if share < MIN_WAKE_UP_SHARE || rule.as_ref().is_some_and(|it: &Rule| it.share >= share) {
+            continue;
+        }
+        rule = Some(Rule {
+            share,
+            cause: Cause::WakeUpLatency,
+            confidence: 0.8,
+            summary: format!(
+                "{name} answers after {} (median) if the line was silent for {} or more, and within {} otherwise: it \
+                 sleeps and wakes up late.",
+                format::time(median_long),
+                format::time(long[0].0),
+                format::time(slowest_short),
+            ),
+            evidence: evidence([
+                ("answer_after_silence_ns", median_long as f64),
+                ("answer_otherwise_ns", slowest_short as f64),
+                ("silence_ns", long[0].0 as f64),
+            ]),
+            advice: "Look for power saving at that end: Energy-Efficient Ethernet, a sleeping radio (esp_wifi_set_ps), a \
+                     CPU idle state, a polling interval that grows with silence."
+                .to_owned(),
+            limits: &[Limit::SenderIdle, Limit::LateAck],
+            has_gain: false,
+        });
+    }
+    rule
+}

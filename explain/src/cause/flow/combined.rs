@@ -1,0 +1,179 @@
+//! The same cause in several connections between two hosts is one finding: causes are properties of hosts and links.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::facts::FlowFacts;
+use super::is_limit;
+use super::rule::Rule;
+use crate::cause::scored::PathFinding;
+use linerate_capture::model::{Limit, Span};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+
+/// A cause that costs a smaller part of the time of all connections is not worth a finding.
+const MIN_PART: f64 = 0.04;
+
+/// Findings so far.
+#[derive(Default)]
+pub(super) struct CombinedFindings(Vec<CombinedFinding>);
+
+/// A cause between two hosts.
+struct CombinedFinding {
+    sender: String,
+    receiver: String,
+    share_of_time: f64,
+    /// The largest share of one connection, which is described.
+    largest_share: f64,
+    connections: u64,
+    /// Time of the connections, and without this cause.
+    time_ns: u64,
+    time_without_ns: Option<u64>,
+    finding: Finding,
+}
+
+impl CombinedFindings {
+    /// Adds what a rule found in a connection that takes `part` of the time of all.
+    pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, part: f64) {
+        let share_of_time = rule.share * part;
+        let without_ns = facts.time_without_ns(rule.share).filter(|_| rule.has_gain);
+        let same = |it: &&mut CombinedFinding| {
+            it.finding.cause == rule.cause
+                && it.sender == facts.sender
+                && it.receiver == facts.receiver
+        };
+        let Some(before) = self.0.iter_mut().find(same) else {
+            self.0.push(CombinedFinding {
+                sender: facts.sender.clone(),
+                receiver: facts.receiver.clone(),
+                share_of_time,
+                largest_share: share_of_time,
+                connections: 1,
+                time_ns: facts.active_ns,
+                time_without_ns: without_ns,
+                finding: finding(facts, rule),
+            });
+            return;
+        };
+        before.share_of_time += share_of_time;
+        before.connections += 1;
+        before.time_ns += facts.active_ns;
+        before.time_without_ns = before
+            .time_without_ns
+            .zip(without_ns)
+            .map(|(one, other)| one + other);
+        if share_of_time > before.largest_share {
+            before.largest_share = share_of_time;
+            before.finding = finding(facts, rule);
+        }
+    }
+
+    /// The findings that cost enough.
+    pub(super) fn into_findings(mut self) -> Vec<PathFinding> {
+        self.merge_stalls();
+        let found = self.0.into_iter();
+        let found = found.filter(|it| it.share_of_time >= MIN_PART || is_limit(it.finding.cause));
+        found.map(CombinedFinding::into_finding).collect()
+    }
+
+    /// Short connections lose too few segments to show the pattern that longer ones between the same hosts show.
+    fn merge_stalls(&mut self) {
+        let is_stall = |it: &CombinedFinding| it.finding.cause == Cause::RetransmissionStalls;
+        let (stalls, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.0).into_iter().partition(is_stall);
+        self.0 = others;
+        for stall in stalls {
+            let explains = |it: &&mut CombinedFinding| {
+                let has_pattern = matches!(
+                    it.finding.cause,
+                    Cause::LossInBursts
+                        | Cause::QueueOverflow
+                        | Cause::ShallowQueue
+                        | Cause::Policed
+                );
+                has_pattern
+                    && it.share_of_time > stall.share_of_time
+                    && it.sender == stall.sender
+                    && it.receiver == stall.receiver
+            };
+            match self.0.iter_mut().find(explains) {
+                Some(pattern) => {
+                    pattern.share_of_time += stall.share_of_time;
+                    pattern.connections += stall.connections;
+                    pattern.time_ns += stall.time_ns;
+                    let both = pattern.time_without_ns.zip(stall.time_without_ns);
+                    pattern.time_without_ns = both.map(|(one, other)| one + other);
+                }
+                None => self.0.push(stall),
+            }
+        }
+    }
+}
+
+impl CombinedFinding {
+    fn into_finding(self) -> PathFinding {
+        let mut finding = self.finding;
+        let is_gain = |without_ns: &u64| *without_ns / 19 <= self.time_ns / 20;
+        if let Some(without_ns) = self.time_without_ns.filter(is_gain) {
+            let figures = &mut finding.evidence;
+            figures.insert("time_ns".to_owned(), self.time_ns as f64);
+            figures.insert("time_without_ns".to_owned(), without_ns as f64);
+            let (with, without) = (format::time(self.time_ns), format::time(without_ns));
+            let whose = match self.connections {
+                1 => format!("its {with}"),
+                _ => format!("the connections' total of {with}"),
+            };
+            let _ = write!(
+                finding.advice,
+                " Without this, {whose} would be about {without}."
+            );
+        }
+        PathFinding {
+            sender: Some(self.sender),
+            receiver: Some(self.receiver),
+            share_of_time: self.share_of_time.min(1.0),
+            finding,
+        }
+    }
+}
+
+fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
+    let mut evidence = rule.evidence;
+    add_packets(facts, rule.limits, &mut evidence);
+    Finding {
+        cause: rule.cause,
+        confidence: if facts.model.is_truncated {
+            rule.confidence.min(0.8)
+        } else {
+            rule.confidence
+        },
+        summary: rule.summary,
+        evidence,
+        advice: rule.advice,
+    }
+}
+
+/// Adds the packets that end the time which a finding explains: the first, the last, and the one after the longest time.
+fn add_packets(facts: &FlowFacts<'_>, limits: &[Limit], evidence: &mut BTreeMap<String, f64>) {
+    let around = [Limit::Handshake, Limit::Tail];
+    let is_of = |limit: &Limit| match limits {
+        // What costs this transfer nothing can be seen at all times.
+        [] => !around.contains(limit),
+        limits => limits.contains(limit),
+    };
+    let of_reason = |span: &&Span| is_of(&span.limit) && span.number > 0;
+    let spans: Vec<&Span> = facts.model.spans.iter().filter(of_reason).collect();
+    let longest = spans.iter().max_by_key(|span| span.ns());
+    let packets = [
+        ("first_packet", spans.first()),
+        ("last_packet", spans.last()),
+        ("worst_packet", longest),
+    ];
+    for (name, span) in packets {
+        if let Some(span) = span {
+            evidence
+                .entry(name.to_owned())
+                .or_insert(span.number.into());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the rules evaluate: one connection with its model.
+
+use linerate_capture::model::{FlowModel, Limit};
+use linerate_capture::tcp::{Connection, End, SenderStats};
+use linerate_capture::traffic::Flow;
+use linerate_results::stats;
+
+/// Kind of a connection, by what passed over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlowClass {
+    /// A transfer of many segments.
+    Bulk,
+    /// Requests and answers of few segments each.
+    Exchange,
+    /// Too little passed to judge its rate.
+    Short,
+}
+
+/// A longer turn is a transfer.
+const BULK_SEGMENTS: u64 = 12;
+/// Fewer changes of direction are a transfer with its request.
+const EXCHANGE_TURNS: usize = 4;
+
+/// Segments of a transfer are larger on average, unless they are sent close together.
+const SMALL_BYTES: u64 = 400;
+
+/// Payload of segments that fill the MTU of Ethernet: 1,500 octets less headers of IPv4 or IPv6 and TCP with options.
+const MTU_PAYLOAD: (u64, u64) = (1_400, 1_460);
+
+/// A connection with its model.
+pub(super) struct FlowFacts<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) model: FlowModel,
+    pub(super) class: FlowClass,
+    /// Payload sender and receiver.
+    pub(super) sender: String,
+    pub(super) receiver: String,
+    /// Time from the first payload until the last was acknowledged.
+    pub(super) active_ns: u64,
+    /// Octets of a full segment.
+    pub(super) full: u64,
+}
+
+impl<'a> FlowFacts<'a> {
+    /// The facts of `flow`; `None` if it carried no payload.
+    pub(super) fn of(flow: &'a Flow) -> Option<Self> {
+        let log = flow.connection.log();
+        let model = FlowModel::of(&flow.connection, log.packets(), log.is_truncated())?;
+        let full = u64::from(model.view.full_segment());
+        let address = |end: End| flow.ends[end as usize].0.to_string();
+        let around_ns = model.time_ns(Limit::Tail) + model.time_ns(Limit::Handshake);
+        let active_ns = model.span_ns - around_ns;
+        Some(Self {
+            class: classify(&model, full),
+            sender: address(model.data_sender),
+            receiver: address(model.data_sender.other()),
+            active_ns,
+            full,
+            flow,
+            model,
+        })
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.flow.connection
+    }
+
+    /// Counters of the payload sender.
+    pub(super) fn stats(&self) -> &SenderStats {
+        self.connection().stats(self.model.data_sender)
+    }
+
+    /// MSS that the payload receiver announced, which limits the sender.
+    pub(super) fn mss(&self) -> Option<u64> {
+        let receiver = self.model.data_sender.other();
+        self.connection().mss(receiver).map(u64::from)
+    }
+
+    /// Share of the active time with this limit.
+    pub(super) fn share(&self, reason: Limit) -> f64 {
+        self.share_of(self.model.time_ns(reason))
+    }
+
+    /// Share of the active time.
+    pub(super) fn share_of(&self, ns: u64) -> f64 {
+        stats::ratio(ns as f64, self.active_ns as f64).min(1.0)
+    }
+
+    /// Octets of payload, each once.
+    pub(super) fn bytes(&self) -> u64 {
+        self.stats().unique_bytes
+    }
+
+    /// Average goodput, octets per second.
+    pub(super) fn goodput(&self) -> f64 {
+        stats::ratio(self.bytes() as f64 * 1e9, self.active_ns as f64)
+    }
+
+    /// The fastest rate that the path showed, octets of payload per second.
+    pub(super) fn fastest(&self) -> Option<f64> {
+        self.model.fastest.map(|rate| rate.bytes_per_s)
+    }
+
+    /// Time that all payload takes at the fastest rate.
+    fn least_time_ns(&self) -> Option<u64> {
+        let rate = self.fastest()?;
+        Some((self.bytes() as f64 * 1e9 / rate) as u64)
+    }
+
+    /// Active time without the causes that took `share` of it: at least what the payload takes at the fastest rate.
+    pub(super) fn time_without_ns(&self, share: f64) -> Option<u64> {
+        let least_ns = self.least_time_ns()?;
+        let without_ns = (self.active_ns as f64 * (1.0 - share)) as u64;
+        Some(without_ns.max(least_ns).min(self.active_ns))
+    }
+
+    /// Octets on the wire for each octet of payload in full segments. Full segments of most hosts fill the MTU of
+    /// 1,500 octets; with gap and preamble that is 1,538 (IEEE 802.3 clauses 3.1 and 4.4.2).
+    pub(super) fn wire_factor(&self) -> f64 {
+        let full = self.full.max(1) as f64;
+        if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&self.full) {
+            1538.0 / full
+        } else {
+            (full + 78.0) / full
+        }
+    }
+}
+
+fn classify(model: &FlowModel, full: u64) -> FlowClass {
+    let longest = model.turns.longest_turn(model.data_sender);
+    if longest >= BULK_SEGMENTS * full.max(SMALL_BYTES) && !is_trickle(model) {
+        FlowClass::Bulk
+    } else if model.turns.changes() >= EXCHANGE_TURNS {
+        FlowClass::Exchange
+    } else if model.view.sent.len() as u64 >= 4 * BULK_SEGMENTS && !is_trickle(model) {
+        FlowClass::Bulk
+    } else if model.view.sent.len() as u64 >= BULK_SEGMENTS {
+        FlowClass::Exchange
+    } else {
+        FlowClass::Short
+    }
+}
+
+/// True for small segments, each sent when nothing is in flight: a program that has little to send.
+fn is_trickle(model: &FlowModel) -> bool {
+    let sent = &model.view.sent;
+    let bytes: u64 = sent.iter().map(|it| u64::from(it.len)).sum();
+    if bytes / sent.len().max(1) as u64 >= SMALL_BYTES {
+        return false;
+    }
+    let flights = model.flights();
+    let new = sent.iter().filter(|it| !it.is_retransmission());
+    let alone = new
+        .zip(&flights)
+        .filter(|(it, flight)| **flight <= u64::from(it.len) + 1)
+        .count();
+    alone * 2 >= flights.len()
+}

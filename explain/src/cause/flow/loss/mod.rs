@@ -1,0 +1,142 @@
+//! Lost segments: their pattern, and what their repair costs.
+//!
+//! | module | causes |
+//! |---|---|
+//! | `outage` | nothing passes for a while, or above a size |
+//! | `queue` | policers and short queues |
+//! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
+
+mod outage;
+mod pattern;
+mod queue;
+
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::path;
+use crate::cause::flow::rate;
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Span};
+use linerate_results::format;
+use linerate_results::stats;
+use outage::{interrupted, mtu_black_hole};
+use pattern::{bursts, discarded, loses_the_second, no_sack, random, stalls};
+use queue::{bucket, queue, queue_capacity};
+
+/// Repairs that take less of the time are not worth a finding.
+const MIN_COST: f64 = 0.1;
+/// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
+const MIN_COST_ON_FULL_PATH: f64 = 0.15;
+/// A few losses among fewer segments may be chance.
+const MIN_SEGMENTS: u64 = 30;
+/// Fewer losses have no pattern.
+const MIN_LOSSES: u64 = 3;
+/// Significance level: less probable patterns are not chance.
+const SIGNIFICANCE: f64 = 0.001;
+/// From this share of the cost of losses on, timeouts dominate it.
+const MIN_STALL_SHARE: f64 = 0.8;
+
+/// Losses and their cost.
+struct Losses {
+    lost: u64,
+    segments: u64,
+    timeout: f64,
+    recovery: f64,
+    /// Time in which the window that losses shrank limited the sender.
+    reduced: f64,
+}
+
+impl Losses {
+    fn of(facts: &FlowFacts<'_>) -> Self {
+        let stats = facts.stats();
+        Self {
+            lost: facts.model.view.lost(),
+            segments: stats.segments,
+            timeout: facts.share(Limit::Timeout),
+            recovery: facts.share(Limit::FastRecovery),
+            reduced: facts.share(Limit::InFlight),
+        }
+    }
+
+    fn repair(&self) -> f64 {
+        self.timeout + self.recovery
+    }
+
+    fn rate(&self) -> f64 {
+        stats::ratio(self.lost as f64, self.segments as f64)
+    }
+}
+
+pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let losses = Losses::of(facts);
+    if let Some(rule) = mtu_black_hole(facts).or_else(|| interrupted(facts)) {
+        return Some(rule);
+    }
+    let is_little = losses.segments < MIN_SEGMENTS && losses.lost < 2 * MIN_LOSSES;
+    if losses.lost < 1 || is_little || is_reordering(facts) {
+        return None;
+    }
+    let cost = losses.repair() + losses.reduced;
+    let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
+    // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
+    let is_full = rate::is_full(facts) || rate::is_steady(facts);
+    if cost < MIN_COST || !is_frequent || is_full && losses.repair() < MIN_COST_ON_FULL_PATH {
+        return None;
+    }
+    let figures = evidence([
+        ("lost_segments", losses.lost as f64),
+        ("segments", losses.segments as f64),
+        ("loss_rate", losses.rate()),
+        ("time_outs", facts.stats().time_outs as f64),
+        ("time_out_share", losses.timeout),
+        ("recovery_share", losses.recovery),
+        ("reduced_window_share", losses.reduced),
+        ("first_packet", facts.stats().first_retransmit as f64),
+        ("last_packet", facts.stats().last_retransmit as f64),
+    ]);
+    let spacing = &facts.stats().spacing;
+    let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < SIGNIFICANCE;
+    let stalls_ns = stalls_ns(facts);
+    let longest = match stalls_ns.iter().max() {
+        Some(longest_ns) => format!(
+            " ({} waits for the timer, the longest {})",
+            format::count(stalls_ns.len() as u64),
+            format::time(*longest_ns)
+        ),
+        None => String::new(),
+    };
+    let waits = format!(
+        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the limit.",
+        format::percent(losses.repair()),
+        format::percent(losses.reduced),
+    );
+    Some(if in_bursts && loses_the_second(facts) {
+        bursts(facts, &losses, &waits, figures)
+    } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+        rule
+    } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
+        rule
+    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
+        rule
+    } else if let Some(capacity) = queue_capacity(facts) {
+        queue(facts, &losses, capacity, &waits, figures)
+    } else if in_bursts {
+        bursts(facts, &losses, &waits, figures)
+    } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST {
+        stalls(facts, &losses, &waits, figures)
+    } else {
+        random(facts, &losses, &waits, figures)
+    })
+}
+
+/// Waits for the retransmission timer, also where no acknowledgment ended them.
+fn stalls_ns(facts: &FlowFacts<'_>) -> Vec<u64> {
+    let spans = facts.model.spans.iter();
+    let stalls = spans.filter(|span| span.limit == Limit::Timeout);
+    stalls.map(Span::ns).collect()
+}
+
+/// Segments that others overtook are mistaken for lost ones.
+fn is_reordering(facts: &FlowFacts<'_>) -> bool {
+    let overtaken = path::overtaken(facts);
+    overtaken >= 10 && overtaken >= 2 * facts.model.view.lost()
+}

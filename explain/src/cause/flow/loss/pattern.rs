@@ -1,0 +1,212 @@
+//! Losses by their place: after the capture point, in bursts, alone, at random.
+
+use super::{Losses, MIN_COST, MIN_LOSSES};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use linerate_capture::model::Limit;
+use linerate_capture::tcp::BURST_POSITIONS;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Segments in flight from which several may be lost in one round trip, and still be repaired without a timeout.
+const MIN_FLIGHT: u64 = 7;
+/// No window is advised in smaller segments.
+const MIN_ADVISED_SEGMENT: u64 = 200;
+/// A receiver this near to the capture point sees what the capture shows.
+const NEAR_NS: u64 = 300_000;
+
+/// True if most bursts lose their second segment: there is one buffer.
+pub(super) fn loses_the_second(facts: &FlowFacts<'_>) -> bool {
+    let (sent, lost) = (
+        &facts.stats().sent_by_position,
+        &facts.stats().lost_by_position,
+    );
+    lost[1] >= MIN_LOSSES && lost[1] * 2 >= sent[1]
+}
+
+/// Near the receiver, lost segments were captured: they arrived, and the receiver discarded them.
+pub(super) fn discarded(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: &BTreeMap<String, f64>,
+) -> Option<Rule> {
+    let model = &facts.model;
+    let (to_receiver_ns, to_sender_ns) = (model.to_receiver.base_ns()?, model.to_sender.base_ns()?);
+    let is_at_receiver = to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
+    let arrived = losses
+        .lost
+        .saturating_sub(facts.stats().lost_before_capture);
+    (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
+        share: losses.repair() + losses.reduced,
+        cause: Cause::ChecksumErrors,
+        confidence: 0.6,
+        summary: format!(
+            "{} of {} segments arrived at {} and had to be repeated all the same: it discarded them, as it does with a \
+             wrong checksum. {waits}",
+            format::count(arrived),
+            format::count(losses.segments),
+            facts.receiver,
+        ),
+        evidence: figures.clone(),
+        advice: "Compare the receiver's counters (TcpInCsumErrors in nstat, InErrs; lwIP: stats.tcp.chkerr, memerr): bits \
+                 that are flipped behind the FCS (a bus, DMA without cache maintenance, a bridge), or no memory for a \
+                 segment."
+            .to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        has_gain: true,
+    })
+}
+
+/// Without SACK only one loss is repaired in a round trip (RFC 6675 section 1).
+pub(super) fn no_sack(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: &BTreeMap<String, f64>,
+) -> Option<Rule> {
+    let connection = facts.connection();
+    let [sender, receiver] = [facts.model.data_sender, facts.model.data_sender.other()];
+    // Known from both SYNs only.
+    let both_known =
+        connection.window_shift(sender).is_some() && connection.window_shift(receiver).is_some();
+    let offered = [sender, receiver].map(|end| connection.sack_permitted(end));
+    // With little in flight, nothing could be selected.
+    let is_little = u64::from(facts.stats().max_in_flight) < MIN_FLIGHT * facts.full;
+    if !both_known || is_little || offered == [true, true] || losses.repair() < MIN_COST {
+        return None;
+    }
+    let lacking = match offered {
+        [true, false] => facts.receiver.clone(),
+        [false, true] => facts.sender.clone(),
+        _ => format!("{} and {}", facts.sender, facts.receiver),
+    };
+    Some(Rule {
+        share: losses.repair() + losses.reduced,
+        cause: Cause::NoSack,
+        confidence: 0.7,
+        summary: format!(
+            "{} of {} segments were lost, and without selective acknowledgments (not offered by {lacking}) the sender \
+             repairs one in a round trip, or waits for its timer. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+        ),
+        evidence: figures.clone(),
+        advice: "Enable SACK at both ends (lwIP: LWIP_TCP_SACK_OUT; Linux: net.ipv4.tcp_sack), and find the loss itself."
+            .to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery],
+        has_gain: false,
+    })
+}
+
+pub(super) fn bursts(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Rule {
+    let spacing = &facts.stats().spacing;
+    let (sent, lost) = (
+        &facts.stats().sent_by_position,
+        &facts.stats().lost_by_position,
+    );
+    let is_half_lost =
+        |at: &usize| sent[*at] >= 4 && lost[*at] >= MIN_LOSSES && lost[*at] * 2 >= sent[*at];
+    let fits = (1..BURST_POSITIONS).find(is_half_lost);
+    let mut advice = "Make the receiver accept a frame while it processes the previous one: more receive buffers and a \
+                      shorter receive interrupt."
+        .to_owned();
+    if let Some(fits) = fits.filter(|_| facts.full >= MIN_ADVISED_SEGMENT) {
+        let segments = if fits == 1 { "segment" } else { "segments" };
+        let _ = write!(
+            advice,
+            " Until then, advertise a window no larger than its queue: here {fits} {segments} of {} B.",
+            format::count(facts.full)
+        );
+    }
+    Rule {
+        share: losses.repair() + losses.reduced,
+        cause: Cause::LossInBursts,
+        confidence: if spacing.excess_ratio() >= 2.0 {
+            0.9
+        } else {
+            0.75
+        },
+        summary: format!(
+            "{} of the segments right after other packets are lost, but only {} of isolated ones. {waits}",
+            format::percent(spacing.back_to_back.rate()),
+            format::percent(spacing.isolated.rate()),
+        ),
+        evidence: figures,
+        advice,
+        limits: &[Limit::Timeout, Limit::FastRecovery],
+        has_gain: true,
+    }
+}
+
+pub(super) fn stalls(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Rule {
+    let spans = facts.model.spans.iter();
+    let waits_for_timer = spans.filter(|span| span.limit == Limit::Timeout).count() as u64;
+    let mut advice = format!(
+        "Find the loss itself (a stall takes {} here), and enable selective acknowledgments at both ends.",
+        format::time(facts.model.time_ns(Limit::Timeout) / waits_for_timer.max(1)),
+    );
+    // With one buffer, more in flight is lost.
+    if !loses_the_second(facts) {
+        advice += " Fast retransmit needs three later segments in flight (RFC 5681 section 3.2).";
+    }
+    Rule {
+        share: losses.repair(),
+        cause: Cause::RetransmissionStalls,
+        confidence: 0.85,
+        summary: format!(
+            "{} of {} segments were lost, and only the retransmission timer of {} repairs them: too little is in flight \
+             for fast retransmit, or {} does not request it. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+            facts.sender,
+            facts.receiver,
+        ),
+        evidence: figures,
+        advice,
+        limits: &[Limit::Timeout],
+        has_gain: true,
+    }
+}
+
+pub(super) fn random(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Rule {
+    let few = losses.lost < 8;
+    Rule {
+        share: losses.repair() + losses.reduced,
+        cause: Cause::RandomLoss,
+        confidence: if few { 0.6 } else { 0.8 },
+        summary: format!(
+            "{} of {} segments ({}) were lost, {}. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+            format::percent(losses.rate()),
+            if few {
+                "too few to show a pattern".to_owned()
+            } else {
+                format!("regardless of their distance and of the data in flight of {}", facts.sender)
+            },
+        ),
+        evidence: figures,
+        advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
+            .to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        has_gain: true,
+    }
+}

@@ -1,0 +1,169 @@
+//! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
+
+use super::{Losses, MIN_LOSSES, SIGNIFICANCE};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use linerate_capture::model::{Limit, LossBucket};
+use linerate_capture::tcp::{FLIGHT_BINS, poisson_at_most};
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+use std::collections::BTreeMap;
+
+/// The loss rate rises at least by this factor when the data in flight exceeds a queue.
+const LOSS_RATE_FACTOR: f64 = 8.0;
+/// A smaller queue is reported as loss inside bursts.
+const MIN_QUEUE_SEGMENTS: usize = 3;
+/// The counted numbers of segments in flight end here; more are counted together.
+const MAX_QUEUE_SEGMENTS: usize = FLIGHT_BINS - 4;
+/// Losses depend on what passed before if they are separated from other segments with this probability.
+const MIN_SEPARATION: f64 = 0.9;
+/// A queue delays segments by this share of its level at least; a policer does not.
+const MIN_DELAY_SHARE: f64 = 0.12;
+/// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
+const RING_SEGMENTS: f64 = 8.0;
+
+/// Losses that depend on what passed before: a policer, or a queue that is too short.
+pub(super) fn bucket(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: &BTreeMap<String, f64>,
+) -> Option<Rule> {
+    let samples = if facts.model.to_receiver.base_ns() >= facts.model.to_sender.base_ns() {
+        facts.model.to_receiver.samples()
+    } else {
+        facts.model.to_sender.samples()
+    };
+    let bucket = LossBucket::of(&facts.model.view, samples)?;
+    if bucket.separation < MIN_SEPARATION {
+        return None;
+    }
+    let mut figures = figures.clone();
+    figures.insert("separation".to_owned(), bucket.separation);
+    figures.insert("bucket_bytes".to_owned(), bucket.depth_bytes);
+    figures.insert("bucket_bytes_per_s".to_owned(), bucket.bytes_per_s);
+    let delay_share = bucket.delay_share.unwrap_or(0.0);
+    figures.insert("delay_share".to_owned(), delay_share);
+    let share = losses.repair() + losses.reduced;
+    let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
+    let lost = format!(
+        "{} of {} segments were lost, nearly all of them when more than {} had passed above {}",
+        format::count(losses.lost),
+        format::count(losses.segments),
+        format::bytes(bucket.depth_bytes as u64),
+        format::rate(bucket.bytes_per_s),
+    );
+    let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
+    if delay_share < MIN_DELAY_SHARE && !facts.model.is_queued && !is_ring {
+        return Some(Rule {
+            share,
+            cause: Cause::Policed,
+            confidence: 0.85,
+            summary: format!("{lost}; nothing waits in a queue before: the excess is dropped at once. {waits}"),
+            evidence: figures,
+            advice: "Look for a policer (a rate limit that drops: switch port, nftables limit, tc police, a service \
+                     contract): shape at the sender just below its rate (tc tbf), or make its burst at least the rate \
+                     times the round trip."
+                .to_owned(),
+            limits,
+            has_gain: false,
+        });
+    }
+    // On a short path any queue of some segments would do, if the sender never had more in flight.
+    let product = facts.model.base_rtt_ns().unwrap_or(0) as f64 * bucket.bytes_per_s / 1e9;
+    let is_short_path = product < bucket.depth_bytes / 2.0 || delay_share < MIN_DELAY_SHARE;
+    Some(Rule {
+        share,
+        cause: if is_short_path {
+            Cause::QueueOverflow
+        } else {
+            Cause::ShallowQueue
+        },
+        confidence: 0.8,
+        summary: format!(
+            "{lost}: a queue of about {} segments before {} overflows. {waits}",
+            format::count((bucket.depth_bytes / facts.full as f64).round() as u64),
+            facts.receiver,
+        ),
+        evidence: figures,
+        advice: "Give that queue (receive descriptors and buffers, a switch port, tc limit) room for the window, or \
+                 advertise a smaller window."
+            .to_owned(),
+        limits,
+        has_gain: true,
+    })
+}
+
+/// Capacity in segments of a queue, if more segments in flight are lost and fewer are not.
+pub(super) fn queue_capacity(facts: &FlowFacts<'_>) -> Option<usize> {
+    let (sent, lost) = (&facts.stats().sent_by_flight, &facts.stats().lost_by_flight);
+    let sum = |of: &[u64]| of.iter().sum::<u64>();
+    let all_lost = sum(lost);
+    let fits = |at: &usize| {
+        let (below, beyond) = (sum(&lost[..*at]), sum(&lost[*at..]));
+        let expected = all_lost as f64 * stats::ratio(sum(&sent[..*at]) as f64, sum(sent) as f64);
+        let rate = |lost: u64, of: &[u64]| stats::ratio(lost as f64, sum(of) as f64);
+        beyond >= MIN_LOSSES
+            && rate(beyond, &sent[*at..]) >= LOSS_RATE_FACTOR * rate(below, &sent[..*at])
+            && poisson_at_most(below, expected) < SIGNIFICANCE
+    };
+    (MIN_QUEUE_SEGMENTS..MAX_QUEUE_SEGMENTS).rev().find(fits)
+}
+
+pub(super) fn queue(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    capacity: usize,
+    waits: &str,
+    mut figures: BTreeMap<String, f64>,
+) -> Rule {
+    figures.insert("room_segments".to_owned(), capacity as f64);
+    let bytes = capacity as u64 * facts.full;
+    let stats = facts.stats();
+    // On a short path any queue of some segments would do, if the sender never had more in flight.
+    let product =
+        facts.model.base_rtt_ns().unwrap_or(0) as f64 * facts.fastest().unwrap_or(0.0) / 1e9;
+    let is_short_path = product < bytes as f64 / 2.0;
+    let lost = format!(
+        "With {capacity} or more segments in flight, {} of {} are lost; with fewer, almost none",
+        format::count(stats.lost_by_flight[capacity..].iter().sum()),
+        format::count(stats.sent_by_flight[capacity..].iter().sum()),
+    );
+    let share = losses.repair() + losses.reduced;
+    let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
+    if is_short_path {
+        Rule {
+            share,
+            cause: Cause::QueueOverflow,
+            confidence: 0.8,
+            summary: format!(
+                "{lost}: a queue before {} is full, but its window of {} lets {} send them. {waits}",
+                facts.receiver,
+                format::bytes(stats.max_window.into()),
+                facts.sender,
+            ),
+            evidence: figures,
+            advice: format!(
+                "Advertise a window no larger than the receive queue ({} here), or enlarge the queue (descriptors, \
+                 buffers) to the size of the window.",
+                format::bytes(bytes)
+            ),
+            limits,
+            has_gain: true,
+        }
+    } else {
+        Rule {
+            share,
+            cause: Cause::ShallowQueue,
+            confidence: 0.7,
+            summary: format!("{lost}: the queue before the slowest link holds no more. {waits}"),
+            evidence: figures,
+            advice: "Give the queue before the slowest link room for the rate times the round trip (switch port, tc \
+                     limit, transmit ring), or pace the sender."
+                .to_owned(),
+            limits,
+            has_gain: true,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Findings about TCP connections: each rule evaluates one connection with its model; connections between the same hosts
+//! are combined.
+//!
+//! | module | causes |
+//! |---|---|
+//! | `rate` | the limit of a healthy transfer: the rate of the path |
+//! | `window` | the receiver's window |
+//! | `loss` | lost segments |
+//! | `sender` | the sender's program, buffer, congestion window |
+//! | `pacing` | a sender that sets its own pace |
+//! | `acks` | late and rare acknowledgments |
+//! | `exchange` | requests and answers |
+//! | `path` | queues, order, duplicates |
+//! | `opening` | connections that are not opened |
+//! | `combined` | the same cause in several connections between two hosts |
+//! | `facts` | what the rules evaluate |
+//! | `shared` | paths that carry several connections at once |
+//! | `rule` | the result of a rule |
+//! | `rhythm` | events at intervals |
+
+mod acks;
+mod combined;
+mod exchange;
+mod facts;
+mod loss;
+mod opening;
+mod pacing;
+mod path;
+mod rate;
+mod rhythm;
+mod rule;
+mod sender;
+mod shared;
+mod window;
+
+use facts::{FlowClass, FlowFacts};
+use linerate_capture::model::{Limit, TimeShares};
+use linerate_capture::traffic::Flow;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+use rule::Rule;
+
+use crate::cause::scored::PathFinding;
+use combined::CombinedFindings;
+
+type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
+
+/// The rules.
+const RULES: [RuleFn; 15] = [
+    window::standstills,
+    loss::losses,
+    path::reordering,
+    path::duplicates,
+    path::bufferbloat,
+    path::ack_path_full,
+    path::small_mss,
+    acks::delayed_ack_with_nagle,
+    acks::wake_up_latency,
+    exchange::server_think_time,
+    exchange::client_think_time,
+    window::receive_window,
+    acks::stretch_acks,
+    acks::late_acks,
+    sender::sender,
+];
+
+/// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
+const MIN_COST_NS: f64 = 5e7;
+/// A connection with less than 1 / this of the payload of another one between the same hosts only controls it.
+const CONTROL_DIVISOR: u64 = 500;
+
+/// The reasons why the connections of `flows` are slow, largest share of the time first. Empty if nothing is wrong.
+/// Also returns the time of each connection by limit.
+pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares>) {
+    let numbered = flows.iter().enumerate();
+    let facts = numbered.filter_map(|(at, flow)| Some((at, FlowFacts::of(flow)?)));
+    let (places, mut facts): (Vec<usize>, Vec<FlowFacts<'_>>) = facts.unzip();
+    shared::share_paths(&mut facts);
+    let mut times = vec![TimeShares::default(); flows.len()];
+    for (at, facts) in places.into_iter().zip(&facts) {
+        times[at] = TimeShares::of(&facts.model.spans, facts.connection().start_ns);
+    }
+    let most = facts.iter().map(FlowFacts::bytes).max().unwrap_or(0);
+    let matters = |it: &&FlowFacts<'_>| {
+        it.bytes() >= most / CONTROL_DIVISOR
+            || it.class == FlowClass::Exchange && !is_beside_bulk(it, &facts)
+    };
+    let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
+    let total_ns: f64 = relevant.iter().map(|it| it.active_ns as f64).sum();
+    let mut all: Vec<PathFinding> = opening::openings(flows);
+    let mut combined = CombinedFindings::default();
+    for facts in relevant {
+        let part = stats::ratio(facts.active_ns as f64, total_ns);
+        for rule in evaluate(facts) {
+            combined.add(facts, rule, part);
+        }
+    }
+    all.extend(combined.into_findings());
+    sort_by_cost(&mut all);
+    (all, times)
+}
+
+/// Largest share of the time first; the limit of a healthy transfer is no fault and comes last.
+pub(super) fn sort_by_cost(found: &mut [PathFinding]) {
+    found.sort_by(|a, b| {
+        let limit = |it: &PathFinding| is_limit(it.finding.cause);
+        limit(a)
+            .cmp(&limit(b))
+            .then(b.share_of_time.total_cmp(&a.share_of_time))
+    });
+}
+
+/// True for a cause that only states what the sender waited for.
+pub(super) fn is_generic(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::LateAcks
+            | Cause::SenderIdle
+            | Cause::CongestionWindow
+            | Cause::ClientThinkTime
+            | Cause::ServerThinkTime
+            | Cause::ReceiveWindow
+    )
+}
+
+/// True for the limit of a healthy transfer.
+fn is_limit(cause: Cause) -> bool {
+    matches!(cause, Cause::AtLineRate | Cause::PathRate)
+}
+
+/// True if a transfer between the same hosts passes at the same time.
+fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
+    let hosts = |it: &FlowFacts<'_>| {
+        let mut hosts = [it.flow.ends[0].0, it.flow.ends[1].0];
+        hosts.sort_by_key(|address| address.0);
+        hosts
+    };
+    let overlaps = |other: &FlowFacts<'_>| {
+        let (one, other) = (facts.connection(), other.connection());
+        one.start_ns <= other.end_ns && other.start_ns <= one.end_ns
+    };
+    let is_larger = |other: &&FlowFacts<'_>| other.bytes() / 20 > facts.bytes();
+    all.iter().filter(is_larger).any(|other| {
+        other.class == FlowClass::Bulk && hosts(other) == hosts(facts) && overlaps(other)
+    })
+}
+
+/// The causes found in one connection, the largest first; none explains time that a larger one explains.
+fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
+    let mut found: Vec<Rule> = RULES.iter().filter_map(|rule| rule(facts)).collect();
+    let limit = rate::path_rate(facts);
+    let is_back_full = |rule: &Rule| rule.cause == Cause::AckPathFull;
+    // Less than a person notices.
+    found.retain(|rule| {
+        rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
+    });
+    let limit = limit.filter(|_| !found.iter().any(is_back_full));
+    // A rule that states only what the sender waited for gives way to one that states why.
+    let specific: Vec<(f64, &[Limit])> = found
+        .iter()
+        .filter(|rule| !is_generic(rule.cause))
+        .map(|rule| (rule.share, rule.limits))
+        .collect();
+    found.retain(|rule| {
+        let is_stated = |(share, limits): &(f64, &[Limit])| {
+            *share >= rule.share / 2.0 && limits.iter().any(|it| rule.limits.contains(it))
+        };
+        !(is_generic(rule.cause) && specific.iter().any(is_stated))
+    });
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mut kept: Vec<Rule> = Vec::new();
+    for rule in found {
+        let is_explained = kept
+            .iter()
+            .any(|other| other.limits.iter().any(|it| rule.limits.contains(it)));
+        if !is_explained {
+            kept.push(rule);
+        }
+    }
+    kept.extend(limit);
+    kept
+}

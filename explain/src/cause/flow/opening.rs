@@ -1,0 +1,187 @@
+//! Connections that are not opened, or open slowly.
+
+use std::collections::BTreeMap;
+
+use crate::cause::scored::{PathFinding, evidence};
+use linerate_capture::tcp::{End, Segment};
+use linerate_capture::traffic::Flow;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+
+/// How a connection failed to open, or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Opening {
+    /// SYNs, and nothing came back.
+    NoAnswer,
+    /// A reset answered the SYN, or the first data.
+    Refused,
+    /// It took more than a round trip.
+    Slow,
+}
+
+/// Attempts of one host to open connections to a port of another.
+#[derive(Default)]
+struct Attempts {
+    connections: u64,
+    syns: u64,
+    time_ns: u64,
+    first_packet: u64,
+    last_packet: u64,
+    after_accept: u64,
+}
+
+/// A silence after a SYN that is longer is no slow answer (RFC 6298 section 2: the first timeout is 1 s).
+const SLOW_NS: u64 = 150_000_000;
+/// Opening for a smaller share of a connection's time is not worth a finding.
+const MIN_SHARE: f64 = 0.2;
+
+/// The findings about opening, by pair of hosts and port.
+pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
+    let mut all: BTreeMap<(Opening, String, String), Attempts> = BTreeMap::new();
+    let mut total_ns = 0.0_f64;
+    for flow in flows {
+        let connection = &flow.connection;
+        total_ns += (connection.end_ns - connection.start_ns) as f64;
+        let Some((opening, time_ns)) = opening(flow) else {
+            continue;
+        };
+        let (client, server) = (flow.ends[0].0.to_string(), flow.ends[1]);
+        let attempts = all
+            .entry((opening, client, format!("{} port {}", server.0, server.1)))
+            .or_default();
+        attempts.connections += 1;
+        attempts.syns += syns(flow);
+        attempts.time_ns += time_ns;
+        attempts.last_packet = connection.last_packet;
+        attempts.after_accept += u64::from(connection.handshake().syn_ack_ns.is_some());
+        if attempts.first_packet == 0 {
+            attempts.first_packet = connection.first_packet;
+        }
+    }
+    let findings = all
+        .into_iter()
+        .map(|((opening, client, server), attempts)| {
+            finding(opening, client, &server, &attempts, total_ns)
+        });
+    findings.collect()
+}
+
+fn syns(flow: &Flow) -> u64 {
+    let packets = flow.connection.log().packets().iter();
+    packets
+        .filter(|it| {
+            it.from() == End::First && it.flags & (Segment::SYN | Segment::ACK) == Segment::SYN
+        })
+        .count() as u64
+}
+
+/// How the connection failed to open, with the time that it took.
+fn opening(flow: &Flow) -> Option<(Opening, u64)> {
+    let connection = &flow.connection;
+    let handshake = connection.handshake();
+    handshake.syn_ns?;
+    let lasted_ns = connection.end_ns - connection.start_ns;
+    let packets = connection.log().packets();
+    let from_server = packets.iter().filter(|it| it.from() == End::Second);
+    let is_reset = |end: End| {
+        packets
+            .iter()
+            .any(|it| it.from() == end && it.has_any(Segment::RST))
+    };
+    let payload = packets
+        .iter()
+        .any(|it| it.from() == End::Second && it.len > 0);
+    if from_server.count() == 0 {
+        // A capture that ends just after the first SYN shows nothing.
+        return (syns(flow) >= 2).then_some((Opening::NoAnswer, lasted_ns));
+    }
+    if is_reset(End::Second) && !payload && packets.len() <= 8 {
+        return Some((Opening::Refused, lasted_ns));
+    }
+    let answered_ns = handshake.syn_ack_ns?;
+    let opened_ns = answered_ns - connection.start_ns;
+    let is_slow = opened_ns >= SLOW_NS
+        && (opened_ns as f64) >= MIN_SHARE * lasted_ns as f64
+        && (syns(flow) >= 2 || is_slower_than_data(flow, opened_ns));
+    is_slow.then_some((Opening::Slow, opened_ns))
+}
+
+/// True if data is acknowledged much faster than the SYN was answered.
+fn is_slower_than_data(flow: &Flow, opened_ns: u64) -> bool {
+    let fastest = flow.connection.stats(End::First).rtt.min();
+    fastest.is_some_and(|ns| opened_ns > 4 * ns)
+}
+
+fn finding(
+    opening: Opening,
+    client: String,
+    server: &str,
+    attempts: &Attempts,
+    total_ns: f64,
+) -> PathFinding {
+    let many = format::count(attempts.connections);
+    let time = format::time(attempts.time_ns);
+    let (cause, confidence, summary, advice) = match opening {
+        Opening::NoAnswer => (
+            Cause::NoAnswer,
+            0.95,
+            format!(
+                "{client} tried {many} times to open a connection to {server}: none of {} SYNs was answered in {time}.",
+                format::count(attempts.syns)
+            ),
+            "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
+             and that no firewall drops the port.",
+        ),
+        Opening::Refused if attempts.after_accept == attempts.connections => (
+            Cause::Refused,
+            0.85,
+            format!(
+                "{client} opened {many} connections to {server}: each was reset before anything was answered."
+            ),
+            "The program at that port accepts and closes at once: look at its log, its limit of connections, and the \
+             free memory for connections (lwIP: MEMP_NUM_TCP_PCB).",
+        ),
+        Opening::Refused => (
+            Cause::Refused,
+            0.95,
+            format!(
+                "{client} tried {many} times to open a connection to {server}: a reset answered each SYN."
+            ),
+            "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
+             full.",
+        ),
+        Opening::Slow => (
+            Cause::SlowHandshake,
+            0.85,
+            format!(
+                "Opening {many} connections from {client} to {server} took {time} ({} SYNs), much longer than a round \
+                 trip.",
+                format::count(attempts.syns)
+            ),
+            "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
+             listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
+        ),
+    };
+    PathFinding {
+        sender: Some(client),
+        receiver: server.split(' ').next().map(str::to_owned),
+        share_of_time: if total_ns > 0.0 {
+            attempts.time_ns as f64 / total_ns
+        } else {
+            1.0
+        },
+        finding: Finding {
+            cause,
+            confidence,
+            summary,
+            evidence: evidence([
+                ("connections", attempts.connections as f64),
+                ("syns", attempts.syns as f64),
+                ("opening_ns", attempts.time_ns as f64),
+                ("first_packet", attempts.first_packet as f64),
+                ("last_packet", attempts.last_packet as f64),
+            ]),
+            advice: advice.to_owned(),
+        },
+    }
+}

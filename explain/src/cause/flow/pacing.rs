@@ -1,0 +1,160 @@
+//! A sender that sets its own pace.
+
+use super::facts::FlowFacts;
+use super::rate;
+use super::rule::Rule;
+use super::window::round_trip_ns;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, WindowScale, percentile};
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.2;
+/// A receiver this near answers at once.
+const NEAR_NS: u64 = 1_000_000;
+/// Segments this close together leave at once.
+const BURST_GAP_NS: u64 = 400_000;
+/// Fewer segments have no pattern.
+const MIN_SEGMENTS: usize = 20;
+/// A sender without data for a shorter time is busy with other work.
+pub(super) const IDLE_NS: u64 = 10_000_000;
+
+/// Segments at a constant interval, without waiting for acknowledgments, and nothing queues.
+pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let is_answering = model.turns.changes() >= 4;
+    let window = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
+    if window >= MIN_SHARE
+        || rate::is_full(facts)
+        || rate::is_steady(facts)
+        || model.is_queued
+        || is_answering
+    {
+        return None;
+    }
+    let sent: Vec<_> = model.view.sent.iter().filter(|it| it.len > 0).collect();
+    let full = sent
+        .iter()
+        .filter(|it| u64::from(it.len) * 10 >= facts.full * 6)
+        .count();
+    if sent.len() < 2 * MIN_SEGMENTS || full * 2 < sent.len() {
+        return None;
+    }
+    // Segments of one write leave together, as fast as the line carries them.
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let burst_gap_ns = BURST_GAP_NS.max(percentile(gaps.collect(), 90)? / 4);
+    let mut starts: Vec<u64> = Vec::new();
+    let mut in_burst = 0;
+    let mut largest_burst = 0;
+    for (at, segment) in sent.iter().enumerate() {
+        if at == 0 || segment.time_ns - sent[at - 1].time_ns > burst_gap_ns {
+            starts.push(segment.time_ns);
+            in_burst = 0;
+        }
+        in_burst += 1;
+        largest_burst = largest_burst.max(in_burst);
+    }
+    let gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let (p10, p50, p90) = (
+        percentile(gaps.clone(), 10)?,
+        percentile(gaps.clone(), 50)?,
+        percentile(gaps, 90)?,
+    );
+    let per_burst = stats::ratio(sent.len() as f64, starts.len() as f64);
+    // A program's writes are less even than a timer.
+    let spread = if per_burst > 4.0 {
+        p50 / 6
+    } else {
+        p50 * 3 / 5
+    };
+    let is_even = p90 - p10 <= spread;
+    let share = facts.share(Limit::SenderIdle)
+        + facts.share(Limit::InFlight)
+        + facts.share(Limit::SlowStart);
+    // A burst that ends with a part of a segment is a write of the program.
+    let ends = model
+        .view
+        .sent
+        .windows(2)
+        .filter(|pair| pair[1].time_ns - pair[0].time_ns > burst_gap_ns);
+    let partial = ends
+        .filter(|pair| u64::from(pair[0].len) < facts.full)
+        .count();
+    if per_burst > 2.5 && partial * 2 >= starts.len() {
+        return None;
+    }
+    // With a round trip between bursts, the window may be the limit, unless it is known to be wide enough.
+    let knows_window =
+        model.scale.shift().is_some() || matches!(model.scale, WindowScale::Ample(_));
+    let is_unprompted = facts.share(Limit::SenderIdle) >= 0.5 * share;
+    let is_timed = is_unprompted || knows_window && p50 < round_trip_ns(facts) / 2;
+    // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
+    let is_near_receiver = model
+        .to_receiver
+        .percentile(50)
+        .is_some_and(|ns| ns < NEAR_NS);
+    if is_near_receiver && model.reaction_ns == 0 && model.to_sender.base_ns().is_none() {
+        return None;
+    }
+    if !is_even || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {
+        return None;
+    }
+    Some(Rule {
+        share,
+        cause: Cause::HostPacing,
+        confidence: 0.8,
+        summary: format!(
+            "{} sends {per_burst:.1} segments every {}, whatever is acknowledged, and nothing queues on the path: it is \
+             paced to {}.",
+            facts.sender,
+            format::time(p50),
+            format::rate(facts.goodput()),
+        ),
+        evidence: evidence([
+            ("send_gap_ns_p50", p50 as f64),
+            ("segments_per_burst", per_burst),
+            ("rate_bytes_per_s", facts.goodput()),
+        ]),
+        advice: "Check the sending host first: a rate limit of the program (iperf3 -b), SO_MAX_PACING_RATE, a shaper (tc \
+                 qdisc)."
+            .to_owned(),
+        limits: &[Limit::SenderIdle, Limit::InFlight],
+        has_gain: false,
+    })
+}
+
+/// True for blocks of varying size at a constant interval: pictures or sound, at the rate that their source chose.
+pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
+    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    let mut last_ns = 0;
+    for sent in facts
+        .model
+        .view
+        .sent
+        .iter()
+        .filter(|it| !it.is_retransmission() && it.len > 0)
+    {
+        match blocks.last_mut() {
+            Some((_, bytes)) if sent.time_ns - last_ns < IDLE_NS => *bytes += u64::from(sent.len),
+            _ => blocks.push((sent.time_ns, u64::from(sent.len))),
+        }
+        last_ns = sent.time_ns;
+    }
+    if blocks.len() < MIN_SEGMENTS {
+        return false;
+    }
+    let intervals: Vec<u64> = blocks
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    let sizes: Vec<u64> = blocks.iter().map(|(_, bytes)| *bytes).collect();
+    let spread = |values: Vec<u64>| {
+        let of = |percent| percentile(values.clone(), percent).unwrap_or(0) as f64;
+        stats::ratio(of(85) - of(15), of(50))
+    };
+    spread(intervals) <= 0.1 && spread(sizes) >= 0.1
+}

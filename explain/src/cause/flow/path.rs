@@ -1,0 +1,240 @@
+//! The network between the ends: standing queues, order, duplicates.
+
+use super::facts::{FlowClass, FlowFacts};
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_capture::tcp::PacketClass;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// A longer wait in one direction is too much for a conversation (ITU-T G.114 section 4).
+const BLOATED_NS: u64 = 150_000_000;
+/// A smaller MSS than this is not that of Ethernet, less tunnels and options.
+const SMALL_MSS: u64 = 1_100;
+/// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
+const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// Fewer packets may be chance.
+const MIN_COUNT: u64 = 10;
+
+pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let (queue_ns, _) = facts.model.queue_ns?;
+    let base_ns = facts.model.base_rtt_ns()?;
+    if ack_path_full(facts).is_some() {
+        return None;
+    }
+    // Only segments in flight can wait in a queue.
+    let could_queue = u64::from(facts.stats().max_in_flight) >= 8 * facts.full
+        || facts
+            .model
+            .to_sender
+            .queue_ns(50)
+            .is_some_and(|ns| ns >= BLOATED_NS);
+    if facts.class != FlowClass::Bulk
+        || !facts.model.is_queued
+        || !could_queue
+        || queue_ns < BLOATED_NS
+        || queue_ns < 3 * base_ns
+    {
+        return None;
+    }
+    let rate = facts.goodput();
+    let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
+    Some(Rule {
+        share: facts.share(Limit::PathRate).max(0.5),
+        cause: Cause::Bufferbloat,
+        confidence: 0.85,
+        summary: format!(
+            "Segments wait {} (median) in a queue on the path, where an empty path takes {}: everything else on this link \
+             waits as long.",
+            format::time(queue_ns),
+            format::time(base_ns),
+        ),
+        evidence: evidence([
+            ("queue_ns_p50", queue_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+            (
+                "most_in_flight_bytes",
+                f64::from(facts.stats().max_in_flight),
+            ),
+        ]),
+        advice: format!(
+            "The rate stays the same with less in flight: {} fill this path. Limit the queue at the slowest link (a \
+             shorter transmit ring, tc fq_codel or cake), or the receiver's window.",
+            format::bytes(needed.max(4 * facts.full)),
+        ),
+        // It costs other traffic, not this transfer.
+        limits: &[],
+        has_gain: false,
+    })
+}
+
+/// Segments that later ones overtook, before the capture point or after it.
+pub(super) fn overtaken(facts: &FlowFacts<'_>) -> u64 {
+    facts
+        .model
+        .view
+        .overtaken()
+        .max(facts.stats().reordered_after_capture)
+}
+
+pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let stats = facts.stats();
+    let overtaken = overtaken(facts);
+    let lost = facts.model.view.lost();
+    let part = stats::ratio(overtaken as f64, stats.segments as f64);
+    if overtaken < MIN_COUNT || part < 0.003 || overtaken < 2 * lost || duplicates(facts).is_some()
+    {
+        return None;
+    }
+    let share = facts.share(Limit::FastRecovery)
+        + facts.share(Limit::InFlight)
+        + facts.share(Limit::Timeout);
+    Some(Rule {
+        share: share.max(0.05),
+        cause: Cause::Reordering,
+        confidence: 0.85,
+        summary: format!(
+            "{} of {} segments arrived after segments sent later.",
+            format::count(overtaken),
+            format::count(stats.segments),
+        ),
+        evidence: evidence([
+            ("out_of_order", overtaken as f64),
+            ("segments", stats.segments as f64),
+        ]),
+        advice: "Several queues or links carry one connection: keep each connection on one of them. A stack that drops \
+                 out-of-order segments (smoltcp, lwIP with TCP_QUEUE_OOSEQ=0) has them all retransmitted."
+            .to_owned(),
+        limits: &[Limit::FastRecovery, Limit::InFlight, Limit::SlowStart, Limit::Timeout],
+        has_gain: false,
+    })
+}
+
+/// The same segment, twice within a time in which no sender repeats it.
+pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let view = &facts.model.view;
+    let rtt_ns = facts.model.base_rtt_ns().unwrap_or(0).max(1_000_000);
+    let mut count = 0;
+    for (at, sent) in view.sent.iter().enumerate() {
+        let is_repeated = sent.is_retransmission()
+            && view.sent[..at].iter().rev().take(8).any(|it| {
+                it.start == sent.start
+                    && it.end == sent.end
+                    && sent.time_ns - it.time_ns < rtt_ns / 2
+            });
+        count += u64::from(is_repeated && sent.class != PacketClass::TimeoutRetransmission);
+    }
+    // Before the duplication, only the receiver's reports show it.
+    let repeated = view.sent.iter().filter(|it| it.is_retransmission()).count() as u64;
+    let reported = view.dsacks();
+    let is_reported = reported >= MIN_COUNT && reported > 2 * repeated;
+    let count = if is_reported {
+        reported.max(count)
+    } else {
+        count
+    };
+    let part = stats::ratio(count as f64, view.sent.len() as f64);
+    (count >= MIN_COUNT && part >= 0.01).then(|| Rule {
+        share: part.max(0.05),
+        cause: Cause::DuplicateFrames,
+        confidence: 0.85,
+        summary: format!(
+            "{} of {} segments arrived twice, although {} did not repeat them.",
+            format::count(count),
+            format::count(view.sent.len() as u64),
+            facts.sender,
+        ),
+        evidence: evidence([
+            ("duplicates", count as f64),
+            ("segments", view.sent.len() as f64),
+        ]),
+        advice: "Look for a loop or a second path between the switches (spanning tree), a mirror port that copies both \
+                 directions, a driver that transmits a descriptor twice."
+            .to_owned(),
+        limits: &[],
+        has_gain: false,
+    })
+}
+
+/// Acknowledgments wait in a queue on the way back: the receiver's clock shows that it sent them early.
+pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let (queue_ns, _) = facts.model.queue_ns?;
+    let back_ns = facts.model.ack_queue_ns?;
+    let is_most = back_ns * 10 >= queue_ns * 6
+        && back_ns >= MIN_ACK_QUEUE_NS
+        && back_ns <= queue_ns + queue_ns / 4 + MIN_ACK_QUEUE_NS
+        && facts.model.is_queued;
+    let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
+    (facts.class == FlowClass::Bulk && is_most && back_ns >= base_ns / 2).then(|| Rule {
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
+        cause: Cause::AckPathFull,
+        confidence: 0.8,
+        summary: format!(
+            "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait: the way back is \
+             full.",
+            format::time(back_ns),
+            facts.receiver,
+            facts.sender,
+            format::time(queue_ns),
+        ),
+        evidence: evidence([
+            ("ack_queue_ns_p50", back_ns as f64),
+            ("queue_ns_p50", queue_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+        ]),
+        advice: "Look for other traffic on the way back, and for its rate (an asymmetric line needs about a fiftieth of \
+                 the rate for acknowledgments); send acknowledgments first (priority queue), or fewer of them."
+            .to_owned(),
+        limits: &[
+            Limit::PathRate,
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::ReceiveWindow,
+            Limit::LateAck,
+        ],
+        has_gain: false,
+    })
+}
+
+/// A maximum segment size below that of Ethernet: more headers and more work for each octet.
+pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let announced = facts.mss();
+    let sent = facts.model.view.sent.iter().filter(|it| it.len > 0);
+    let (mut all, mut full, mut pushed) = (0_u64, 0_u64, 0_u64);
+    for it in sent {
+        all += 1;
+        pushed += u64::from(it.is_pushed);
+        full += u64::from(u64::from(it.len) == facts.full);
+    }
+    // Without the handshake: nearly all segments are of one size.
+    let mss = announced.unwrap_or(facts.full);
+    let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
+    if facts.class != FlowClass::Bulk
+        || mss > SMALL_MSS
+        || !is_limit
+        || all < 50
+        || pushed * 2 >= all
+    {
+        return None;
+    }
+    let efficiency = |payload: f64| payload / (payload + 78.0);
+    Some(Rule {
+        share: (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05),
+        cause: Cause::SmallMss,
+        confidence: if announced.is_some() { 0.85 } else { 0.65 },
+        summary: format!(
+            "Segments carry {} octets at most, where Ethernet permits 1,460: {:.1} times as many segments, \
+             acknowledgments, headers and interrupts.",
+            format::count(mss),
+            1460.0 / mss as f64,
+        ),
+        evidence: evidence([("mss_bytes", mss as f64), ("full_segments", full as f64)]),
+        advice: "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
+                 has a smaller MTU."
+            .to_owned(),
+        limits: &[],
+        has_gain: false,
+    })
+}

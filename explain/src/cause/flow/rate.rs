@@ -1,0 +1,149 @@
+//! The limit of a healthy transfer: the path carries no more.
+
+use super::facts::{FlowClass, FlowFacts};
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Transmission, percentile};
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// A path is full if segments passed at its rate for this share of the time.
+const MIN_SHARE: f64 = 0.5;
+/// Without timestamps at the receiver's side, nothing shows a queue; then a steady rate must fill this share.
+const MIN_STEADY: f64 = 0.85;
+/// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
+const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
+/// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
+/// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
+const LINE_TOLERANCE: f64 = 0.01;
+
+/// Rate of the line whose full use gives this rate on the wire.
+pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
+    LINES
+        .into_iter()
+        .find(|line| (wire_bits_per_s / line - 1.0).abs() <= LINE_TOLERANCE)
+}
+
+/// True if the path is full for most of the time.
+pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
+    facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts)
+}
+
+/// True if the rate is that of a line, continuously: the queue may be before the capture point, in the sender.
+fn fills_line(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let average = facts.fastest().map(|rate| rate * model.utilization);
+    let line = average.and_then(|rate| line_of(rate * 8.0 * facts.wire_factor()));
+    line.is_some() && model.utilization >= MIN_STEADY
+}
+
+/// True if segments pass at a steady rate, and nothing shows whether the path or the sender sets it.
+pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let sees_sender = model.to_sender.count() >= 8;
+    let is_at_receiver = match (model.to_receiver.base_ns(), model.to_sender.base_ns()) {
+        (Some(to_receiver), Some(to_sender)) => to_receiver < to_sender,
+        _ => model
+            .to_receiver
+            .percentile(50)
+            .is_some_and(|ns| ns < 1_000_000),
+    };
+    !model.is_queued
+        && is_at_receiver
+        && !sees_sender
+        && model.utilization >= MIN_STEADY
+        && is_even(facts)
+}
+
+/// True if full segments are evenly spaced, as behind a slow link.
+fn is_even(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let is_full = |it: &Transmission| u64::from(it.len) == facts.full;
+    let pairs = sent.windows(2).filter(|pair| pair.iter().all(is_full));
+    let gaps: Vec<u64> = pairs
+        .map(|pair| pair[1].time_ns - pair[0].time_ns)
+        .collect();
+    match (percentile(gaps.clone(), 25), percentile(gaps, 75)) {
+        (Some(p25), Some(p75)) => p25 * 2 >= p75,
+        _ => false,
+    }
+}
+
+pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let steady = is_steady(facts);
+    if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
+        return None;
+    }
+    let share = if steady || fills_line(facts) {
+        facts.model.utilization.min(1.0)
+    } else {
+        facts.share(Limit::PathRate)
+    };
+    let rate = facts.model.busy_rate.or(facts
+        .fastest()
+        .map(|it| it * facts.model.utilization.min(1.0)))?;
+    let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
+    let line = line_of(wire_bits_per_s);
+    let mut figures = evidence([
+        ("path_busy_share", share),
+        ("fastest_bytes_per_s", rate),
+        ("wire_bits_per_s", wire_bits_per_s),
+    ]);
+    if let Some((p50, p90)) = facts.model.queue_ns {
+        figures.insert("queue_ns_p50".to_owned(), p50 as f64);
+        figures.insert("queue_ns_p90".to_owned(), p90 as f64);
+    }
+    let passed = format!(
+        "For {} of the time segments pass at the fastest rate that the path shows, {} of payload ({:.2} Mbit/s on an \
+         Ethernet wire)",
+        format::percent(share),
+        format::rate(rate),
+        wire_bits_per_s / 1e6,
+    );
+    let queued = match facts.model.queue_ns {
+        Some((p50, _)) if facts.model.is_queued => {
+            format!(", and wait {} in a queue before it", format::time(p50))
+        }
+        _ => String::new(),
+    };
+    let (cause, summary, advice) = match line {
+        Some(line) => (
+            Cause::AtLineRate,
+            format!(
+                "{passed}{queued}: a line of {} Mbit/s is full.",
+                format::count((line / 1e6) as u64)
+            ),
+            "No change at the ends helps: only a faster line, or less to send.".to_owned(),
+        ),
+        None if steady => (
+            Cause::PathRate,
+            format!(
+                "{passed}. Either a link before {} is full, or {} paces its segments.",
+                facts.receiver, facts.sender
+            ),
+            "A capture at the sender decides between the two: with a full link, round trips there are longer than the \
+             handshake's."
+                .to_owned(),
+        ),
+        None => (
+            Cause::PathRate,
+            format!(
+                "{passed}{queued}: the slowest link, shaper or adapter between {} and {} is full.",
+                facts.sender, facts.receiver
+            ),
+            "No change of windows or of the sending program helps. Find the slowest link: negotiated speed and duplex \
+             (ethtool), a shaper (tc), a bus or radio of this rate."
+                .to_owned(),
+        ),
+    };
+    Some(Rule {
+        share,
+        cause,
+        confidence: if steady { 0.6 } else { 0.9 },
+        summary,
+        advice,
+        evidence: figures,
+        limits: &[Limit::PathRate],
+        has_gain: false,
+    })
+}

@@ -1,0 +1,48 @@
+//! Whether events repeat at an interval.
+
+/// Interval of repeated events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rhythm {
+    /// Median interval between the starts of two events.
+    pub(super) period_ns: u64,
+    /// True if half of the intervals are within 20% of it.
+    pub(super) is_regular: bool,
+}
+
+/// Fewer events have no interval.
+const MIN_EVENTS: usize = 3;
+
+impl Rhythm {
+    /// The rhythm of events that start at these times; `None` if there are too few.
+    pub(super) fn of(starts: impl Iterator<Item = u64>) -> Option<Self> {
+        let starts: Vec<u64> = starts.collect();
+        if starts.len() < MIN_EVENTS {
+            return None;
+        }
+        let mut intervals: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        intervals.sort_unstable();
+        let period_ns = intervals[intervals.len() / 2];
+        let near = |it: &&u64| it.abs_diff(period_ns) <= period_ns / 5;
+        Some(Self {
+            period_ns,
+            is_regular: intervals.iter().filter(near).count() * 2 >= intervals.len(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_events_have_their_period_and_others_only_a_median() {
+        let regular = Rhythm::of([0, 1000, 1990, 3010].into_iter());
+        assert_eq!(
+            regular.map(|it| (it.period_ns, it.is_regular)),
+            Some((1000, true))
+        );
+        let irregular = Rhythm::of([0, 10, 1000, 1500, 5000].into_iter());
+        assert_eq!(irregular.map(|it| it.is_regular), Some(false));
+        assert_eq!(Rhythm::of([0, 10].into_iter()), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! The sender: its program, its buffer, its congestion window.
+
+use super::facts::{FlowClass, FlowFacts};
+use super::pacing::{IDLE_NS, is_media, pacing};
+use super::rate;
+use super::rhythm::Rhythm;
+use super::rule::Rule;
+use super::window::round_trip_ns;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Span, WindowScale, percentile};
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// Idle for a smaller share of the time is normal.
+const MIN_IDLE: f64 = 0.25;
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.2;
+/// A longer silence between blocks of data is a stall.
+const STALL_NS: u64 = 30_000_000;
+/// One or two silences may be the end of a task.
+const MIN_IDLE_SPANS: usize = 3;
+/// Fewer segments have no pattern.
+const MIN_SEGMENTS: usize = 20;
+/// A transfer grows its window in slow start; only where that took longer is it worth a finding.
+const LONG_START_NS: u64 = 200_000_000;
+
+/// The first of these rules that fits.
+pub(super) fn sender(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let rules: [fn(&FlowFacts<'_>) -> Option<Rule>; 6] =
+        [one_in_flight, small_writes, pacing, stalls, idle, in_flight];
+    if facts.class == FlowClass::Short {
+        return None;
+    }
+    rules.iter().find_map(|rule| rule(facts))
+}
+
+/// Full segments, never more than one in flight.
+fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let view = &facts.model.view;
+    let largest = facts.model.flights().into_iter().max().unwrap_or(0);
+    let segments = view.sent.len();
+    let is_one = largest <= facts.full && segments >= MIN_SEGMENTS;
+    let window = u64::from(facts.stats().max_window);
+    let mean = stats::ratio(facts.bytes() as f64, segments as f64);
+    if !is_one
+        || facts.class != FlowClass::Bulk
+        || window < 3 * facts.full
+        || mean < 0.6 * facts.full as f64
+    {
+        return None;
+    }
+    let limits = [
+        Limit::InFlight,
+        Limit::SlowStart,
+        Limit::LateAck,
+        Limit::SenderIdle,
+    ];
+    let share = limits
+        .iter()
+        .map(|reason| facts.share(*reason))
+        .sum::<f64>();
+    let rtt_ns = round_trip_ns(facts);
+    (share >= MIN_SHARE).then(|| Rule {
+        share,
+        cause: Cause::OneInFlight,
+        confidence: 0.9,
+        summary: format!(
+            "{} never has more than one segment in flight, although {} would accept {}: each waits {} for the \
+             acknowledgment of the previous one.",
+            facts.sender,
+            facts.receiver,
+            format::bytes(window),
+            format::time(rtt_ns),
+        ),
+        evidence: evidence([
+            ("most_in_flight_bytes", largest as f64),
+            ("most_window_bytes", window as f64),
+            ("rtt_ns", rtt_ns as f64),
+        ]),
+        advice: "Send without waiting for the acknowledgment: a send buffer of several segments, more than one transmit \
+                 descriptor, no write call that blocks until its data is acknowledged."
+            .to_owned(),
+        limits: &[
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::LateAck,
+            Limit::SenderIdle,
+        ],
+        has_gain: false,
+    })
+}
+
+/// Segments far below the MSS, back to back.
+fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let stats = facts.stats();
+    let mean = stats::ratio(stats.unique_bytes as f64, stats.segments as f64);
+    let mss = facts.mss().map_or(1460.0, |mss| mss as f64);
+    let flights = facts.model.flights();
+    let behind = flights
+        .iter()
+        .filter(|flight| **flight as f64 >= 1.5 * mean)
+        .count();
+    let back_to_back = behind * 2 >= flights.len();
+    // A program's write ends with PSH; segments of a small MSS do not.
+    let sent = &facts.model.view.sent;
+    let pushed = sent.iter().filter(|it| it.is_pushed).count();
+    if mean >= mss / 3.0
+        || !back_to_back
+        || pushed * 2 < sent.len()
+        || stats.segments < 50
+        || facts.class != FlowClass::Bulk
+    {
+        return None;
+    }
+    let overhead = (facts.wire_factor() - 1.0) * facts.full as f64;
+    let efficiency = |payload: f64| payload / (payload + overhead);
+    let gain = efficiency(mss) / efficiency(mean);
+    Some(Rule {
+        share: 1.0 - 1.0 / gain,
+        cause: Cause::SmallWrites,
+        confidence: 0.9,
+        summary: format!(
+            "{} sends {} in {} segments close together, {mean:.0} octets each where {mss:.0} fit: headers and \
+             per-packet work take the rest.",
+            facts.sender,
+            format::bytes(stats.unique_bytes),
+            format::count(stats.segments),
+        ),
+        evidence: evidence([
+            ("payload_bytes_mean", mean),
+            ("segments", stats.segments as f64),
+            ("small_behind", behind as f64),
+        ]),
+        advice: "Collect writes into blocks of at least one segment (a buffered writer, one write per message), or leave \
+                 that to Nagle's algorithm by not setting TCP_NODELAY."
+            .to_owned(),
+        limits: &[Limit::SenderIdle, Limit::InFlight, Limit::SlowStart, Limit::LateAck],
+        has_gain: false,
+    })
+}
+
+/// Long silences of the sender, at intervals.
+fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let is_stall = |span: &&Span| span.limit == Limit::SenderIdle && span.ns() >= STALL_NS;
+    let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
+    let total_ns: u64 = stalls.iter().map(Span::ns).sum();
+    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
+    let share = facts.share_of(total_ns);
+    // Between stalls much passes; a program without data sends little at a time.
+    let per_stall = facts.bytes() / stalls.len().max(1) as u64;
+    let is_answering = facts.model.turns.changes() >= 4;
+    let idle_ns = facts.model.time_ns(Limit::SenderIdle);
+    if facts.class != FlowClass::Bulk
+        || !(MIN_SHARE..=0.8).contains(&share)
+        || per_stall < 16 * facts.full
+        || !rhythm.is_regular
+        || total_ns < idle_ns / 10 * 8
+        || is_answering
+    {
+        return None;
+    }
+    let mean_ns = total_ns / stalls.len() as u64;
+    Some(Rule {
+        share,
+        cause: Cause::SenderStalls,
+        confidence: 0.75,
+        summary: format!(
+            "{} stops {} times for {} on average, every {}, although it could send: {} of the time.",
+            facts.sender,
+            format::count(stalls.len() as u64),
+            format::time(mean_ns),
+            format::time(rhythm.period_ns),
+            format::percent(share),
+        ),
+        evidence: evidence([
+            ("stalls", stalls.len() as f64),
+            ("stall_ns_mean", mean_ns as f64),
+            ("period_ns", rhythm.period_ns as f64),
+        ]),
+        advice: "Find what runs at this interval on the sender (flash access, a timer, garbage collection, a lock), or \
+                 prepare enough data before it."
+            .to_owned(),
+        limits: &[Limit::SenderIdle],
+        has_gain: true,
+    })
+}
+
+fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
+    // Shorter silences are the sending host's work.
+    let least_ns = IDLE_NS.max(2 * facts.model.base_rtt_ns().unwrap_or(0));
+    let spans = facts.model.spans.iter();
+    let long: Vec<&Span> = spans
+        .filter(|span| span.limit == Limit::SenderIdle && span.ns() >= least_ns)
+        .collect();
+    if long.len() < MIN_IDLE_SPANS {
+        return None;
+    }
+    let share = facts.share_of(long.iter().map(|span| span.ns()).sum());
+    let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
+    let is_held_back = facts.stats().delayed_acks >= 3;
+    if share < MIN_IDLE || is_exchange || is_media(facts) || is_held_back || rate::is_steady(facts)
+    {
+        return None;
+    }
+    Some(Rule {
+        share,
+        cause: Cause::SenderIdle,
+        confidence: 0.75,
+        summary: format!(
+            "For {} of the time {} could send but has no data ready.",
+            format::percent(share),
+            facts.sender,
+        ),
+        evidence: evidence([("sender_share", share)]),
+        advice: "Prepare the next block while one is in flight, and write larger blocks. If the program has no more to \
+                 send, nothing is wrong."
+            .to_owned(),
+        limits: &[Limit::SenderIdle],
+        has_gain: true,
+    })
+}
+
+/// Less in flight than the window permits: a send buffer if always the same, else the congestion window.
+fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
+    if rate::is_full(facts)
+        || rate::is_steady(facts)
+        || facts.model.is_queued && facts.model.utilization > 0.7
+    {
+        return None;
+    }
+    let limited = facts.share(Limit::InFlight);
+    let start = facts.share(Limit::SlowStart);
+    if limited + start < 0.4 {
+        return None;
+    }
+    let stats = facts.stats();
+    let has_losses = stats.retransmitted > stats.spurious;
+    if stats.out_of_order + stats.reordered_after_capture >= MIN_SEGMENTS as u64 {
+        return None;
+    }
+    let flights = facts.model.flights();
+    let late = &flights[flights.len() / 4..];
+    let (p60, p98) = (
+        percentile(late.to_vec(), 60)?,
+        percentile(late.to_vec(), 98)?,
+    );
+    let scale = facts.model.scale;
+    let knows_window = scale.shift().is_some() || matches!(scale, WindowScale::Ample(_));
+    let rtt_ns = round_trip_ns(facts);
+    let rounds = facts.active_ns / rtt_ns.max(1);
+    // A congestion window grows by a segment in a round trip at least (RFC 5681 section 3.1).
+    let is_constant = p98 - p60 <= 2 * facts.full.max(p98 / 12) && rounds >= 16 && !has_losses;
+    let base = evidence([
+        ("in_flight_limit_share", limited),
+        ("slow_start_share", start),
+        ("in_flight_bytes_p98", p98 as f64),
+        ("rtt_ns", rtt_ns as f64),
+    ]);
+    if is_constant && knows_window {
+        return Some(Rule {
+            share: limited + start,
+            cause: Cause::SendBuffer,
+            confidence: 0.75,
+            summary: format!(
+                "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants up to {} and nothing \
+                 is lost: its send buffer is the limit.",
+                facts.sender,
+                format::bytes(p98),
+                format::count(rounds),
+                format::time(rtt_ns),
+                facts.receiver,
+                format::bytes(stats.max_window.into()),
+            ),
+            evidence: base,
+            advice: "Enlarge the send buffer to the required rate times the round trip (SO_SNDBUF, net.ipv4.tcp_wmem; \
+                     lwIP: TCP_SND_BUF, TCP_SND_QUEUELEN)."
+                .to_owned(),
+            limits: &[Limit::InFlight, Limit::SlowStart],
+            has_gain: true,
+        });
+    }
+    let start_ns = facts.model.time_ns(Limit::SlowStart);
+    if !knows_window || !has_losses && start_ns < LONG_START_NS {
+        return None;
+    }
+    Some(Rule {
+        share: limited + start,
+        cause: Cause::CongestionWindow,
+        confidence: 0.65,
+        summary: format!(
+            "For {} of the time the congestion window of {} limits the data in flight, although {} would accept more.",
+            format::percent(limited + start),
+            facts.sender,
+            facts.receiver,
+        ),
+        evidence: base,
+        advice: "If there are losses, fix them first; otherwise transfer more per connection, so that it leaves slow \
+                 start."
+            .to_owned(),
+        limits: &[Limit::InFlight, Limit::SlowStart],
+        has_gain: true,
+    })
+}

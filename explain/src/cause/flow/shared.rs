@@ -1,0 +1,86 @@
+//! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
+
+use super::facts::{FlowClass, FlowFacts};
+use linerate_capture::model::{FlowModel, Window};
+
+/// A queue is in use if segments wait at least 1 / this of the typical time.
+const QUEUE_DIVISOR: u64 = 4;
+/// Between two samples farther apart than this and two round trips, nothing is known.
+const LONGEST_GAP_NS: u64 = 50_000_000;
+
+/// Attributes the time of transfers that share a path again, with the times at which all of them fill it.
+pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
+    let bulk: Vec<usize> = (0..facts.len())
+        .filter(|at| facts[*at].class == FlowClass::Bulk && facts[*at].model.fastest.is_some())
+        .collect();
+    let mut done = vec![false; facts.len()];
+    for at in &bulk {
+        if done[*at] {
+            continue;
+        }
+        let group: Vec<usize> = bulk
+            .iter()
+            .copied()
+            .filter(|other| {
+                let (one, other) = (&facts[*at], &facts[*other]);
+                hosts(one) == hosts(other) && overlap(one, other)
+            })
+            .collect();
+        for member in &group {
+            done[*member] = true;
+        }
+        if group.len() >= 2 {
+            share(facts, &group);
+        }
+    }
+}
+
+/// Both hosts: transfers in opposite directions share the queues for their acknowledgments.
+fn hosts<'a>(facts: &'a FlowFacts<'_>) -> [&'a str; 2] {
+    let mut hosts = [facts.sender.as_str(), facts.receiver.as_str()];
+    hosts.sort_unstable();
+    hosts
+}
+
+/// True if at least half of the shorter one passes at the same time as the other one.
+fn overlap(one: &FlowFacts<'_>, other: &FlowFacts<'_>) -> bool {
+    let (one, other) = (one.connection(), other.connection());
+    let start_ns = one.start_ns.max(other.start_ns);
+    let end_ns = one.end_ns.min(other.end_ns);
+    let shorter_ns = (one.end_ns - one.start_ns).min(other.end_ns - other.start_ns);
+    end_ns.saturating_sub(start_ns) * 2 >= shorter_ns
+}
+
+/// Attributes the times at which segments queue to the path: several transfers fill it, none of them alone.
+fn share(facts: &mut [FlowFacts<'_>], group: &[usize]) {
+    if !group.iter().all(|at| facts[*at].model.is_queued) {
+        return;
+    }
+    for at in group {
+        let busy = queued(&facts[*at].model);
+        facts[*at].model.set_busy(busy);
+    }
+}
+
+/// Times at which segments waited at least a quarter as long as they do typically.
+fn queued(model: &FlowModel) -> Vec<Window> {
+    let sides = [&model.to_receiver, &model.to_sender];
+    let Some(trips) = sides.into_iter().max_by_key(|trips| trips.queue_ns(50)) else {
+        return Vec::new();
+    };
+    let (Some(base_ns), Some(queue_ns)) = (trips.base_ns(), trips.queue_ns(50)) else {
+        return Vec::new();
+    };
+    let is_waiting = |(_, ns): &(u64, u64)| *ns >= base_ns + queue_ns / QUEUE_DIVISOR;
+    let pairs = trips.samples().windows(2);
+    let waiting = pairs.filter(|pair| {
+        pair.iter().all(is_waiting) && pair[1].0 - pair[0].0 <= LONGEST_GAP_NS + 2 * pair[0].1
+    });
+    waiting
+        .map(|pair| Window {
+            start_ns: pair[0].0,
+            end_ns: pair[1].0,
+            bytes: 0,
+        })
+        .collect()
+}

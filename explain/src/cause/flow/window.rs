@@ -1,0 +1,258 @@
+//! The receiver's window.
+
+use super::facts::{FlowClass, FlowFacts};
+use super::rhythm::Rhythm;
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Span, WindowScale};
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.15;
+/// A window closed for longer is a stall of the reading program, not its pace.
+const STALL_NS: u64 = 30_000_000;
+/// A window that is closed so often is no accident.
+const MIN_CLOSES: u64 = 5;
+/// Standing still for a smaller share of the time is not worth a finding.
+const MIN_STANDSTILL_SHARE: f64 = 0.1;
+/// Fewer are no rhythm.
+const MIN_STALLS: usize = 3;
+/// Largest window without scaling (RFC 9293 section 3.1).
+const UNSCALED: u32 = 65_535;
+
+pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let closed = facts.share(Limit::ClosedWindow);
+    let full = facts.share(Limit::ReceiveWindow);
+    // A receiver that closes its window again and again acknowledges late because it reads late.
+    let closes = facts.stats().zero_windows >= MIN_CLOSES;
+    let late = if closes {
+        facts.share(Limit::LateAck)
+    } else {
+        0.0
+    };
+    if closed + full + late < MIN_SHARE || facts.class == FlowClass::Short && closed == 0.0 {
+        return None;
+    }
+    if closes || closed >= MIN_SHARE / 2.0 && facts.stats().zero_windows > 0 {
+        return Some(closed_window(facts, closed, full + late));
+    }
+    if let Some(rule) = silly_window(facts, full) {
+        return Some(rule);
+    }
+    Some(small_window(facts, full))
+}
+
+fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
+    let is_stall = |span: &&Span| span.limit == Limit::ClosedWindow && span.ns() >= STALL_NS;
+    let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
+    let stalled_ns: u64 = stalls.iter().map(Span::ns).sum();
+    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns));
+    let mut figures = evidence([
+        ("closed_window_share", closed),
+        ("receive_window_share", full),
+        ("zero_windows", facts.stats().zero_windows as f64),
+        ("most_window_bytes", f64::from(facts.stats().max_window)),
+    ]);
+    let is_stalling = stalls.len() >= MIN_STALLS
+        && facts.share_of(stalled_ns) >= 0.6 * closed
+        && facts.share_of(stalled_ns) < 0.9;
+    if let Some(rhythm) = rhythm.filter(|_| is_stalling) {
+        let mean_ns = stalled_ns / stalls.len() as u64;
+        figures.insert("stalls".to_owned(), stalls.len() as f64);
+        figures.insert("stall_ns_mean".to_owned(), mean_ns as f64);
+        figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
+        return Rule {
+            share: closed + full,
+            cause: Cause::ReceiverStalls,
+            confidence: 0.85,
+            summary: format!(
+                "{} closes its window {} times for {} on average, every {}{}: its program does not read meanwhile.",
+                facts.receiver,
+                format::count(stalls.len() as u64),
+                format::time(mean_ns),
+                format::time(rhythm.period_ns),
+                if rhythm.is_regular { ", regularly" } else { "" },
+            ),
+            evidence: figures,
+            advice: "Find what runs at this interval on the receiver (a flash erase, a timer, a display, a scan): give \
+                     the network a higher priority, split the work, or buffer as much as arrives during it."
+                .to_owned(),
+            limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
+            has_gain: true,
+        };
+    }
+    Rule {
+        share: closed + full,
+        cause: Cause::ReceiverReadsSlowly,
+        confidence: 0.9,
+        summary: format!(
+            "{} closes its window {} times and keeps it closed for {} of the time: its program reads {}, less than \
+             arrives.",
+            facts.receiver,
+            format::count(facts.stats().zero_windows),
+            format::percent(closed),
+            format::rate(facts.goodput()),
+        ),
+        evidence: figures,
+        advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays \
+                 the problem."
+            .to_owned(),
+        limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
+        has_gain: true,
+    }
+}
+
+/// The receiver does nothing for a while, again and again: timeouts, although nothing was lost.
+pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let is_stall = |span: &&Span| span.limit == Limit::Timeout && span.ns() >= STALL_NS;
+    let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
+    let share = facts.share(Limit::Timeout);
+    let lost = facts.model.view.lost();
+    if share < MIN_STANDSTILL_SHARE || stalls.len() < MIN_STALLS || lost as usize * 2 > stalls.len()
+    {
+        return None;
+    }
+    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
+    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
+    Some(Rule {
+        share,
+        cause: Cause::ReceiverStalls,
+        confidence: 0.75,
+        summary: format!(
+            "{} answers nothing {} times for {} on average, every {}{}, and then everything that was sent before: it stands \
+             still meanwhile.",
+            facts.receiver,
+            format::count(stalls.len() as u64),
+            format::time(mean_ns),
+            format::time(rhythm.period_ns),
+            if rhythm.is_regular { ", regularly" } else { "" },
+        ),
+        evidence: evidence([
+            ("stalls", stalls.len() as f64),
+            ("stall_ns_mean", mean_ns as f64),
+            ("period_ns", rhythm.period_ns as f64),
+            ("lost_segments", lost as f64),
+        ]),
+        advice: "Find what stops the receiver at this interval: a flash erase or write, a long interrupt handler, a \
+                 debugger, garbage collection; split that work, or move it to another core."
+            .to_owned(),
+        limits: &[Limit::Timeout],
+        has_gain: true,
+    })
+}
+
+/// Windows of less than a segment make the sender send small segments (RFC 9293 section 3.8.6.2).
+fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
+    let view = &facts.model.view;
+    let mss = facts.mss().unwrap_or(facts.full);
+    let small = |len: u32| u64::from(len) < mss.min(1_460) * 9 / 10;
+    let segments = view.sent.iter().filter(|it| it.len > 0).count();
+    let small_segments = view
+        .sent
+        .iter()
+        .filter(|it| it.len > 0 && small(it.len))
+        .count();
+    // Segments of one size are those of a small MSS.
+    let equal = view
+        .sent
+        .iter()
+        .filter(|it| u64::from(it.len) == facts.full)
+        .count();
+    let is_silly = full >= 0.3
+        && small_segments * 5 >= segments * 2
+        && equal * 10 < segments * 8
+        && segments >= 20;
+    is_silly.then(|| Rule {
+        share: full,
+        cause: Cause::SillyWindow,
+        confidence: 0.85,
+        summary: format!(
+            "{} of {} segments are not full, because {} grants less than a segment more at a time ({} of {} \
+             acknowledgments leave room for less than one).",
+            format::count(small_segments as u64),
+            format::count(segments as u64),
+            facts.receiver,
+            format::count(facts.stats().small_windows),
+            format::count(view.acks.len() as u64),
+        ),
+        evidence: evidence([
+            ("small_windows", facts.stats().small_windows as f64),
+            ("small_segments", small_segments as f64),
+            ("receive_window_share", full),
+        ]),
+        advice: "Advertise a window only when it has grown by a segment or by half of the buffer (RFC 9293 section \
+                 3.8.6.2.2); in lwIP TCP_WND_UPDATE_THRESHOLD."
+            .to_owned(),
+        limits: &[Limit::ReceiveWindow],
+        has_gain: false,
+    })
+}
+
+fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
+    let stats = facts.stats();
+    let rtt_ns = round_trip_ns(facts);
+    let window = stats.max_window.max(1);
+    let bound = stats::ratio(f64::from(window) * 1e9, rtt_ns as f64);
+    let is_unscaled = facts.model.scale == WindowScale::Known(0) && window > UNSCALED / 4 * 3;
+    let mut figures = evidence([
+        ("receive_window_share", full),
+        ("most_window_bytes", f64::from(window)),
+        ("rtt_ns", rtt_ns as f64),
+    ]);
+    let allows = if rtt_ns > 0 && bound >= facts.goodput() * 0.9 {
+        figures.insert("window_limit_bytes_per_s".to_owned(), bound);
+        format!(
+            ": {} at a round trip of {} allow {}",
+            format::bytes(window.into()),
+            format::time(rtt_ns),
+            format::rate(bound)
+        )
+    } else {
+        format!(" of {}", format::bytes(window.into()))
+    };
+    let is_inferred = matches!(facts.model.scale, WindowScale::Inferred(_));
+    let note = if is_inferred {
+        " (The handshake is not in the capture; the scale of the window follows from the data in flight.)"
+    } else {
+        ""
+    };
+    Rule {
+        share: full,
+        cause: if is_unscaled {
+            Cause::NoWindowScaling
+        } else {
+            Cause::ReceiveWindow
+        },
+        confidence: if is_inferred { 0.7 } else { 0.9 },
+        summary: format!(
+            "For {} of the time {} has filled {}'s window{allows}.{note}",
+            format::percent(full),
+            facts.sender,
+            facts.receiver,
+        ),
+        evidence: figures,
+        advice: if is_unscaled {
+            "Enable window scaling (RFC 7323) at both ends, and a receive buffer of the rate times the round trip."
+                .to_owned()
+        } else {
+            "Enlarge the receive buffer to the required rate times the round trip, and the receive queue with it: the \
+             queue must hold a whole window."
+                .to_owned()
+        },
+        limits: &[Limit::ReceiveWindow],
+        has_gain: true,
+    }
+}
+
+/// Typical round trip between the ends.
+pub(super) fn round_trip_ns(facts: &FlowFacts<'_>) -> u64 {
+    let model = &facts.model;
+    let to_receiver = model
+        .to_receiver
+        .percentile(50)
+        .or(model.to_receiver.base_ns());
+    let to_sender = model.to_sender.base_ns();
+    to_receiver.unwrap_or(0) + to_sender.unwrap_or(0)
+}
