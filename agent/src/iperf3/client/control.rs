@@ -34,8 +34,9 @@ impl<const STREAMS: usize> Client<STREAMS> {
                     self.streams.end(now);
                     self.last_received = Some(now);
                     let test = &self.streams.test;
-                    let sends = test.direction != Direction::Reverse;
-                    self.announce_at = Some(if test.udp && sends {
+                    // A server that sends goes on until it has the message.
+                    let only_sends = test.direction == Direction::Forward;
+                    self.announce_at = Some(if test.udp && only_sends {
                         now.after(UDP_SETTLE)
                     } else {
                         now
