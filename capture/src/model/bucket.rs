@@ -35,6 +35,8 @@ struct Passage {
 
 /// Fewer losses show no dependence.
 const MIN_LOST: usize = 6;
+/// Packets that are searched at most, which bounds the time for any capture.
+const MAX_LOOK_BACK: usize = 512;
 /// Segments that are evaluated at most.
 const MAX_PASSAGES: usize = 1 << 14;
 
@@ -159,7 +161,7 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
                 let found = passages
                     .iter_mut()
                     .rev()
-                    .take(4096)
+                    .take(MAX_LOOK_BACK)
                     .find(|it| it.start == sent.start);
                 if let Some(before) = found {
                     before.is_lost = true;

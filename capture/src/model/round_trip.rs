@@ -3,6 +3,8 @@
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
 
+/// Packets that are searched at most, which bounds the time for any capture.
+const MAX_LOOK_BACK: usize = 512;
 /// Data flows as long as its gaps are no longer than this, or half of a round trip.
 const FLOWING_NS: u64 = 8_000_000;
 
@@ -45,7 +47,7 @@ impl RoundTrips {
                 next += 1;
             }
             if ack.ack > highest_ack {
-                let sent = view.sent[..next].iter().rev().take(4096);
+                let sent = view.sent[..next].iter().rev().take(MAX_LOOK_BACK);
                 for sent in sent {
                     if sent.end <= ack.ack && sent.class == PacketClass::NewData {
                         newest = Some(sent);

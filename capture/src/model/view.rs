@@ -46,6 +46,8 @@ pub struct Acknowledgment {
     pub number: u32,
 }
 
+/// Packets that are searched at most, which bounds the time for any capture.
+const MAX_LOOK_BACK: usize = 512;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
 
@@ -161,7 +163,10 @@ impl DirectionView {
                 to_sender_ns >= MIN_PATH_NS && sent.time_ns - since_ns < to_sender_ns / 4 * 3
             });
             let at = acks.partition_point(|ack| ack.time_ns < sent.time_ns);
-            let answer = acks[at..].iter().take(4096).find(|ack| ack.ack >= sent.end);
+            let answer = acks[at..]
+                .iter()
+                .take(MAX_LOOK_BACK)
+                .find(|ack| ack.ack >= sent.end);
             let is_answered_soon = answer.is_some_and(|ack| {
                 to_receiver_ns >= MIN_PATH_NS && ack.time_ns - sent.time_ns < to_receiver_ns / 4 * 3
             });
