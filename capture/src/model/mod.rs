@@ -62,7 +62,7 @@ pub struct FlowModel {
     pub scale: WindowScale,
     /// The fastest rate at which payload passed.
     pub fastest: Option<FastestRate>,
-    /// Goodput while data was in flight, as a share of the fastest rate.
+    /// Average rate of the payload sent, retransmissions included, as a share of the fastest rate.
     pub utilization: f64,
     /// Average rate while the path was busy, octets of payload per second.
     pub busy_rate: Option<f64>,

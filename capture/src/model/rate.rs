@@ -41,7 +41,7 @@ impl Window {
 const FASTER_PERCENT: usize = 10;
 
 impl Progress {
-    /// Octets of payload captured, each once.
+    /// Octets of payload captured, retransmissions included: what passed the capture point.
     pub fn sent(view: &DirectionView) -> Self {
         let mut points: Vec<(u64, u64)> = Vec::new();
         let mut total = 0;

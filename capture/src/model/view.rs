@@ -38,8 +38,6 @@ pub struct Acknowledgment {
     pub timestamp: u32,
     /// True if it carries no payload.
     pub is_bare: bool,
-    /// True if it has SACK blocks.
-    pub has_sack: bool,
     /// True if it reports octets that arrived twice (RFC 2883).
     pub has_dsack: bool,
     /// Number in the capture.
@@ -126,7 +124,6 @@ impl DirectionView {
                     window: packet.window,
                     timestamp: packet.timestamps.0,
                     is_bare: packet.len == 0,
-                    has_sack: packet.has_sack,
                     has_dsack: packet.has_dsack,
                     number: packet.number,
                 });
@@ -176,12 +173,6 @@ impl DirectionView {
                 sent.class = PacketClass::SpuriousRetransmission;
             }
         }
-    }
-
-    /// Octets of payload, each once.
-    pub fn unique_bytes(&self) -> u64 {
-        let new = self.sent.iter().filter(|it| !it.is_retransmission());
-        new.map(|it| u64::from(it.len)).sum()
     }
 
     /// Times at which the sender's clock stamped each segment, on the scale of the capture's; `None` if it does not stamp

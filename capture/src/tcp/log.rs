@@ -5,7 +5,7 @@ use super::segment::{Segment, seq_le};
 use super::sender::{RetransmitReason, SendClass};
 
 /// Packets of one connection that are logged; the analysis covers these.
-pub const MAX_LOGGED: usize = 1 << 16;
+const MAX_LOGGED: usize = 1 << 16;
 
 /// A packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,9 +30,7 @@ pub struct LoggedPacket {
     pub class: PacketClass,
     /// True if the second end sent it.
     pub is_from_second: bool,
-    /// True if it has SACK blocks.
-    pub has_sack: bool,
-    /// True if the first of them reports octets that arrived twice (RFC 2883 section 4).
+    /// True if its first SACK block reports octets that arrived twice (RFC 2883 section 4).
     pub has_dsack: bool,
 }
 
@@ -112,7 +110,7 @@ fn is_dsack(segment: &Segment<'_>) -> bool {
     seq_le(right, segment.ack) || blocks.next().is_some_and(within)
 }
 
-/// The first [`MAX_LOGGED`] packets of a connection.
+/// The first 65,536 packets of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct PacketLog {
     packets: Vec<LoggedPacket>,
@@ -147,7 +145,6 @@ impl PacketLog {
             flags: segment.flags,
             class: class.into(),
             is_from_second: end == End::Second,
-            has_sack: !segment.sack().is_empty(),
             has_dsack: is_dsack(segment),
         });
     }

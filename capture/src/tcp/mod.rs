@@ -31,7 +31,7 @@ mod unacked;
 
 pub use flags::AnalysisFlags;
 pub use histogram::Histogram;
-pub use log::{LoggedPacket, MAX_LOGGED, PacketClass, PacketLog};
+pub use log::{LoggedPacket, PacketClass, PacketLog};
 pub use occurrences::Occurrences;
 pub use segment::{Options, Sack, Segment};
 pub use sender::{

@@ -56,7 +56,7 @@ fn thinks(waits: &[Wait], leg_ns: u64) -> Vec<u64> {
     over.filter(|ns| *ns >= MIN_THINK_NS.max(leg_ns)).collect()
 }
 
-/// True if the other end's stack acknowledged requests long before its program answered.
+/// The server takes time before its answers begin, beyond the round trip.
 pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let server = server(facts)?;
     let leg_ns = leg_ns(facts, server);
