@@ -58,6 +58,9 @@ pub struct FlowModel {
     pub to_sender: RoundTrips,
     /// Time from an acknowledgment at the capture point to the data that it releases.
     pub reaction_ns: u64,
+    /// Median time from an acknowledgment to the data that follows it, if that shows that the capture point is near the
+    /// sender.
+    pub release_ns: Option<u64>,
     /// Scale of the receiver's window.
     pub scale: WindowScale,
     /// The fastest rate at which payload passed.
@@ -87,6 +90,8 @@ const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
 const STACK_NS: u64 = 500_000;
 /// A host answers within this time if nothing lies between it and the capture point.
 const NEAR_NS: u64 = 300_000;
+/// Fewer acknowledgments that release data show nothing.
+const MIN_RELEASES: usize = 8;
 /// Ticks of a clock between the first and the last stamp, at least.
 const MIN_TICKS: u32 = 20;
 /// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
@@ -135,6 +140,7 @@ impl FlowModel {
         {
             reaction_ns = ns - ns / 32;
         }
+        let release_ns = release_ns(&view, &to_receiver);
         let scale = WindowScale::of(&view, offered, reaction_ns);
         let window_bytes = rate_window(&view, connection.stats(data_sender).max_in_flight);
         let progress = [Progress::sent(&view), Progress::acknowledged(&view)];
@@ -183,6 +189,7 @@ impl FlowModel {
             },
             is_near_receiver: to_receiver.base_ns().unwrap_or(u64::MAX)
                 < to_sender.base_ns().unwrap_or(0),
+            is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
         let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, queue_ns);
         let spans = time::attribute(&view, &conditions);
@@ -201,6 +208,7 @@ impl FlowModel {
             to_receiver,
             to_sender,
             reaction_ns,
+            release_ns,
             scale,
             fastest,
             utilization,
@@ -239,9 +247,35 @@ impl FlowModel {
         flights
     }
 
+    /// The largest window granted, with the least scale that is possible.
+    pub fn largest_window(&self) -> u64 {
+        let windows = self.view.acks.iter().map(|ack| u64::from(ack.window));
+        windows.max().unwrap_or(0) << self.scale.least()
+    }
+
+    /// Octets that were captured and not acknowledged at `time_ns`.
+    pub fn unacknowledged_at(&self, time_ns: u64) -> u64 {
+        let (sent, acks) = (&self.view.sent, &self.view.acks);
+        let sent = &sent[..sent.partition_point(|it| it.time_ns <= time_ns)];
+        let acks = &acks[..acks.partition_point(|it| it.time_ns <= time_ns)];
+        let end = sent.iter().map(|it| it.end).max().unwrap_or(0);
+        end.saturating_sub(acks.iter().map(|it| it.ack).max().unwrap_or(end))
+    }
+
     /// Base round trip between the ends, if both parts are known.
     pub fn base_rtt_ns(&self) -> Option<u64> {
         Some(self.to_receiver.base_ns()? + self.to_sender.base_ns()?)
+    }
+
+    /// Typical round trip between the ends, if both parts are known.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        let to_receiver_ns = self.to_receiver.percentile(50);
+        let to_sender_ns = match self.to_sender.base_ns() {
+            Some(ns) => ns,
+            None if self.reaction_ns > 0 => self.reaction_ns,
+            None => self.release_ns?,
+        };
+        Some(to_receiver_ns.or(self.to_receiver.base_ns())? + to_sender_ns)
     }
 }
 
@@ -288,6 +322,28 @@ fn reaction_ns(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> u64 {
         _ if to_sender.count() >= 8 => sender_ns.saturating_sub(STACK_NS),
         _ => (sender_ns - sender_ns / 8).saturating_sub(STACK_NS),
     }
+}
+
+/// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the
+/// round trip to the receiver. Where the path to the sender is longer than that, they come at any time.
+fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Option<u64> {
+    let near_ns = to_receiver.percentile(50)? / 8;
+    let mut delays = Vec::new();
+    let mut acks = view.acks.iter().peekable();
+    let mut acked = 0;
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        let mut released_ns = None;
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            if ack.ack > acked {
+                released_ns = Some(ack.time_ns);
+                acked = ack.ack;
+            }
+        }
+        delays.extend(released_ns.map(|ns| sent.time_ns - ns));
+    }
+    let is_near = delays.len() >= MIN_RELEASES
+        && percentile(delays.clone(), 75).is_some_and(|ns| ns <= near_ns);
+    percentile(delays, 50).filter(|_| is_near)
 }
 
 /// True if late acknowledgments are the receiver's work, and not a queue's: the way from the capture point to it is short,

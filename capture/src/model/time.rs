@@ -51,6 +51,8 @@ pub(super) struct Conditions {
     pub(super) round_trips: Vec<(u64, u64)>,
     /// True if the capture point is near the receiver.
     pub(super) is_near_receiver: bool,
+    /// True if segments were lost before the capture point.
+    pub(super) is_behind_loss: bool,
 }
 
 /// A sender reacts within this time, beside what the path adds.
@@ -264,7 +266,7 @@ impl Walk<'_> {
     fn is_after_timeout(&self, sent: &Transmission, next: Option<&Transmission>) -> bool {
         let silence_ns = sent.time_ns.saturating_sub(self.last_sent_ns);
         let to_sender_ns = self.conditions.to_sender_ns;
-        self.conditions.is_near_receiver
+        (self.conditions.is_near_receiver || self.conditions.is_behind_loss)
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small
             && next.is_some_and(|next| next.time_ns - sent.time_ns >= to_sender_ns / 2 + STACK_NS)

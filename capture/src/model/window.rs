@@ -1,5 +1,6 @@
 //! The receiver's window where its scale is known, or what is certain about it.
 
+use super::round_trip::percentile;
 use super::view::DirectionView;
 
 /// Window scale of a receiver (RFC 7323 section 2).
@@ -21,9 +22,13 @@ const MAX_SHIFT: u8 = 14;
 const MIN_FILLED: usize = 8;
 /// ... and one in this many segments did.
 const FILLED_DIVISOR: usize = 8;
-
 /// The window is no limit if fewer than one in this many segments fill it.
 const AMPLE_DIVISOR: usize = 20;
+/// One in this many segments may exceed the window that the sender is estimated to have seen: round trips vary.
+const EXCEEDED_DIVISOR: usize = 50;
+/// A constant window that holds fewer full segments fits the data in flight by chance with some scale in more than one
+/// connection in thirty: scales double the window, so that one in `n` of them ends within a segment of the data.
+const MIN_CONSTANT_SEGMENTS: u64 = 30;
 
 impl WindowScale {
     /// The scale of the windows that `view`'s receiver grants; `handshake` is the one of its SYN, if captured. The sender
@@ -32,20 +37,28 @@ impl WindowScale {
         if let Some(shift) = handshake {
             return Self::Known(shift);
         }
+        // What the sender saw is at least three quarters of the estimate old.
+        let seen_ns = to_sender_ns / 4 * 3;
+        let is_kept = |fill: &Fill| fill.exceeded * EXCEEDED_DIVISOR <= view.sent.len();
         let least = (0..MAX_SHIFT)
-            .find(|shift| fills(view, *shift, 0).is_some())
+            .find(|shift| {
+                Fill::of(view, *shift, 0).exceeded == 0 && is_kept(&Fill::of(view, *shift, seen_ns))
+            })
             .unwrap_or(MAX_SHIFT);
-        match fills(view, least, to_sender_ns) {
-            Some(filled)
-                if filled >= MIN_FILLED
-                    && filled * FILLED_DIVISOR >= view.sent.len()
-                    && (least == 0 || has_many_windows(view))
-                    && holds_segments(view, least) =>
-            {
-                Self::Inferred(least)
-            }
-            Some(filled) if filled * AMPLE_DIVISOR <= view.sent.len() => Self::Ample(least),
-            _ => Self::AtLeast(least),
+        let fill = Fill::of(view, least, to_sender_ns);
+        let is_filled =
+            fill.filled >= MIN_FILLED && fill.filled * FILLED_DIVISOR >= view.sent.len();
+        // Segments that end exactly where a window ends do so by chance once in as many times as they have octets.
+        let is_exact = fill.exact >= MIN_FILLED && has_many_windows(view);
+        let is_plausible = least == 0
+            || has_many_windows(view)
+            || holds_segments(view, least, MIN_CONSTANT_SEGMENTS);
+        if is_exact || is_filled && is_plausible && holds_segments(view, least, 2) {
+            Self::Inferred(least)
+        } else if fill.filled * AMPLE_DIVISOR <= view.sent.len() {
+            Self::Ample(least)
+        } else {
+            Self::AtLeast(least)
         }
     }
 
@@ -56,16 +69,24 @@ impl WindowScale {
             Self::Ample(_) | Self::AtLeast(_) => None,
         }
     }
+
+    /// The least scale that the data in flight permits.
+    pub fn least(self) -> u8 {
+        match self {
+            Self::Known(shift) | Self::Inferred(shift) => shift,
+            Self::Ample(shift) | Self::AtLeast(shift) => shift,
+        }
+    }
 }
 
-/// True if the window with this scale held two full segments once: a smaller one is hardly a whole window.
-fn holds_segments(view: &DirectionView, shift: u8) -> bool {
+/// True if the window with this scale held this many full segments once: a smaller one is hardly a whole window.
+fn holds_segments(view: &DirectionView, shift: u8, segments: u64) -> bool {
     let largest = view
         .acks
         .iter()
         .map(|ack| u64::from(ack.window) << shift)
         .max();
-    largest.is_some_and(|bytes| bytes >= 2 * u64::from(view.full_segment()))
+    largest.is_some_and(|bytes| bytes >= segments * u64::from(view.full_segment()))
 }
 
 /// True if the window field takes several values. A single one may fit the data in flight by chance with some scale.
@@ -76,36 +97,48 @@ fn has_many_windows(view: &DirectionView) -> bool {
     windows.len() >= MIN_FILLED
 }
 
-/// Number of segments that leave less than a full segment of the window with this scale, as the sender sees it; `None` if
-/// one exceeds what was granted before.
-fn fills(view: &DirectionView, shift: u8, to_sender_ns: u64) -> Option<usize> {
-    let full = u64::from(view.full_segment());
-    let mut acks = view.acks.iter().peekable();
-    let mut edge = None;
-    let mut filled = 0;
-    for sent in &view.sent {
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns + to_sender_ns <= sent.time_ns) {
-            let right = ack.ack + (u64::from(ack.window) << shift);
-            edge = Some(edge.map_or(right, |edge: u64| edge.max(right)));
-        }
-        let Some(edge) = edge else { continue };
-        // A probe of a closed window is one octet long (RFC 9293 section 3.8.6.1).
-        if sent.end > edge + 1 {
-            if to_sender_ns == 0 {
-                return None;
+/// How a sender uses a window of a scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fill {
+    /// Segments that leave less than a full segment of the window.
+    filled: usize,
+    /// Segments smaller than a full one that leave nothing of it.
+    exact: usize,
+    /// Segments beyond what was granted.
+    exceeded: usize,
+}
+
+impl Fill {
+    /// The window with this scale, as the sender sees it `to_sender_ns` after the capture of acknowledgments.
+    fn of(view: &DirectionView, shift: u8, to_sender_ns: u64) -> Self {
+        let full = u64::from(view.full_segment());
+        let mut acks = view.acks.iter().peekable();
+        let mut edge = None;
+        let mut fill = Self::default();
+        for sent in &view.sent {
+            while let Some(ack) = acks.next_if(|ack| ack.time_ns + to_sender_ns <= sent.time_ns) {
+                let right = ack.ack + (u64::from(ack.window) << shift);
+                edge = Some(edge.map_or(right, |edge: u64| edge.max(right)));
             }
-            continue;
+            let Some(edge) = edge else { continue };
+            // A probe of a closed window is one octet long (RFC 9293 section 3.8.6.1).
+            if sent.end > edge + 1 {
+                fill.exceeded += 1;
+                continue;
+            }
+            let room = edge.saturating_sub(sent.end);
+            fill.filled += usize::from(room < full);
+            fill.exact += usize::from(room == 0 && u64::from(sent.len) < full);
         }
-        filled += usize::from(edge.saturating_sub(sent.end) < full);
+        fill
     }
-    Some(filled)
 }
 
 /// Time from the acknowledgment that admits a segment to the segment, if it is nearly the same for most: then the window
 /// is always full, and this is the round trip to the sender.
 pub(super) fn edge_delay_ns(view: &DirectionView, handshake: Option<u8>) -> Option<u64> {
-    let shift =
-        handshake.or_else(|| (0..MAX_SHIFT).find(|shift| fills(view, *shift, 0).is_some()))?;
+    let is_possible = |shift: &u8| Fill::of(view, *shift, 0).exceeded == 0;
+    let shift = handshake.or_else(|| (0..MAX_SHIFT).find(is_possible))?;
     let mut edges: Vec<(u64, u64)> = Vec::new();
     for ack in &view.acks {
         let right = ack.ack + (u64::from(ack.window) << shift);
@@ -120,11 +153,36 @@ pub(super) fn edge_delay_ns(view: &DirectionView, handshake: Option<u8>) -> Opti
             delays.push(sent.time_ns.saturating_sub(*admitted_ns));
         }
     }
-    if delays.len() < 4 * MIN_FILLED {
+    if delays.len() < 4 * MIN_FILLED || is_in_step(view) {
         return None;
     }
     delays.sort_unstable();
     let of = |percent: usize| delays[(delays.len() - 1) * percent / 100];
     let (p10, p50, p75) = (of(10), of(50), of(75));
     (p50 >= 1_000_000 && p75 - p10 <= p50 / 3).then_some(p10)
+}
+
+/// True if segments follow acknowledgments one by one, evenly: each is more likely to be released by the last one than by
+/// an earlier one that happens to admit it.
+fn is_in_step(view: &DirectionView) -> bool {
+    let full = u64::from(view.full_segment());
+    let mut acks = view.acks.iter().peekable();
+    let mut last: Option<(u64, u64)> = None;
+    let mut delays: Vec<u64> = Vec::new();
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            last = Some((ack.time_ns, ack.ack));
+        }
+        let Some((time_ns, acked)) = last else {
+            continue;
+        };
+        // FIN takes a sequence number, too.
+        if sent.end > acked + full + 1 {
+            return false;
+        }
+        delays.push(sent.time_ns - time_ns);
+    }
+    let total: u64 = delays.iter().sum();
+    let count = delays.len() as u64;
+    percentile(delays, 50).is_some_and(|p50| total / count <= p50 + p50 / 2)
 }

@@ -3,7 +3,6 @@
 use super::facts::FlowFacts;
 use super::rate;
 use super::rule::Rule;
-use super::window::round_trip_ns;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, WindowScale, percentile};
 use linerate_results::format;
@@ -91,7 +90,8 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let knows_window =
         model.scale.shift().is_some() || matches!(model.scale, WindowScale::Ample(_));
     let is_unprompted = facts.share(Limit::SenderIdle) >= 0.5 * share;
-    let is_timed = is_unprompted || knows_window && p50 < round_trip_ns(facts) / 2;
+    let rtt_ns = model.round_trip_ns();
+    let is_timed = is_unprompted || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
     let is_near_receiver = model
         .to_receiver

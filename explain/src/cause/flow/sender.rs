@@ -5,7 +5,6 @@ use super::pacing::{IDLE_NS, is_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
-use super::window::round_trip_ns;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
@@ -40,14 +39,21 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
     let largest = facts.model.flights().into_iter().max().unwrap_or(0);
     let segments = view.sent.len();
-    let is_one = largest <= facts.full && segments >= MIN_SEGMENTS;
-    let window = u64::from(facts.stats().max_window);
+    // FIN takes a sequence number, too.
+    let is_one = largest <= facts.full + 1 && segments >= MIN_SEGMENTS;
+    let window = facts.model.largest_window();
     let mean = stats::ratio(facts.bytes() as f64, segments as f64);
     if !is_one
         || facts.class != FlowClass::Bulk
         || window < 3 * facts.full
         || mean < 0.6 * facts.full as f64
     {
+        return None;
+    }
+    let rtt_ns = facts.model.round_trip_ns();
+    // Behind a slow link, too, segments arrive one by one; but a full send buffer ends few of its segments with PSH.
+    let pushed = view.sent.iter().filter(|it| it.is_pushed).count();
+    if rtt_ns.is_none() && pushed * 10 < segments * 9 {
         return None;
     }
     let limits = [
@@ -60,24 +66,33 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         .iter()
         .map(|reason| facts.share(*reason))
         .sum::<f64>();
-    let rtt_ns = round_trip_ns(facts);
+    let mut figures = evidence([
+        ("most_in_flight_bytes", largest as f64),
+        ("most_window_bytes", window as f64),
+    ]);
+    let waits = match rtt_ns {
+        Some(rtt_ns) => {
+            figures.insert("rtt_ns".to_owned(), rtt_ns as f64);
+            format!(
+                ": each waits {} for the acknowledgment of the previous one.",
+                format::time(rtt_ns)
+            )
+        }
+        None => ": each seems to wait for the acknowledgment of the previous one. (The round trip to the sender is not \
+                 in the capture: a program that writes at this rate looks the same from here.)"
+            .to_owned(),
+    };
     (share >= MIN_SHARE).then(|| Rule {
         share,
         cause: Cause::OneInFlight,
-        confidence: 0.9,
+        confidence: if rtt_ns.is_some() { 0.9 } else { 0.6 },
         summary: format!(
-            "{} never has more than one segment in flight, although {} would accept {}: each waits {} for the \
-             acknowledgment of the previous one.",
+            "{} never has more than one segment in flight, although {} would accept {}{waits}",
             facts.sender,
             facts.receiver,
             format::bytes(window),
-            format::time(rtt_ns),
         ),
-        evidence: evidence([
-            ("most_in_flight_bytes", largest as f64),
-            ("most_window_bytes", window as f64),
-            ("rtt_ns", rtt_ns as f64),
-        ]),
+        evidence: figures,
         advice: "Send without waiting for the acknowledgment: a send buffer of several segments, more than one transmit \
                  descriptor, no write call that blocks until its data is acknowledged."
             .to_owned(),
@@ -235,55 +250,88 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let stats = facts.stats();
-    let has_losses = stats.retransmitted > stats.spurious;
     if stats.out_of_order + stats.reordered_after_capture >= MIN_SEGMENTS as u64 {
         return None;
     }
+    send_buffer(facts).or_else(|| congestion_window(facts))
+}
+
+/// True if the window is known, or known not to be filled.
+fn knows_window(facts: &FlowFacts<'_>) -> bool {
+    let scale = facts.model.scale;
+    scale.shift().is_some() || matches!(scale, WindowScale::Ample(_))
+}
+
+/// The same octets in flight in each round trip, and less than the window permits.
+fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let stats = facts.stats();
     let flights = facts.model.flights();
     let late = &flights[flights.len() / 4..];
     let (p60, p98) = (
         percentile(late.to_vec(), 60)?,
         percentile(late.to_vec(), 98)?,
     );
-    let scale = facts.model.scale;
-    let knows_window = scale.shift().is_some() || matches!(scale, WindowScale::Ample(_));
-    let rtt_ns = round_trip_ns(facts);
+    let rtt_ns = facts.model.round_trip_ns()?;
     let rounds = facts.active_ns / rtt_ns.max(1);
+    let has_losses = stats.retransmitted > stats.spurious;
     // A congestion window grows by a segment in a round trip at least (RFC 5681 section 3.1).
     let is_constant = p98 - p60 <= 2 * facts.full.max(p98 / 12) && rounds >= 16 && !has_losses;
-    let base = evidence([
-        ("in_flight_limit_share", limited),
-        ("slow_start_share", start),
-        ("in_flight_bytes_p98", p98 as f64),
-        ("rtt_ns", rtt_ns as f64),
-    ]);
-    if is_constant && knows_window {
-        return Some(Rule {
-            share: limited + start,
-            cause: Cause::SendBuffer,
-            confidence: 0.75,
-            summary: format!(
-                "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants up to {} and nothing \
-                 is lost: its send buffer is the limit.",
-                facts.sender,
-                format::bytes(p98),
-                format::count(rounds),
-                format::time(rtt_ns),
-                facts.receiver,
-                format::bytes(stats.max_window.into()),
-            ),
-            evidence: base,
-            advice: "Enlarge the send buffer to the required rate times the round trip (SO_SNDBUF, net.ipv4.tcp_wmem; \
-                     lwIP: TCP_SND_BUF, TCP_SND_QUEUELEN)."
-                .to_owned(),
-            limits: &[Limit::InFlight, Limit::SlowStart],
-            has_gain: true,
-        });
-    }
-    let start_ns = facts.model.time_ns(Limit::SlowStart);
-    if !knows_window || !has_losses && start_ns < LONG_START_NS {
+    let window = facts.model.largest_window();
+    if !is_constant || p98 > window {
         return None;
     }
+    // A window that is smaller than the largest without scaling needs no scale (RFC 7323 section 2.2): one that is so small
+    // with the least scale is larger.
+    let is_known = knows_window(facts);
+    if !is_known && (facts.model.scale.least() == 0 || window > u64::from(u16::MAX)) {
+        return None;
+    }
+    let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
+    let (grants, note) = if is_known {
+        (format!("up to {}", format::bytes(window)), "")
+    } else {
+        (
+            "more, as far as the capture shows".to_owned(),
+            " (The options of the handshake are not in the capture. With the least scale that is possible, the window would \
+             be the limit; a capture from the start decides.)",
+        )
+    };
+    Some(Rule {
+        share: limited,
+        cause: Cause::SendBuffer,
+        confidence: if is_known { 0.75 } else { 0.55 },
+        summary: format!(
+            "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
+             is lost: its send buffer is the limit.{note}",
+            facts.sender,
+            format::bytes(p98),
+            format::count(rounds),
+            format::time(rtt_ns),
+            facts.receiver,
+        ),
+        evidence: evidence([
+            ("in_flight_limit_share", limited),
+            ("in_flight_bytes_p98", p98 as f64),
+            ("rtt_ns", rtt_ns as f64),
+            ("most_window_bytes", window as f64),
+        ]),
+        advice: "Enlarge the send buffer to the required rate times the round trip (SO_SNDBUF, net.ipv4.tcp_wmem; \
+                 lwIP: TCP_SND_BUF, TCP_SND_QUEUELEN)."
+            .to_owned(),
+        limits: &[Limit::InFlight, Limit::SlowStart],
+        has_gain: true,
+    })
+}
+
+/// The data in flight changes and stays below the window.
+fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let stats = facts.stats();
+    let has_losses = stats.retransmitted > stats.spurious;
+    let start_ns = facts.model.time_ns(Limit::SlowStart);
+    if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {
+        return None;
+    }
+    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     Some(Rule {
         share: limited + start,
         cause: Cause::CongestionWindow,
@@ -294,7 +342,10 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
             facts.sender,
             facts.receiver,
         ),
-        evidence: base,
+        evidence: evidence([
+            ("in_flight_limit_share", limited),
+            ("slow_start_share", start),
+        ]),
         advice: "If there are losses, fix them first; otherwise transfer more per connection, so that it leaves slow \
                  start."
             .to_owned(),

@@ -53,7 +53,7 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         ("closed_window_share", closed),
         ("receive_window_share", full),
         ("zero_windows", facts.stats().zero_windows as f64),
-        ("most_window_bytes", f64::from(facts.stats().max_window)),
+        ("most_window_bytes", facts.model.largest_window() as f64),
     ]);
     let is_stalling = stalls.len() >= MIN_STALLS
         && facts.share_of(stalled_ns) >= 0.6 * closed
@@ -106,9 +106,14 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
 
 /// The receiver does nothing for a while, again and again: timeouts, although nothing was lost.
 pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let is_stall = |span: &&Span| span.limit == Limit::Timeout && span.ns() >= STALL_NS;
+    // What it does not acknowledge has arrived, as far as the capture shows.
+    let is_stall = |span: &&Span| {
+        span.limit == Limit::Timeout
+            && span.ns() >= STALL_NS
+            && facts.model.unacknowledged_at(span.start_ns) > 0
+    };
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
-    let share = facts.share(Limit::Timeout);
+    let share = facts.share_of(stalls.iter().map(Span::ns).sum());
     let lost = facts.model.view.lost();
     if share < MIN_STANDSTILL_SHARE || stalls.len() < MIN_STALLS || lost as usize * 2 > stalls.len()
     {
@@ -191,30 +196,35 @@ fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
 }
 
 fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
-    let stats = facts.stats();
-    let rtt_ns = round_trip_ns(facts);
-    let window = stats.max_window.max(1);
-    let bound = stats::ratio(f64::from(window) * 1e9, rtt_ns as f64);
-    let is_unscaled = facts.model.scale == WindowScale::Known(0) && window > UNSCALED / 4 * 3;
+    let window = facts.model.largest_window().max(1);
+    let bound = facts.model.round_trip_ns().map(|rtt_ns| {
+        let bytes_per_s = stats::ratio(window as f64 * 1e9, rtt_ns as f64);
+        (rtt_ns, bytes_per_s)
+    });
+    let is_unscaled =
+        facts.model.scale == WindowScale::Known(0) && window > u64::from(UNSCALED) / 4 * 3;
     let mut figures = evidence([
         ("receive_window_share", full),
-        ("most_window_bytes", f64::from(window)),
-        ("rtt_ns", rtt_ns as f64),
+        ("most_window_bytes", window as f64),
     ]);
-    let allows = if rtt_ns > 0 && bound >= facts.goodput() * 0.9 {
-        figures.insert("window_limit_bytes_per_s".to_owned(), bound);
-        format!(
-            ": {} at a round trip of {} allow {}",
-            format::bytes(window.into()),
-            format::time(rtt_ns),
-            format::rate(bound)
-        )
-    } else {
-        format!(" of {}", format::bytes(window.into()))
+    // A window that is not always full allows more than what passed; one that allows less is not the whole window.
+    let plausible = facts.goodput() * 0.9..=facts.goodput() / full.max(MIN_SHARE) * 3.0;
+    let allows = match bound.filter(|(_, bytes_per_s)| plausible.contains(bytes_per_s)) {
+        Some((rtt_ns, bytes_per_s)) => {
+            figures.insert("rtt_ns".to_owned(), rtt_ns as f64);
+            figures.insert("window_limit_bytes_per_s".to_owned(), bytes_per_s);
+            format!(
+                ": {} at a round trip of {} allow {}",
+                format::bytes(window),
+                format::time(rtt_ns),
+                format::rate(bytes_per_s)
+            )
+        }
+        None => format!(" of {}", format::bytes(window)),
     };
     let is_inferred = matches!(facts.model.scale, WindowScale::Inferred(_));
     let note = if is_inferred {
-        " (The handshake is not in the capture; the scale of the window follows from the data in flight.)"
+        " (The options of the handshake are not in the capture; the scale of the window follows from the data in flight.)"
     } else {
         ""
     };
@@ -244,15 +254,4 @@ fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
         limits: &[Limit::ReceiveWindow],
         has_gain: true,
     }
-}
-
-/// Typical round trip between the ends.
-pub(super) fn round_trip_ns(facts: &FlowFacts<'_>) -> u64 {
-    let model = &facts.model;
-    let to_receiver = model
-        .to_receiver
-        .percentile(50)
-        .or(model.to_receiver.base_ns());
-    let to_sender = model.to_sender.base_ns();
-    to_receiver.unwrap_or(0) + to_sender.unwrap_or(0)
 }
