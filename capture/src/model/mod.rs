@@ -119,9 +119,13 @@ impl FlowModel {
         let leg = |end: End| legs.map(|legs| legs[end as usize]);
         let turns = Turns::of(packets);
         // No answer is faster than the path; a SYN may have been answered late.
+        let back = DirectionView::of(packets, data_sender.other());
         let least = |end: End| {
             let answers = turns.waits[end as usize].iter().map(|wait| wait.ns);
-            answers.chain(leg(end)).min()
+            let acknowledged = (end == data_sender)
+                .then(|| acknowledged_ns(&back))
+                .flatten();
+            answers.chain(leg(end)).chain(acknowledged).min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));
         let to_sender = RoundTrips::to_sender(&view, least(data_sender));
@@ -132,7 +136,9 @@ impl FlowModel {
         let offered = connection.window_shift(data_sender.other());
         let mut reaction_ns = reaction_ns(&to_receiver, &to_sender);
         // A window that is always full shows the round trip better than a handshake does.
+        let release_ns = release_ns(&view, &to_receiver);
         if to_sender.count() < 8
+            && release_ns.is_none()
             && let Some(ns) = window::edge_delay_ns(&view, offered)
             && to_sender
                 .base_ns()
@@ -140,7 +146,6 @@ impl FlowModel {
         {
             reaction_ns = ns - ns / 32;
         }
-        let release_ns = release_ns(&view, &to_receiver);
         let scale = WindowScale::of(&view, offered, reaction_ns);
         let window_bytes = rate_window(&view, connection.stats(data_sender).max_in_flight);
         let progress = [Progress::sent(&view), Progress::acknowledged(&view)];
@@ -191,7 +196,15 @@ impl FlowModel {
                 < to_sender.base_ns().unwrap_or(0),
             is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
-        let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, queue_ns);
+        // Stamps show what packets wait longer than the fastest of them, which may have waited, too.
+        let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
+        let waited_ns = match least_trip_ns {
+            Some((least_ns, median_ns)) if conditions.is_near_receiver => {
+                queue_ns.map(|_| median_ns - least_ns)
+            }
+            _ => queue_ns.map(|(p50, _)| p50),
+        };
+        let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
@@ -199,7 +212,7 @@ impl FlowModel {
         });
         Some(Self {
             data_sender,
-            back: DirectionView::of(packets, data_sender.other()),
+            back,
             turns,
             conditions,
             view,
@@ -324,6 +337,13 @@ fn reaction_ns(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> u64 {
     }
 }
 
+/// The shortest time to the acknowledgment of payload. Those of FIN are left out: to close takes hosts time.
+fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
+    let mut payload = view.clone();
+    payload.sent.retain(|it| it.len > 0);
+    RoundTrips::to_receiver(&payload, None).base_ns()
+}
+
 /// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the
 /// round trip to the receiver. Where the path to the sender is longer than that, they come at any time.
 fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Option<u64> {
@@ -381,13 +401,13 @@ fn queue_ns(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> Option<(u64, u64
 }
 
 /// Median time that acknowledgments wait on their way back. Near the sender, it is the delay of acknowledgments over
-/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting.
+/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
 fn ack_queue_ns(
     view: &DirectionView,
     is_near_receiver: bool,
-    queue_ns: Option<(u64, u64)>,
+    waited_ns: Option<u64>,
 ) -> Option<u64> {
-    let (all_ns, _) = queue_ns?;
+    let all_ns = waited_ns?;
     if is_near_receiver {
         let data: Vec<(u64, u32)> = view
             .sent

@@ -73,6 +73,7 @@ impl RoundTrips {
     /// Without timestamps only the handshake shows it.
     pub fn to_sender(view: &DirectionView, handshake_ns: Option<u64>) -> Self {
         let mut samples = Vec::new();
+        let mut least_ns = handshake_ns;
         let mut firsts: Vec<(u32, u64)> = Vec::new();
         let mut acks = view.acks.iter().peekable();
         let mut last_echo = 0;
@@ -95,14 +96,15 @@ impl RoundTrips {
             last_echo = sent.echo;
             let found = firsts
                 .binary_search_by(|(value, _)| (value.wrapping_sub(sent.echo) as i32).cmp(&0));
-            if let Ok(at) = found
-                .map_err(|_| ())
-                .and_then(|at| is_flowing.then_some(at).ok_or(()))
-            {
-                samples.push((sent.time_ns, sent.time_ns - firsts[at].1));
+            if let Ok(at) = found {
+                let ns = sent.time_ns - firsts[at].1;
+                least_ns = Some(least_ns.map_or(ns, |least_ns| least_ns.min(ns)));
+                if is_flowing {
+                    samples.push((sent.time_ns, ns));
+                }
             }
         }
-        Self::from_samples(samples, handshake_ns)
+        Self::from_samples(samples, least_ns)
     }
 
     /// The shortest one.

@@ -147,9 +147,15 @@ pub(super) fn edge_delay_ns(view: &DirectionView, handshake: Option<u8>) -> Opti
         }
     }
     let mut delays: Vec<u64> = Vec::new();
+    let mut last = 0;
     for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
         let at = edges.partition_point(|(_, right)| *right < sent.end);
-        if let Some((admitted_ns, _)) = edges.get(at).filter(|_| at > 0) {
+        // Of what one acknowledgment admits, the first segment does not wait for others.
+        if at == last {
+            continue;
+        }
+        last = at;
+        if let Some((admitted_ns, _)) = edges.get(at) {
             delays.push(sent.time_ns.saturating_sub(*admitted_ns));
         }
     }
@@ -182,7 +188,9 @@ fn is_in_step(view: &DirectionView) -> bool {
         }
         delays.push(sent.time_ns - time_ns);
     }
-    let total: u64 = delays.iter().sum();
-    let count = delays.len() as u64;
-    percentile(delays, 50).is_some_and(|p50| total / count <= p50 + p50 / 2)
+    let of = |percent| percentile(delays.clone(), percent);
+    let (Some(p10), Some(p50), Some(p90)) = (of(10), of(50), of(90)) else {
+        return false;
+    };
+    p10 * 2 >= p50 && p90 <= p50 * 2
 }

@@ -15,6 +15,8 @@ const MIN_SHARE: f64 = 0.2;
 const NEAR_NS: u64 = 1_000_000;
 /// Segments this close together leave at once.
 const BURST_GAP_NS: u64 = 400_000;
+/// Fewer losses may be chance.
+const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
 /// A sender without data for a shorter time is busy with other work.
@@ -24,12 +26,15 @@ pub(super) const IDLE_NS: u64 = 10_000_000;
 pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
     let is_answering = model.turns.changes() >= 4;
+    // What overflows a queue is not held back by its sender.
+    let has_losses = facts.stats().retransmitted >= facts.stats().spurious + MIN_LOSSES;
     let window = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
     if window >= MIN_SHARE
         || rate::is_full(facts)
         || rate::is_steady(facts)
         || model.is_queued
         || is_answering
+        || has_losses
     {
         return None;
     }

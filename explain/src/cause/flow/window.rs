@@ -1,6 +1,7 @@
 //! The receiver's window.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -40,6 +41,11 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     if let Some(rule) = silly_window(facts, full) {
         return Some(rule);
+    }
+    // A full path shows the same data in flight, and its queue hides how old acknowledgments are at the sender.
+    let is_inferred = matches!(facts.model.scale, WindowScale::Inferred(_));
+    if is_inferred && (rate::is_full(facts) || rate::is_steady(facts)) {
+        return None;
     }
     Some(small_window(facts, full))
 }
