@@ -9,6 +9,7 @@
 //! | `round_trip` | round trips from the capture point to each end |
 //! | `rate` | the fastest rate, and when it was reached |
 //! | `bucket` | whether losses depend on what passed before |
+//! | `edge` | the round trip to a sender that always fills the window |
 //! | `window` | the scale of the receiver's window |
 //! | `limit` | what limits the speed |
 //! | `time` | the limit of each interval between transmissions |
@@ -16,6 +17,7 @@
 //! | `turns` | requests and answers |
 
 mod bucket;
+mod edge;
 mod limit;
 mod rate;
 mod round_trip;
@@ -29,6 +31,7 @@ mod window;
 
 use crate::tcp::{Connection, End, LoggedPacket};
 pub use bucket::LossBucket;
+use edge::EdgeDelay;
 pub use limit::{Limit, Shares};
 pub use rate::{FastestRate, Progress, Window};
 pub use round_trip::{RoundTrips, percentile};
@@ -137,16 +140,19 @@ impl FlowModel {
         let mut reaction_ns = reaction_ns(&to_receiver, &to_sender);
         // A window that is always full shows the round trip better than a handshake does.
         let release_ns = release_ns(&view, &to_receiver);
+        let is_plausible = |ns: u64| {
+            let base_ns = to_sender.base_ns();
+            base_ns.is_none_or(|base_ns| ns <= base_ns + base_ns / 8)
+        };
+        let edge = EdgeDelay::of(&view, offered)
+            .filter(|edge| release_ns.is_none() && is_plausible(edge.short_ns));
         if to_sender.count() < 8
-            && release_ns.is_none()
-            && let Some(ns) = window::edge_delay_ns(&view, offered)
-            && to_sender
-                .base_ns()
-                .is_none_or(|base_ns| ns <= base_ns + base_ns / 8)
+            && let Some(edge) = edge
         {
-            reaction_ns = ns - ns / 32;
+            reaction_ns = edge.short_ns - edge.short_ns / 32;
         }
-        let scale = WindowScale::of(&view, offered, reaction_ns);
+        let edge_ns = edge.map(|edge| edge.median_ns);
+        let scale = WindowScale::of(&view, offered, reaction_ns, edge_ns);
         let window_bytes = rate_window(&view, connection.stats(data_sender).max_in_flight);
         let progress = [Progress::sent(&view), Progress::acknowledged(&view)];
         // The bottleneck spaces what passes it: the evener of the two is behind it.

@@ -1,6 +1,5 @@
 //! The receiver's window where its scale is known, or what is certain about it.
 
-use super::round_trip::percentile;
 use super::view::DirectionView;
 
 /// Window scale of a receiver (RFC 7323 section 2).
@@ -17,11 +16,11 @@ pub enum WindowScale {
 }
 
 /// Largest window scale (RFC 7323 section 2.3).
-const MAX_SHIFT: u8 = 14;
+pub(super) const MAX_SHIFT: u8 = 14;
 /// The sender kept to the window if it filled it this many times ...
 const MIN_FILLED: usize = 8;
 /// ... and one in this many segments did.
-const FILLED_DIVISOR: usize = 8;
+pub(super) const FILLED_DIVISOR: usize = 8;
 /// The window is no limit if fewer than one in this many segments fill it.
 const AMPLE_DIVISOR: usize = 20;
 /// One in this many segments may exceed the window that the sender is estimated to have seen: round trips vary.
@@ -32,8 +31,13 @@ const MIN_CONSTANT_SEGMENTS: u64 = 30;
 
 impl WindowScale {
     /// The scale of the windows that `view`'s receiver grants; `handshake` is the one of its SYN, if captured. The sender
-    /// sees acknowledgments `to_sender_ns` after their capture, and sends what it sees then.
-    pub fn of(view: &DirectionView, handshake: Option<u8>, to_sender_ns: u64) -> Self {
+    /// sees acknowledgments `to_sender_ns` after their capture, or `edge_ns`, and sends what it sees then.
+    pub fn of(
+        view: &DirectionView,
+        handshake: Option<u8>,
+        to_sender_ns: u64,
+        edge_ns: Option<u64>,
+    ) -> Self {
         if let Some(shift) = handshake {
             return Self::Known(shift);
         }
@@ -45,7 +49,9 @@ impl WindowScale {
                 Fill::of(view, *shift, 0).exceeded == 0 && is_kept(&Fill::of(view, *shift, seen_ns))
             })
             .unwrap_or(MAX_SHIFT);
-        let fill = Fill::of(view, least, to_sender_ns);
+        let delays = [Some(to_sender_ns), edge_ns].into_iter().flatten();
+        let fills = delays.map(|delay_ns| Fill::of(view, least, delay_ns));
+        let fill = fills.max_by_key(|fill| fill.filled).unwrap_or_default();
         let is_filled =
             fill.filled >= MIN_FILLED && fill.filled * FILLED_DIVISOR >= view.sent.len();
         // Segments that end exactly where a window ends do so by chance once in as many times as they have octets.
@@ -99,18 +105,18 @@ fn has_many_windows(view: &DirectionView) -> bool {
 
 /// How a sender uses a window of a scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Fill {
+pub(super) struct Fill {
     /// Segments that leave less than a full segment of the window.
-    filled: usize,
+    pub(super) filled: usize,
     /// Segments smaller than a full one that leave nothing of it.
     exact: usize,
     /// Segments beyond what was granted.
-    exceeded: usize,
+    pub(super) exceeded: usize,
 }
 
 impl Fill {
     /// The window with this scale, as the sender sees it `to_sender_ns` after the capture of acknowledgments.
-    fn of(view: &DirectionView, shift: u8, to_sender_ns: u64) -> Self {
+    pub(super) fn of(view: &DirectionView, shift: u8, to_sender_ns: u64) -> Self {
         let full = u64::from(view.full_segment());
         let mut acks = view.acks.iter().peekable();
         let mut edge = None;
@@ -132,65 +138,4 @@ impl Fill {
         }
         fill
     }
-}
-
-/// Time from the acknowledgment that admits a segment to the segment, if it is nearly the same for most: then the window
-/// is always full, and this is the round trip to the sender.
-pub(super) fn edge_delay_ns(view: &DirectionView, handshake: Option<u8>) -> Option<u64> {
-    let is_possible = |shift: &u8| Fill::of(view, *shift, 0).exceeded == 0;
-    let shift = handshake.or_else(|| (0..MAX_SHIFT).find(is_possible))?;
-    let mut edges: Vec<(u64, u64)> = Vec::new();
-    for ack in &view.acks {
-        let right = ack.ack + (u64::from(ack.window) << shift);
-        if edges.last().is_none_or(|(_, last)| *last < right) {
-            edges.push((ack.time_ns, right));
-        }
-    }
-    let mut delays: Vec<u64> = Vec::new();
-    let mut last = 0;
-    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
-        let at = edges.partition_point(|(_, right)| *right < sent.end);
-        // Of what one acknowledgment admits, the first segment does not wait for others.
-        if at == last {
-            continue;
-        }
-        last = at;
-        if let Some((admitted_ns, _)) = edges.get(at) {
-            delays.push(sent.time_ns.saturating_sub(*admitted_ns));
-        }
-    }
-    if delays.len() < 4 * MIN_FILLED || is_in_step(view) {
-        return None;
-    }
-    delays.sort_unstable();
-    let of = |percent: usize| delays[(delays.len() - 1) * percent / 100];
-    let (p10, p50, p75) = (of(10), of(50), of(75));
-    (p50 >= 1_000_000 && p75 - p10 <= p50 / 3).then_some(p10)
-}
-
-/// True if segments follow acknowledgments one by one, evenly: each is more likely to be released by the last one than by
-/// an earlier one that happens to admit it.
-fn is_in_step(view: &DirectionView) -> bool {
-    let full = u64::from(view.full_segment());
-    let mut acks = view.acks.iter().peekable();
-    let mut last: Option<(u64, u64)> = None;
-    let mut delays: Vec<u64> = Vec::new();
-    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
-            last = Some((ack.time_ns, ack.ack));
-        }
-        let Some((time_ns, acked)) = last else {
-            continue;
-        };
-        // FIN takes a sequence number, too.
-        if sent.end > acked + full + 1 {
-            return false;
-        }
-        delays.push(sent.time_ns - time_ns);
-    }
-    let of = |percent| percentile(delays.clone(), percent);
-    let (Some(p10), Some(p50), Some(p90)) = (of(10), of(50), of(90)) else {
-        return false;
-    };
-    p10 * 2 >= p50 && p90 <= p50 * 2
 }

@@ -208,7 +208,7 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let long: Vec<&Span> = spans
         .filter(|span| span.limit == Limit::SenderIdle && span.ns() >= least_ns)
         .collect();
-    if long.len() < MIN_IDLE_SPANS {
+    if long.len() < MIN_IDLE_SPANS || !shows_idling(facts, &long) {
         return None;
     }
     let share = facts.share_of(long.iter().map(|span| span.ns()).sum());
@@ -234,6 +234,20 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::SenderIdle],
         has_gain: true,
     })
+}
+
+/// True if the capture shows when acknowledgments reach the sender, or else that its program had written all it had: most
+/// of `silences` follow the end of a write that does not fill a segment.
+fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
+    let model = &facts.model;
+    let sees_sender = model.to_sender.base_ns().is_some() || model.release_ns.is_some();
+    let sent = &model.view.sent;
+    let is_after_write = |span: &&&Span| {
+        let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
+        let last = before.checked_sub(1).map(|at| sent[at]);
+        last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
+    };
+    sees_sender || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
 }
 
 /// Less in flight than the window permits: a send buffer if always the same, else the congestion window.

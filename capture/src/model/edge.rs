@@ -1,0 +1,128 @@
+//! The round trip to the sender, where nothing but its use of the window shows it.
+
+use super::round_trip::percentile;
+use super::view::DirectionView;
+use super::window::{FILLED_DIVISOR, Fill, MAX_SHIFT};
+
+/// Time from the acknowledgments that admit segments to these segments, where it is nearly the same for most: then the
+/// window is always full, and this is the round trip to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EdgeDelay {
+    /// 10th percentile, nanoseconds.
+    pub(super) short_ns: u64,
+    /// Median.
+    pub(super) median_ns: u64,
+}
+
+/// Fewer delays show nothing.
+const MIN_DELAYS: usize = 32;
+/// A shorter delay cannot be distinguished from the time that hosts take.
+const MIN_DELAY_NS: u64 = 1_000_000;
+/// A pause is longer than this part of the round trip, and than twice the usual gap.
+const PAUSE_DIVISOR: u64 = 16;
+
+impl EdgeDelay {
+    /// The delay with the window scale of the handshake, or else the least one that is possible.
+    pub(super) fn of(view: &DirectionView, handshake: Option<u8>) -> Option<Self> {
+        let is_possible = |shift: &u8| Fill::of(view, *shift, 0).exceeded == 0;
+        let shift = handshake.or_else(|| (0..MAX_SHIFT).find(is_possible))?;
+        let delays = delays_ns(view, shift);
+        if delays.len() < MIN_DELAYS || is_in_step(view) {
+            return None;
+        }
+        let of = |percent| percentile(delays.clone(), percent);
+        let (short_ns, median_ns, p75_ns) = (of(10)?, of(50)?, of(75)?);
+        let is_steady = median_ns >= MIN_DELAY_NS && p75_ns - short_ns <= median_ns / 3;
+        // A pattern that repeats after less than a window has the same delay to any earlier repetition.
+        let window = view.acks.iter().map(|ack| u64::from(ack.window) << shift);
+        let gaps = view.sent.windows(2);
+        let gaps = gaps.map(|pair| pair[1].time_ns - pair[0].time_ns);
+        let pause_ns = (2 * percentile(gaps.collect(), 50)?).max(median_ns / PAUSE_DIVISOR);
+        let bursts = bursts(view, pause_ns);
+        // Each burst ends because the window is full.
+        let filled = Fill::of(view, shift, short_ns).filled;
+        let is_filled = filled * 2 >= bursts.len() || filled * FILLED_DIVISOR >= view.sent.len();
+        let is_whole = typical_bytes(bursts) >= window.max().unwrap_or(0) / 2;
+        (is_steady && is_whole && is_filled).then_some(Self {
+            short_ns,
+            median_ns,
+        })
+    }
+}
+
+/// The delay of the first segment that each acknowledgment admits: it does not wait for others.
+fn delays_ns(view: &DirectionView, shift: u8) -> Vec<u64> {
+    let mut edges: Vec<(u64, u64)> = Vec::new();
+    for ack in &view.acks {
+        let right = ack.ack + (u64::from(ack.window) << shift);
+        if edges.last().is_none_or(|(_, last)| *last < right) {
+            edges.push((ack.time_ns, right));
+        }
+    }
+    let mut delays: Vec<u64> = Vec::new();
+    let mut last = 0;
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        let at = edges.partition_point(|(_, right)| *right < sent.end);
+        if at == last {
+            continue;
+        }
+        last = at;
+        if let Some((admitted_ns, _)) = edges.get(at) {
+            delays.push(sent.time_ns.saturating_sub(*admitted_ns));
+        }
+    }
+    delays
+}
+
+/// Octets between pauses longer than `pause_ns`.
+fn bursts(view: &DirectionView, pause_ns: u64) -> Vec<u64> {
+    let mut bursts: Vec<u64> = Vec::new();
+    let mut last_ns = 0;
+    for sent in &view.sent {
+        match bursts.last_mut() {
+            Some(burst) if sent.time_ns - last_ns <= pause_ns => *burst += u64::from(sent.len),
+            _ => bursts.push(sent.len.into()),
+        }
+        last_ns = sent.time_ns;
+    }
+    bursts
+}
+
+/// Half of all octets are in bursts of at least this many.
+fn typical_bytes(mut bursts: Vec<u64>) -> u64 {
+    bursts.sort_unstable();
+    let total: u64 = bursts.iter().sum();
+    let mut sum = 0;
+    let median = bursts.into_iter().find(|burst| {
+        sum += burst;
+        sum * 2 >= total
+    });
+    median.unwrap_or(0)
+}
+
+/// True if segments follow acknowledgments one by one, evenly: each is more likely to be released by the last one than by
+/// an earlier one that happens to admit it.
+fn is_in_step(view: &DirectionView) -> bool {
+    let full = u64::from(view.full_segment());
+    let mut acks = view.acks.iter().peekable();
+    let mut last: Option<(u64, u64)> = None;
+    let mut delays: Vec<u64> = Vec::new();
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            last = Some((ack.time_ns, ack.ack));
+        }
+        let Some((time_ns, acked)) = last else {
+            continue;
+        };
+        // FIN takes a sequence number, too.
+        if sent.end > acked + full + 1 {
+            return false;
+        }
+        delays.push(sent.time_ns - time_ns);
+    }
+    let of = |percent| percentile(delays.clone(), percent);
+    let (Some(p10), Some(p50), Some(p90)) = (of(10), of(50), of(90)) else {
+        return false;
+    };
+    p10 * 2 >= p50 && p90 <= p50 * 2
+}
