@@ -14,6 +14,7 @@
 //! | `limit` | what limits the speed |
 //! | `time` | the limit of each interval between transmissions |
 //! | `timeline` | the same in bounded memory |
+//! | `train` | the rate of the slowest link |
 //! | `turns` | requests and answers |
 
 mod bucket;
@@ -25,6 +26,7 @@ mod round_trip;
 mod tests;
 mod time;
 mod timeline;
+mod train;
 mod turns;
 mod view;
 mod window;
@@ -38,6 +40,7 @@ pub use round_trip::{RoundTrips, percentile};
 pub use time::Span;
 pub use timeline::LimitSpan;
 use timeline::Timeline;
+pub use train::TrainRate;
 pub use turns::{Turns, Wait};
 pub use view::{Acknowledgment, DirectionView, Transmission};
 pub use window::WindowScale;
@@ -68,6 +71,8 @@ pub struct FlowModel {
     pub scale: WindowScale,
     /// The fastest rate at which payload passed.
     pub fastest: Option<FastestRate>,
+    /// Rate of the slowest link, if the distance between segments shows it.
+    pub train: Option<TrainRate>,
     /// Average rate of the payload sent, retransmissions included, as a share of the fastest rate.
     pub utilization: f64,
     /// Average rate while the path was busy, octets of payload per second.
@@ -211,6 +216,8 @@ impl FlowModel {
             _ => queue_ns.map(|(p50, _)| p50),
         };
         let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
+        let is_near_receiver = conditions.is_near_receiver;
+        let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
@@ -230,6 +237,7 @@ impl FlowModel {
             release_ns,
             scale,
             fastest,
+            train,
             utilization,
             busy_rate,
             is_queued,

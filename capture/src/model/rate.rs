@@ -67,6 +67,11 @@ impl Progress {
         Self { points }
     }
 
+    /// Times and octets passed until then.
+    pub(super) fn points(&self) -> &[(u64, u64)] {
+        &self.points
+    }
+
     /// Consecutive windows in which at least `bytes` passed.
     pub fn windows(&self, bytes: u64) -> Vec<Window> {
         let mut windows = Vec::new();

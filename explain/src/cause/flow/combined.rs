@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::facts::FlowFacts;
+use super::facts::{FlowFacts, TimeWithout};
 use super::is_limit;
 use super::rule::Rule;
 use crate::cause::scored::PathFinding;
@@ -13,6 +13,20 @@ use linerate_results::record::{Cause, Finding};
 
 /// A cause that costs a smaller part of the time of all connections is not worth a finding.
 const MIN_PART: f64 = 0.04;
+
+/// True for a cause without which more would be in flight than before: how the path, its queues and the receiver take
+/// that does not show, nor how much less the rest of the time would be.
+fn hides_next_limit(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::CongestionWindow
+            | Cause::LossInBursts
+            | Cause::Policed
+            | Cause::QueueOverflow
+            | Cause::SenderIdle
+            | Cause::ShallowQueue
+    )
+}
 
 /// Findings so far.
 #[derive(Default)]
@@ -28,7 +42,7 @@ struct CombinedFinding {
     connections: u64,
     /// Time of the connections, and without this cause.
     time_ns: u64,
-    time_without_ns: Option<u64>,
+    time_without: Option<TimeWithout>,
     finding: Finding,
 }
 
@@ -36,7 +50,12 @@ impl CombinedFindings {
     /// Adds what a rule found in a connection that takes `part` of the time of all.
     pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, part: f64) {
         let share_of_time = rule.share * part;
-        let without_ns = facts.time_without_ns(rule.share).filter(|_| rule.has_gain);
+        let without = facts.time_without(rule.share).filter(|_| rule.has_gain);
+        let without = if hides_next_limit(rule.cause) {
+            without.map(TimeWithout::at_most)
+        } else {
+            without
+        };
         let same = |it: &&mut CombinedFinding| {
             it.finding.cause == rule.cause
                 && it.sender == facts.sender
@@ -50,7 +69,7 @@ impl CombinedFindings {
                 largest_share: share_of_time,
                 connections: 1,
                 time_ns: facts.active_ns,
-                time_without_ns: without_ns,
+                time_without: without,
                 finding: finding(facts, rule),
             });
             return;
@@ -58,10 +77,10 @@ impl CombinedFindings {
         before.share_of_time += share_of_time;
         before.connections += 1;
         before.time_ns += facts.active_ns;
-        before.time_without_ns = before
-            .time_without_ns
-            .zip(without_ns)
-            .map(|(one, other)| one + other);
+        before.time_without = before
+            .time_without
+            .zip(without)
+            .map(|(one, other)| one.plus(other));
         if share_of_time > before.largest_share {
             before.largest_share = share_of_time;
             before.finding = finding(facts, rule);
@@ -101,8 +120,8 @@ impl CombinedFindings {
                     pattern.share_of_time += stall.share_of_time;
                     pattern.connections += stall.connections;
                     pattern.time_ns += stall.time_ns;
-                    let both = pattern.time_without_ns.zip(stall.time_without_ns);
-                    pattern.time_without_ns = both.map(|(one, other)| one + other);
+                    let both = pattern.time_without.zip(stall.time_without);
+                    pattern.time_without = both.map(|(one, other)| one.plus(other));
                 }
                 None => self.0.push(stall),
             }
@@ -113,19 +132,23 @@ impl CombinedFindings {
 impl CombinedFinding {
     fn into_finding(self) -> PathFinding {
         let mut finding = self.finding;
-        let is_gain = |without_ns: &u64| *without_ns / 19 <= self.time_ns / 20;
-        if let Some(without_ns) = self.time_without_ns.filter(is_gain) {
+        let is_gain = |it: &TimeWithout| it.ns() / 19 <= self.time_ns / 20;
+        if let Some(without) = self.time_without.filter(is_gain) {
+            let (bound, name) = match without {
+                TimeWithout::About(_) => ("about", "time_without_ns"),
+                TimeWithout::AtMost(_) => ("at most", "time_without_most_ns"),
+            };
             let figures = &mut finding.evidence;
             figures.insert("time_ns".to_owned(), self.time_ns as f64);
-            figures.insert("time_without_ns".to_owned(), without_ns as f64);
-            let (with, without) = (format::time(self.time_ns), format::time(without_ns));
+            figures.insert(name.to_owned(), without.ns() as f64);
+            let (with, without) = (format::time(self.time_ns), format::time(without.ns()));
             let whose = match self.connections {
                 1 => format!("its {with}"),
                 _ => format!("the connections' total of {with}"),
             };
             let _ = write!(
                 finding.advice,
-                " Without this, {whose} would be about {without}."
+                " Without this, {whose} would be {bound} {without}."
             );
         }
         PathFinding {

@@ -27,6 +27,43 @@ const SMALL_BYTES: u64 = 400;
 /// Payload of segments that fill the MTU of Ethernet: 1,500 octets less headers of IPv4 or IPv6 and TCP with options.
 const MTU_PAYLOAD: (u64, u64) = (1_400, 1_460);
 
+/// Smaller segments cost hosts more for each octet, so that the link may not be their next limit.
+const MIN_TRAIN_BYTES: u64 = 1_200;
+/// A path that was full for a smaller share of the time may not have been full.
+const MIN_FULL: f64 = 0.05;
+
+/// Estimated time of a transfer without a cause, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeWithout {
+    /// The rate of the path is known, or does not matter.
+    About(u64),
+    /// The path may be faster than what passed.
+    AtMost(u64),
+}
+
+impl TimeWithout {
+    /// Nanoseconds.
+    pub(super) fn ns(self) -> u64 {
+        match self {
+            Self::About(ns) | Self::AtMost(ns) => ns,
+        }
+    }
+
+    /// The same as a bound.
+    pub(super) fn at_most(self) -> Self {
+        Self::AtMost(self.ns())
+    }
+
+    /// The time of both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let ns = self.ns() + other.ns();
+        match (self, other) {
+            (Self::About(_), Self::About(_)) => Self::About(ns),
+            _ => Self::AtMost(ns),
+        }
+    }
+}
+
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {
     pub(super) flow: &'a Flow,
@@ -101,17 +138,34 @@ impl<'a> FlowFacts<'a> {
         self.model.fastest.map(|rate| rate.bytes_per_s)
     }
 
-    /// Time that all payload takes at the fastest rate.
-    fn least_time_ns(&self) -> Option<u64> {
-        let rate = self.fastest()?;
-        Some((self.bytes() as f64 * 1e9 / rate) as u64)
+    /// Rate of the path, octets of payload per second: of a path that was full, or else of the segments of one flight.
+    pub(super) fn path_rate(&self) -> Option<f64> {
+        let was_full = self.model.is_queued && self.share(Limit::PathRate) >= MIN_FULL;
+        let full = self.fastest().filter(|_| was_full);
+        let train = self
+            .model
+            .train
+            .filter(|train| self.full >= MIN_TRAIN_BYTES && train.bytes_per_s >= self.goodput());
+        full.or(train.map(|train| train.bytes_per_s))
     }
 
-    /// Active time without the causes that took `share` of it: at least what the payload takes at the fastest rate.
-    pub(super) fn time_without_ns(&self, share: f64) -> Option<u64> {
-        let least_ns = self.least_time_ns()?;
-        let without_ns = (self.active_ns as f64 * (1.0 - share)) as u64;
-        Some(without_ns.max(least_ns).min(self.active_ns))
+    /// Active time without `share` of it, but at least what all payload takes on the path: near the receiver, that is part
+    /// of the rest, elsewhere of what is taken away. `None` if the rate of the path is unknown and would decide.
+    pub(super) fn time_without(&self, share: f64) -> Option<TimeWithout> {
+        let rest_ns = self.active_ns as f64 * (1.0 - share);
+        let at = |rate: f64| {
+            let least_ns = self.bytes() as f64 * 1e9 / rate;
+            (rest_ns.max(least_ns) as u64).min(self.active_ns)
+        };
+        if let Some(rate) = self.path_rate() {
+            return Some(TimeWithout::About(at(rate)));
+        }
+        let without_ns = at(self.fastest()?);
+        Some(if without_ns as f64 <= rest_ns {
+            TimeWithout::About(without_ns)
+        } else {
+            TimeWithout::AtMost(without_ns)
+        })
     }
 
     /// Octets on the wire for each octet of payload in full segments. Full segments of most hosts fill the MTU of

@@ -364,6 +364,6 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
                  start."
             .to_owned(),
         limits: &[Limit::InFlight, Limit::SlowStart],
-        has_gain: true,
+        has_gain: limited > start,
     })
 }
