@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use linerate_agent::frame::{Blast, Fill, FrameKind, Plan, SHORTEST, TestHeader, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
-use linerate_ether::ledger::{Counter, Drop};
+use linerate_ether::ledger::{Counter, DropCause};
 use linerate_sim::peer::generator::{DEVICE, OWN};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -70,7 +70,7 @@ pub struct Flood {
     /// Of the others, those that QEMU passed to its network device.
     pub captured: u64,
     /// Lost, by the driver's ledger.
-    pub dropped: Vec<(Drop, u64)>,
+    pub dropped: Vec<(DropCause, u64)>,
     /// Delivered to the program, by the same ledger.
     pub delivered: u64,
     /// Counted by the program, and missing by their numbers.
@@ -196,7 +196,7 @@ fn captured(file: &Path) -> Result<u64, String> {
 }
 
 /// From the ledger: losses of received frames by cause, and frames delivered.
-fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
+fn received(counters: &Map<String, Value>) -> (Vec<(DropCause, u64)>, u64) {
     let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64);
     let lost = |it: Counter| {
         let drop = it.drop_cause().filter(|_| it.name().starts_with("Rx"))?;
