@@ -204,7 +204,10 @@ impl endpoint::Target for BoardTarget {
 
     fn test_board(&self) -> Option<TestBoard<'_>> {
         let switch_on = || self.switch_on(&ANY);
-        Some(TestBoard::new(&self.board.lacks, Box::new(switch_on)))
+        Some(TestBoard::new(
+            &self.board.unsupported_cases,
+            Box::new(switch_on),
+        ))
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {

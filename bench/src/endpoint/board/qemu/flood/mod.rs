@@ -109,7 +109,7 @@ impl Flood {
     /// The sum that is wrong.
     pub fn check(&self, board: &Board) -> Result<(), String> {
         let lost = self.lost_in_model();
-        let may_lose = board.lacks.contains_key("overrun-count");
+        let may_lose = board.unsupported_cases.contains_key("overrun-count");
         let (counted, missing) = self.counted;
         if self.refused + self.captured != self.sent {
             return Err(format!(
