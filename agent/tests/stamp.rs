@@ -21,7 +21,7 @@ fn plan(count: u32) -> Plan {
         count,
         interval: Duration::from_millis(1),
         octets: LEN,
-        patience: Duration::from_millis(500),
+        timeout: Duration::from_millis(500),
         clock: Clock::free(US),
         stateful: true,
         session: 0,

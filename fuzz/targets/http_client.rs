@@ -40,7 +40,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         path: if input.arbitrary()? { path } else { "/1000" },
         upload,
         check: input.arbitrary()?,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let rules = Rules {
         sends: Sends::OnlyTo(server().ip()),

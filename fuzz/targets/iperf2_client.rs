@@ -35,7 +35,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         to: server(),
         udp,
         test,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let mut data = vec![0; 100];
     DatagramHeader::emit(1, Default::default(), &mut data);

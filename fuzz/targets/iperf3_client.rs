@@ -58,7 +58,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         to: server(),
         test,
         seed: 1,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let framed = |text: &&str| [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat();
     let results: Vec<Vec<u8>> = RESULTS.iter().map(framed).collect();

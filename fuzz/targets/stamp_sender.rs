@@ -17,7 +17,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         count: input.arbitrary::<u16>()?.into(),
         interval: Duration::from_micros(input.arbitrary::<u32>()?.into()),
         octets: input.arbitrary::<u16>()?.into(),
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
         clock: if synchronised {
             Clock::synchronised(input.arbitrary()?, Duration::from_nanos(input.arbitrary()?))
         } else {

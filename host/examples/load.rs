@@ -197,7 +197,7 @@ fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
             ..Test::default()
         },
         seed: u64::from(std::process::id()),
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     };
     let mut driver = Driver::new(Client::<2>::new(plan), DriverConfig::default())?;
     loop {

@@ -112,7 +112,7 @@ typedef struct {
     uint32_t octets;            /* amount */
     uint32_t buffer_octets;     /* size of a datagram; 0: iperf's default */
     uint64_t rate_bits_per_s;   /* UDP: 0: iperf's default; TCP: 0: unlimited */
-    uint64_t patience_ns;       /* timeout without received data */
+    uint64_t timeout_ns;       /* timeout without received data */
     bool udp;
     bool reverse;               /* the server sends */
 } linerate_iperf2_plan;
@@ -131,7 +131,7 @@ linerate_agent *linerate_stamp_reflector(void *storage, size_t octets, uint16_t 
 typedef struct {
     linerate_address to;
     uint64_t interval_ns;
-    uint64_t patience_ns;    /* maximum wait for the last answer */
+    uint64_t timeout_ns;    /* maximum wait for the last answer */
     uint64_t resolution_ns;  /* of the local clock */
     uint32_t count;
     uint16_t octets;         /* minimum 44 */
@@ -141,7 +141,7 @@ typedef struct {
 linerate_agent *linerate_stamp_sender(void *storage, size_t octets, const linerate_stamp_plan *plan);
 
 /* HTTP: GET /N returns N octets, PUT and POST are counted. Four connections. */
-linerate_agent *linerate_http_server(void *storage, size_t octets, uint16_t port, uint64_t patience_ns);
+linerate_agent *linerate_http_server(void *storage, size_t octets, uint16_t port, uint64_t timeout_ns);
 
 /* UDP echo (RFC 862): two datagrams of up to 1472 octets at a time. */
 linerate_agent *linerate_echo(void *storage, size_t octets, uint16_t port);

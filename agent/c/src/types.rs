@@ -80,7 +80,7 @@ pub struct Iperf2Plan {
     pub(crate) octets: u32,
     pub(crate) buffer_octets: u32,
     pub(crate) rate_bits_per_s: u64,
-    pub(crate) patience_ns: u64,
+    pub(crate) timeout_ns: u64,
     pub(crate) udp: bool,
     pub(crate) reverse: bool,
 }
@@ -132,7 +132,7 @@ pub struct Iperf3Report {
 pub struct StampPlan {
     pub(crate) to: Address,
     pub(crate) interval_ns: u64,
-    pub(crate) patience_ns: u64,
+    pub(crate) timeout_ns: u64,
     pub(crate) resolution_ns: u64,
     pub(crate) count: u32,
     pub(crate) octets: u16,

@@ -212,7 +212,7 @@ static int iperf2(bool udp, bool reverse)
     plan.reverse = reverse;
     plan.buffer_octets = udp ? 1000 : 0;
     plan.rate_bits_per_s = udp ? 10000000 : 0;
-    plan.patience_ns = 5000000000u;
+    plan.timeout_ns = 5000000000u;
     start(linerate_iperf2_client(first, sizeof first, &plan),
           linerate_iperf2_server(second, sizeof second, 5001, true, 60000000000u));
     CHECK(agents[0] != NULL && agents[1] != NULL);
@@ -253,7 +253,7 @@ static int stamp(unsigned every)
     plan.to = address(1, 862);
     plan.count = 100;
     plan.interval_ns = 1000000;
-    plan.patience_ns = 100000000;
+    plan.timeout_ns = 100000000;
     plan.resolution_ns = 1000;
     plan.octets = 44;
     plan.stateful = true;

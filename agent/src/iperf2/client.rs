@@ -29,7 +29,7 @@ pub struct Plan {
     /// The test; its port is the local listening port if it has a return test.
     pub test: Test,
     /// Timeout without any expected data.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Reason for a failure.
@@ -215,7 +215,7 @@ impl Client {
             && let Some(receiving) = &mut self.receiving
         {
             receiving.end_without_its_end();
-        } else if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
+        } else if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.timeout) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -515,7 +515,7 @@ impl Service for Client {
         if self.failure.is_some() || self.is_complete() {
             return None;
         }
-        let patience = (!self.is_sending()).then(|| self.last_received.after(self.plan.patience));
+        let timeout = (!self.is_sending()).then(|| self.last_received.after(self.plan.timeout));
         let stream = self.sending.as_ref().and_then(|it| it.due().ever());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
@@ -524,6 +524,6 @@ impl Service for Client {
         let nothing_received = receiving.is_some_and(|it| it.sink.last().is_none());
         let request = request.filter(|_| nothing_received);
         let all = stream.into_iter().chain(source).chain(request);
-        all.chain(patience).chain(self.silence_at()).min()
+        all.chain(timeout).chain(self.silence_at()).min()
     }
 }

@@ -22,7 +22,7 @@ pub struct Plan {
     /// Payload length, 44 octets at least.
     pub octets: usize,
     /// Maximum wait for the last answer.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The local clock.
     pub clock: Clock,
     /// True if the reflector is known to be stateful. Otherwise the sender detects it only at the first
@@ -150,7 +150,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     #[must_use]
     pub fn is_done(&self, now: Instant) -> bool {
         let all = self.unique_answers() >= u64::from(self.plan.count);
-        self.is_all_sent() && (all || now >= self.last.after(self.plan.patience))
+        self.is_all_sent() && (all || now >= self.last.after(self.plan.timeout))
     }
 
     /// Results so far.
@@ -315,7 +315,7 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
 
     fn wake_at(&self) -> Option<Instant> {
         let all = self.unique_answers() >= u64::from(self.plan.count);
-        let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.patience));
+        let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.timeout));
         self.due().or_else(end)
     }
 }

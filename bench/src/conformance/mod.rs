@@ -23,7 +23,7 @@ pub use self::cases::CASES;
 
 /// Timeout without progress, in the board's time; and for a case that the board is expected to
 /// fail.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const EXPECTED_FAILURE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A conformance case.
@@ -73,7 +73,7 @@ pub fn run_case(
     session.timeout = if unsupported.is_some() {
         EXPECTED_FAILURE_TIMEOUT
     } else {
-        PATIENCE
+        TIMEOUT
     };
     let mut rig = Rig::new(session, frames, monitor);
     let done = rig.reset_counts().and_then(|()| (case.run)(&mut rig));

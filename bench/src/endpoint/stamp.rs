@@ -46,7 +46,7 @@ impl Stamp {
             count: asked.count,
             interval: asked.interval,
             octets: usize::from(asked.payload_octets).max(LEN),
-            patience: LAST,
+            timeout: LAST,
             clock: Clock::free(RESOLUTION),
             stateful: false,
             session: self.sessions,

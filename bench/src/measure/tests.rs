@@ -169,7 +169,7 @@ fn a_storm_measures_when_each_service_recovers() {
         octets: 64,
         destination: linerate_sim::wire::config::Destination::Broadcast,
         from_ms: 1_000,
-        patience_ms: 5_000,
+        timeout_ms: 5_000,
     };
     let end_ns = 1_099 * MS + 57_600;
     let mut events = vec![

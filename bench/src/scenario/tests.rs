@@ -83,7 +83,7 @@ peer = { turnaround_us = 0 }
 wire = { jitter_ns = 3 }
 partner = { advertise = ["10base-t-half"] }
 hub = { stations = 3, offered_load = 0.5 }
-phy_conformance = { cases = ["full", "minimum"], frames = 1000, excused = { full = "no" } }
+phy_conformance = { cases = ["full", "minimum"], frames = 1000, known_failures = { full = "no" } }
 loss_surface = { jitter_ns = [0, 10], clock_ppm = [-50, 0, 50], frames = 300 }
 storm = { storm_ms = 60_000 }
 hub_share = { measured_ms = 60_000 }
@@ -120,6 +120,20 @@ fn runs_inherit_what_they_do_not_replace() {
     assert_eq!(environment.hub.stations, 3);
     // Two cases, six points, and one of each of the others.
     assert_eq!(other.plans.len(), 2 + 6 + 3);
+}
+
+#[test]
+fn former_names_of_fields_are_accepted() {
+    let new = SEVERAL.replace("storm_ms = 60_000", "storm_ms = 60_000, timeout_ms = 5_000");
+    let old = new
+        .replace("known_failures", "excused")
+        .replace("timeout_ms", "patience_ms");
+    assert!(old.contains("excused") && old.contains("patience_ms"));
+    let plans = |text: &str| {
+        let scenario = Scenario::parse(text, "x.toml").expect("valid");
+        format!("{:?}", scenario.runs)
+    };
+    assert_eq!(plans(&old), plans(&new));
 }
 
 fn is<P: Plan>(plan: &Arc<dyn Plan>) -> Option<&P> {

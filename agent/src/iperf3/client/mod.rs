@@ -148,7 +148,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     }
 
     /// While the client sends, silence of the peer is normal.
-    fn patience_at(&self) -> Option<Instant> {
+    fn timeout_at(&self) -> Option<Instant> {
         let waits = match self.phase {
             Phase::Running => self.streams.test.direction != Direction::Forward,
             Phase::Failed(_) => false,
@@ -156,7 +156,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             _ => true,
         };
         let last_received = self.last_received.filter(|_| waits)?;
-        Some(last_received.after(self.plan.patience))
+        Some(last_received.after(self.plan.timeout))
     }
 
     /// Writes the hello of the stream being opened, if it is due.
@@ -365,7 +365,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         // Data on one connection may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
-        let all = [hello, end, quiet, due, self.patience_at(), at_once];
+        let all = [hello, end, quiet, due, self.timeout_at(), at_once];
         all.into_iter().flatten().min()
     }
 }

@@ -58,8 +58,8 @@ fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), CaseFailure> {
     let frames = ROUNDS * rig.burst().max(SHORT) + TEST_HEADER_LEN;
     let Hold {} = rig.session.query("hold on", "hold")?;
     let handle = rig.session.start(Exchange::new(mixed(frames), frames))?;
-    let patience = STILL.min(rig.session.patience);
-    rig.wait(handle, patience, |it| it.sent >= frames as u64)?;
+    let timeout = STILL.min(rig.session.timeout);
+    rig.wait(handle, timeout, |it| it.sent >= frames as u64)?;
     let Hold {} = rig.session.query("hold off", "hold")?;
     let lose = |it: &mut Exchange| it.may_lose = true;
     rig.session.with(handle, lose)?;
@@ -98,9 +98,9 @@ pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
         let counts: Blasted = rig
             .session
             .query(&format!("blast {count} {octets} {to}"), "blasted")?;
-        let patience = rig.session.patience;
+        let timeout = rig.session.timeout;
         let came = |it: &Listener| it.0.sink.sequence.received() + it.0.altered;
-        rig.wait_for(handle, patience, |it| came(it) >= count, came)?;
+        rig.wait_for(handle, timeout, |it| came(it) >= count, came)?;
         let Listener(Receiver { sink, altered, .. }) = rig.session.stop(handle)?;
         let sequence = &sink.sequence;
         let [lost, disorder, doubles] = [

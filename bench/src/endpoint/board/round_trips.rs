@@ -36,7 +36,7 @@ impl BoardTarget {
             count: asked.count,
             interval: asked.interval,
             octets: usize::from(asked.payload_octets).max(LEN),
-            patience: LAST,
+            timeout: LAST,
             clock: Clock::free(RESOLUTION),
             stateful: true,
             session: 1,

@@ -39,7 +39,7 @@ pub(super) struct BoardTarget {
     pub(super) board: Board,
     pub(super) elf_dir: PathBuf,
     pub(super) seed: u64,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     pub(super) runner: Runner,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn find(
         board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
-        patience: options.patience,
+        timeout: options.timeout,
         runner,
     })
 }

@@ -77,7 +77,7 @@ pub(crate) struct BoardSession {
     /// The user has cancelled.
     pub(super) is_cancelled: bool,
     /// Timeout for an answer on the console.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// Number of maximum-length frames that the device receives in a burst, as reported at its
     /// start.
     pub(crate) burst: usize,
@@ -93,7 +93,7 @@ impl BoardSession {
             began: Instant::from_ns(0),
             octets: 0,
             is_cancelled: false,
-            patience: ANSWER,
+            timeout: ANSWER,
             burst: 1,
         };
         let boot: Boot = session.read_event_within(BOOT, "boot")?;
@@ -154,7 +154,7 @@ impl BoardSession {
         &mut self,
         event: &str,
     ) -> Result<T, TargetError> {
-        self.read_event_within(self.patience, event)
+        self.read_event_within(self.timeout, event)
     }
 
     fn read_event_within<T: DeserializeOwned>(

@@ -48,7 +48,7 @@ pub(super) struct ExchangeConfig<'a> {
     /// The line rate, if known.
     pub(super) line_bits_per_s: Option<u64>,
     /// Maximum time without a frame taken by the interface.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// Result of an exchange.
@@ -251,7 +251,7 @@ impl<'a> Sender<'a> {
             pace: SendPacer::new(first_ns, config.interval_ns, frame_ns.unwrap_or(0.0)),
             frame,
             taken_ns: first_ns,
-            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.patience.as_nanos() as u64,
+            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.timeout.as_nanos() as u64,
         }
     }
 
@@ -308,16 +308,14 @@ impl<'a> Sender<'a> {
     fn check(&mut self, has_taken: bool) -> Result<(), ExchangeError> {
         let now = self.shared.clock.now_ns();
         let ExchangeConfig {
-            interface,
-            patience,
-            ..
+            interface, timeout, ..
         } = self.config;
         if has_taken {
             self.taken_ns = now;
-        } else if u128::from(now.saturating_sub(self.taken_ns)) > patience.as_nanos() {
+        } else if u128::from(now.saturating_sub(self.taken_ns)) > timeout.as_nanos() {
             return Err(ExchangeError::Slow(format!(
                 "{interface} has taken no frame for {} s; is its line up (`ip link show {interface}`)?",
-                patience.as_secs_f64()
+                timeout.as_secs_f64()
             )));
         }
         if now > self.latest_ns {

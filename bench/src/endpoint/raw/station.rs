@@ -32,7 +32,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct Station {
     interface: String,
     to: Mac,
-    patience: Duration,
+    timeout: Duration,
     /// Distinguishes a trial's frames from those of the previous one.
     stream: u8,
     /// It has answered before.
@@ -40,11 +40,11 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(interface: &str, to: Mac, patience: Duration) -> Self {
+    pub(super) fn new(interface: &str, to: Mac, timeout: Duration) -> Self {
         Self {
             interface: interface.to_owned(),
             to,
-            patience,
+            timeout,
             stream: std::process::id() as u8,
             has_answered: false,
         }
@@ -78,7 +78,7 @@ impl Station {
             },
             interval_ns,
             line_bits_per_s: self.line_bits_per_s(),
-            patience: self.patience,
+            timeout: self.timeout,
         };
         let exchanged = exchange(&config, monitor).map_err(|error| match error {
             ExchangeError::Load(error) => error.into(),

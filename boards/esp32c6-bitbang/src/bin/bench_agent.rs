@@ -29,7 +29,7 @@ const STAMP: usize = 256;
 /// Datagrams of a round that can wait for their answer.
 const WAITING: usize = agent::FRAMES_A_ROUND;
 /// Timeout in the middle of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Clock error over a round trip: its resolution.
 const GRAIN: Duration = Duration::from_micros(1);
 /// If work is due earlier than this, sleeping until the next interrupt may be too long.
@@ -50,7 +50,7 @@ fn main() -> ! {
     static IPERF3: ConstStaticCell<iperf3::Server<STREAMS>> =
         ConstStaticCell::new(iperf3::Server::new(iperf3::PORT, LIMITS));
     static HTTP: ConstStaticCell<http::Server<REQUESTS>> =
-        ConstStaticCell::new(http::Server::new(HTTP_PORT, PATIENCE));
+        ConstStaticCell::new(http::Server::new(HTTP_PORT, TIMEOUT));
     static ECHO: ConstStaticCell<echo::Echo<WAITING, MAX_DATAGRAM>> =
         ConstStaticCell::new(echo::Echo::new(echo::PORT));
     let (iperf2, iperf3, http) = (IPERF2.take(), IPERF3.take(), HTTP.take());

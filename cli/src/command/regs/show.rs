@@ -19,7 +19,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let named = args.board.as_deref().map(board::find).transpose();
     let named = named.map_err(|error| anyhow!(error))?;
     let options = Options {
-        patience: Duration::from_secs(args.patience),
+        timeout: Duration::from_secs(args.timeout),
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };

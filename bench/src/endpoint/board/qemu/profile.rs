@@ -79,7 +79,7 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
 
     let before = read()?;
     if request.null {
-        without_network(request.direction, target.patience, &mut session)?;
+        without_network(request.direction, target.timeout, &mut session)?;
     } else {
         run_workload(&target, &trial, request, &mut session)?;
     }
@@ -105,7 +105,7 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
 /// first.
 fn without_network(
     direction: Direction,
-    patience: Duration,
+    timeout: Duration,
     session: &mut BoardSession,
 ) -> Result<(), TargetError> {
     if direction == Direction::FromDevice {
@@ -113,7 +113,7 @@ fn without_network(
     }
     session.type_command("device start");
     // Nobody answers its final datagram, which it sends ten times.
-    session.patience = patience;
+    session.timeout = timeout;
     session.read_event::<Value>("served").map(|_| ())
 }
 
@@ -188,7 +188,7 @@ fn run_workload(
         Trial::Frames(_) if request.direction == Direction::FromDevice => {
             let to = MacAddress(host::Config::default().mac.0);
             session.type_command(&format!("blast {} {LONGEST} {to}", frames(request)));
-            session.patience = target.patience;
+            session.timeout = target.timeout;
             session.read_event::<Value>("blasted").map(|_| ())
         }
         Trial::Frames(request) => target.frames(request, session, &mut NoMonitor).map(|_| ()),

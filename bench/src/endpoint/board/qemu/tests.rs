@@ -19,7 +19,7 @@ fn boards() -> Vec<(Board, Box<dyn Target>)> {
     let opened = installed().into_iter().map(|(board, folder)| {
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
@@ -184,7 +184,7 @@ fn layers_sum_up_to_all_instructions() {
     for (board, folder) in installed() {
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         for (program, direction) in [
@@ -223,7 +223,7 @@ fn a_frame_takes_less_without_a_network() {
         }
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         for direction in [Direction::ToDevice, Direction::FromDevice] {

@@ -35,7 +35,7 @@ const STREAM: u8 = 1;
 const BATCH: usize = 64;
 const PAUSE: Duration = Duration::from_millis(1);
 /// Timeout for an answer of the board.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval of the frames to be reflected after the flood.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -269,7 +269,7 @@ impl FloodRun {
     /// Sends frames to be reflected until the last one is back. Returns the time that took.
     fn until_answered(&mut self) -> Result<Duration, String> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             self.send(true)?;
             let (last, asked) = (self.sent - 1, Instant::now());
             while asked.elapsed() < RETRY_INTERVAL {
@@ -319,7 +319,7 @@ impl FloodRun {
     /// The console's next `event`.
     fn read_event<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             self.run_for(Duration::from_millis(1))?;
             if let Some(data) = self.console.take_event(event)? {
                 return Ok(data);
@@ -331,7 +331,7 @@ impl FloodRun {
     fn timeout_message(&self, what: &str) -> String {
         format!(
             "the board did not send {what} within {} s; its console's last line is {:?}",
-            PATIENCE.as_secs(),
+            TIMEOUT.as_secs(),
             self.console.last()
         )
     }
