@@ -36,7 +36,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     play(&mut sender, &rules, input, |sender, now| {
         while sender.take_sample().is_some() {}
         let outcome = sender.outcome();
-        let lost = outcome.loss.forward + outcome.loss.back + outcome.loss.either;
+        let lost = outcome.loss.forward + outcome.loss.backward + outcome.loss.unknown;
         assert_eq!(outcome.sent, outcome.answered + lost, "{outcome:?}");
         sender.is_done(now)
     });

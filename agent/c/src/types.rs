@@ -57,7 +57,7 @@ impl From<SocketAddr> for Address {
 }
 
 #[repr(C)]
-pub struct Asked {
+pub struct Request {
     pub(crate) kind: u8,
     pub(crate) socket: u8,
     pub(crate) token: u8,
@@ -152,11 +152,11 @@ pub struct StampOutcome {
     pub(crate) sent: u64,
     pub(crate) answered: u64,
     pub(crate) lost_forward: u64,
-    pub(crate) lost_back: u64,
-    pub(crate) lost_either: u64,
+    pub(crate) lost_backward: u64,
+    pub(crate) lost_unknown: u64,
     pub(crate) out_of_order: u64,
-    pub(crate) nonsense: u64,
-    pub(crate) untaken: u64,
+    pub(crate) invalid: u64,
+    pub(crate) discarded_samples: u64,
 }
 
 pub(crate) fn ns(span: Duration) -> u64 {

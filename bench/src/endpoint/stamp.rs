@@ -103,10 +103,10 @@ pub(super) fn answers(
         sent: session.sent,
         samples,
         lost_forward: session.loss.forward,
-        lost_back: session.loss.back,
-        lost_either: session.loss.either,
+        lost_backward: session.loss.backward,
+        lost_unknown: session.loss.unknown,
         out_of_order: session.out_of_order,
-        duplicates: session.forward_duplicates + session.back_duplicates,
+        duplicates: session.forward_duplicates + session.backward_duplicates,
     }
 }
 

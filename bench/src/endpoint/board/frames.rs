@@ -97,7 +97,7 @@ impl BoardTarget {
             sent: sent.sent.0,
             samples: samples.collect(),
             lost_forward: lost,
-            lost_back: counts.reflected.saturating_sub(back),
+            lost_backward: counts.reflected.saturating_sub(back),
             duplicates: sent.duplicates,
             ..RoundTripReport::default()
         };

@@ -156,7 +156,7 @@ fn outcome(exchanged: ExchangeResult) -> Outcome {
     Outcome {
         round_trips: Some(RoundTripReport {
             sent,
-            lost_either: sent.saturating_sub(matched.answered()),
+            lost_unknown: sent.saturating_sub(matched.answered()),
             out_of_order: matched.out_of_order,
             duplicates: matched.duplicates,
             samples: matched.samples,

@@ -120,7 +120,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
 
 fn all_known(board: &Board, answers: &RoundTripReport) {
     let came = answers.samples.len() as u64;
-    let known = came + answers.lost_forward + answers.lost_back;
+    let known = came + answers.lost_forward + answers.lost_backward;
     assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
     assert!(came > 0, "{}", board.name);
 }

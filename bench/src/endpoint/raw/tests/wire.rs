@@ -140,7 +140,7 @@ fn missing_answers_are_lost_and_repeated_ones_are_duplicates() {
         |number| usize::from(number % 10 != 9),
         |target| {
             let answers = run(target, FRAMES);
-            assert_eq!((answers.sent, answers.lost_either), (1_000, 100));
+            assert_eq!((answers.sent, answers.lost_unknown), (1_000, 100));
             assert_eq!((answers.samples.len(), answers.duplicates), (900, 0));
         },
     );
@@ -150,7 +150,7 @@ fn missing_answers_are_lost_and_repeated_ones_are_duplicates() {
         |target| {
             let answers = run(target, FRAMES);
             assert_eq!((answers.samples.len(), answers.duplicates), (1_000, 10));
-            assert_eq!((answers.lost_either, answers.out_of_order), (0, 0));
+            assert_eq!((answers.lost_unknown, answers.out_of_order), (0, 0));
         },
     );
 }
