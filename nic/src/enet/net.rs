@@ -9,7 +9,7 @@ use crate::device::{
     Offload, RxToken, TxToken,
 };
 use crate::dma::ring::{Completion, Memory, Ring};
-use crate::dma::{Buffer, Coherence, Direction};
+use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
 use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
 use crate::mmio::Registers;
@@ -329,7 +329,7 @@ fn give_back<C: Coherence, L: Layout, const N: usize>(
     buffer: Buffer,
 ) {
     // Cannot fail: there is a descriptor for each buffer.
-    let _ = ring.submit([(buffer, Direction::FromDevice)], RECEIVE_INTERRUPT);
+    let _ = ring.submit([(buffer, Transfer::FromDevice)], RECEIVE_INTERRUPT);
     registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
 }
 
@@ -548,7 +548,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'
         // Cannot fail: there is a descriptor for each buffer.
         let _ = self
             .ring
-            .submit([(buffer, Direction::ToDevice(padded))], control);
+            .submit([(buffer, Transfer::ToDevice(padded))], control);
         self.registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         Ok(result)
     }

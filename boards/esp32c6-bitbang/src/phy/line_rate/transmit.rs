@@ -122,7 +122,7 @@ pub(super) unsafe fn packet(
             return (0, Err(TransmitError::Busy));
         }
     }
-    if !jabber.may_send(now) {
+    if !jabber.poll_enabled(now) {
         return (0, Err(TransmitError::Jabber));
     }
     let octets = packet.len().min(Jabber::MAX_OCTETS - fcs::LEN) + fcs::LEN;
