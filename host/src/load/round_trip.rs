@@ -170,7 +170,7 @@ pub fn reflect(
     let _pin = cpu::pin(core);
     bound(socket.local_addr().map_err(failed)?);
     let mut octets = vec![0; MAX_PAYLOAD_OCTETS + 1];
-    let (mut reflected, mut looks) = (0, 0_u32);
+    let (mut reflected, mut polls) = (0, 0_u32);
     loop {
         match socket.recv_from(&mut octets) {
             Ok((len, from)) => {
@@ -181,8 +181,8 @@ pub fn reflect(
             Err(error) if is_no_datagram(&error) => {}
             Err(error) => return Err(failed(error)),
         }
-        looks = looks.wrapping_add(1);
-        if (wait == WaitMode::Block || looks.is_multiple_of(256)) && stop() {
+        polls = polls.wrapping_add(1);
+        if (wait == WaitMode::Block || polls.is_multiple_of(256)) && stop() {
             return Ok(reflected);
         }
     }

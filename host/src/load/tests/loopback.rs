@@ -233,7 +233,10 @@ fn a_silent_target_is_reported_after_ten_losses() {
 #[test]
 fn the_noise_floor_has_figures() {
     let noise = noise_floor(Duration::from_millis(20), [None, None]).expect("noise");
-    assert!(noise.looks.count > 0 && noise.looks.max_ns > 0, "{noise:?}");
+    assert!(
+        noise.read_intervals.count > 0 && noise.read_intervals.max_ns > 0,
+        "{noise:?}"
+    );
     assert!(noise.loopback.is_some_and(|it| it.times.is_some()));
     // Pinning to a missing core fails; everything else still works.
     let noise = noise_floor(Duration::from_millis(5), [Some(9_999), None]).expect("noise");

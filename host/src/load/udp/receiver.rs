@@ -184,7 +184,7 @@ impl Receiver {
         let waits = self.config.wait == WaitMode::Block;
         let clock = Clock::start();
         let mut counts = StreamCounts::new(&self.config, clock);
-        let mut looks = 0_u32;
+        let mut polls = 0_u32;
         loop {
             let taken = self.socket.receive(waits, |message| counts.take(&message));
             let taken = taken.map_err(|source| LoadError::Socket {
@@ -192,9 +192,9 @@ impl Receiver {
                 address: self.address,
                 source,
             })?;
-            looks = looks.wrapping_add(1);
+            polls = polls.wrapping_add(1);
             // `stop` may take longer than a read of the socket.
-            if (taken > 0 || !waits) && !looks.is_multiple_of(64) {
+            if (taken > 0 || !waits) && !polls.is_multiple_of(64) {
                 continue;
             }
             let now = clock.now_ns();
