@@ -2,7 +2,7 @@
 #![no_main]
 
 use linerate_agent::stamp::{Clock, LEN, Plan, Probe, Reflection, Sender};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use linerate_fuzz::{Result, Rules, SendRule, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -27,7 +27,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         session: input.arbitrary()?,
     };
     let rules = Rules {
-        sends: Sends::OnlyTo(server().ip()),
+        send_rule: SendRule::OnlyTo(server().ip()),
         forgets_within: None,
         phrases: &[&[0; LEN], &[0xff; LEN]],
         answer: reflected,

@@ -10,7 +10,7 @@ use linerate_regs_decode::live::{self, Memory, ReadRequest, Readout};
 use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow_control};
 
 use super::{UserMap, json, named};
-use crate::args::{RegsShow, Then};
+use crate::args::{RegsShow, ResumeUntil};
 use crate::failure::Failure;
 use crate::output;
 
@@ -105,12 +105,12 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// Resumes the device until `then`.
-fn resume(device: &mut dyn Device, then: Then) -> Result<(), Failure> {
-    match then {
-        Then::Transfer => eprintln!("moved {}", device.transfer()?),
-        Then::Seconds(span) => device.run_for(span)?,
-        Then::Enter => {
+/// Resumes the device until then.
+fn resume(device: &mut dyn Device, until: ResumeUntil) -> Result<(), Failure> {
+    match until {
+        ResumeUntil::Transfer => eprintln!("moved {}", device.transfer()?),
+        ResumeUntil::Seconds(span) => device.run_for(span)?,
+        ResumeUntil::Enter => {
             eprintln!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());
             read.map_err(|error| anyhow!("cannot read stdin: {error}"))?;

@@ -49,7 +49,8 @@ pub struct Rounds {
     /// The longest time between two rounds.
     pub longest_us: u64,
     /// Maximum number of frames received between two rounds.
-    pub most_frames: u64,
+    #[serde(alias = "most_frames")]
+    pub max_frames: u64,
 }
 
 impl Rounds {
@@ -98,7 +99,7 @@ impl Flood {
     pub fn longest(&self) -> (u64, Duration) {
         let (first, rest) = (self.during.unwrap_or(self.after), self.after);
         (
-            first.most_frames.max(rest.most_frames),
+            first.max_frames.max(rest.max_frames),
             Duration::from_micros(first.longest_us.max(rest.longest_us)),
         )
     }
