@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linerate_results::record::{
-    EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
+    Measurement, PeerModel, Provenance, Run, SCHEMA, Setting, SourceKind,
 };
 use linerate_sim::chip::TimingTable;
 
@@ -309,7 +309,7 @@ fn add_provenance(
         .identity
         .timing
         .iter()
-        .filter(|entry| entry.kind == EntryKind::Guess)
+        .filter(|entry| entry.kind == SourceKind::Guess)
         .map(|entry| entry.name.clone())
         .collect();
     provenance.timing.clone_from(&done.identity.timing);
