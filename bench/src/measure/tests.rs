@@ -61,7 +61,7 @@ fn case(name: &str, frames: u64) -> phy::Plan {
     phy::Plan {
         kind: phy::TestKind::Case {
             case: conformance::case(name).expect("there"),
-            excuse: None,
+            known_failure: None,
         },
         frames,
         warm_up_ms: 10,

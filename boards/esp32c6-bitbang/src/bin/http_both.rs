@@ -61,8 +61,8 @@ fn both(
     let mut upload = Some(Upload::start(network, up, bytes)?);
     while download.is_some() || upload.is_some() {
         match &mut download {
-            Some(running) => running.listen(network),
-            None => network.take(),
+            Some(running) => running.receive(network),
+            None => network.receive(),
         }
         let mut idle = true;
         if let Some(running) = &mut download {
@@ -85,7 +85,7 @@ fn both(
                 Step::Idle => {}
             }
         }
-        network.give();
+        network.end_round();
         if idle {
             network.idle();
         }

@@ -102,7 +102,7 @@ pub struct Download {
     response: Response,
     requested: bool,
     start: Instant,
-    heard_at: Instant,
+    last_received: Instant,
 }
 
 impl Download {
@@ -119,11 +119,11 @@ impl Download {
             response: Response::new(port),
             requested: false,
             start,
-            heard_at: start,
+            last_received: start,
         })
     }
 
-    /// Processes received data: call it between [`Network::take`] and [`Network::give`].
+    /// Processes received data: call it between [`Network::receive`] and [`Network::end_round`].
     ///
     /// # Errors
     /// The reason for the failure. The connection may still be open: [`close`] it in any case.
@@ -137,7 +137,7 @@ impl Download {
             step = Step::Busy;
         }
         if socket.can_recv() {
-            self.heard_at = net::now();
+            self.last_received = net::now();
             step = Step::Busy;
             // Repeated, as the buffer may wrap.
             while socket.can_recv() {
@@ -157,7 +157,7 @@ impl Download {
                 return Err(Failure::Incomplete);
             }
             return Ok(Step::Done(self.fetched()));
-        } else if net::now() > self.heard_at + STALLED {
+        } else if net::now() > self.last_received + STALLED {
             return Err(Failure::Stalled);
         }
         if self.response.is_complete() {
@@ -166,15 +166,15 @@ impl Download {
         Ok(step)
     }
 
-    /// [`Network::take`]; also records the body's segments if the stage supports it.
-    pub fn listen(&mut self, network: &mut Network) {
+    /// [`Network::receive`]; also records the body's segments if the stage supports it.
+    pub fn receive(&mut self, network: &mut Network) {
         if cfg!(feature = "line-rate") && const { !config::Without::Digest.is_set() } {
-            network.take_with(|frame| {
-                self.response.body.heard(frame);
+            network.receive_with(|frame| {
+                self.response.body.on_frame(frame);
                 false
             });
         } else {
-            network.take();
+            network.receive();
         }
     }
 
@@ -195,12 +195,12 @@ impl Download {
 pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
     let mut download = Download::start(network, handle, bytes)?;
     loop {
-        download.listen(network);
+        download.receive(network);
         match download.step(network)? {
             Step::Done(fetched) => return Ok(fetched),
-            Step::Busy => network.give(),
+            Step::Busy => network.end_round(),
             Step::Idle => {
-                network.give();
+                network.end_round();
                 network.idle();
             }
         }

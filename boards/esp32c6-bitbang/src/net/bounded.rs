@@ -3,20 +3,20 @@
 use linerate_nic::{device::Device as _, mac::Transmitter};
 use smoltcp::time::Duration;
 
-use super::{FRAMES_A_ROUND, Frame, Network, One, now};
+use super::{FRAMES_A_ROUND, Frame, Network, SingleFrame, now};
 use crate::phy::{self, Phy};
 
 /// Transmitter for answers below the stack.
 pub type Sender = Transmitter<'static, Phy>;
 
 impl Network {
-    /// The first half of a round: smoltcp processes at most `frames` of the received frames. `look` gets each
-    /// frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
+    /// The first half of a round: smoltcp processes at most `frames` of the received frames. `intercept` gets
+    /// each frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
     #[inline(never)]
-    pub fn take_at_most(
+    pub fn receive_at_most(
         &mut self,
         frames: usize,
-        mut look: impl FnMut(&mut Frame, &mut Sender) -> bool,
+        mut intercept: impl FnMut(&mut Frame, &mut Sender) -> bool,
     ) -> bool {
         phy::report_link();
         let now = now();
@@ -32,12 +32,12 @@ impl Network {
             let Some(mut frame) = nic.rx.receive_with_pause(pause) else {
                 break;
             };
-            if look(&mut frame, &mut nic.tx) {
+            if intercept(&mut frame, &mut nic.tx) {
                 frame.consume(|_| ());
                 continue;
             }
             taken += 1;
-            let mut one = One {
+            let mut one = SingleFrame {
                 frame: Some(frame),
                 transmitter: &mut nic.tx,
             };
