@@ -276,7 +276,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         let times = times.min(self.left.1.max(1));
         self.left.1 -= self.left.1.min(times);
         for _ in 0..times {
-            self.ledger.came(from, octets.len());
+            self.ledger.on_received(from, octets.len());
             self.service.datagram(Udp(socket), from, &octets, self.now);
         }
     }
@@ -345,7 +345,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
             };
             assert!(len <= octets, "{len} octets in room for {octets}");
             assert!(self.sockets.contains(&socket.0), "it has no {socket:?}");
-            self.ledger.sent(to, len, self.rules.send_rule);
+            self.ledger.on_sent(to, len, self.rules.send_rule);
             self.sent = room[..len].to_vec();
         }
         true

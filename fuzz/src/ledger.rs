@@ -19,22 +19,22 @@ pub enum SendRule {
 /// Octets received from and sent to each address.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    came: BTreeMap<SocketAddr, u64>,
+    received: BTreeMap<SocketAddr, u64>,
     sent: BTreeMap<SocketAddr, u64>,
 }
 
 impl Ledger {
-    pub(crate) fn came(&mut self, from: SocketAddr, octets: usize) {
-        *self.came.entry(from).or_default() += octets as u64;
+    pub(crate) fn on_received(&mut self, from: SocketAddr, octets: usize) {
+        *self.received.entry(from).or_default() += octets as u64;
     }
 
-    pub(crate) fn sent(&mut self, to: SocketAddr, octets: usize, rule: SendRule) {
+    pub(crate) fn on_sent(&mut self, to: SocketAddr, octets: usize, rule: SendRule) {
         let sent = self.sent.entry(to).or_default();
         *sent += octets as u64;
-        let came = self.came.get(&to).copied().unwrap_or(0);
+        let received = self.received.get(&to).copied().unwrap_or(0);
         match rule {
             SendRule::NoMoreThanReceived => {
-                assert!(*sent <= came, "{sent} octets to {to}, which sent {came}");
+                assert!(*sent <= received, "{sent} octets to {to}, which sent {received}");
             }
             SendRule::OnRequest => assert!(to.port() >= 1024, "a datagram to a service port: {to}"),
             SendRule::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to another address"),
