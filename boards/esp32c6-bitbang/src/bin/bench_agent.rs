@@ -76,7 +76,7 @@ fn main() -> ! {
     let mut due = agent::now();
     loop {
         let queue = network.device.0.rx.queue();
-        let received = network.receive_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
+        let received = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
             let has_time = queue.used_bytes() < FULL_CHECK_BELOW_BYTES;
             frames.take(frame, sender, has_time, agent::now())
         });
@@ -91,7 +91,7 @@ fn main() -> ! {
             let (iface, all) = (&mut network.iface, &mut network.sockets);
             sockets.turn(services, iface, all, agent::now);
             let idle_for = sockets.idle_for(services, agent::now());
-            network.end_round();
+            network.give();
             while let Some(finished) = iperf2.take_finished() {
                 report::iperf2(&mut Console, &finished);
             }

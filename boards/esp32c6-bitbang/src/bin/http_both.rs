@@ -62,7 +62,7 @@ fn both(
     while download.is_some() || upload.is_some() {
         match &mut download {
             Some(running) => running.receive(network),
-            None => network.receive(),
+            None => network.take(),
         }
         let mut idle = true;
         if let Some(running) = &mut download {
@@ -85,7 +85,7 @@ fn both(
                 Step::Idle => {}
             }
         }
-        network.end_round();
+        network.give();
         if idle {
             network.idle();
         }

@@ -189,7 +189,7 @@ fn main() -> ! {
     };
     loop {
         let queue = network.device.0.rx.queue();
-        network.receive_with(|frame| {
+        network.take_with(|frame| {
             checked.take(
                 frame.bytes_mut(),
                 queue.used_bytes() < FULL_CHECK_BELOW_BYTES,

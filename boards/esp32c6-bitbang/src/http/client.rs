@@ -123,7 +123,7 @@ impl Download {
         })
     }
 
-    /// Processes received data: call it between [`Network::receive`] and [`Network::end_round`].
+    /// Processes received data: call it between [`Network::take`] and [`Network::give`].
     ///
     /// # Errors
     /// The reason for the failure. The connection may still be open: [`close`] it in any case.
@@ -166,15 +166,15 @@ impl Download {
         Ok(step)
     }
 
-    /// [`Network::receive`]; also records the body's segments if the stage supports it.
+    /// [`Network::take`]; also records the body's segments if the stage supports it.
     pub fn receive(&mut self, network: &mut Network) {
         if cfg!(feature = "line-rate") && const { !config::Without::Digest.is_set() } {
-            network.receive_with(|frame| {
+            network.take_with(|frame| {
                 self.response.body.on_frame(frame);
                 false
             });
         } else {
-            network.receive();
+            network.take();
         }
     }
 
@@ -198,9 +198,9 @@ pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fe
         download.receive(network);
         match download.step(network)? {
             Step::Done(fetched) => return Ok(fetched),
-            Step::Busy => network.end_round(),
+            Step::Busy => network.give(),
             Step::Idle => {
-                network.end_round();
+                network.give();
                 network.idle();
             }
         }

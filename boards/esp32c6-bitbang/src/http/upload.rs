@@ -52,8 +52,8 @@ impl Upload {
         })
     }
 
-    /// Writes as much to the socket as it has space for: call it between [`Network::receive`] and
-    /// [`Network::end_round`].
+    /// Writes as much to the socket as it has space for: call it between [`Network::take`] and
+    /// [`Network::give`].
     ///
     /// # Errors
     /// The reason for the failure; [`Failure::Protocol`] also if the peer received wrong bytes. The
@@ -128,12 +128,12 @@ impl Upload {
 pub fn put(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
     let mut upload = Upload::start(network, handle, bytes)?;
     loop {
-        network.receive();
+        network.take();
         match upload.step(network)? {
             Step::Done(sent) => return Ok(sent),
-            Step::Busy => network.end_round(),
+            Step::Busy => network.give(),
             Step::Idle => {
-                network.end_round();
+                network.give();
                 network.idle();
             }
         }

@@ -3,7 +3,7 @@
 use linerate_nic::{device::Device as _, mac::Transmitter};
 use smoltcp::time::Duration;
 
-use super::{FRAMES_A_ROUND, Frame, Network, SingleFrame, now};
+use super::{FRAMES_A_ROUND, Frame, Network, One, now};
 use crate::phy::{self, Phy};
 
 /// Transmitter for answers below the stack.
@@ -13,7 +13,7 @@ impl Network {
     /// The first half of a round: smoltcp processes at most `frames` of the received frames. `intercept` gets
     /// each frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
     #[inline(never)]
-    pub fn receive_at_most(
+    pub fn take_at_most(
         &mut self,
         frames: usize,
         mut intercept: impl FnMut(&mut Frame, &mut Sender) -> bool,
@@ -37,7 +37,7 @@ impl Network {
                 continue;
             }
             taken += 1;
-            let mut one = SingleFrame {
+            let mut one = One {
                 frame: Some(frame),
                 transmitter: &mut nic.tx,
             };

@@ -5,7 +5,7 @@ mod arp;
 mod bounded;
 mod dhcp;
 mod link_local;
-mod single_frame;
+mod one;
 
 use esp_hal::{clock::CpuClock, rng::Rng};
 use linerate_ether::ledger::Counter;
@@ -29,8 +29,8 @@ use static_cell::ConstStaticCell;
 pub use arp::Arp;
 #[cfg(feature = "bench-agent")]
 pub use bounded::Sender;
-pub use single_frame::Frame;
-use single_frame::SingleFrame;
+pub use one::Frame;
+use one::One;
 
 use crate::{
     LINERATE_LEDGER,
@@ -131,7 +131,7 @@ impl Network {
         config.random_seed = u64::from(rng.random()) << 32 | u64::from(rng.random());
         let iface = if const { Without::Checksums.is_set() } {
             device.0.tx.fill_tcp_checksum(false);
-            let mut plain = SingleFrame {
+            let mut plain = One {
                 frame: None,
                 transmitter: &mut device.0.tx,
             };
@@ -207,8 +207,8 @@ impl Network {
     #[inline(never)]
     pub fn poll(&mut self) {
         if cfg!(feature = "line-rate") {
-            self.receive();
-            return self.end_round();
+            self.take();
+            return self.give();
         }
         phy::report_link();
         self.iface.poll(now(), &mut self.device, &mut self.sockets);
@@ -218,11 +218,11 @@ impl Network {
     }
 
     /// The first half of a round: lets smoltcp process received frames. A program reads its sockets between
-    /// this and [`end_round`](Self::end_round), so that one acknowledgement covers all received data and offers
+    /// this and [`give`](Self::give), so that one acknowledgement covers all received data and offers
     /// the whole window again. The article's stages send here, too, like their model, and acknowledge again when
     /// the program has read.
     #[inline(never)]
-    pub fn receive(&mut self) {
+    pub fn take(&mut self) {
         if !cfg!(feature = "line-rate") {
             return self.poll();
         }
@@ -247,9 +247,9 @@ impl Network {
         }
     }
 
-    /// As [`receive`](Self::receive), but `intercept` gets each frame first and returns true to keep it: the
+    /// As [`take`](Self::take), but `intercept` gets each frame first and returns true to keep it: the
     /// stack would spend more time on an irrelevant frame than the wire allows.
-    pub fn receive_with(&mut self, mut intercept: impl FnMut(&mut Frame) -> bool) {
+    pub fn take_with(&mut self, mut intercept: impl FnMut(&mut Frame) -> bool) {
         phy::report_link();
         let now = now();
         self.iface.poll_maintenance(now);
@@ -264,7 +264,7 @@ impl Network {
                 frame.consume(|_| ());
                 continue;
             }
-            let mut one = SingleFrame {
+            let mut one = One {
                 frame: Some(frame),
                 transmitter: &mut nic.tx,
             };
@@ -278,7 +278,7 @@ impl Network {
 
     /// The second half of a round: lets smoltcp send pending frames.
     #[inline(never)]
-    pub fn end_round(&mut self) {
+    pub fn give(&mut self) {
         if cfg!(feature = "line-rate") {
             self.send();
         }

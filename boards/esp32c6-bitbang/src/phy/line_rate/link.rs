@@ -48,12 +48,12 @@ static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
 /// A change that [`report`] has not yet printed.
 static CHANGED: AtomicBool = AtomicBool::new(false);
-/// End of the last transmission processed by the timer's interrupt, by the cycle counter.
-static LAST_PASSED_END: AtomicU32 = AtomicU32::new(0);
+/// End of the last reception that was passed to the link, by the cycle counter.
+static RX_END: AtomicU32 = AtomicU32::new(0);
 /// Time of the last packet sent.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
-/// The timer's interrupt has processed receptions; due transmissions are still pending.
-static RECEPTIONS_PASSED: AtomicBool = AtomicBool::new(false);
+/// The timer's interrupt has passed receptions to the link; due transmissions are still pending.
+static PASSED: AtomicBool = AtomicBool::new(false);
 /// A reception during an own packet since the timer's last interrupt.
 static ACTIVITY_WHILE_SENDING: AtomicBool = AtomicBool::new(false);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
@@ -142,8 +142,8 @@ fn count(event: Option<LinkEvent>) {
 /// Interrupts are off.
 #[inline(always)]
 pub(super) unsafe fn on_timer() {
-    let passed = RECEPTIONS_PASSED.load(Ordering::Relaxed);
-    RECEPTIONS_PASSED.store(!passed, Ordering::Relaxed);
+    let passed = PASSED.load(Ordering::Relaxed);
+    PASSED.store(!passed, Ordering::Relaxed);
     // SAFETY: guaranteed by the caller.
     unsafe {
         if passed {
@@ -176,7 +176,7 @@ unsafe fn pass_receptions() {
 #[inline(always)]
 fn pass_activity(link: &mut Link, now: BitTimes) {
     let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
-    if LAST_PASSED_END.swap(ended, Ordering::Relaxed) != ended {
+    if RX_END.swap(ended, Ordering::Relaxed) != ended {
         link.on_frame(interrupt::reception_ended());
     }
     if ACTIVITY_WHILE_SENDING.load(Ordering::Relaxed) {

@@ -15,12 +15,12 @@ use crate::{
 pub type Frame<'m> = RxFrame<'m, 'static, Switch, { stage::QUEUE_WORDS }>;
 
 /// A frame already taken from the queue, and the transmitter to answer it.
-pub(super) struct SingleFrame<'m> {
+pub(super) struct One<'m> {
     pub frame: Option<Frame<'m>>,
     pub transmitter: &'m mut Transmitter<'static, Phy>,
 }
 
-impl<'m> Device for SingleFrame<'m> {
+impl<'m> Device for One<'m> {
     type RxToken<'t>
         = Received<'m>
     where
