@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::header::{Amount, DatagramHeader, Report, ReturnTest, Test};
 use super::tcp::TcpSender;
-use super::udp::{Clock, END_EVERY, UdpSender, report};
+use super::udp::{Clock, END_INTERVAL, UdpSender, report};
 use crate::count::Sink;
 use crate::{
     Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp, ns,
@@ -96,7 +96,8 @@ impl Receiver {
             Some(_) => {}
             None if is_end => {
                 let len = octets.len();
-                self.sink.ended(number, head.sent_ns, len, now, END_EVERY);
+                self.sink
+                    .ended(number, head.sent_ns, len, now, END_INTERVAL);
             }
             None => self.sink.arrived(number, head.sent_ns, octets.len(), now),
         }
@@ -480,7 +481,11 @@ impl Service for Client {
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
-        } else if let Some(receiving) = self.receiving.as_mut().filter(|_| !Report::is_in(octets)) {
+        } else if let Some(receiving) = self
+            .receiving
+            .as_mut()
+            .filter(|_| !Report::is_report(octets))
+        {
             receiving.datagram(from, octets, now);
         }
     }
@@ -516,7 +521,7 @@ impl Service for Client {
             return None;
         }
         let timeout = (!self.is_sending()).then(|| self.last_received.after(self.plan.timeout));
-        let stream = self.sending.as_ref().and_then(|it| it.due().ever());
+        let stream = self.sending.as_ref().and_then(|it| it.due().finite());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use linerate_agent::frame::{LONGEST, Mac, SHORTEST};
+use linerate_agent::frame::{MAX_LEN, MIN_LEN, Mac};
 use linerate_ether::fcs;
 use linerate_ring::RingError;
 
@@ -136,7 +136,7 @@ impl Station {
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let octets = HEADER_OCTETS + usize::from(asked.payload_octets);
-        let octets = octets.clamp(SHORTEST, LONGEST);
+        let octets = octets.clamp(MIN_LEN, MAX_LEN);
         let interval_ns = asked.interval.as_nanos() as f64;
         let exchanged = self.exchange(octets, asked.count.into(), interval_ns, monitor)?;
         if exchanged.matched.answered() == 0 && !exchanged.is_cancelled {

@@ -62,7 +62,7 @@ impl Default for ReceiverConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopCondition {
     /// Maximum duration.
-    pub at_most: Duration,
+    pub max_duration: Duration,
     /// Maximum silence after the first datagram.
     pub quiet: Duration,
 }
@@ -202,7 +202,7 @@ impl Receiver {
                 .sink
                 .last()
                 .is_some_and(|last| now.saturating_sub(last.ns()) as u128 > until.quiet.as_nanos());
-            if quiet || now as u128 > until.at_most.as_nanos() || stop() {
+            if quiet || now as u128 > until.max_duration.as_nanos() || stop() {
                 break;
             }
         }

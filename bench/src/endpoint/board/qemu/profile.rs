@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use linerate_agent::frame::LONGEST;
+use linerate_agent::frame::MAX_LEN;
 use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
@@ -165,7 +165,7 @@ fn trial(request: &ProfileRequest) -> Trial {
             payload_bits_per_s: 0,
         }),
         Workload::Frames => Trial::Frames(Frames {
-            octets: (LONGEST + fcs::LEN) as u16,
+            octets: (MAX_LEN + fcs::LEN) as u16,
             count: frames(request),
             interval_ns: 0.0,
             reflected: false,
@@ -175,7 +175,7 @@ fn trial(request: &ProfileRequest) -> Trial {
 
 /// Number of raw frames for the requested octets.
 const fn frames(request: &ProfileRequest) -> u64 {
-    request.octets.div_ceil(LONGEST as u64)
+    request.octets.div_ceil(MAX_LEN as u64)
 }
 
 fn run_workload(
@@ -187,7 +187,7 @@ fn run_workload(
     match trial {
         Trial::Frames(_) if request.direction == Direction::FromDevice => {
             let to = MacAddress(host::Config::default().mac.0);
-            session.type_command(&format!("blast {} {LONGEST} {to}", frames(request)));
+            session.type_command(&format!("blast {} {MAX_LEN} {to}", frames(request)));
             session.timeout = target.timeout;
             session.read_event::<Value>("blasted").map(|_| ())
         }

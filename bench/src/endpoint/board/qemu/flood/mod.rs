@@ -13,7 +13,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_agent::frame::{Blast, Fill, FrameKind, Plan, SHORTEST, TestHeader, renumber};
+use linerate_agent::frame::{Blast, Fill, FrameKind, MIN_LEN, Plan, TestHeader, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::{Counter, DropCause};
@@ -212,7 +212,7 @@ struct FloodRun {
     emulator: Emulator,
     console: Console,
     /// A frame that is counted, and one that is reflected.
-    frames: [[u8; SHORTEST]; 2],
+    frames: [[u8; MIN_LEN]; 2],
     sent: u64,
     refused: u64,
 }
@@ -224,14 +224,14 @@ impl FloodRun {
                 to: DEVICE,
                 from: OWN,
                 stream: STREAM,
-                sizes: &[SHORTEST as u16],
+                sizes: &[MIN_LEN as u16],
                 fill: Fill::Octet(0),
                 reflect,
                 count: 1,
                 rate_bits_per_s: 0,
             };
             let start = linerate_agent::Instant::from_ns(0);
-            let mut frame = [0; SHORTEST];
+            let mut frame = [0; MIN_LEN];
             Blast::new(plan, start).next(&mut frame, start);
             frame
         });
