@@ -149,7 +149,7 @@ pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distrib
 }
 
 fn over_loopback(
-    at_most: Duration,
+    max_duration: Duration,
     wait: WaitMode,
     cores: [Option<usize>; 2],
 ) -> Result<PingReport, LoadError> {
@@ -172,7 +172,7 @@ fn over_loopback(
                 target,
                 payload_octets: 64,
                 count: MAX_ROUND_TRIPS,
-                at_most,
+                max_duration,
                 wait,
                 core: cores[0],
             }),
