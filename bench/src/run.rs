@@ -290,7 +290,7 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
             .iter()
             .map(|job| (job.image.clone(), firmware::sha256(&job.config.elf)))
             .collect(),
-        ..provenance::here()
+        ..provenance::current()
     }
 }
 

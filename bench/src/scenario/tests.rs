@@ -169,7 +169,7 @@ fn short_versions_drop_what_needs_the_whole() {
 #[test]
 fn some_runs_can_be_picked() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
-    let unknown = scenario.keep(&["plain".to_owned(), "plane".to_owned()]);
+    let unknown = scenario.retain_runs(&["plain".to_owned(), "plane".to_owned()]);
     assert_eq!(unknown, ["plane"]);
     assert_eq!((scenario.runs.len(), scenario.expect.len()), (1, 0));
 }

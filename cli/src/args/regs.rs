@@ -115,7 +115,7 @@ pub struct Show {
     pub side_effects: bool,
     /// Resume the device, read again, and print the changes: after `transfer` (TCP in each direction, qemu://
     /// only), a time in seconds, or `enter` (key press)
-    #[arg(long, value_name = "WHAT", value_parser = then)]
+    #[arg(long, value_name = "WHAT", value_parser = resume_until)]
     pub then: Option<ResumeUntil>,
     /// Print in devregs format, for `linerate regs diff`
     #[arg(long, conflicts_with_all = ["json", "then"])]
@@ -142,7 +142,7 @@ pub enum ResumeUntil {
     Enter,
 }
 
-fn then(written: &str) -> Result<ResumeUntil, String> {
+fn resume_until(written: &str) -> Result<ResumeUntil, String> {
     match (written, written.parse::<f64>()) {
         ("transfer", _) => Ok(ResumeUntil::Transfer),
         ("enter", _) => Ok(ResumeUntil::Enter),

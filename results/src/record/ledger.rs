@@ -59,7 +59,7 @@ impl Ledger {
 
     /// Entries that are no frame with a final fate: attempts that the sender repeated, and
     /// frames in flight when the measurement ended.
-    fn undecided(&self) -> u64 {
+    fn without_final_fate(&self) -> u64 {
         let causes = [
             DropCause::Collision,
             DropCause::InFlight,
@@ -74,7 +74,7 @@ impl Ledger {
     /// time and was repeated is one frame, and one that was still on the wire or in the device's
     /// queue at the end is neither lost nor delivered. A frame that its sender gave up is lost.
     pub fn loss_rate(&self) -> f64 {
-        let decided = self.sent_frames.saturating_sub(self.undecided());
+        let decided = self.sent_frames.saturating_sub(self.without_final_fate());
         let lost = decided.saturating_sub(self.delivered_frames);
         stats::ratio(lost as f64, decided as f64)
     }

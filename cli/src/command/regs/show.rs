@@ -26,18 +26,18 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let mut device = devices::open(&args.target, &options)?;
     let maps = own.maps();
     let board = named.as_ref().or(device.board());
-    let wanted = wanted(args, &own, &maps, board)?;
+    let wanted = read_request(args, &own, &maps, board)?;
     let wanted = ReadRequest {
         indirect: args.indirect || device.is_writable(),
         ..wanted
     };
-    let before = look(device.as_mut(), &wanted)?;
+    let before = read_registers(device.as_mut(), &wanted)?;
     note(&before);
     let Some(then) = args.then else {
         return print_values(args, &before);
     };
     resume(device.as_mut(), then)?;
-    let after = look(device.as_mut(), &wanted)?;
+    let after = read_registers(device.as_mut(), &wanted)?;
     let diff = diff::compare(&before.values, &after.values);
     if args.json {
         return json(&diff);
@@ -46,7 +46,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
 }
 
 /// Registers to read: of the given chip, else of the board's.
-fn wanted<'a>(
+fn read_request<'a>(
     args: &'a RegsShow,
     own: &'a UserMap,
     maps: &[Map<'a>],
@@ -73,7 +73,7 @@ fn wanted<'a>(
 }
 
 /// Reads registers while the device is halted.
-fn look(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
+fn read_registers(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
     let mut seen = Ok(Readout::default());
     device.with_memory(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
     seen.map_err(|error| match error {
