@@ -384,10 +384,6 @@ tabulated! {
     }
 }
 
-/// The former name of [`DropCause`].
-#[doc(hidden)]
-pub type Drop = DropCause;
-
 impl DropCause {
     /// The cause's name in results, `bad_fcs`.
     #[must_use]

@@ -58,9 +58,6 @@ pub use packet_gaps::{PacketGaps, PacketGapsMetrics, PacketGapsParams};
 pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceParams};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
-/// The former name of [`SourceKind`].
-#[doc(hidden)]
-pub use provenance::SourceKind as EntryKind;
 pub use provenance::{Duplex, PeerModel, Provenance, SourceKind, TimingEntry};
 pub use rfc2544::{
     Counting, Extent, FrameRoundTrips, Rfc2544, Rfc2544Metrics, Rfc2544Params, Rfc2544Test,
