@@ -34,7 +34,10 @@ impl Ledger {
         let received = self.received.get(&to).copied().unwrap_or(0);
         match rule {
             SendRule::NoMoreThanReceived => {
-                assert!(*sent <= received, "{sent} octets to {to}, which sent {received}");
+                assert!(
+                    *sent <= received,
+                    "{sent} octets to {to}, which sent {received}"
+                );
             }
             SendRule::OnRequest => assert!(to.port() >= 1024, "a datagram to a service port: {to}"),
             SendRule::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to another address"),
