@@ -37,7 +37,7 @@ pub const KINDS: &[Kind] = &[
         build: |config| add_traffic(Host::new(with_dhcp(config.host)), config.traffic),
     },
     Kind {
-        name: "with_background_arp-host",
+        name: "chatty-host",
         about: "The same, sending a broadcast every millisecond",
         build: |config| add_traffic(Host::new(with_background_arp(config.host)), config.traffic),
     },
