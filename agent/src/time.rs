@@ -69,12 +69,12 @@ impl Instant {
 
     /// The earlier of the two.
     #[inline(never)]
-    pub(crate) fn or(self, other: Self) -> Self {
+    pub(crate) fn earlier(self, other: Self) -> Self {
         self.min(other)
     }
 
     /// `None` for [`NEVER`](Self::NEVER).
-    pub(crate) fn ever(self) -> Option<Self> {
+    pub(crate) fn finite(self) -> Option<Self> {
         (self != Self::NEVER).then_some(self)
     }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const PUT: &str = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 const C: Connection = Connection(3);
 
@@ -20,7 +20,7 @@ fn plan(path: &str, upload: Option<Upload>) -> Plan<'_> {
         path,
         upload,
         check: true,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     }
 }
 
@@ -31,7 +31,7 @@ fn run(
     Result<Outcome, Failure>,
     Vec<linerate_agent::http::Finished>,
 ) {
-    let server = Server::<2>::new(PORT, PATIENCE);
+    let server = Server::<2>::new(PORT, TIMEOUT);
     let mut net = Net::new(Client::new(plan), server, seed, Faults::default());
     net.run(Duration::from_mins(1), |net| {
         net.a.progress(net.now) != Progress::Running
@@ -58,7 +58,7 @@ struct Dialog {
 impl Dialog {
     fn new() -> Self {
         let mut it = Self {
-            server: Server::new(PORT, PATIENCE),
+            server: Server::new(PORT, TIMEOUT),
             now: Instant::from_ns(0),
         };
         let from = SocketAddr::new(ENDS[0], 50_000);
@@ -310,7 +310,7 @@ fn a_head_that_takes_too_long_is_refused_however_it_drips() {
     assert!(dialog.receive(1460).starts_with(b"HTTP/1.1 408 "));
     assert_eq!(dialog.server.close(C), Close::Finish);
     // The client does not close: the slot is needed.
-    dialog.wait(PATIENCE);
+    dialog.wait(TIMEOUT);
     assert_eq!(dialog.server.close(C), Close::Reset);
     assert_eq!(dialog.server.wake_at(), None);
 }
@@ -318,8 +318,8 @@ fn a_head_that_takes_too_long_is_refused_however_it_drips() {
 #[test]
 fn a_silent_or_non_reading_client_is_disconnected() {
     let mut idle = Dialog::new();
-    assert_eq!(idle.server.wake_at(), Some(idle.now.after(PATIENCE)));
-    idle.wait(PATIENCE);
+    assert_eq!(idle.server.wake_at(), Some(idle.now.after(TIMEOUT)));
+    idle.wait(TIMEOUT);
     assert_eq!(idle.server.close(C), Close::Finish);
 
     let mut stuck = Dialog::new();
@@ -333,14 +333,14 @@ fn a_silent_or_non_reading_client_is_disconnected() {
     let mut taker = Dialog::new();
     taker.send(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     for _ in 0..10 {
-        taker.wait(PATIENCE / 2);
+        taker.wait(TIMEOUT / 2);
         assert_eq!(taker.server.fill(C, &mut [0; 100], taker.now), 100);
         assert_eq!(taker.server.close(C), Close::Keep);
     }
     // But not a client that begins a head meanwhile and does not end it.
     taker.send(b"GET");
     for _ in 0..2 {
-        taker.wait(PATIENCE / 2);
+        taker.wait(TIMEOUT / 2);
         taker.server.fill(C, &mut [0; 100], taker.now);
     }
     assert_eq!(taker.server.close(C), Close::Reset);
@@ -348,7 +348,7 @@ fn a_silent_or_non_reading_client_is_disconnected() {
     let mut slow = Dialog::new();
     slow.send(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
     for octet in b"abc" {
-        slow.wait(PATIENCE / 2);
+        slow.wait(TIMEOUT / 2);
         slow.send(&[*octet]);
     }
     assert!(slow.receive(1460).ends_with(b"\r\n\r\n3\n"));
@@ -481,7 +481,7 @@ fn a_server_that_is_silent_is_given_up() {
         .unwrap();
     client.fill(C, &mut [0; 300], now);
     let late = client.wake_at().unwrap();
-    assert_eq!(late, now.after(PATIENCE));
+    assert_eq!(late, now.after(TIMEOUT));
     client.progress(late);
     assert_eq!(client.progress(late), Progress::Failed(Failure::NoAnswer));
 }
@@ -542,7 +542,7 @@ proptest! {
         }
         // In any case the slot is soon free again.
         for _ in 0..4 {
-            dialog.wait(PATIENCE);
+            dialog.wait(TIMEOUT);
         }
         prop_assert_eq!(dialog.server.close(C), Close::Reset);
     }

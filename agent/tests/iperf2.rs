@@ -29,7 +29,7 @@ fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
         to: SocketAddr::new(ENDS[1], PORT),
         udp,
         test,
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     }
 }
 
@@ -139,7 +139,7 @@ fn a_test_by_time_ends_in_time() {
 
 /// The peer is silent meanwhile.
 #[test]
-fn a_test_may_last_longer_than_patience() {
+fn a_test_may_last_longer_than_the_timeout() {
     for udp in [false, true] {
         let (_, outcome, _) = undisturbed(plan(udp, |test| {
             test.amount = Amount::Span(Duration::from_secs(10));

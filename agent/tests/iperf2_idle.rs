@@ -192,7 +192,7 @@ fn a_client_without_buffer_space_waits_and_ends_in_time() {
             test.rate_bits_per_s = 8_000_000;
             test.amount = Amount::Span(Duration::from_secs(10));
         }),
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     });
     while client.next_request().is_some() {}
     let opened = Opened::Connected { token: 0 };

@@ -27,7 +27,7 @@ fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
         to: SocketAddr::new(ENDS[1], PORT),
         test,
         seed: 7,
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     }
 }
 

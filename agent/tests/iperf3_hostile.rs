@@ -327,7 +327,7 @@ fn a_client_that_awaits_an_error_number_is_not_woken_to_send() {
             ..Test::default()
         },
         seed: 1,
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     });
     let mut room = [0; 2000];
     client.next_request();
@@ -376,7 +376,7 @@ fn client_result(input: &[u8]) -> Progress {
         to,
         test: Test::default(),
         seed: 1,
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     });
     assert!(matches!(
         client.next_request(),

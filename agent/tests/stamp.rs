@@ -21,7 +21,7 @@ fn plan(count: u32) -> Plan {
         count,
         interval: Duration::from_millis(1),
         octets: LEN,
-        patience: Duration::from_millis(500),
+        timeout: Duration::from_millis(500),
         clock: Clock::free(US),
         stateful: true,
         session: 0,
@@ -89,7 +89,7 @@ fn answer<const N: usize, const W: usize, const O: usize>(
 fn a_round_trip_takes_what_the_network_takes() {
     let (net, outcome, samples) = run::<1>(plan(1000), Clock::free(US), 1, Faults::default());
     assert_eq!((outcome.sent, outcome.answered), (1000, 1000));
-    assert_eq!((outcome.loss, outcome.nonsense), (Loss::default(), 0));
+    assert_eq!((outcome.loss, outcome.invalid), (Loss::default(), 0));
     assert_eq!(samples.len(), 1000);
     for (number, sample) in samples.iter().enumerate() {
         assert_eq!(sample.number as usize, number);
@@ -113,7 +113,7 @@ fn one_way_needs_two_clocks_that_are_right() {
     assert_eq!(samples.len(), 10);
     for sample in samples {
         let ways = sample.one_way.unwrap();
-        assert_eq!((ways.forward_ns, ways.back_ns), (57_000, 43_000));
+        assert_eq!((ways.forward_ns, ways.backward_ns), (57_000, 43_000));
         let stated = 12 * US..=Duration::from_nanos(12_200);
         assert!(stated.contains(&ways.error), "{ways:?}");
         assert_eq!(sample.round_trip, 100 * US);
@@ -171,8 +171,8 @@ fn an_early_stop_leaves_loss_without_a_direction() {
     net.faults.lost = 1000;
     assert!(net.run(Duration::from_secs(2), |net| net.a.is_done(net.now)));
     let outcome = net.a.outcome();
-    assert_eq!((outcome.loss.forward, outcome.loss.back), (0, 0));
-    assert!(outcome.loss.either >= 59 && outcome.answered + outcome.loss.either == 100);
+    assert_eq!((outcome.loss.forward, outcome.loss.backward), (0, 0));
+    assert!(outcome.loss.unknown >= 59 && outcome.answered + outcome.loss.unknown == 100);
 }
 
 /// The reflector numbers a duplicate separately: that must not offset a loss.
@@ -196,7 +196,7 @@ fn a_packet_that_comes_twice_hides_no_loss() {
         forward: 1,
         ..Loss::default()
     };
-    assert_eq!((outcome.loss, outcome.back_duplicates), (lost, 0));
+    assert_eq!((outcome.loss, outcome.backward_duplicates), (lost, 0));
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn without_numbers_of_the_reflector_loss_has_no_direction() {
     let (net, outcome, _) = run::<0>(plan, Clock::free(US), 3, faults);
     let lost = net.done[0].lost + net.done[1].lost;
     assert!(lost > 100);
-    assert_eq!(outcome.loss.either, lost);
-    assert_eq!((outcome.loss.forward, outcome.loss.back), (0, 0));
+    assert_eq!(outcome.loss.unknown, lost);
+    assert_eq!((outcome.loss.forward, outcome.loss.backward), (0, 0));
     // A reflector that numbers its answers is detected.
     let (net, outcome, _) = run::<1>(plan, Clock::free(US), 3, faults);
     assert_eq!(outcome.loss.forward, net.done[0].lost);
@@ -346,12 +346,12 @@ fn invalid_reflections_are_rejected() {
         if at == 0 {
             // The timestamps are right; its numbers are no longer used.
             assert_eq!(
-                (trip, outcome.loss.back),
+                (trip, outcome.loss.backward),
                 (Some(Duration::from_millis(1)), 0)
             );
         } else {
             assert_eq!(
-                (trip, outcome.nonsense, outcome.answered),
+                (trip, outcome.invalid, outcome.answered),
                 (None, 1, 0),
                 "{at}"
             );
@@ -369,7 +369,7 @@ fn invalid_reflections_are_rejected() {
     // And another station's answer is ignored.
     sender.datagram(Udp(0), from(PORT), &room, now);
     assert_eq!(
-        (sender.outcome().nonsense, sender.outcome().answered),
+        (sender.outcome().invalid, sender.outcome().answered),
         (1, 0)
     );
 }
@@ -384,9 +384,9 @@ proptest! {
         let (net, outcome, samples) = run::<1>(plan(500), Clock::free(US), seed, faults);
         let [forward, back] = net.done.map(|done| done.lost);
         let loss = outcome.loss;
-        prop_assert_eq!(loss.forward + loss.back + loss.either, forward + back);
-        prop_assert!(loss.forward <= forward && forward <= loss.forward + loss.either);
-        prop_assert!(loss.back <= back && back <= loss.back + loss.either);
+        prop_assert_eq!(loss.forward + loss.backward + loss.unknown, forward + back);
+        prop_assert!(loss.forward <= forward && forward <= loss.forward + loss.unknown);
+        prop_assert!(loss.backward <= back && back <= loss.backward + loss.unknown);
         prop_assert_eq!(samples.len() as u64, outcome.answered);
         prop_assert_eq!(outcome.answered, 500 - forward - back);
     }
@@ -402,15 +402,15 @@ proptest! {
         let faults = Faults { lost, repeated, late, ..Faults::default() };
         let (net, outcome, samples) = run::<1>(plan(500), Clock::free(US), seed, faults);
         let loss = outcome.loss;
-        prop_assert_eq!(outcome.answered + loss.forward + loss.back + loss.either, 500);
+        prop_assert_eq!(outcome.answered + loss.forward + loss.backward + loss.unknown, 500);
         prop_assert_eq!(samples.len() as u64, outcome.answered);
         let [there, back] = net.done;
         prop_assert!(outcome.forward_duplicates <= there.repeated);
-        prop_assert!(outcome.back_duplicates <= back.repeated);
-        prop_assert!(loss.forward + loss.back + loss.either <= there.lost + back.lost);
+        prop_assert!(outcome.backward_duplicates <= back.repeated);
+        prop_assert!(loss.forward + loss.backward + loss.unknown <= there.lost + back.lost);
         let lowest = samples.iter().map(|sample| sample.round_trip).min();
         prop_assert!(lowest >= Some(100 * US));
-        prop_assert_eq!(outcome.nonsense, 0);
+        prop_assert_eq!(outcome.invalid, 0);
     }
 
     #[test]

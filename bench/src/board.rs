@@ -18,8 +18,8 @@ pub struct Board {
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
     /// Conformance cases that it cannot pass, by name, with the reason.
-    #[serde(default)]
-    pub lacks: BTreeMap<String, String>,
+    #[serde(default, alias = "lacks")]
+    pub unsupported_cases: BTreeMap<String, String>,
     /// Its network address.
     pub link: Link,
     /// The registers of its network controller.

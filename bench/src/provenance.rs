@@ -8,7 +8,7 @@ use linerate_results::record::Provenance;
 pub const GIT: &str = env!("LINERATE_GIT");
 
 /// The provenance known before a machine is switched on: this program, this host, the time.
-pub fn here() -> Provenance {
+pub fn current() -> Provenance {
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         git: GIT.to_owned(),
@@ -36,14 +36,14 @@ mod tests {
 
     #[test]
     fn nothing_is_empty() {
-        let here = here();
-        for text in [&here.version, &here.git, &here.host, &here.cpu] {
+        let current = current();
+        for text in [&current.version, &current.git, &current.host, &current.cpu] {
             assert!(!text.is_empty());
         }
         assert!(
-            here.started.ends_with('Z') && here.started.len() == 20,
+            current.started.ends_with('Z') && current.started.len() == 20,
             "{}",
-            here.started
+            current.started
         );
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linerate_results::record::{
-    EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
+    Measurement, PeerModel, Provenance, Run, SCHEMA, Setting, SourceKind,
 };
 use linerate_sim::chip::TimingTable;
 
@@ -290,7 +290,7 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
             .iter()
             .map(|job| (job.image.clone(), firmware::sha256(&job.config.elf)))
             .collect(),
-        ..provenance::here()
+        ..provenance::current()
     }
 }
 
@@ -309,7 +309,7 @@ fn add_provenance(
         .identity
         .timing
         .iter()
-        .filter(|entry| entry.kind == EntryKind::Guess)
+        .filter(|entry| entry.kind == SourceKind::Guess)
         .map(|entry| entry.name.clone())
         .collect();
     provenance.timing.clone_from(&done.identity.timing);

@@ -1,7 +1,7 @@
 //! Timing tables supplied by the user: the output of `cycle_counting` on a chip, or a hypothetical
 //! table.
 
-pub use linerate_sim::chip::{Confidence, TimingEntry, TimingError, TimingTable};
+pub use linerate_sim::chip::{SourceKind, TimingEntry, TimingError, TimingTable};
 
 use linerate_sim::chip::esp32c6;
 use toml::{Table, Value};
@@ -176,9 +176,9 @@ pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
     let pairs = built_in.entries().zip(table.entries());
     pairs
         .map(|(before, now)| {
-            let guess = before.kind == Confidence::Guess;
+            let guess = before.kind == SourceKind::Guess;
             let verdict = match (guess, before.value == now.value) {
-                (true, _) if now.kind == Confidence::Guess => Verdict::Unmeasured,
+                (true, _) if now.kind == SourceKind::Guess => Verdict::Unmeasured,
                 (true, true) => Verdict::Confirmed,
                 (true, false) => Verdict::Refuted,
                 (false, true) => Verdict::Same,

@@ -101,7 +101,7 @@ fn every_board_shows_its_driver_s_settings_and_continues_to_run() {
     for board in boards {
         let show = |args: &[&str]| {
             let mut show = regs();
-            show.args(["show", &format!("qemu://{board}"), "--patience", "60"]);
+            show.args(["show", &format!("qemu://{board}"), "--timeout", "60"]);
             run(show.args(args).arg("--elf-dir").arg(&elfs))
         };
         let file = |name: &str, text: &str| {
@@ -252,7 +252,7 @@ fn a_device_behind_probe_rs_is_read_twice() {
     let mut show = regs();
     show.args(["show", "probe://MIMX6Q", "--board", "qemu-sabrelite", "RCR"]);
     let output = run(show
-        .args(["--then", "enter", "--patience", "60"])
+        .args(["--then", "enter", "--timeout", "60"])
         .env("PATH", path));
     assert_eq!(stdout(&output), "0 changed, 1 equal\n");
     let asked = std::fs::read_to_string(asked).expect("text");

@@ -84,7 +84,7 @@ impl Place {
         let mut test = self.linerate();
         test.args(["test", &format!("qemu://{board}"), "--forward"])
             .args(amount);
-        test.args(["--patience", "60", "--out", "results", "--elf-dir"]);
+        test.args(["--timeout", "60", "--out", "results", "--elf-dir"]);
         test.arg(self.path("elf"));
         test
     }

@@ -1,6 +1,6 @@
 //! The fate of each frame: the names under which everything is counted.
 //!
-//! [`Counter`] lists what a device counts; [`Drop`] lists all causes by which a frame can be lost
+//! [`Counter`] lists what a device counts; [`DropCause`] lists all causes by which a frame can be lost
 //! or set aside between the sender's queue and the receiving program. A device counts what it can
 //! observe; a simulator or a capture supplies the rest (a frame that arrives while the receiver is
 //! off leaves no trace in any counter). For one direction of one run the causes add up:
@@ -66,26 +66,26 @@ macro_rules! tabulated {
 /// A counter's standard name, if one exists for the same thing, and the cause of loss it counts.
 struct CounterRow {
     standard: Option<&'static str>,
-    drop: Option<Drop>,
+    drop_cause: Option<DropCause>,
 }
 
 const fn standard(name: &'static str) -> CounterRow {
     CounterRow {
         standard: Some(name),
-        drop: None,
+        drop_cause: None,
     }
 }
 
 const fn no_standard() -> CounterRow {
     CounterRow {
         standard: None,
-        drop: None,
+        drop_cause: None,
     }
 }
 
 impl CounterRow {
-    const fn counts(mut self, drop: Drop) -> Self {
-        self.drop = Some(drop);
+    const fn counts(mut self, cause: DropCause) -> Self {
+        self.drop_cause = Some(cause);
         self
     }
 }
@@ -117,29 +117,29 @@ tabulated! {
         /// Frames sent after more than one collision.
         TxMultipleCollisions => standard("dot3StatsMultipleCollisionFrames"),
         /// Frames dropped because of a collision later than one slot time (512 bit times).
-        TxLateCollisions => standard("dot3StatsLateCollisions").counts(Drop::LateCollision),
+        TxLateCollisions => standard("dot3StatsLateCollisions").counts(DropCause::LateCollision),
         /// Frames dropped after 16 attempts that collided.
         TxExcessiveCollisions =>
-            standard("dot3StatsExcessiveCollisions").counts(Drop::ExcessiveCollisions),
+            standard("dot3StatsExcessiveCollisions").counts(DropCause::ExcessiveCollisions),
         /// Frames dropped because the medium stayed busy for longer than twice the duration of the
         /// longest frame (802.3 clause 5.2.4.1, maxDeferTime).
-        TxExcessiveDeferrals => no_standard().counts(Drop::ExcessiveDeferral),
+        TxExcessiveDeferrals => no_standard().counts(DropCause::ExcessiveDeferral),
         /// Frames dropped because carrier was lost or never detected while sending.
         TxCarrierSenseErrors =>
-            standard("dot3StatsCarrierSenseErrors").counts(Drop::CarrierLost),
+            standard("dot3StatsCarrierSenseErrors").counts(DropCause::CarrierLost),
         /// Frames truncated because the transmitter's FIFO ran empty.
         TxUnderruns =>
-            standard("dot3StatsInternalMacTransmitErrors").counts(Drop::FifoUnderrun),
+            standard("dot3StatsInternalMacTransmitErrors").counts(DropCause::FifoUnderrun),
         /// Frames rejected because they were longer than the medium allows.
-        TxOversize => no_standard().counts(Drop::TransmitOversize),
+        TxOversize => no_standard().counts(DropCause::TransmitOversize),
         /// Transmissions truncated because they exceeded the longest permitted duration, and frames
         /// dropped while the transmitter is disabled for that reason (IEEE 802.3 clause 14.2.1.6,
         /// jabber).
-        TxJabbers => no_standard().counts(Drop::Jabber),
+        TxJabbers => no_standard().counts(DropCause::Jabber),
         /// Frames discarded because the link was down.
-        TxLinkDown => no_standard().counts(Drop::TransmitLinkDown),
+        TxLinkDown => no_standard().counts(DropCause::TransmitLinkDown),
         /// Frames discarded because the transmit queue was full.
-        TxQueueFull => standard("ifOutDiscards").counts(Drop::TransmitQueueFull),
+        TxQueueFull => standard("ifOutDiscards").counts(DropCause::TransmitQueueFull),
 
         /// Transmissions received to their end and passed to the MAC, not yet checked.
         RxFrames => no_standard(),
@@ -148,45 +148,45 @@ tabulated! {
         /// Fast link pulse bursts received.
         RxLinkBursts => no_standard(),
         /// Transmissions that ended without TP_IDL: truncated, or received only from the middle on.
-        RxTruncated => no_standard().counts(Drop::Truncated),
+        RxTruncated => no_standard().counts(DropCause::Truncated),
         /// Transmissions abandoned at a half-bit pair that is not a Manchester symbol.
-        RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(Drop::SymbolError),
+        RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(DropCause::SymbolError),
         /// Packets sent by the device that overlapped a transmission of the partner, which was
         /// therefore not received, on a full-duplex link. Close to the number of lost frames:
         /// several that overlap one packet count once, and one that overlaps two packets counts
         /// twice.
-        RxWhileSending => no_standard().counts(Drop::DeafWhileSending),
+        RxWhileSending => no_standard().counts(DropCause::DeafWhileSending),
         /// Receive events that found no room in the queue. Each may represent one lost frame.
-        RxQueueFull => no_standard().counts(Drop::QueueFull),
+        RxQueueFull => no_standard().counts(DropCause::QueueFull),
         /// Frames that found no free descriptor in the receive ring.
-        RxRingFull => no_standard().counts(Drop::RingFull),
+        RxRingFull => no_standard().counts(DropCause::RingFull),
         /// Frames truncated because the receiver's FIFO was not emptied in time.
         RxFifoOverruns =>
-            standard("dot3StatsInternalMacReceiveErrors").counts(Drop::FifoOverrun),
+            standard("dot3StatsInternalMacReceiveErrors").counts(DropCause::FifoOverrun),
 
         /// Received transmissions without a start frame delimiter at the expected position.
-        RxBadSfd => no_standard().counts(Drop::BadSfd),
+        RxBadSfd => no_standard().counts(DropCause::BadSfd),
         /// Frames of a whole number of octets with a wrong FCS.
-        RxBadFcs => standard("dot3StatsFCSErrors").counts(Drop::BadFcs),
+        RxBadFcs => standard("dot3StatsFCSErrors").counts(DropCause::BadFcs),
         /// Frames with a wrong FCS that are not a whole number of octets.
-        RxAlignmentErrors => standard("dot3StatsAlignmentErrors").counts(Drop::Alignment),
+        RxAlignmentErrors => standard("dot3StatsAlignmentErrors").counts(DropCause::Alignment),
         /// Frames shorter than 64 octets.
-        RxRunts => standard("etherStatsUndersizePkts").counts(Drop::Runt),
+        RxRunts => standard("etherStatsUndersizePkts").counts(DropCause::Runt),
         /// Receptions of less than 64 octets with a wrong FCS: fragments of a collision.
-        RxFragments => standard("etherStatsFragments").counts(Drop::Collision),
+        RxFragments => standard("etherStatsFragments").counts(DropCause::Collision),
         /// Frames longer than 1518 octets (1522 with a tag).
-        RxOversize => standard("dot3StatsFrameTooLongs").counts(Drop::Oversize),
+        RxOversize => standard("dot3StatsFrameTooLongs").counts(DropCause::Oversize),
         /// Frames whose 802.3 length field exceeds their payload.
-        RxLengthErrors => no_standard().counts(Drop::LengthMismatch),
+        RxLengthErrors => no_standard().counts(DropCause::LengthMismatch),
         /// Intact frames addressed to another station.
-        RxFiltered => no_standard().counts(Drop::Filtered),
+        RxFiltered => no_standard().counts(DropCause::Filtered),
         /// Intact MAC control frames with the PAUSE opcode, obeyed and not passed to the stack.
-        RxPause => standard("dot3InPauseFrames").counts(Drop::MacControl),
+        RxPause => standard("dot3InPauseFrames").counts(DropCause::MacControl),
         /// Intact MAC control frames with an unknown opcode.
-        RxUnknownOpcodes => standard("dot3ControlInUnknownOpcodes").counts(Drop::UnknownOpcode),
+        RxUnknownOpcodes => standard("dot3ControlInUnknownOpcodes").counts(DropCause::UnknownOpcode),
         /// Intact frames dropped on behalf of the stack: the checksum of their IPv4 header, or of
         /// the TCP, UDP or ICMP in them, is wrong.
-        RxBadChecksum => no_standard().counts(Drop::BadChecksum),
+        RxBadChecksum => no_standard().counts(DropCause::BadChecksum),
         /// Frames that passed all checks of the MAC and were offered to the stack.
         RxValid => no_standard(),
         /// Octets of the frames counted as valid.
@@ -199,9 +199,9 @@ tabulated! {
         /// Valid frames that the stack consumed.
         RxDelivered => no_standard(),
         /// Valid frames that the stack dropped unread.
-        RxStackRejected => standard("ifInDiscards").counts(Drop::StackRejected),
+        RxStackRejected => standard("ifInDiscards").counts(DropCause::StackRejected),
         /// Frames accepted by the stack whose payload did not fit into the socket.
-        RxSocketFull => no_standard().counts(Drop::SocketFull),
+        RxSocketFull => no_standard().counts(DropCause::SocketFull),
 
         /// Times the link went from down to up.
         LinkUps => no_standard(),
@@ -229,8 +229,8 @@ impl Counter {
 
     /// The cause of loss that this counter counts, if it counts one.
     #[must_use]
-    pub const fn drop_cause(self) -> Option<Drop> {
-        Self::ROWS[self as usize].drop
+    pub const fn drop_cause(self) -> Option<DropCause> {
+        Self::ROWS[self as usize].drop_cause
     }
 
     /// The counter called `name`.
@@ -297,11 +297,11 @@ impl core::fmt::Display for Layer {
 }
 
 /// Layer of a cause and its name in results.
-type DropRow = (Layer, &'static str);
+type DropCauseRow = (Layer, &'static str);
 
 tabulated! {
     /// Cause why a sent frame did not reach the program it was addressed to.
-    Drop: DropRow {
+    DropCause: DropCauseRow {
         /// Two stations sent at the same time on a shared medium; the frame was jammed within its
         /// first slot time and this attempt is lost.
         Collision => (Layer::Wire, "collision"),
@@ -384,7 +384,7 @@ tabulated! {
     }
 }
 
-impl Drop {
+impl DropCause {
     /// The cause's name in results, `bad_fcs`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -414,7 +414,7 @@ impl Drop {
     /// The cause called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|drop| drop.name() == name)
+        Self::ALL.into_iter().find(|cause| cause.name() == name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A record for tests, with invented figures of a plausible size.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use crate::cause;
 use crate::published::Published;
@@ -55,14 +55,14 @@ pub fn run() -> Run {
                 TimingEntry {
                     name: "cpu.load_use_cycles".into(),
                     value: 2.0,
-                    kind: EntryKind::Measured,
+                    kind: SourceKind::Measured,
                     source: "cycle_counting".into(),
                     fitted: None,
                 },
                 TimingEntry {
                     name: "flash.miss_ns".into(),
                     value: 1_000.0,
-                    kind: EntryKind::Guess,
+                    kind: SourceKind::Guess,
                     source: "between QIO and DIO".into(),
                     fitted: Some("edge to debug pin".into()),
                 },
@@ -284,10 +284,10 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
     let time_share = match variant {
         "isr-all" => {
             ledger.sent_frames = segments * 7 / 4;
-            ledger.lose(Drop::Unheard, segments / 3);
-            ledger.lose(Drop::BadSfd, segments / 4);
-            ledger.lose(Drop::BadFcs, segments / 9);
-            ledger.lose(Drop::Truncated, segments / 30);
+            ledger.lose(DropCause::Unheard, segments / 3);
+            ledger.lose(DropCause::BadSfd, segments / 4);
+            ledger.lose(DropCause::BadFcs, segments / 9);
+            ledger.lose(DropCause::Truncated, segments / 30);
             TimeShare {
                 receiving: 0.006,
                 repeating: 0.004,
@@ -299,7 +299,7 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
         }
         "main-thread" => {
             ledger.sent_frames = segments * 5 / 4;
-            ledger.lose(Drop::BadSfd, segments / 4);
+            ledger.lose(DropCause::BadSfd, segments / 4);
             TimeShare {
                 receiving: 0.02,
                 repeating: 0.01,
@@ -310,7 +310,7 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
             }
         }
         "zero-copy" => {
-            ledger.lose(Drop::QueueFull, segments / 40);
+            ledger.lose(DropCause::QueueFull, segments / 40);
             TimeShare {
                 receiving: 0.22,
                 repeating: 0.03,

@@ -1,7 +1,7 @@
 //! The hostile driver.
 
 use crate::event::{ADDRESSES, Content, Event, MAX_ROOM};
-use crate::ledger::{Ledger, Sends};
+use crate::ledger::{Ledger, SendRule};
 use libfuzzer_sys::arbitrary::Unstructured;
 use linerate_agent::{Close, Connection, Datagram, Instant, Opened, Service, SocketRequest, Udp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,8 @@ const LAST: u64 = u64::MAX / 2;
 /// Guarantees of a service beyond its interface, and plausible data of its peers.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// UDP rule.
-    pub sends: Sends,
+    /// Limit on its datagrams.
+    pub send_rule: SendRule,
     /// For a server: maximum lifetime of connections whose peers neither send nor read.
     pub forgets_within: Option<Duration>,
     /// Valid messages: they let the fuzzer pass the first checks.
@@ -46,10 +46,10 @@ impl<'a> Rules<'a> {
     /// For an iperf server that does or does not send UDP on request, limited to a minute.
     pub const fn of_iperf_server(sends_datagrams: bool, phrases: &'a [&'a [u8]]) -> Self {
         Self {
-            sends: if sends_datagrams {
-                Sends::OnRequest
+            send_rule: if sends_datagrams {
+                SendRule::OnRequest
             } else {
-                Sends::NoMoreThanReceived
+                SendRule::NoMoreThanReceived
             },
             forgets_within: Some(Duration::from_mins(5)),
             phrases,
@@ -276,7 +276,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         let times = times.min(self.left.1.max(1));
         self.left.1 -= self.left.1.min(times);
         for _ in 0..times {
-            self.ledger.came(from, octets.len());
+            self.ledger.on_received(from, octets.len());
             self.service.datagram(Udp(socket), from, &octets, self.now);
         }
     }
@@ -300,7 +300,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
                 SocketRequest::Connect { to, token } => {
                     let waits = self.asked.iter().any(|(asked, _)| *asked == token);
                     assert!(!waits, "this request is already pending");
-                    self.may_connect(to);
+                    self.on_connect(to);
                     self.asked.push((token, to.ip()));
                 }
             }
@@ -310,8 +310,8 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
 
     /// A server connects to peers that have connected to it, once for each, with retries; a client to its
     /// server.
-    fn may_connect(&mut self, to: SocketAddr) {
-        if let Sends::OnlyTo(ip) = self.rules.sends {
+    fn on_connect(&mut self, to: SocketAddr) {
+        if let SendRule::OnlyTo(ip) = self.rules.send_rule {
             assert_eq!(to.ip(), ip, "a client connects to another address");
             return;
         }
@@ -345,7 +345,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
             };
             assert!(len <= octets, "{len} octets in room for {octets}");
             assert!(self.sockets.contains(&socket.0), "it has no {socket:?}");
-            self.ledger.sent(to, len, self.rules.sends);
+            self.ledger.on_sent(to, len, self.rules.send_rule);
             self.sent = room[..len].to_vec();
         }
         true

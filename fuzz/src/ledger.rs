@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// UDP rule of a service.
+/// Limit on the datagrams that a service sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sends {
+pub enum SendRule {
     /// A server: sends each address at most as many octets of payload as it has received from there, so that
     /// a forged address gains no amplification. The factor is 1: RFC 8762 has packets of the same size, RFC
     /// 862 returns the same datagram, and iperf 2's reports are shorter than its tests.
@@ -19,25 +19,28 @@ pub enum Sends {
 /// Octets received from and sent to each address.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    came: BTreeMap<SocketAddr, u64>,
+    received: BTreeMap<SocketAddr, u64>,
     sent: BTreeMap<SocketAddr, u64>,
 }
 
 impl Ledger {
-    pub(crate) fn came(&mut self, from: SocketAddr, octets: usize) {
-        *self.came.entry(from).or_default() += octets as u64;
+    pub(crate) fn on_received(&mut self, from: SocketAddr, octets: usize) {
+        *self.received.entry(from).or_default() += octets as u64;
     }
 
-    pub(crate) fn sent(&mut self, to: SocketAddr, octets: usize, rule: Sends) {
+    pub(crate) fn on_sent(&mut self, to: SocketAddr, octets: usize, rule: SendRule) {
         let sent = self.sent.entry(to).or_default();
         *sent += octets as u64;
-        let came = self.came.get(&to).copied().unwrap_or(0);
+        let received = self.received.get(&to).copied().unwrap_or(0);
         match rule {
-            Sends::NoMoreThanReceived => {
-                assert!(*sent <= came, "{sent} octets to {to}, which sent {came}");
+            SendRule::NoMoreThanReceived => {
+                assert!(
+                    *sent <= received,
+                    "{sent} octets to {to}, which sent {received}"
+                );
             }
-            Sends::OnRequest => assert!(to.port() >= 1024, "a datagram to a service port: {to}"),
-            Sends::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to another address"),
+            SendRule::OnRequest => assert!(to.port() >= 1024, "a datagram to a service port: {to}"),
+            SendRule::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to another address"),
         }
         let ip = to.ip().to_canonical();
         let broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());

@@ -10,7 +10,7 @@ mod event;
 mod ledger;
 
 pub use driver::{Rules, play};
-pub use ledger::Sends;
+pub use ledger::SendRule;
 pub use libfuzzer_sys::arbitrary::{Result, Unstructured};
 
 use core::net::SocketAddr;

@@ -2,11 +2,11 @@
 #![no_main]
 
 use linerate_agent::echo::{Echo, PORT};
-use linerate_fuzz::{Rules, Sends, Unstructured, play};
+use linerate_fuzz::{Rules, SendRule, Unstructured, play};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let rules = Rules {
-        sends: Sends::NoMoreThanReceived,
+        send_rule: SendRule::NoMoreThanReceived,
         forgets_within: None,
         phrases: &[b"", &[1; 64], &[2; 65]],
         answer: <[u8]>::to_vec,

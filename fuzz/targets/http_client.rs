@@ -2,7 +2,7 @@
 #![no_main]
 
 use linerate_agent::http::{Client, Plan, Progress, Upload};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use linerate_fuzz::{Result, Rules, SendRule, Unstructured, play, server};
 use std::time::Duration;
 
 const PHRASES: &[&[u8]] = &[
@@ -40,10 +40,10 @@ fn run(input: &mut Unstructured) -> Result<()> {
         path: if input.arbitrary()? { path } else { "/1000" },
         upload,
         check: input.arbitrary()?,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let rules = Rules {
-        sends: Sends::OnlyTo(server().ip()),
+        send_rule: SendRule::OnlyTo(server().ip()),
         forgets_within: None,
         phrases: PHRASES,
         answer: <[u8]>::to_vec,

@@ -2,7 +2,7 @@
 #![no_main]
 
 use linerate_agent::http::{PORT, Server};
-use linerate_fuzz::{Rules, Sends, Unstructured, play};
+use linerate_fuzz::{Rules, SendRule, Unstructured, play};
 use std::time::Duration;
 
 const PHRASES: &[&[u8]] = &[
@@ -24,7 +24,7 @@ const PHRASES: &[&[u8]] = &[
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let rules = Rules {
-        sends: Sends::NoMoreThanReceived,
+        send_rule: SendRule::NoMoreThanReceived,
         forgets_within: Some(Duration::from_mins(5)),
         phrases: PHRASES,
         answer: <[u8]>::to_vec,

@@ -4,7 +4,7 @@
 use linerate_agent::iperf2::{
     Amount, Client, DatagramHeader, Plan, Progress, Report, ReturnTest, Test,
 };
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use linerate_fuzz::{Result, Rules, SendRule, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -35,14 +35,14 @@ fn run(input: &mut Unstructured) -> Result<()> {
         to: server(),
         udp,
         test,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let mut data = vec![0; 100];
     DatagramHeader::emit(1, Default::default(), &mut data);
     let mut last = vec![0; 100];
     DatagramHeader::emit(-2, Default::default(), &mut last);
     let rules = Rules {
-        sends: Sends::OnlyTo(server().ip()),
+        send_rule: SendRule::OnlyTo(server().ip()),
         forgets_within: None,
         phrases: &[&data, &last, &[0; 1000]],
         answer: report,

@@ -3,7 +3,7 @@
 #![no_main]
 
 use linerate_agent::iperf3::{Amount, Client, Direction, Plan, Progress, Test};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use linerate_fuzz::{Result, Rules, SendRule, Unstructured, play, server};
 use std::time::Duration;
 
 /// States of a server, in their usual order; those that end a test; the answer to a hello; pieces of results.
@@ -58,14 +58,14 @@ fn run(input: &mut Unstructured) -> Result<()> {
         to: server(),
         test,
         seed: 1,
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let framed = |text: &&str| [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat();
     let results: Vec<Vec<u8>> = RESULTS.iter().map(framed).collect();
     let results = results.iter().map(Vec::as_slice);
     let phrases: Vec<&[u8]> = WORDS.iter().copied().chain(results).collect();
     let rules = Rules {
-        sends: Sends::OnlyTo(server().ip()),
+        send_rule: SendRule::OnlyTo(server().ip()),
         forgets_within: None,
         phrases: &phrases,
         answer: <[u8]>::to_vec,

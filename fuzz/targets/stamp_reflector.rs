@@ -3,7 +3,7 @@
 
 use linerate_agent::Service;
 use linerate_agent::stamp::{Clock, PORT, Reflector};
-use linerate_fuzz::{Rules, Sends, Unstructured, play};
+use linerate_fuzz::{Rules, SendRule, Unstructured, play};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -20,7 +20,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 fn run(reflector: &mut impl Service, data: &[u8]) {
     let rules = Rules {
-        sends: Sends::NoMoreThanReceived,
+        send_rule: SendRule::NoMoreThanReceived,
         forgets_within: None,
         phrases: &[&[0; 44], &[0; 43], &[7; 100], &[0; 129]],
         answer: <[u8]>::to_vec,

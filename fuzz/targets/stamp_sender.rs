@@ -2,7 +2,7 @@
 #![no_main]
 
 use linerate_agent::stamp::{Clock, LEN, Plan, Probe, Reflection, Sender};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use linerate_fuzz::{Result, Rules, SendRule, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -17,7 +17,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         count: input.arbitrary::<u16>()?.into(),
         interval: Duration::from_micros(input.arbitrary::<u32>()?.into()),
         octets: input.arbitrary::<u16>()?.into(),
-        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+        timeout: Duration::from_millis(input.arbitrary::<u16>()?.into()),
         clock: if synchronised {
             Clock::synchronised(input.arbitrary()?, Duration::from_nanos(input.arbitrary()?))
         } else {
@@ -27,7 +27,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
         session: input.arbitrary()?,
     };
     let rules = Rules {
-        sends: Sends::OnlyTo(server().ip()),
+        send_rule: SendRule::OnlyTo(server().ip()),
         forgets_within: None,
         phrases: &[&[0; LEN], &[0xff; LEN]],
         answer: reflected,
@@ -36,7 +36,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     play(&mut sender, &rules, input, |sender, now| {
         while sender.take_sample().is_some() {}
         let outcome = sender.outcome();
-        let lost = outcome.loss.forward + outcome.loss.back + outcome.loss.either;
+        let lost = outcome.loss.forward + outcome.loss.backward + outcome.loss.unknown;
         assert_eq!(outcome.sent, outcome.answered + lost, "{outcome:?}");
         sender.is_done(now)
     });

@@ -133,7 +133,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let receiver = Receiver::bind(address, options)?;
             eprintln!("listening at {}", receiver.local_addr());
             let until = StopCondition {
-                at_most: span,
+                max_duration: span,
                 quiet: Duration::from_millis(300),
             };
             serde_json::to_string(&receiver.run(until, &|| false)?)?
@@ -163,7 +163,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             target,
             payload_octets: payload,
             count,
-            at_most: span,
+            max_duration: span,
             wait: wait.into(),
             core,
         })?)?,
@@ -197,7 +197,7 @@ fn tcp(target: SocketAddr, span: Duration) -> Result<String, Box<dyn Error>> {
             ..Test::default()
         },
         seed: u64::from(std::process::id()),
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     };
     let mut driver = Driver::new(Client::<2>::new(plan), DriverConfig::default())?;
     loop {

@@ -34,7 +34,7 @@ mod linux {
     /// Longer waits sleep.
     const SPIN: Duration = Duration::from_micros(200);
     /// Time to wait for datagrams in flight.
-    const PATIENCE: Duration = Duration::from_millis(200);
+    const TIMEOUT: Duration = Duration::from_millis(200);
 
     pub fn main() -> Result<(), Box<dyn Error>> {
         println!(
@@ -112,8 +112,8 @@ mod linux {
                 payload[..8].copy_from_slice(&now_ns().to_be_bytes());
                 sender.send_to(&payload, (RIGHT, PORT))?;
             }
-            let patience = PATIENCE + Duration::from_nanos(delay_ns);
-            wait(Instant::now() + patience, || receive(&receiver, &mut times))?;
+            let timeout = TIMEOUT + Duration::from_nanos(delay_ns);
+            wait(Instant::now() + timeout, || receive(&receiver, &mut times))?;
             let (report, ()) = rig.finish()?;
             Ok(Self {
                 times,

@@ -440,11 +440,11 @@ fn a_link_whose_pulses_cannot_be_detected_stays_up_until_they_can() {
 fn a_transmitter_that_sends_too_long_is_cut_off_for_half_a_second() {
     let mut jabber = Jabber::new();
     assert!(!jabber.on_sent(1_530, BitTimes(10)));
-    assert!(jabber.may_send(BitTimes(11)));
+    assert!(jabber.poll_enabled(BitTimes(11)));
     // 20 to 150 ms.
     assert!((25_000..187_500).contains(&Jabber::MAX_OCTETS));
     assert!(jabber.on_sent(Jabber::MAX_OCTETS + 1, BitTimes(20)));
-    assert!(!jabber.may_send(BitTimes(250 * MS)));
-    assert!(jabber.may_send(BitTimes(750 * MS)));
-    assert!(jabber.may_send(BitTimes(751 * MS)));
+    assert!(!jabber.poll_enabled(BitTimes(250 * MS)));
+    assert!(jabber.poll_enabled(BitTimes(750 * MS)));
+    assert!(jabber.poll_enabled(BitTimes(751 * MS)));
 }

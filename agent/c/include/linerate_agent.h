@@ -8,7 +8,7 @@
  *     linerate_agent *agent = linerate_stamp_reflector(storage, sizeof storage, 862, 1000);
  *
  *     for (;;) {
- *         while (linerate_ask(agent, &ask)) ...            open the requested sockets
+ *         while (linerate_next_request(agent, ...)) ...    open the requested sockets
  *         ...                                              pass in received data: linerate_received, linerate_datagram
  *         while (linerate_next_datagram(agent, ...)) ...   send it
  *         for each connection: linerate_fill, send; linerate_close_wanted
@@ -85,7 +85,7 @@ typedef struct {
     uint8_t reserved;
     uint16_t port;
     linerate_address to;
-} linerate_asked;
+} linerate_request;
 
 /* Action on a connection after the data from linerate_fill have been sent. */
 #define LINERATE_KEEP 0
@@ -112,7 +112,7 @@ typedef struct {
     uint32_t octets;            /* amount */
     uint32_t buffer_octets;     /* size of a datagram; 0: iperf's default */
     uint64_t rate_bits_per_s;   /* UDP: 0: iperf's default; TCP: 0: unlimited */
-    uint64_t patience_ns;       /* timeout without received data */
+    uint64_t timeout_ns;       /* timeout without received data */
     bool udp;
     bool reverse;               /* the server sends */
 } linerate_iperf2_plan;
@@ -131,7 +131,7 @@ linerate_agent *linerate_stamp_reflector(void *storage, size_t octets, uint16_t 
 typedef struct {
     linerate_address to;
     uint64_t interval_ns;
-    uint64_t patience_ns;    /* maximum wait for the last answer */
+    uint64_t timeout_ns;    /* maximum wait for the last answer */
     uint64_t resolution_ns;  /* of the local clock */
     uint32_t count;
     uint16_t octets;         /* minimum 44 */
@@ -141,7 +141,7 @@ typedef struct {
 linerate_agent *linerate_stamp_sender(void *storage, size_t octets, const linerate_stamp_plan *plan);
 
 /* HTTP: GET /N returns N octets, PUT and POST are counted. Four connections. */
-linerate_agent *linerate_http_server(void *storage, size_t octets, uint16_t port, uint64_t patience_ns);
+linerate_agent *linerate_http_server(void *storage, size_t octets, uint16_t port, uint64_t timeout_ns);
 
 /* UDP echo (RFC 862): two datagrams of up to 1472 octets at a time. */
 linerate_agent *linerate_echo(void *storage, size_t octets, uint16_t port);
@@ -149,7 +149,7 @@ linerate_agent *linerate_echo(void *storage, size_t octets, uint16_t port);
 /* ---- Driving agents. A NULL agent does nothing. ---- */
 
 /* The agent's next request; false: none. */
-bool linerate_ask(linerate_agent *agent, linerate_asked *asked);
+bool linerate_next_request(linerate_agent *agent, linerate_request *request);
 
 /* A peer has connected to the port; false: the agent has no capacity, reset the connection. */
 bool linerate_accepted(linerate_agent *agent, uint8_t connection, uint16_t port,
@@ -238,11 +238,11 @@ typedef struct {
     uint64_t sent;
     uint64_t answered;
     uint64_t lost_forward;
-    uint64_t lost_back;
-    uint64_t lost_either;  /* direction unknown */
+    uint64_t lost_backward;
+    uint64_t lost_unknown;       /* direction unknown */
     uint64_t out_of_order;
-    uint64_t nonsense;
-    uint64_t untaken;      /* samples discarded because they were not taken in time */
+    uint64_t invalid;            /* packets of the reflector that are no valid answers */
+    uint64_t discarded_samples;  /* samples discarded because they were not taken in time */
 } linerate_stamp_outcome;
 
 /* Returns each sample of the sender once; false: none. */

@@ -4,7 +4,7 @@ use linerate_agent::frame::{ReflectFilter, reflect};
 use linerate_agent::{Close, Connection, Instant, Opened, SocketRequest, Udp};
 
 use crate::place::{Agent, with};
-use crate::types::{Address, Asked, DatagramOut};
+use crate::types::{Address, DatagramOut, Request};
 
 /// Octets passed by the caller.
 ///
@@ -35,17 +35,17 @@ const fn at(ns: u64) -> Instant {
 }
 
 /// # Safety
-/// `agent` is null or an agent that nobody else uses; `asked` is null or can be written.
+/// `agent` is null or an agent that nobody else uses; `request` is null or can be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> bool {
-    if asked.is_null() {
+pub unsafe extern "C" fn linerate_next_request(agent: *mut Agent, request: *mut Request) -> bool {
+    if request.is_null() {
         return false;
     }
     // SAFETY: the caller's guarantee is the same.
-    let Some(ask) = unsafe { with(agent, |service| service.next_request()) }.flatten() else {
+    let Some(found) = unsafe { with(agent, |service| service.next_request()) }.flatten() else {
         return false;
     };
-    let mut it = Asked {
+    let mut it = Request {
         kind: 0,
         socket: 0,
         token: 0,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
         port: 0,
         to: Address::NONE,
     };
-    match ask {
+    match found {
         SocketRequest::Listen(port) => {
             it.kind = 1;
             it.port = port;
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
         }
     }
     // SAFETY: not null; the caller guarantees that it can be written.
-    unsafe { asked.write(it) };
+    unsafe { request.write(it) };
     true
 }
 

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn linerate_iperf2_client(
             reverse: plan.reverse,
             full_duplex: false,
         },
-        patience: Duration::from_nanos(plan.patience_ns),
+        timeout: Duration::from_nanos(plan.timeout_ns),
     });
     // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::Iperf2Client, client) }
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn linerate_stamp_sender(
         count: plan.count,
         interval: Duration::from_nanos(plan.interval_ns),
         octets: plan.octets.into(),
-        patience: Duration::from_nanos(plan.patience_ns),
+        timeout: Duration::from_nanos(plan.timeout_ns),
         clock: Clock::free(Duration::from_nanos(plan.resolution_ns)),
         stateful: plan.stateful,
         session: 0,
@@ -151,9 +151,9 @@ pub unsafe extern "C" fn linerate_http_server(
     storage: *mut c_void,
     octets: usize,
     port: u16,
-    patience_ns: u64,
+    timeout_ns: u64,
 ) -> *mut Agent {
-    let server = HttpServer::new(port, Duration::from_nanos(patience_ns));
+    let server = HttpServer::new(port, Duration::from_nanos(timeout_ns));
     // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::HttpServer, server) }
 }

@@ -46,9 +46,9 @@ pub unsafe extern "C" fn linerate_iperf2_progress(
     report: *mut Iperf2Report,
 ) -> u8 {
     let now = Instant::from_ns(now_ns);
-    let look = |it: &mut Iperf2Client| (it.progress(now), it.outcome(now), it.plan().udp);
+    let read = |it: &mut Iperf2Client| (it.progress(now), it.outcome(now), it.plan().udp);
     // SAFETY: the caller's guarantee is the same; the kind is made of that service.
-    let Some((progress, outcome, udp)) = (unsafe { with_kind(client, Kind::Iperf2Client, look) })
+    let Some((progress, outcome, udp)) = (unsafe { with_kind(client, Kind::Iperf2Client, read) })
     else {
         return 3;
     };
@@ -127,19 +127,19 @@ pub unsafe extern "C" fn linerate_stamp_result(
     outcome: *mut StampOutcome,
 ) -> bool {
     let now = Instant::from_ns(now_ns);
-    let look = |it: &mut StampSender| (it.is_done(now), it.outcome());
+    let read = |it: &mut StampSender| (it.is_done(now), it.outcome());
     let sender = sender.cast_mut();
     // SAFETY: the caller's guarantee is the same; the kind is made of that service.
-    let found = unsafe { with_kind(sender, Kind::StampSender, look) };
+    let found = unsafe { with_kind(sender, Kind::StampSender, read) };
     let it = found.map(|(_, it)| StampOutcome {
         sent: it.sent,
         answered: it.answered,
         lost_forward: it.loss.forward,
-        lost_back: it.loss.back,
-        lost_either: it.loss.either,
+        lost_backward: it.loss.backward,
+        lost_unknown: it.loss.unknown,
         out_of_order: it.out_of_order,
-        nonsense: it.nonsense,
-        untaken: it.untaken,
+        invalid: it.invalid,
+        discarded_samples: it.discarded_samples,
     });
     // SAFETY: the caller's guarantee is the same.
     unsafe { put(outcome, it) };

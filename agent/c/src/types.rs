@@ -57,7 +57,7 @@ impl From<SocketAddr> for Address {
 }
 
 #[repr(C)]
-pub struct Asked {
+pub struct Request {
     pub(crate) kind: u8,
     pub(crate) socket: u8,
     pub(crate) token: u8,
@@ -80,7 +80,7 @@ pub struct Iperf2Plan {
     pub(crate) octets: u32,
     pub(crate) buffer_octets: u32,
     pub(crate) rate_bits_per_s: u64,
-    pub(crate) patience_ns: u64,
+    pub(crate) timeout_ns: u64,
     pub(crate) udp: bool,
     pub(crate) reverse: bool,
 }
@@ -132,7 +132,7 @@ pub struct Iperf3Report {
 pub struct StampPlan {
     pub(crate) to: Address,
     pub(crate) interval_ns: u64,
-    pub(crate) patience_ns: u64,
+    pub(crate) timeout_ns: u64,
     pub(crate) resolution_ns: u64,
     pub(crate) count: u32,
     pub(crate) octets: u16,
@@ -152,11 +152,11 @@ pub struct StampOutcome {
     pub(crate) sent: u64,
     pub(crate) answered: u64,
     pub(crate) lost_forward: u64,
-    pub(crate) lost_back: u64,
-    pub(crate) lost_either: u64,
+    pub(crate) lost_backward: u64,
+    pub(crate) lost_unknown: u64,
     pub(crate) out_of_order: u64,
-    pub(crate) nonsense: u64,
-    pub(crate) untaken: u64,
+    pub(crate) invalid: u64,
+    pub(crate) discarded_samples: u64,
 }
 
 pub(crate) fn ns(span: Duration) -> u64 {

@@ -67,29 +67,29 @@ static void start(linerate_agent *first, linerate_agent *second)
     carried = drop_every = 0;
 }
 
-static bool ask(int end)
+static bool open_sockets(int end)
 {
-    linerate_asked asked;
+    linerate_request request;
     bool moved = false;
-    while (linerate_ask(agents[end], &asked)) {
+    while (linerate_next_request(agents[end], &request)) {
         moved = true;
-        switch (asked.kind) {
+        switch (request.kind) {
         case LINERATE_LISTEN:
-            listens[end] = asked.port;
+            listens[end] = request.port;
             break;
         case LINERATE_BIND:
-            ports[end][asked.socket] = asked.port ? asked.port : (uint16_t)(50000 + asked.socket);
+            ports[end][request.socket] = request.port ? request.port : (uint16_t)(50000 + request.socket);
             break;
         case LINERATE_UNBIND:
-            ports[end][asked.socket] = 0;
+            ports[end][request.socket] = 0;
             break;
         default: {
             linerate_address from = address(end, 51000);
-            if (asked.to.port != listens[1 - end] ||
-                !linerate_accepted(agents[1 - end], 1, asked.to.port, &from, now))
-                linerate_failed(agents[end], asked.token, now);
+            if (request.to.port != listens[1 - end] ||
+                !linerate_accepted(agents[1 - end], 1, request.to.port, &from, now))
+                linerate_failed(agents[end], request.token, now);
             else
-                connected = linerate_connected(agents[end], 1, asked.token, now);
+                connected = linerate_connected(agents[end], 1, request.token, now);
         }
         }
     }
@@ -179,7 +179,7 @@ static void turn(void)
 {
     bool moved = false;
     for (int end = 1; end >= 0; end--) {
-        moved |= ask(end);
+        moved |= open_sockets(end);
         moved |= send_datagrams(end);
     }
     moved |= deliver();
@@ -212,7 +212,7 @@ static int iperf2(bool udp, bool reverse)
     plan.reverse = reverse;
     plan.buffer_octets = udp ? 1000 : 0;
     plan.rate_bits_per_s = udp ? 10000000 : 0;
-    plan.patience_ns = 5000000000u;
+    plan.timeout_ns = 5000000000u;
     start(linerate_iperf2_client(first, sizeof first, &plan),
           linerate_iperf2_server(second, sizeof second, 5001, true, 60000000000u));
     CHECK(agents[0] != NULL && agents[1] != NULL);
@@ -253,7 +253,7 @@ static int stamp(unsigned every)
     plan.to = address(1, 862);
     plan.count = 100;
     plan.interval_ns = 1000000;
-    plan.patience_ns = 100000000;
+    plan.timeout_ns = 100000000;
     plan.resolution_ns = 1000;
     plan.octets = 44;
     plan.stateful = true;
@@ -278,8 +278,8 @@ static int stamp(unsigned every)
     }
     CHECK(done);
     CHECK(outcome.sent == 100 && outcome.answered == samples);
-    CHECK(outcome.nonsense == 0 && outcome.untaken == 0 && outcome.lost_back == 0);
-    CHECK(samples + outcome.lost_forward + outcome.lost_either == 100);
+    CHECK(outcome.invalid == 0 && outcome.discarded_samples == 0 && outcome.lost_backward == 0);
+    CHECK(samples + outcome.lost_forward + outcome.lost_unknown == 100);
     CHECK(every ? outcome.lost_forward > 10 : samples == 100);
     return 0;
 }
@@ -307,15 +307,15 @@ static int stamp_on_the_wire(void)
 
 static int http(void)
 {
-    static const char request[] = "GET /3000 HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char get[] = "GET /3000 HTTP/1.1\r\nHost: x\r\n\r\n";
     uint8_t room[4000];
-    linerate_asked asked;
+    linerate_request request;
     linerate_address from = address(0, 40000);
     linerate_agent *it = linerate_http_server(first, sizeof first, 80, 1000000000u);
-    CHECK(linerate_ask(it, &asked) && asked.kind == LINERATE_LISTEN && asked.port == 80);
-    CHECK(!linerate_ask(it, &asked));
+    CHECK(linerate_next_request(it, &request) && request.kind == LINERATE_LISTEN && request.port == 80);
+    CHECK(!linerate_next_request(it, &request));
     CHECK(linerate_accepted(it, 7, 80, &from, 5));
-    linerate_received(it, 7, request, sizeof request - 1, 5);
+    linerate_received(it, 7, get, sizeof get - 1, 5);
     size_t length = linerate_fill(it, 7, room, sizeof room, 5);
     CHECK(length > 3000 && memcmp(room, "HTTP/1.1 200 OK\r\n", 17) == 0);
     CHECK(room[length - 3000] == 0xdf && room[length - 2999] == 0x45);
@@ -331,12 +331,12 @@ static int iperf3(void)
     static const char cookie[37] = "abcdefghijklmnopqrstuvwxyz0123456789";
     static const char parameters[] = "\0\0\0\x27{\"tcp\":true,\"num\":1000000,\"parallel\":1}";
     uint8_t room[100];
-    linerate_asked asked;
+    linerate_request request;
     linerate_iperf3_report report;
     linerate_address from = address(0, 40000);
     linerate_agent *it = linerate_iperf3_server(second, sizeof second, 5201, true, 60000000000u);
     CHECK(it != NULL);
-    CHECK(linerate_ask(it, &asked) && asked.kind == LINERATE_LISTEN && asked.port == 5201);
+    CHECK(linerate_next_request(it, &request) && request.kind == LINERATE_LISTEN && request.port == 5201);
     CHECK(linerate_accepted(it, 2, 5201, &from, 5));
     linerate_received(it, 2, cookie, sizeof cookie, 5);
     CHECK(linerate_fill(it, 2, room, sizeof room, 5) == 1 && room[0] == 9);
@@ -378,7 +378,7 @@ static int echo(void)
 static int misuse(void)
 {
     uint8_t room[8];
-    linerate_asked asked;
+    linerate_request request;
     linerate_datagram_out out;
     uint64_t at;
     linerate_iperf2_plan plan;
@@ -388,14 +388,14 @@ static int misuse(void)
     CHECK(linerate_echo((uint8_t *)first + 1, sizeof first - 1, 7) == NULL);
     CHECK(linerate_iperf2_client(first, sizeof first, NULL) == NULL);
     CHECK(linerate_iperf2_client(first, sizeof first, &plan) == NULL);
-    CHECK(!linerate_ask(NULL, &asked));
+    CHECK(!linerate_next_request(NULL, &request));
     CHECK(!linerate_next_datagram(NULL, room, sizeof room, 5, &out));
     CHECK(linerate_fill(NULL, 0, room, sizeof room, 5) == 0);
     CHECK(!linerate_wake_at(NULL, &at));
     CHECK(linerate_close_wanted(NULL, 0) == LINERATE_RESET);
     linerate_agent *it = linerate_echo(first, sizeof first, 7);
     CHECK(!linerate_accepted(it, 0, 7, NULL, 5));
-    CHECK(!linerate_ask(it, NULL) && !linerate_next_datagram(it, NULL, 0, 5, &out));
+    CHECK(!linerate_next_request(it, NULL) && !linerate_next_datagram(it, NULL, 0, 5, &out));
     linerate_received(it, 0, NULL, 9, 5);
     CHECK(!linerate_reflect_frame(NULL, 60, room));
     return 0;

@@ -1,6 +1,6 @@
 //! The arguments of the console command `blast`.
 
-use linerate_agent::frame::{LONGEST, SHORTEST};
+use linerate_agent::frame::{MAX_LEN, MIN_LEN};
 use linerate_ether::frame::MacAddress;
 
 /// Raw frames to send.
@@ -22,7 +22,7 @@ impl BlastCommand {
             octets: octets
                 .parse()
                 .ok()
-                .filter(|it| (SHORTEST..=LONGEST).contains(&usize::from(*it)))?,
+                .filter(|it| (MIN_LEN..=MAX_LEN).contains(&usize::from(*it)))?,
             to: to.map_or(Some(MacAddress::BROADCAST), |it| it.parse().ok())?,
         })
     }

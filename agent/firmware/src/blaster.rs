@@ -4,7 +4,7 @@ use crate::blast_command::BlastCommand;
 use crate::console::event;
 use core::fmt::Write;
 use linerate_agent::Instant;
-use linerate_agent::frame::{Blast, Fill, LONGEST, Plan, renumber};
+use linerate_agent::frame::{Blast, Fill, MAX_LEN, Plan, renumber};
 use linerate_ether::frame::MacAddress;
 use linerate_nic::device::{Device, TxToken as _};
 
@@ -19,7 +19,7 @@ const TURN: usize = 64;
 #[derive(Debug)]
 pub struct Blaster {
     /// The last frame.
-    frame: [u8; LONGEST],
+    frame: [u8; MAX_LEN],
     len: usize,
     command: BlastCommand,
     sent: u64,
@@ -30,7 +30,7 @@ impl Blaster {
     /// Creates a blaster that begins at `now`; `from` is the device's own address.
     #[must_use]
     pub fn new(command: BlastCommand, from: MacAddress, now: Instant) -> Self {
-        let mut frame = [0; LONGEST];
+        let mut frame = [0; MAX_LEN];
         let plan = Plan {
             to: command.to.0,
             from: from.0,

@@ -11,7 +11,7 @@ const TESTS: usize = 2;
 const STREAMS: usize = 4;
 const REQUESTS: usize = 3;
 /// Timeout in the middle of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The port of HTTP.
 pub const HTTP_PORT: u16 = 80;
 
@@ -73,7 +73,7 @@ impl Memory {
             services: Services {
                 iperf2: iperf2::Server::new(5001, limits),
                 iperf3: iperf3::Server::new(iperf3::PORT, limits),
-                http: http::Server::new(HTTP_PORT, PATIENCE),
+                http: http::Server::new(HTTP_PORT, TIMEOUT),
                 echo: echo::Echo::new(echo::PORT),
             },
         }

@@ -14,7 +14,7 @@ pub struct Rounds {
     received: u32,
     count: u32,
     longest: Duration,
-    most_frames: u32,
+    max_frames: u32,
 }
 
 impl Rounds {
@@ -27,7 +27,7 @@ impl Rounds {
             received,
             count: 0,
             longest: Duration::ZERO,
-            most_frames: 0,
+            max_frames: 0,
         }
     }
 
@@ -42,7 +42,7 @@ impl Rounds {
     fn update(&mut self, now: Instant, received: u32) {
         self.longest = self.longest.max(now.since(self.last));
         let frames = received.wrapping_sub(self.received);
-        self.most_frames = self.most_frames.max(frames);
+        self.max_frames = self.max_frames.max(frames);
         (self.last, self.received) = (now, received);
     }
 
@@ -54,11 +54,11 @@ impl Rounds {
             to,
             "rounds",
             format_args!(
-                "\"rounds\":{},\"span_us\":{},\"longest_us\":{},\"most_frames\":{}",
+                "\"rounds\":{},\"span_us\":{},\"longest_us\":{},\"max_frames\":{}",
                 self.count,
                 span.as_micros() as u64,
                 self.longest.as_micros() as u64,
-                self.most_frames,
+                self.max_frames,
             ),
         );
         *self = Self::new(now, received);

@@ -41,7 +41,7 @@ macro_rules! drive {
 }
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5001);
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs every service enabled by the features, with one test at a time.
 pub fn run() -> ! {
@@ -53,7 +53,7 @@ pub fn run() -> ! {
         #[cfg(feature = "iperf2-client")]
         drive!(IPERF2_CLIENT: iperf2::Client = {
             let octets = iperf2::Amount::Octets(black_box(1));
-            let span = iperf2::Amount::Span(black_box(PATIENCE));
+            let span = iperf2::Amount::Span(black_box(TIMEOUT));
             iperf2::Client::new(iperf2::Plan {
                 to,
                 udp: black_box(true),
@@ -66,7 +66,7 @@ pub fn run() -> ! {
                     reverse: black_box(false),
                     full_duplex: black_box(false),
                 },
-                patience: PATIENCE,
+                timeout: TIMEOUT,
             })
         });
         #[cfg(feature = "iperf3-server")]
@@ -76,29 +76,29 @@ pub fn run() -> ! {
             to,
             test: black_box(iperf3::Test::default()),
             seed: black_box(1),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         }));
         #[cfg(feature = "http-server")]
-        drive!(HTTP_SERVER: http::Server<1> = http::Server::new(to.port(), PATIENCE));
+        drive!(HTTP_SERVER: http::Server<1> = http::Server::new(to.port(), TIMEOUT));
         #[cfg(feature = "http-client")]
         drive!(HTTP_CLIENT: http::Client<'static> = http::Client::new(http::Plan {
             to,
             path: black_box("/1000000"),
             upload: black_box(None),
             check: black_box(false),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         }));
         #[cfg(feature = "stamp-reflector")]
         drive!(STAMP_REFLECTOR: stamp::Reflector<1, 2> =
-            stamp::Reflector::new(to.port(), black_box(stamp::Clock::free(PATIENCE))));
+            stamp::Reflector::new(to.port(), black_box(stamp::Clock::free(TIMEOUT))));
         #[cfg(feature = "stamp-sender")]
         drive!(STAMP_SENDER: stamp::Sender<4> = stamp::Sender::new(stamp::Plan {
             to,
             count: black_box(10),
-            interval: black_box(PATIENCE),
+            interval: black_box(TIMEOUT),
             octets: black_box(44),
-            patience: PATIENCE,
-            clock: black_box(stamp::Clock::free(PATIENCE)),
+            timeout: TIMEOUT,
+            clock: black_box(stamp::Clock::free(TIMEOUT)),
             stateful: black_box(false),
             session: black_box(0),
         }));

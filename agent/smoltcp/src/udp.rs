@@ -126,7 +126,7 @@ impl<const UDP: usize> UdpSockets<UDP> {
         let mut moved = false;
         if let Some(unsent) = self.unsent.take() {
             self.slots[unsent.slot].is_stuck = clock().since(unsent.since) >= STUCK_AFTER;
-            if !self.give(unsent, sockets) {
+            if !self.queue_on_socket(unsent, sockets) {
                 self.unsent = Some(unsent);
                 return moved;
             }
@@ -151,7 +151,7 @@ impl<const UDP: usize> UdpSockets<UDP> {
                     len,
                     since,
                 };
-                if !self.give(unsent, sockets) {
+                if !self.queue_on_socket(unsent, sockets) {
                     self.unsent = Some(unsent);
                     return moved;
                 }
@@ -161,15 +161,15 @@ impl<const UDP: usize> UdpSockets<UDP> {
     }
 
     /// Passes the datagram to its socket, or drops it. `false`: it must wait for space.
-    fn give(&mut self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
+    fn queue_on_socket(&mut self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
         let slot = &mut self.slots[it.slot];
         let socket = sockets.get_mut::<Socket>(slot.handle);
         // No address, or longer than the whole buffer.
         if it.len > socket.payload_send_capacity() || it.to.addr.is_unspecified() {
             return true;
         }
-        let given = socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok();
-        slot.is_stuck &= !given;
-        given || slot.is_stuck
+        let sent = socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok();
+        slot.is_stuck &= !sent;
+        sent || slot.is_stuck
     }
 }

@@ -17,7 +17,7 @@ const TCP: usize = 8;
 const UDP: usize = 8;
 /// Duration of a round of the main loop.
 const ROUND: Duration = Duration::from_micros(100);
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const LIMITS: Limits = Limits::own_network();
 
 fn to(port: u16) -> SocketAddr {
@@ -118,7 +118,7 @@ fn iperf2_plan(udp: bool, reverse: bool) -> iperf2::Plan {
             reverse,
             full_duplex: false,
         },
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     }
 }
 
@@ -170,7 +170,7 @@ fn both_ends_of_iperf_3_count_the_same() {
                 ..iperf3::Test::default()
             },
             seed: 5,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         });
         let mut machine = Machine::new();
         machine.run(&mut server, &mut client, iperf3::Client::progress);
@@ -187,7 +187,7 @@ fn both_ends_of_iperf_3_count_the_same() {
 #[test]
 fn a_file_is_transferred_unmodified_in_both_directions() {
     for upload in [None, Some(300_000)] {
-        let mut server = http::Server::<2>::new(80, PATIENCE);
+        let mut server = http::Server::<2>::new(80, TIMEOUT);
         let octets = |octets| http::Upload {
             octets,
             chunked: false,
@@ -197,7 +197,7 @@ fn a_file_is_transferred_unmodified_in_both_directions() {
             path: "/200000",
             upload: upload.map(octets),
             check: upload.is_none(),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         });
         let mut machine = Machine::new();
         machine.run(&mut server, &mut client, http::Client::progress);
@@ -220,7 +220,7 @@ fn datagrams_are_answered() {
         count: 50,
         interval: Duration::from_millis(2),
         octets: 44,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
         clock,
         stateful: true,
         session: 3,
@@ -236,7 +236,7 @@ fn datagrams_are_answered() {
 
 #[test]
 fn a_closed_port_is_not_reached_and_sockets_are_reused() {
-    let mut server = http::Server::<4>::new(80, PATIENCE);
+    let mut server = http::Server::<4>::new(80, TIMEOUT);
     let mut machine = Machine::new();
     // Each uses a socket at both ends: without reuse there would not be enough.
     for _ in 0..3 * TCP {
@@ -245,7 +245,7 @@ fn a_closed_port_is_not_reached_and_sockets_are_reused() {
             path: "/5",
             upload: None,
             check: true,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         };
         let mut client = http::Client::new(plan);
         machine.run(&mut server, &mut client, http::Client::progress);
@@ -261,13 +261,13 @@ fn a_closed_port_is_not_reached_and_sockets_are_reused() {
 
 #[test]
 fn excess_connections_are_reset() {
-    let mut server = http::Server::<1>::new(80, PATIENCE);
+    let mut server = http::Server::<1>::new(80, TIMEOUT);
     let plan = http::Plan {
         to: to(80),
         path: "/400000",
         upload: None,
         check: true,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     };
     let mut first = http::Client::new(plan);
     let mut second = http::Client::new(plan);
@@ -297,7 +297,7 @@ fn an_unresolvable_destination_delays_others_only_briefly() {
         count: 50,
         interval: Duration::from_millis(200),
         octets: 44,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
         clock,
         stateful: true,
         session: 3,

@@ -87,7 +87,7 @@ impl Sink {
     /// Records octets without a number.
     pub fn octets(&mut self, octets: usize, now: Instant) {
         self.octets += octets as u64;
-        self.first = self.first.or(now);
+        self.first = self.first.earlier(now);
         self.last = now;
     }
 
@@ -100,7 +100,7 @@ impl Sink {
     /// Arrival time of the last datagram; `None` before the first.
     #[must_use]
     pub fn last(&self) -> Option<Instant> {
-        self.first.ever().map(|_| self.last)
+        self.first.finite().map(|_| self.last)
     }
 }
 

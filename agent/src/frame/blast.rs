@@ -1,7 +1,7 @@
 //! The generator.
 
 use super::header::{Fill, FrameKind, TestHeader};
-use super::{Mac, OVERHEAD, SHORTEST};
+use super::{MIN_LEN, Mac, OVERHEAD};
 use crate::Instant;
 use crate::pace::Pace;
 
@@ -57,7 +57,7 @@ impl<'a> Blast<'a> {
             return None;
         }
         let size = self.plan.sizes.get(self.at).copied().unwrap_or(0);
-        let len = usize::from(size).max(SHORTEST);
+        let len = usize::from(size).max(MIN_LEN);
         let frame = buffer.get_mut(..len)?;
         let head = TestHeader {
             kind: if self.plan.reflect {

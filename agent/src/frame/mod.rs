@@ -22,9 +22,9 @@ pub type Mac = [u8; 6];
 pub const ETHERTYPE: u16 = 0x88b5;
 
 /// Shortest and longest frame (IEEE 802.3 clause 4.4.2) without FCS.
-pub const SHORTEST: usize = 60;
-/// See [`SHORTEST`].
-pub const LONGEST: usize = 1514;
+pub const MIN_LEN: usize = 60;
+/// See [`MIN_LEN`].
+pub const MAX_LEN: usize = 1514;
 
 /// Octets on the wire beside the frame itself: preamble and SFD, FCS, inter-packet gap.
 pub const OVERHEAD: usize = 8 + 4 + 12;

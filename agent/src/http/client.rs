@@ -39,7 +39,7 @@ pub struct Plan<'a> {
     /// Compare the received content with the pattern.
     pub check: bool,
     /// Timeout without progress.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Reason for a failure.
@@ -184,7 +184,7 @@ impl<'a> Client<'a> {
         if matches!(self.reading, Reading::Over) {
             return Progress::Done;
         }
-        if now.since(*self.last_progress.get_or_insert(now)) >= self.plan.patience {
+        if now.since(*self.last_progress.get_or_insert(now)) >= self.plan.timeout {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -442,6 +442,6 @@ impl Service for Client<'_> {
         if self.failure.is_some() || matches!(self.reading, Reading::Over) {
             return None;
         }
-        Some(self.last_progress?.after(self.plan.patience))
+        Some(self.last_progress?.after(self.plan.timeout))
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::header::{Amount, DatagramHeader, Report, ReturnTest, Test};
 use super::tcp::TcpSender;
-use super::udp::{Clock, END_EVERY, UdpSender, report};
+use super::udp::{Clock, END_INTERVAL, UdpSender, report};
 use crate::count::Sink;
 use crate::{
     Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp, ns,
@@ -29,7 +29,7 @@ pub struct Plan {
     /// The test; its port is the local listening port if it has a return test.
     pub test: Test,
     /// Timeout without any expected data.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Reason for a failure.
@@ -96,7 +96,8 @@ impl Receiver {
             Some(_) => {}
             None if is_end => {
                 let len = octets.len();
-                self.sink.ended(number, head.sent_ns, len, now, END_EVERY);
+                self.sink
+                    .ended(number, head.sent_ns, len, now, END_INTERVAL);
             }
             None => self.sink.arrived(number, head.sent_ns, octets.len(), now),
         }
@@ -215,7 +216,7 @@ impl Client {
             && let Some(receiving) = &mut self.receiving
         {
             receiving.end_without_its_end();
-        } else if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
+        } else if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.timeout) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -480,7 +481,11 @@ impl Service for Client {
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
-        } else if let Some(receiving) = self.receiving.as_mut().filter(|_| !Report::is_in(octets)) {
+        } else if let Some(receiving) = self
+            .receiving
+            .as_mut()
+            .filter(|_| !Report::is_report(octets))
+        {
             receiving.datagram(from, octets, now);
         }
     }
@@ -515,8 +520,8 @@ impl Service for Client {
         if self.failure.is_some() || self.is_complete() {
             return None;
         }
-        let patience = (!self.is_sending()).then(|| self.last_received.after(self.plan.patience));
-        let stream = self.sending.as_ref().and_then(|it| it.due().ever());
+        let timeout = (!self.is_sending()).then(|| self.last_received.after(self.plan.timeout));
+        let stream = self.sending.as_ref().and_then(|it| it.due().finite());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);
@@ -524,6 +529,6 @@ impl Service for Client {
         let nothing_received = receiving.is_some_and(|it| it.sink.last().is_none());
         let request = request.filter(|_| nothing_received);
         let all = stream.into_iter().chain(source).chain(request);
-        all.chain(patience).chain(self.silence_at()).min()
+        all.chain(timeout).chain(self.silence_at()).min()
     }
 }

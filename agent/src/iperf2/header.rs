@@ -262,7 +262,7 @@ impl Report {
     pub const LEN: usize = 40;
 
     /// True if a datagram is a report and not a client's: a client of iperf 2.1 states its request's length.
-    pub(super) fn is_in(datagram: &[u8]) -> bool {
+    pub(super) fn is_report(datagram: &[u8]) -> bool {
         let flags = u32_at(datagram, DatagramHeader::LEN).unwrap_or(0);
         flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
     }

@@ -115,6 +115,6 @@ impl TcpSender {
         if self.space == SendSpace::Blocked {
             return end;
         }
-        end.or(self.pace.timer())
+        end.earlier(self.pace.timer())
     }
 }

@@ -12,12 +12,12 @@ pub(super) const DEFAULT_OCTETS: usize = 1470;
 /// iperf's default UDP rate.
 pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Interval between the datagrams that end a stream, and their maximum number.
-pub(super) const END_EVERY: Duration = Duration::from_millis(250);
+pub(super) const END_INTERVAL: Duration = Duration::from_millis(250);
 const ENDS: u8 = 14;
 /// The first ones follow each other sooner: a queue on the path that was full when the stream ended has room for one
 /// as soon as it drains. A receiver's time runs until one arrives.
-const SOON_ENDS: u8 = 4;
-const SOON: Duration = Duration::from_millis(20);
+const EARLY_ENDS: u8 = 4;
+const EARLY_END_INTERVAL: Duration = Duration::from_millis(20);
 /// A datagram with a request, all fields included.
 const REQUEST_OCTETS: usize = DatagramHeader::LEN + Test::LEN;
 /// Maximum payload of a UDP datagram over IPv4.
@@ -114,8 +114,8 @@ impl UdpSender {
     /// Time from the first datagram that ended the stream to the last repetition.
     pub(super) fn repeating(&self) -> Duration {
         let repeated = u32::from(self.ends.saturating_sub(1));
-        let soon = repeated.min(u32::from(SOON_ENDS));
-        SOON * soon + END_EVERY * (repeated - soon)
+        let early = repeated.min(u32::from(EARLY_ENDS));
+        EARLY_END_INTERVAL * early + END_INTERVAL * (repeated - early)
     }
 
     /// True if everything was sent, including a datagram that ends the stream.
@@ -129,7 +129,7 @@ impl UdpSender {
     }
 
     /// True if none of the datagrams that end the stream was answered in time.
-    pub(super) fn is_given_up(&self, now: Instant) -> bool {
+    pub(super) fn is_unanswered(&self, now: Instant) -> bool {
         self.ends >= ENDS && now >= self.end_due
     }
 
@@ -173,10 +173,10 @@ impl UdpSender {
                 self.sent_octets += len as u64;
             }
             self.ends += 1;
-            let interval = if self.ends <= SOON_ENDS {
-                SOON
+            let interval = if self.ends <= EARLY_ENDS {
+                EARLY_END_INTERVAL
             } else {
-                END_EVERY
+                END_INTERVAL
             };
             self.end_due = now.after_ns(ns(interval));
             // Constant: whichever of them arrives, the receiver counts what was sent.

@@ -24,7 +24,7 @@ impl Channel {
         matches!(self, Self::Tcp(it) if *it == connection)
     }
 
-    pub(super) fn is_with(&self, socket: Udp, peer: &SocketAddr) -> bool {
+    pub(super) fn matches_peer(&self, socket: Udp, peer: &SocketAddr) -> bool {
         matches!(self, Self::Udp(it, to) if *it == socket && same_endpoint(to, peer))
     }
 }
@@ -146,7 +146,7 @@ impl Stream {
     }
 
     /// Called when the driver has offered all its space.
-    pub(super) fn look(&mut self, now: Instant) {
+    pub(super) fn on_space_offered(&mut self, now: Instant) {
         if let (Channel::Tcp(_), Some(Role::Sends { pace, .. })) = (self.channel, &self.role) {
             self.space.check(now >= pace.due());
         }

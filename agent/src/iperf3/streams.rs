@@ -70,7 +70,7 @@ impl<const N: usize> Streams<N> {
     #[inline(never)]
     pub(super) fn by_peer(&mut self, socket: Udp, peer: &SocketAddr) -> Option<&mut Stream> {
         self.iter_mut()
-            .find(|stream| stream.channel.is_with(socket, peer))
+            .find(|stream| stream.channel.matches_peer(socket, peer))
     }
 
     /// Assigns ids and directions when all streams are open. Data are accepted from now on, as the first may
@@ -189,7 +189,8 @@ impl<const N: usize> Streams<N> {
         if !self.is_running() {
             return None;
         }
-        self.iter_mut().for_each(|stream| stream.look(now));
+        self.iter_mut()
+            .for_each(|stream| stream.on_space_offered(now));
         for step in 0..N {
             let at = (self.turn + step) % N;
             let Some(stream) = &mut self.slots[at] else {
@@ -225,7 +226,7 @@ impl<const N: usize> Streams<N> {
         let mut first = Instant::NEVER;
         if self.is_running() && waits {
             for stream in self.iter() {
-                first = first.or(stream.due());
+                first = first.earlier(stream.due());
             }
         }
         first

@@ -22,7 +22,7 @@ pub struct Plan {
     /// Payload length, 44 octets at least.
     pub octets: usize,
     /// Maximum wait for the last answer.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The local clock.
     pub clock: Clock,
     /// True if the reflector is known to be stateful. Otherwise the sender detects it only at the first
@@ -37,8 +37,8 @@ pub struct Plan {
 pub struct OneWay {
     /// To the reflector; negative if the clocks' offset exceeds the delay.
     pub forward_ns: i64,
-    /// Back.
-    pub back_ns: i64,
+    /// From the reflector.
+    pub backward_ns: i64,
     /// Maximum error of both, by the two clocks' error estimates.
     pub error: Duration,
 }
@@ -65,10 +65,10 @@ pub struct Sample {
 pub struct Loss {
     /// Lost on the way to the reflector.
     pub forward: u64,
-    /// Lost on the way back.
-    pub back: u64,
+    /// Lost on the way from the reflector.
+    pub backward: u64,
     /// Direction unknown: after the last answer, or the reflector has no numbers of its own.
-    pub either: u64,
+    pub unknown: u64,
 }
 
 /// Results of a sender.
@@ -85,11 +85,11 @@ pub struct Outcome {
     /// Packets that reached the reflector more than once, as far as their answers arrived.
     pub forward_duplicates: u64,
     /// Duplicate answers; with a stateless reflector, also answers to duplicate packets.
-    pub back_duplicates: u64,
+    pub backward_duplicates: u64,
     /// Packets from the reflector that are not answers or have impossible contents.
-    pub nonsense: u64,
+    pub invalid: u64,
     /// Samples discarded because they were not taken in time.
-    pub untaken: u64,
+    pub discarded_samples: u64,
 }
 
 /// Sends packets at even intervals and collects the answers. Up to `SAMPLES` samples are queued.
@@ -110,9 +110,9 @@ pub struct Sender<const SAMPLES: usize> {
     /// An answer had a number that no reflector can have reached.
     has_invalid_number: bool,
     forward_duplicates: u64,
-    back_duplicates: u64,
-    nonsense: u64,
-    untaken: u64,
+    backward_duplicates: u64,
+    invalid: u64,
+    discarded_samples: u64,
     samples: [Option<Sample>; SAMPLES],
 }
 
@@ -132,9 +132,9 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             is_stateful: plan.stateful,
             has_invalid_number: false,
             forward_duplicates: 0,
-            back_duplicates: 0,
-            nonsense: 0,
-            untaken: 0,
+            backward_duplicates: 0,
+            invalid: 0,
+            discarded_samples: 0,
             samples: [None; SAMPLES],
         }
     }
@@ -150,7 +150,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     #[must_use]
     pub fn is_done(&self, now: Instant) -> bool {
         let all = self.unique_answers() >= u64::from(self.plan.count);
-        self.is_all_sent() && (all || now >= self.last.after(self.plan.patience))
+        self.is_all_sent() && (all || now >= self.last.after(self.plan.timeout))
     }
 
     /// Results so far.
@@ -162,9 +162,9 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             loss: self.loss(),
             out_of_order: self.answered.out_of_order(),
             forward_duplicates: self.forward_duplicates,
-            back_duplicates: self.back_duplicates,
-            nonsense: self.nonsense,
-            untaken: self.untaken,
+            backward_duplicates: self.backward_duplicates,
+            invalid: self.invalid,
+            discarded_samples: self.discarded_samples,
         }
     }
 
@@ -183,19 +183,19 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         let all = u64::from(self.next).saturating_sub(self.unique_answers());
         if !self.is_stateful || self.has_invalid_number {
             return Loss {
-                either: all,
+                unknown: all,
                 ..Loss::default()
             };
         }
-        let either = u64::from(self.next).saturating_sub(self.answered.sent());
-        let between = all.saturating_sub(either);
+        let unknown = u64::from(self.next).saturating_sub(self.answered.sent());
+        let between = all.saturating_sub(unknown);
         let arrived = self.reflected.sent();
         let forward = (self.answered.sent() + self.forward_duplicates).saturating_sub(arrived);
         let forward = forward.min(between);
         Loss {
             forward,
-            back: between - forward,
-            either,
+            backward: between - forward,
+            unknown,
         }
     }
 
@@ -217,8 +217,8 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         }
         let t1 = ns(answer.probe.sent, error.format);
         let t4 = ns(ours.stamp(now), error.format);
-        let away = u64::try_from(between(t1, t4)).ok()?;
-        if Duration::from_nanos(away) > now.since(self.began?) {
+        let elapsed = u64::try_from(between(t1, t4)).ok()?;
+        if Duration::from_nanos(elapsed) > now.since(self.began?) {
             return None;
         }
         let theirs = ErrorEstimate::from_bits(answer.error);
@@ -227,7 +227,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         let reflector = u64::try_from(between(t2, t3)).ok()?;
         // A reflector's clock of coarse resolution may report slightly more than has passed here.
         let coarse = theirs.map_or(Duration::ZERO, ErrorEstimate::bound);
-        if Duration::from_nanos(reflector) > Duration::from_nanos(away).saturating_add(coarse) {
+        if Duration::from_nanos(reflector) > Duration::from_nanos(elapsed).saturating_add(coarse) {
             return None;
         }
         let is_new = self.count(number, answer.number);
@@ -238,13 +238,13 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             .filter(|theirs| theirs.synchronised && error.synchronised)
             .map(|theirs| OneWay {
                 forward_ns: between(t1, t2),
-                back_ns: between(t3, t4),
+                backward_ns: between(t3, t4),
                 error: theirs.bound().saturating_add(error.bound()),
             });
         self.keep(Sample {
             number,
-            sent: Instant::from_ns(now.ns().saturating_sub(away)),
-            round_trip: Duration::from_nanos(away.saturating_sub(reflector)),
+            sent: Instant::from_ns(now.ns().saturating_sub(elapsed)),
+            round_trip: Duration::from_nanos(elapsed.saturating_sub(reflector)),
             reflector: Duration::from_nanos(reflector),
             one_way,
             ttl: answer.ttl,
@@ -264,7 +264,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             return is_new;
         }
         if is_repeated(self.reflected.arrived(u64::from(reflected))) {
-            self.back_duplicates += 1;
+            self.backward_duplicates += 1;
         } else if !is_new {
             self.forward_duplicates += 1;
         }
@@ -274,7 +274,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     fn keep(&mut self, sample: Sample) {
         match self.samples.iter_mut().find(|slot| slot.is_none()) {
             Some(free) => *free = Some(sample),
-            None => self.untaken += 1,
+            None => self.discarded_samples += 1,
         }
     }
 }
@@ -287,7 +287,7 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
         if from == self.plan.to && self.answer(octets, now).is_none() {
-            self.nonsense += 1;
+            self.invalid += 1;
         }
     }
 
@@ -315,7 +315,7 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
 
     fn wake_at(&self) -> Option<Instant> {
         let all = self.unique_answers() >= u64::from(self.plan.count);
-        let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.patience));
+        let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.timeout));
         self.due().or_else(end)
     }
 }

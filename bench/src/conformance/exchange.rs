@@ -14,7 +14,7 @@ use linerate_sim::peer::host::program::Program;
 /// The stream of the frames.
 pub const STREAM: u8 = 1;
 /// The shortest frame that a device sends, without FCS.
-const SHORTEST: usize = linerate_agent::frame::SHORTEST;
+const MIN_LEN: usize = linerate_agent::frame::MIN_LEN;
 /// After this time without an answer, a probe frame shows if one is lost.
 const PROBE_AFTER: Duration = Duration::from_millis(20);
 const PROBE_OCTETS: usize = 100;
@@ -64,7 +64,7 @@ impl TestFrame {
     /// Length of the reflected frame.
     fn answer(&self) -> usize {
         let tag = usize::from(self.is_tagged) * TAG_LEN;
-        (self.octets - tag).max(SHORTEST)
+        (self.octets - tag).max(MIN_LEN)
     }
 
     fn write(&self, number: u64, room: &mut [u8], now: Instant) {

@@ -23,12 +23,12 @@ pub use self::cases::CASES;
 
 /// Timeout without progress, in the board's time; and for a case that the board is expected to
 /// fail.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const EXPECTED_FAILURE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A conformance case.
 pub struct Case {
-    /// Its name, for `--case` and a board's `lacks`.
+    /// Its name, for `--case` and a board's `unsupported_cases`.
     pub name: &'static str,
     /// Short description.
     pub about: &'static str,
@@ -58,7 +58,7 @@ pub enum Outcome {
 }
 
 /// Runs a case on a freshly started board. `frames`: the number for cases that do not set their own. A
-/// case that the board lacks is run, too: it is a failure if it passes.
+/// case that the board does not support is run, too: it is a failure if it passes.
 ///
 /// # Errors
 /// [`TargetError`] if the board does not start.
@@ -68,19 +68,19 @@ pub fn run_case(
     frames: u64,
     monitor: &mut dyn TrialMonitor,
 ) -> Result<Outcome, TargetError> {
-    let lack = board.lacks.get(case.name);
+    let unsupported = board.unsupported_cases.get(case.name);
     let mut session = (board.switch_on)()?;
-    session.patience = if lack.is_some() {
+    session.timeout = if unsupported.is_some() {
         EXPECTED_FAILURE_TIMEOUT
     } else {
-        PATIENCE
+        TIMEOUT
     };
     let mut rig = Rig::new(session, frames, monitor);
     let done = rig.reset_counts().and_then(|()| (case.run)(&mut rig));
-    Ok(match (done, lack) {
+    Ok(match (done, unsupported) {
         (Ok(frames), None) => Outcome::Passed(frames),
         (Ok(_), Some(why)) => Outcome::Failed(format!(
-            "it passes, although board.toml lists it as lacking: {why}"
+            "it passes, although board.toml lists it as unsupported: {why}"
         )),
         (Err(CaseFailure(what)), None) => Outcome::Failed(what),
         (Err(_), Some(why)) => Outcome::Skipped(why.clone()),

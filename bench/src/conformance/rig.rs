@@ -73,9 +73,9 @@ impl<'a> Rig<'a> {
         handle: Handle,
         is_over: impl Fn(&Exchange) -> bool,
     ) -> Result<(), CaseFailure> {
-        let begun = self.wait(handle, self.session.patience, is_over)?;
+        let begun = self.wait(handle, self.session.timeout, is_over)?;
         begun.then_some(()).ok_or_else(|| {
-            let seconds = self.session.patience.as_secs();
+            let seconds = self.session.timeout.as_secs();
             let exchange = self.session.with(handle, |it: &mut Exchange| {
                 let wrong = it
                     .faults
@@ -93,21 +93,21 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// Runs the board until `is_over` (`true`), or until there is no progress for `patience`.
+    /// Runs the board until `is_over` (`true`), or until there is no progress for `timeout`.
     pub fn wait(
         &mut self,
         handle: Handle,
-        patience: Duration,
+        timeout: Duration,
         is_over: impl Fn(&Exchange) -> bool,
     ) -> Result<bool, CaseFailure> {
-        self.wait_for(handle, patience, is_over, Exchange::progress)
+        self.wait_for(handle, timeout, is_over, Exchange::progress)
     }
 
     /// The same, for any program.
     pub fn wait_for<P: Program>(
         &mut self,
         handle: Handle,
-        patience: Duration,
+        timeout: Duration,
         is_over: impl Fn(&P) -> bool,
         progress: impl Fn(&P) -> u64,
     ) -> Result<bool, CaseFailure> {
@@ -121,7 +121,7 @@ impl<'a> Rig<'a> {
                 last = (progress, now);
             }
             done = over;
-            Ok(over || now.since(last.1) >= patience)
+            Ok(over || now.since(last.1) >= timeout)
         })?;
         if !done && self.monitor.is_cancelled() {
             return Err(CaseFailure("cancelled by the user".to_owned()));

@@ -26,7 +26,7 @@ struct Http {
     to: SocketAddr,
     /// The file; empty: `/N`, as on linerate's server.
     path: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// Opens the server that `url` names.
@@ -48,7 +48,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     Ok(Box::new(Http {
         to: url.address(PORT)?,
         path,
-        patience: options.patience,
+        timeout: options.timeout,
     }))
 }
 
@@ -157,7 +157,7 @@ impl Http {
                 chunked: false,
             }),
             check: !upload && self.path.is_empty(),
-            patience: self.patience,
+            timeout: self.timeout,
         };
         let step = |client: &mut Client<'_>, now| match client.progress(now) {
             Progress::Done => ClientState::Done,
@@ -176,7 +176,7 @@ impl Http {
                 Failure::NotReached => "nobody listens there; is this the right port?".to_owned(),
                 Failure::Broken => format!("it aborted the transfer of {path}"),
                 Failure::NoAnswer => {
-                    let wait = self.patience.as_secs();
+                    let wait = self.timeout.as_secs();
                     format!("no progress for {wait} s during {path}")
                 }
                 Failure::NotHttp => "its response is not HTTP".to_owned(),

@@ -20,7 +20,7 @@ const STREAMS: usize = 127;
 
 struct Iperf3 {
     to: SocketAddr,
-    patience: Duration,
+    timeout: Duration,
     /// Tests so far: each has its own cookie.
     tests: u64,
     /// End of the last test.
@@ -40,7 +40,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     url.check_query(&[])?;
     Ok(Box::new(Iperf3 {
         to: url.address(PORT)?,
-        patience: options.patience,
+        timeout: options.timeout,
         tests: 0,
         ended: None,
     }))
@@ -75,7 +75,7 @@ impl Iperf3 {
             to: self.to,
             test,
             seed,
-            patience: self.patience,
+            timeout: self.timeout,
         };
         let step = |client: &mut Client<STREAMS>, now| match client.progress(now) {
             Progress::Done => ClientState::Done,
@@ -143,7 +143,7 @@ impl Iperf3 {
                     .to_owned()
             }
             Failure::Broken => "it closed the connection before the test was over".to_owned(),
-            Failure::NoAnswer => format!("no answer for {} s", self.patience.as_secs()),
+            Failure::NoAnswer => format!("no answer for {} s", self.timeout.as_secs()),
             Failure::AccessDenied => "it is busy with another client; try again later".to_owned(),
             Failure::Terminated => "it terminated the test".to_owned(),
             Failure::ServerError { number, system } => format!(

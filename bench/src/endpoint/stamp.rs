@@ -16,7 +16,7 @@ const PORT: u16 = 862;
 /// Capacity of the sample queue: as many datagrams as the driver reads in a turn.
 const SAMPLES: usize = 256;
 /// Timeout for the last answer.
-const LAST: Duration = Duration::from_secs(1);
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Resolution of our clock, sent in the packets.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
@@ -46,7 +46,7 @@ impl Stamp {
             count: asked.count,
             interval: asked.interval,
             octets: usize::from(asked.payload_octets).max(LEN),
-            patience: LAST,
+            timeout: LAST_ANSWER_TIMEOUT,
             clock: Clock::free(RESOLUTION),
             stateful: false,
             session: self.sessions,
@@ -103,10 +103,10 @@ pub(super) fn answers(
         sent: session.sent,
         samples,
         lost_forward: session.loss.forward,
-        lost_back: session.loss.back,
-        lost_either: session.loss.either,
+        lost_backward: session.loss.backward,
+        lost_unknown: session.loss.unknown,
         out_of_order: session.out_of_order,
-        duplicates: session.forward_duplicates + session.back_duplicates,
+        duplicates: session.forward_duplicates + session.backward_duplicates,
     }
 }
 

@@ -70,7 +70,7 @@ pub trait Target: Send {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Maximum time without a response from a target.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Folder with the firmware images, for simulated boards.
     pub elf_dir: PathBuf,
     /// Seed of everything random in simulated boards.
@@ -80,7 +80,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
             elf_dir: crate::firmware::DEFAULT_DIR.into(),
             seed: 1,
         }

@@ -11,14 +11,20 @@ pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<BoardSession, TargetError>
 /// A board that can be switched on to test its driver.
 pub struct TestBoard<'a> {
     /// Cases that the board cannot pass, by name, with the reason.
-    pub(crate) lacks: &'a BTreeMap<String, String>,
+    pub(crate) unsupported_cases: &'a BTreeMap<String, String>,
     /// Switches it on.
     pub(crate) switch_on: SwitchOn<'a>,
 }
 
 impl<'a> TestBoard<'a> {
-    /// A board that cannot pass the cases in `lacks`.
-    pub(crate) fn new(lacks: &'a BTreeMap<String, String>, switch_on: SwitchOn<'a>) -> Self {
-        Self { lacks, switch_on }
+    /// A board that cannot pass the cases in `unsupported_cases`.
+    pub(crate) fn new(
+        unsupported_cases: &'a BTreeMap<String, String>,
+        switch_on: SwitchOn<'a>,
+    ) -> Self {
+        Self {
+            unsupported_cases,
+            switch_on,
+        }
     }
 }

@@ -168,9 +168,9 @@ pub struct RoundTripReport {
     /// Lost on the way to the device, and on the way back, if known.
     pub lost_forward: u64,
     /// See `lost_forward`.
-    pub lost_back: u64,
+    pub lost_backward: u64,
     /// Lost in an unknown direction.
-    pub lost_either: u64,
+    pub lost_unknown: u64,
     /// Answers received after one to a later request.
     pub out_of_order: u64,
     /// Duplicate answers.

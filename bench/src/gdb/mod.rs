@@ -44,7 +44,7 @@ pub struct Gdb {
     stream: Box<dyn Stream>,
     reader: Reader,
     /// Timeout for an answer.
-    patience: Duration,
+    timeout: Duration,
     /// Octets received but not yet parsed.
     received: std::collections::VecDeque<u8>,
 }
@@ -69,21 +69,21 @@ impl Stream for UnixStream {
 }
 
 impl Gdb {
-    /// Halts the device behind the server at `address`, `HOST:PORT`. `patience` is the timeout for an answer.
+    /// Halts the device behind the server at `address`, `HOST:PORT`. `timeout` limits the wait for each answer.
     ///
     /// # Errors
     /// [`GdbError`].
-    pub fn attach(address: &str, patience: Duration) -> Result<Self, GdbError> {
+    pub fn attach(address: &str, timeout: Duration) -> Result<Self, GdbError> {
         let absent = |why: std::io::Error| GdbError::Unreachable {
             at: address.to_owned(),
             why: why.to_string(),
         };
         let mut failed = ErrorKind::AddrNotAvailable.into();
         for address in address.to_socket_addrs().map_err(absent)? {
-            match TcpStream::connect_timeout(&address, patience) {
+            match TcpStream::connect_timeout(&address, timeout) {
                 Ok(stream) => {
                     let _ = stream.set_nodelay(true);
-                    return Self::begin(Box::new(stream), patience);
+                    return Self::begin(Box::new(stream), timeout);
                 }
                 Err(error) => failed = error,
             }
@@ -96,19 +96,19 @@ impl Gdb {
     /// # Errors
     /// [`GdbError`].
     #[cfg(unix)]
-    pub fn attach_socket(path: &Path, patience: Duration) -> Result<Self, GdbError> {
+    pub fn attach_socket(path: &Path, timeout: Duration) -> Result<Self, GdbError> {
         let stream = UnixStream::connect(path).map_err(|why| GdbError::Unreachable {
             at: path.display().to_string(),
             why: why.to_string(),
         })?;
-        Self::begin(Box::new(stream), patience)
+        Self::begin(Box::new(stream), timeout)
     }
 
-    fn begin(stream: Box<dyn Stream>, patience: Duration) -> Result<Self, GdbError> {
+    fn begin(stream: Box<dyn Stream>, timeout: Duration) -> Result<Self, GdbError> {
         let mut gdb = Self {
             stream,
             reader: Reader::default(),
-            patience,
+            timeout,
             received: std::collections::VecDeque::new(),
         };
         gdb.request("qSupported")?;
@@ -133,7 +133,7 @@ impl Gdb {
 
     /// Sends `body` and returns the reply.
     fn request(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
-        let until = Instant::now() + self.patience;
+        let until = Instant::now() + self.timeout;
         let is_stop = body == "?";
         let mut sent = 0;
         let mut again = true;
@@ -179,7 +179,7 @@ impl Gdb {
     fn send(&mut self, octets: &[u8]) -> Result<(), GdbError> {
         let written = self
             .stream
-            .limit(self.patience)
+            .limit(self.timeout)
             .and_then(|()| self.stream.write_all(octets));
         written.map_err(|error| GdbError::Protocol(format!("cannot be written to: {error}")))
     }
@@ -192,7 +192,7 @@ impl Gdb {
             if left.is_zero() {
                 return Err(GdbError::Protocol(format!(
                     "gives no answer within {} s: is it a gdb server, and is no other client attached?",
-                    self.patience.as_secs_f64()
+                    self.timeout.as_secs_f64()
                 )));
             }
             while let Some(octet) = self.received.pop_front() {

@@ -11,7 +11,7 @@ use super::packet::packet;
 use super::{Gdb, GdbError, Stream};
 
 /// Long enough for any host; no test waits for it.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A server that answers each packet with the result of `answer`, and ends with the connection.
 fn server(
@@ -54,7 +54,7 @@ fn plain(asked: &str) -> Vec<u8> {
 #[test]
 fn memory_is_read_and_written() {
     let (stream, serving) = server(plain);
-    let mut gdb = Gdb::begin(stream, PATIENCE).expect("attached");
+    let mut gdb = Gdb::begin(stream, TIMEOUT).expect("attached");
     assert_eq!(gdb.read(0x0218_8084, 32), Ok(0x05ee_0264));
     assert_eq!(gdb.read(0x10, 8), Ok(0x80));
     assert_eq!(gdb.write(0x1001_000e, 16, 2), Ok(()));
@@ -79,7 +79,7 @@ fn unsolicited_messages_are_ignored() {
         noise.extend(plain(asked));
         noise
     });
-    let mut gdb = Gdb::begin(stream, PATIENCE).expect("attached");
+    let mut gdb = Gdb::begin(stream, TIMEOUT).expect("attached");
     assert_eq!(gdb.read(0x0218_8084, 32), Ok(0x05ee_0264));
     gdb.detach().expect("detached");
 }
@@ -87,7 +87,7 @@ fn unsolicited_messages_are_ignored() {
 #[test]
 fn a_corrupted_packet_is_requested_again_a_limited_number_of_times() {
     let (ours, mut theirs) = UnixStream::pair().expect("a pair");
-    let attached = std::thread::spawn(move || Gdb::begin(Box::new(ours), PATIENCE).map(drop));
+    let attached = std::thread::spawn(move || Gdb::begin(Box::new(ours), TIMEOUT).map(drop));
     theirs.write_all(b"-+$OK#00").expect("written");
     let mut sent = vec![0; 2 * packet("qSupported").len() + 1];
     theirs.read_exact(&mut sent).expect("read");
@@ -103,7 +103,7 @@ fn a_corrupted_packet_is_requested_again_a_limited_number_of_times() {
     );
 
     let (stream, _) = server(|_| b"-".to_vec());
-    let error = Gdb::begin(stream, PATIENCE).map(drop).expect_err("refused");
+    let error = Gdb::begin(stream, TIMEOUT).map(drop).expect_err("refused");
     assert!(
         error.to_string().contains("rejects every packet"),
         "{error}"
@@ -136,7 +136,7 @@ fn a_silent_or_endless_server_times_out() {
 fn a_closed_connection_and_a_missing_server_are_errors() {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     drop(theirs);
-    let error = Gdb::begin(Box::new(ours), PATIENCE)
+    let error = Gdb::begin(Box::new(ours), TIMEOUT)
         .map(drop)
         .expect_err("gone");
     assert!(matches!(error, GdbError::Protocol(_)), "{error}");
@@ -145,13 +145,13 @@ fn a_closed_connection_and_a_missing_server_are_errors() {
         "?" => acknowledged("W00"),
         _ => acknowledged(""),
     });
-    let error = Gdb::begin(stream, PATIENCE).map(drop).expect_err("ended");
+    let error = Gdb::begin(stream, TIMEOUT).map(drop).expect_err("ended");
     assert!(error.to_string().contains("has ended"), "{error}");
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     drop(listener);
-    let error = Gdb::attach(&address, PATIENCE)
+    let error = Gdb::attach(&address, TIMEOUT)
         .map(drop)
         .expect_err("nobody");
     let start = format!("no gdb server at {address}: ");

@@ -26,7 +26,7 @@ pub struct PeerDownload {
     /// Size of the file.
     pub bytes: u64,
     /// Time after the start when the peer aborts it.
-    pub patience_ms: u64,
+    pub timeout_ms: u64,
 }
 
 /// Configuration of a machine: a firmware on a board with a peer.

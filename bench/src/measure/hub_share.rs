@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linerate_capture::wire::{Frame, Side};
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_results::line;
 use linerate_results::record::{
     HubShare, HubShareMetrics, HubShareParams, Ledger, Measurement, Setting,
@@ -148,7 +148,7 @@ impl HubShareObserver {
         let measured = self.plan.begins_ms() * 1_000_000..self.plan.ends_ms() * 1_000_000;
         if measured.contains(&frame.start_ns) {
             self.frames += u64::from(frame.delivered());
-            self.collisions += u64::from(frame.lost == Some(Drop::Collision));
+            self.collisions += u64::from(frame.lost == Some(DropCause::Collision));
         }
     }
 }

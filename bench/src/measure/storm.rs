@@ -33,8 +33,8 @@ pub struct Plan {
     #[serde(default = "from_ms")]
     pub from_ms: u64,
     /// Timeout for the old connection, milliseconds.
-    #[serde(default = "patience_ms")]
-    pub patience_ms: u64,
+    #[serde(default = "timeout_ms", alias = "patience_ms")]
+    pub timeout_ms: u64,
 }
 
 const fn minimum() -> u16 {
@@ -49,7 +49,7 @@ const fn from_ms() -> u64 {
     4_000
 }
 
-const fn patience_ms() -> u64 {
+const fn timeout_ms() -> u64 {
     130_000
 }
 
@@ -95,7 +95,7 @@ impl super::Plan for Plan {
     }
 
     fn limit_s(&self) -> u64 {
-        (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
+        (self.from_ms + self.storm_ms + self.timeout_ms) / 1_000 + 30
     }
 
     /// Configures the storm, the downloads and the pings.
@@ -107,17 +107,17 @@ impl super::Plan for Plan {
             destination: self.destination,
             ..generator::Config::default()
         });
-        let patience_ms = self.storm_ms + self.patience_ms;
+        let timeout_ms = self.storm_ms + self.timeout_ms;
         config.downloads = vec![
             PeerDownload {
                 from_ms: self.from_ms - LEAD_MS,
                 bytes: OLD_BYTES,
-                patience_ms,
+                timeout_ms,
             },
             PeerDownload {
                 from_ms: self.end_ms(),
                 bytes: NEW_BYTES,
-                patience_ms,
+                timeout_ms,
             },
         ];
         config.pings = Some(PeerPings {
@@ -307,7 +307,7 @@ impl Observer for StormObserver {
         }
         let recovery = &self.recovery;
         let all = recovery.ping_ns.is_some() && recovery.new_ns.is_some() && recovery.old_completed;
-        all || self.now_ns > self.end_ns() + self.plan.patience_ms * 1_000_000
+        all || self.now_ns > self.end_ns() + self.plan.timeout_ms * 1_000_000
     }
 
     fn counters(&mut self, counters: BTreeMap<String, u64>) {

@@ -1,7 +1,7 @@
 //! The measurements of a station, on scripted machines.
 
 use linerate_capture::wire::{Echo, Frame, Packet, Segment, Side};
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_results::record::{Duplex, Measurement};
 use linerate_sim::peer::conformance;
 
@@ -26,7 +26,7 @@ fn config() -> MachineConfig {
     }
 }
 
-fn frame(at_ns: u64, tag: u32, lost: Option<Drop>) -> Event {
+fn frame(at_ns: u64, tag: u32, lost: Option<DropCause>) -> Event {
     Event::Frame(Frame {
         start_ns: at_ns,
         end_ns: at_ns + 57_600,
@@ -61,7 +61,7 @@ fn case(name: &str, frames: u64) -> phy::Plan {
     phy::Plan {
         kind: phy::TestKind::Case {
             case: conformance::case(name).expect("there"),
-            excuse: None,
+            known_failure: None,
         },
         frames,
         warm_up_ms: 10,
@@ -92,10 +92,10 @@ fn a_case_counts_what_must_be_received_apart_from_what_must_be_refused() {
     // Runts and good frames in turn.
     let (runt, good) = (0, 1);
     let mut events = vec![
-        frame(10 * MS, runt, Some(Drop::Runt)),
+        frame(10 * MS, runt, Some(DropCause::Runt)),
         frame(11 * MS, good, None),
-        frame(12 * MS, runt, Some(Drop::BadFcs)),
-        frame(13 * MS, good, Some(Drop::Unheard)),
+        frame(12 * MS, runt, Some(DropCause::BadFcs)),
+        frame(13 * MS, good, Some(DropCause::Unheard)),
         frame(14 * MS, runt, None),
         frame(15 * MS, good, None),
     ];
@@ -124,7 +124,7 @@ fn frames_that_settle_the_device_may_be_lost() {
         .settling_frames;
     let mut events: Vec<Event> = (0..settling + 2)
         .map(|number| {
-            let lost = (number < settling).then_some(Drop::Unheard);
+            let lost = (number < settling).then_some(DropCause::Unheard);
             frame((10 + number) * MS, 0, lost)
         })
         .collect();
@@ -169,7 +169,7 @@ fn a_storm_measures_when_each_service_recovers() {
         octets: 64,
         destination: linerate_sim::wire::config::Destination::Broadcast,
         from_ms: 1_000,
-        patience_ms: 5_000,
+        timeout_ms: 5_000,
     };
     let end_ns = 1_099 * MS + 57_600;
     let mut events = vec![
@@ -179,7 +179,7 @@ fn a_storm_measures_when_each_service_recovers() {
     // Of a hundred frames, every other is accepted, but for 30 ms none.
     events.extend((0..100).map(|number| {
         let accepted = number % 2 == 0 && !(40..70).contains(&number);
-        let lost = (!accepted).then_some(Drop::QueueFull);
+        let lost = (!accepted).then_some(DropCause::QueueFull);
         frame((1_000 + number) * MS, 0, lost)
     }));
     events.push(tcp(end_ns + MS, Side::Peer, 4002, 0, 0, Segment::SYN));

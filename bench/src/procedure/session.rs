@@ -129,7 +129,7 @@ fn header(session: &SessionConfig, target: &dyn Target) -> Run {
             target: session.url.clone(),
             seed: session.seed,
             duplex: linerate_results::record::Duplex::Unknown,
-            ..provenance::here()
+            ..provenance::current()
         },
         results: Vec::new(),
         findings: Vec::new(),

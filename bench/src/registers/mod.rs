@@ -21,7 +21,7 @@ use crate::gdb::{Gdb, GdbError};
 pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError> {
     // The chip is optional, as probe-rs can detect it.
     if let Some(chip) = url.strip_prefix("probe://") {
-        return Ok(Box::new(probe::Probe::new(chip, options.patience)));
+        return Ok(Box::new(probe::Probe::new(chip, options.timeout)));
     }
     let parsed = Url::parse(url)?;
     parsed.check_query(&[])?;
@@ -40,7 +40,7 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError
 /// A gdb server that is already running.
 struct GdbServer {
     address: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
 fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
@@ -58,7 +58,7 @@ fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> 
     };
     Ok(Box::new(GdbServer {
         address: format!("{host}:{port}"),
-        patience: options.patience,
+        timeout: options.timeout,
     }))
 }
 
@@ -69,7 +69,7 @@ impl Device for GdbServer {
 
     fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error| failed(self.name(), &error);
-        let mut gdb = Gdb::attach(&self.address, self.patience).map_err(failed)?;
+        let mut gdb = Gdb::attach(&self.address, self.timeout).map_err(failed)?;
         access(&mut gdb);
         gdb.detach().map_err(failed)
     }

@@ -17,15 +17,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The device on the probe.
 pub(super) struct Probe {
     chip: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Probe {
     /// `chip` is probe-rs's name for it; if empty, probe-rs detects it or takes it from its environment.
-    pub(super) fn new(chip: &str, patience: Duration) -> Self {
+    pub(super) fn new(chip: &str, timeout: Duration) -> Self {
         Self {
             chip: chip.to_owned(),
-            patience,
+            timeout,
         }
     }
 
@@ -61,9 +61,9 @@ impl Probe {
 
     /// Waits until it listens.
     fn attach(&self, server: &mut ServerProcess, address: &str) -> Result<Gdb, TargetError> {
-        let until = Instant::now() + self.patience;
+        let until = Instant::now() + self.timeout;
         loop {
-            match Gdb::attach(address, self.patience) {
+            match Gdb::attach(address, self.timeout) {
                 Err(GdbError::Unreachable { .. }) if Instant::now() < until => {}
                 attached => return attached.map_err(|error| failed(self.name(), &error)),
             }

@@ -9,6 +9,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+/// Former names of fields, which scenarios may still have; the reference omits them.
+const FORMER_NAMES: [&str; 2] = ["excused", "patience_ms"];
+
 /// A field with the words that it accepts, if limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -173,6 +176,11 @@ impl<'de> MapAccess<'de> for Fields<'_> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
+        while let [name, rest @ ..] = self.names
+            && FORMER_NAMES.contains(name)
+        {
+            self.names = rest;
+        }
         let Some(&name) = self.names.first() else {
             return Ok(None);
         };

@@ -67,7 +67,7 @@ impl Scenario {
 
     /// Keeps only the runs called one of `names`, and their expectations. Returns the names that
     /// match no run.
-    pub fn keep(&mut self, names: &[String]) -> Vec<String> {
+    pub fn retain_runs(&mut self, names: &[String]) -> Vec<String> {
         let known = |name: &&String| self.runs.iter().any(|run| run.name == **name);
         let unknown = names.iter().filter(|name| !known(name)).cloned().collect();
         self.runs.retain(|run| names.contains(&run.name));

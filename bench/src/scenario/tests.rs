@@ -83,7 +83,7 @@ peer = { turnaround_us = 0 }
 wire = { jitter_ns = 3 }
 partner = { advertise = ["10base-t-half"] }
 hub = { stations = 3, offered_load = 0.5 }
-phy_conformance = { cases = ["full", "minimum"], frames = 1000, excused = { full = "no" } }
+phy_conformance = { cases = ["full", "minimum"], frames = 1000, known_failures = { full = "no" } }
 loss_surface = { jitter_ns = [0, 10], clock_ppm = [-50, 0, 50], frames = 300 }
 storm = { storm_ms = 60_000 }
 hub_share = { measured_ms = 60_000 }
@@ -122,6 +122,20 @@ fn runs_inherit_what_they_do_not_replace() {
     assert_eq!(other.plans.len(), 2 + 6 + 3);
 }
 
+#[test]
+fn former_names_of_fields_are_accepted() {
+    let new = SEVERAL.replace("storm_ms = 60_000", "storm_ms = 60_000, timeout_ms = 5_000");
+    let old = new
+        .replace("known_failures", "excused")
+        .replace("timeout_ms", "patience_ms");
+    assert!(old.contains("excused") && old.contains("patience_ms"));
+    let plans = |text: &str| {
+        let scenario = Scenario::parse(text, "x.toml").expect("valid");
+        format!("{:?}", scenario.runs)
+    };
+    assert_eq!(plans(&old), plans(&new));
+}
+
 fn is<P: Plan>(plan: &Arc<dyn Plan>) -> Option<&P> {
     let plan: &dyn Any = plan.as_ref();
     plan.downcast_ref()
@@ -155,7 +169,7 @@ fn short_versions_drop_what_needs_the_whole() {
 #[test]
 fn some_runs_can_be_picked() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
-    let unknown = scenario.keep(&["plain".to_owned(), "plane".to_owned()]);
+    let unknown = scenario.retain_runs(&["plain".to_owned(), "plane".to_owned()]);
     assert_eq!(unknown, ["plane"]);
     assert_eq!((scenario.runs.len(), scenario.expect.len()), (1, 0));
 }

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 /// For `nice`: highest priority, so that sockets are read before they are full.
 pub const HASTE: [&str; 2] = ["-n", "-20"];
 /// Longer than any step here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
@@ -57,7 +57,7 @@ impl Server {
 
 /// Waits until `is_so`; panics with `what` on a timeout.
 fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < end, "timeout: {}", what());
         // The other process needs the processor.

@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Longer than a trial takes on any machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 /// Stock iperf 2 waits for the end of a stream 3 s longer than that should last.
 const MAX_SLIP: Duration = Duration::from_secs(2);
 /// The board's end of its cable, in the right namespace.
@@ -80,7 +80,7 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         let stop = || is_over.load(Ordering::Relaxed);
         // A failure means that the test is about to end.
         let mut tell = |line: &str| drop(console.send(line.to_owned()));
-        let ran = tap::serve(machine, Some(PATIENCE), &stop, &mut tell);
+        let ran = tap::serve(machine, Some(TIMEOUT), &stop, &mut tell);
         ran.unwrap_or_else(|error| panic!("{error}")).slipped
     };
     let (text, served, slipped) = thread::scope(|scope| {

@@ -20,10 +20,8 @@ fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, RelayRepo
     let sender = sender.expect("entered").expect("a socket");
     let mut buffer = [0; 2000];
     let mut arrived = Vec::new();
-    let mut receive = |patience| {
-        receiver
-            .set_read_timeout(Some(patience))
-            .expect("a timeout");
+    let mut receive = |timeout| {
+        receiver.set_read_timeout(Some(timeout)).expect("a timeout");
         while let Ok(len) = receiver.recv(&mut buffer) {
             arrived.push(buffer[..len].to_vec());
         }

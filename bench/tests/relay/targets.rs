@@ -54,7 +54,7 @@ fn attempt(
     narrow(&rig, mtu);
     let running = Server::start(&rig, server);
     let options = Options {
-        patience: Duration::from_secs(30),
+        timeout: Duration::from_secs(30),
         ..Options::default()
     };
     let scheme = if tool == "iperf3" { "iperf3" } else { "iperf2" };

@@ -36,7 +36,7 @@ mod uart {
     pub const TX_ENABLE: u32 = 1;
     pub const RX_ENABLE: u32 = 2;
     /// The fastest baud rate.
-    pub const SHORTEST: u32 = 16;
+    pub const MIN_DIVIDER: u32 = 16;
 }
 
 /// The LAN9118 and its interrupt (application note 385, 3.7 and table 4-1).
@@ -47,7 +47,7 @@ const NVIC: usize = 0xe000_e100;
 const ENABLE: usize = 0;
 const CLEAR_PENDING: usize = 0x180;
 /// Interrupts of the alarm and of the network device.
-const WAKE_BY: u32 = 1 << 9 | 1 << 13;
+const WAKE_INTERRUPTS: u32 = 1 << 9 | 1 << 13;
 
 /// The serial port.
 pub struct Console;
@@ -86,12 +86,12 @@ impl Mps2 {
         // SAFETY: devices of the processor and the kit; none is made to access memory.
         let [clock, alarm, nvic, port, network] =
             [CLOCK, ALARM, NVIC, UART, NETWORK].map(|it| unsafe { Mmio::new(it) });
-        port.write_at(uart::DIVIDER, uart::SHORTEST);
+        port.write_at(uart::DIVIDER, uart::MIN_DIVIDER);
         port.write_at(uart::CONTROL, uart::TX_ENABLE | uart::RX_ENABLE);
         clock.write_at(timer::RELOAD, u32::MAX);
         clock.write_at(timer::VALUE, u32::MAX);
         clock.write_at(timer::CONTROL, timer::ENABLE);
-        nvic.write_at(ENABLE, WAKE_BY);
+        nvic.write_at(ENABLE, WAKE_INTERRUPTS);
         let it = Self {
             clock,
             alarm,
@@ -140,7 +140,7 @@ impl Machine for Mps2 {
         // It stops at zero.
         self.alarm.write_at(timer::RELOAD, 0_u32);
         self.alarm.write_at(timer::VALUE, left);
-        self.nvic.write_at(CLEAR_PENDING, WAKE_BY);
+        self.nvic.write_at(CLEAR_PENDING, WAKE_INTERRUPTS);
         self.alarm
             .write_at(timer::CONTROL, timer::ENABLE | timer::INTERRUPT);
         // An interrupt line that is still active becomes pending again. PRIMASK is set: interrupts wake the

@@ -35,7 +35,7 @@ const DEVICE_ID: usize = 8;
 const NETWORK: u32 = 1;
 
 /// mie: the timer's and the PLIC's interrupt.
-const WAKE_BY: usize = 1 << 7 | 1 << 11;
+const WAKE_INTERRUPTS: usize = 1 << 7 | 1 << 11;
 
 /// The serial port.
 pub struct Console;
@@ -113,7 +113,7 @@ impl Virt {
         Self::no_alarm();
         // Interrupts wake the hart and are not taken: mstatus.MIE is 0.
         // SAFETY: enables no trap.
-        unsafe { asm!("csrw mie, {}", in(reg) WAKE_BY) };
+        unsafe { asm!("csrw mie, {}", in(reg) WAKE_INTERRUPTS) };
         Self {
             slots: 0..SLOT_COUNT,
         }

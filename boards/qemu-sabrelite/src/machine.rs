@@ -22,12 +22,12 @@ const UTXD: usize = 0x40;
 const UCR1: usize = 0x80;
 const UCR2: usize = 0x84;
 const USR2: usize = 0x98;
-const ENABLED: u32 = 1;
+const UART_ENABLE: u32 = 1;
 /// UCR2: not in reset, receiver and transmitter on, 8 bits, no RTS.
-const RUNNING: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 14;
+const UART_SETUP: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 14;
 /// USR2: transmission complete; receive data ready.
-const SENT: u32 = 1 << 3;
-const CAME: u32 = 1;
+const TRANSMIT_COMPLETE: u32 = 1 << 3;
+const RECEIVE_READY: u32 = 1;
 
 /// The A9's own devices: interface to the interrupt controller, global timer, private timer, distributor.
 const GIC_CPU: usize = 0x00a0_0100;
@@ -56,7 +56,7 @@ const LOAD: usize = 0;
 const CONTROL: usize = 8;
 const STATUS: usize = 0xc;
 /// Its control: enabled, with interrupt, once.
-const ONCE: u32 = 1 | 1 << 2;
+const ONE_SHOT: u32 = 1 | 1 << 2;
 
 fn device(base: usize) -> Mmio {
     // SAFETY: a device of the chip that does not access memory.
@@ -70,7 +70,7 @@ impl fmt::Write for Console {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let uart = device(UART);
         for octet in text.bytes() {
-            while Registers::<u32>::read_at(&uart, USR2) & SENT == 0 {}
+            while Registers::<u32>::read_at(&uart, USR2) & TRANSMIT_COMPLETE == 0 {}
             uart.write_at(UTXD, u32::from(octet));
         }
         Ok(())
@@ -97,8 +97,8 @@ impl SabreLite {
     /// registers. Call it once.
     pub fn start() -> (Self, Mmio) {
         let uart = device(UART);
-        uart.write_at(UCR1, ENABLED);
-        uart.write_at(UCR2, RUNNING);
+        uart.write_at(UCR1, UART_ENABLE);
+        uart.write_at(UCR2, UART_SETUP);
         device(GLOBAL_TIMER).write_at(CONTROL, 1_u32);
         // Interrupts wake the processor and are not taken: CPSR.I is set.
         let gic = device(GIC);
@@ -142,7 +142,7 @@ impl Machine for SabreLite {
         let uart = device(UART);
         let status: u32 = uart.read_at(USR2);
         let octet = || Registers::<u32>::read_at(&uart, URXD) as u8;
-        (status & CAME != 0).then(octet)
+        (status & RECEIVE_READY != 0).then(octet)
     }
 
     fn sleep(&mut self, until: Instant) {
@@ -152,7 +152,7 @@ impl Machine for SabreLite {
         }
         let timer = device(PRIVATE_TIMER);
         timer.write_at(LOAD, u32::try_from(ticks).unwrap_or(u32::MAX));
-        timer.write_at(CONTROL, ONCE);
+        timer.write_at(CONTROL, ONE_SHOT);
         // SAFETY: ends when the timer's interrupt is pending, at the latest.
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
         timer.write_at(CONTROL, 0_u32);

@@ -26,7 +26,7 @@ mod timer {
 }
 
 /// The real-time clock (PL031): seconds.
-const CALENDAR: usize = 0x101e_8000;
+const RTC: usize = 0x101e_8000;
 
 /// The first serial port (PL011).
 const UART: usize = 0x101f_1000;
@@ -37,17 +37,17 @@ mod uart {
     pub const TX_FULL: u32 = 1 << 5;
     pub const RX_EMPTY: u32 = 1 << 4;
     /// Enabled in both directions.
-    pub const ON: u32 = 1 << 9 | 1 << 8 | 1;
+    pub const ENABLE: u32 = 1 << 9 | 1 << 8 | 1;
 }
 
 /// The interrupt controllers: the first (PL190), and the second, which is interrupt 31 of the first (DUI 0225,
 /// 4.10).
 const FIRST: usize = 0x1014_0000;
 const FIRST_ENABLE: usize = 0x10;
-const OF_FIRST: u32 = 1 << 4 | 1 << 31;
+const FIRST_INTERRUPTS: u32 = 1 << 4 | 1 << 31;
 const SECOND: usize = 0x1000_3000;
 const SECOND_ENABLE: usize = 8;
-const OF_SECOND: u32 = 1 << 25;
+const SECOND_INTERRUPTS: u32 = 1 << 25;
 
 /// The LAN91C111.
 const NETWORK: usize = 0x1001_0000;
@@ -88,10 +88,10 @@ impl Versatile {
     pub fn start() -> (Self, Mmio) {
         // SAFETY: devices of the board; none is made to access memory.
         let [system, alarm, calendar, first, second, network] =
-            [SYSTEM, ALARM, CALENDAR, FIRST, SECOND, NETWORK].map(|it| unsafe { Mmio::new(it) });
-        Console::registers().write_at(uart::CONTROL, uart::ON);
-        second.write_at(SECOND_ENABLE, OF_SECOND);
-        first.write_at(FIRST_ENABLE, OF_FIRST);
+            [SYSTEM, ALARM, RTC, FIRST, SECOND, NETWORK].map(|it| unsafe { Mmio::new(it) });
+        Console::registers().write_at(uart::CONTROL, uart::ENABLE);
+        second.write_at(SECOND_ENABLE, SECOND_INTERRUPTS);
+        first.write_at(FIRST_ENABLE, FIRST_INTERRUPTS);
         let it = Self {
             system,
             alarm,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::requests::{SegmentData, SentOctets};
 use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
@@ -185,7 +185,7 @@ impl GapBreakdown<'_> {
     ) {
         let early = frame.start_ns < self.phases.data_ns;
         let cause = match &frame.packet {
-            _ if frame.lost == Some(Drop::Collision) => GapCause::Collisions,
+            _ if frame.lost == Some(DropCause::Collision) => GapCause::Collisions,
             _ if early => GapCause::HandshakeAndSlowStart,
             Packet::Tcp(_) if frame.lost.is_some() => GapCause::Retransmission,
             Packet::Tcp(segment) if frame.from == self.transfer.sender => {
@@ -230,7 +230,7 @@ impl GapBreakdown<'_> {
             self.gaps_ns += gap_ns;
         }
         let rest_ns = silence_ns - gap_ns;
-        let collided = |frame: &Frame| frame.lost == Some(Drop::Collision);
+        let collided = |frame: &Frame| frame.lost == Some(DropCause::Collision);
         // The last silence is the receiver's: it consumes.
         let ender = next.map(|(frame, _)| frame.from);
         let device = match ender {
@@ -320,7 +320,7 @@ mod tests {
             data(3_668, 2921, 1460), // flight of two: grown from here on
             ack(5_000, 4381),        // the device took 111.2 us, 9.6 of it the line's
             data(5_138, 4381, 1460), // the peer took 80.4 us, 9.6 of it the line's
-            lost(data(6_369, 5841, 1460), Drop::BadFcs),
+            lost(data(6_369, 5841, 1460), DropCause::BadFcs),
             data(210_000, 5841, 1460), // and again
         ]);
         let gap = gap_to_line_rate(&frames, &transfer(212_000, 5 * 1460), &[]);

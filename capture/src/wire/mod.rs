@@ -14,7 +14,7 @@ pub use requests::{TcpStats, tcp_stats};
 pub use scope::{scope, scope_with_edges};
 pub use time_share::time_share;
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 /// Which station sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub struct Frame {
     /// Payload.
     pub packet: Packet,
     /// Reason why it did not reach the receiving station's program; `None` when it did.
-    pub lost: Option<Drop>,
+    pub lost: Option<DropCause>,
     /// Tag set by its sender; 0 if it sets none.
     pub tag: u32,
 }
@@ -127,7 +127,7 @@ pub(crate) mod sample {
         }
     }
 
-    pub fn lost(mut frame: Frame, cause: Drop) -> Frame {
+    pub fn lost(mut frame: Frame, cause: DropCause) -> Frame {
         frame.lost = Some(cause);
         frame
     }

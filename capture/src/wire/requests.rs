@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::{Frame, Segment, Side};
 use linerate_results::stats;
@@ -100,7 +100,7 @@ impl SentOctets {
             return SegmentData::None;
         };
         // The MAC retransmits a frame that collided: TCP is not involved.
-        if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
+        if segment.sequence_len() == 0 || frame.lost == Some(DropCause::Collision) {
             return SegmentData::None;
         }
         let from_device = frame.from == Side::Device;
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn an_attempt_that_collided_is_no_retransmission() {
         let mut collided = data(1_000, 1, 1460);
-        collided.lost = Some(Drop::Collision);
+        collided.lost = Some(DropCause::Collision);
         let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
         assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }

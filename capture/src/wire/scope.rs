@@ -1,6 +1,6 @@
 //! Selects the part of the waveform that shows if the receive interrupt keeps up.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::{Frame, Side, back_to_back, interrupt};
 use linerate_results::record::{Burst, Edges, Mark, Pulse, ScopeTrace};
@@ -87,7 +87,10 @@ fn burst(frame: &Frame) -> Burst {
         start_ns: frame.start_ns,
         end_ns: frame.end_ns,
         bytes: frame.octets,
-        fate: frame.lost.map_or("delivered", Drop::name).replace('_', " "),
+        fate: frame
+            .lost
+            .map_or("delivered", DropCause::name)
+            .replace('_', " "),
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
     fn shows_the_gap_and_the_processing_that_overruns_it() {
         let first = data(0, 1, 1460);
         let end_ns = first.end_ns;
-        let mut second = lost(data(0, 1461, 1460), Drop::Truncated);
+        let mut second = lost(data(0, 1461, 1460), DropCause::Truncated);
         let len_ns = second.end_ns;
         second.start_ns = end_ns + 9_600;
         second.end_ns = second.start_ns + len_ns;

@@ -86,7 +86,7 @@ impl Nanoseconds {
 
 #[cfg(test)]
 mod tests {
-    use linerate_ether::ledger::Drop;
+    use linerate_ether::ledger::DropCause;
 
     use super::super::Segment;
     use super::super::sample::{ack, data, frame, lost};
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn shares_add_up_and_are_attributed_correctly() {
         let frames = [
-            ack(0, 1),                                    // transmits, 57.6 us
-            data(200, 1, 1460),                           // the peer took its time, new
-            lost(data(1_431, 1461, 1460), Drop::Unheard), // behind the line's gap, lost
-            ack(5_000, 1461),                             // the device worked
-            data(205_000, 1461, 1460),                    // the timer ran, a repeat
+            ack(0, 1),                                         // transmits, 57.6 us
+            data(200, 1, 1460),                                // the peer took its time, new
+            lost(data(1_431, 1461, 1460), DropCause::Unheard), // behind the line's gap, lost
+            ack(5_000, 1461),                                  // the device worked
+            data(205_000, 1461, 1460),                         // the timer ran, a repeat
         ];
         let share = time_share(&frames, [(0, 210_000_000)]);
         assert!((share.total() - 1.0).abs() < 1e-9, "{share:?}");

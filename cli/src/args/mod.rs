@@ -20,7 +20,7 @@ pub use host::{Blast, Relay, Serve};
 pub use profile::Profile;
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
-    Show as RegsShow, Then,
+    ResumeUntil, Show as RegsShow,
 };
 pub use results::{Compare, Fidelity, Report, Thresholds};
 pub use rfc2544::{CountedBy, LineRate, Rfc2544, Rfc2544Test};

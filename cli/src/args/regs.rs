@@ -115,8 +115,8 @@ pub struct Show {
     pub side_effects: bool,
     /// Resume the device, read again, and print the changes: after `transfer` (TCP in each direction, qemu://
     /// only), a time in seconds, or `enter` (key press)
-    #[arg(long, value_name = "WHAT", value_parser = then)]
-    pub then: Option<Then>,
+    #[arg(long, value_name = "WHAT", value_parser = resume_until)]
+    pub then: Option<ResumeUntil>,
     /// Print in devregs format, for `linerate regs diff`
     #[arg(long, conflicts_with_all = ["json", "then"])]
     pub devregs: bool,
@@ -124,16 +124,16 @@ pub struct Show {
     #[arg(long)]
     pub json: bool,
     /// Timeout for an answer of the device, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub patience: u64,
+    #[arg(long, alias = "patience", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub timeout: u64,
     /// Folder with the firmware images for qemu://, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
 }
 
-/// Condition for the second read of a device.
+/// Event until which a device runs between two reads.
 #[derive(Clone, Copy, Debug)]
-pub enum Then {
+pub enum ResumeUntil {
     /// After TCP transfers in each direction.
     Transfer,
     /// After this time.
@@ -142,12 +142,12 @@ pub enum Then {
     Enter,
 }
 
-fn then(written: &str) -> Result<Then, String> {
+fn resume_until(written: &str) -> Result<ResumeUntil, String> {
     match (written, written.parse::<f64>()) {
-        ("transfer", _) => Ok(Then::Transfer),
-        ("enter", _) => Ok(Then::Enter),
+        ("transfer", _) => Ok(ResumeUntil::Transfer),
+        ("enter", _) => Ok(ResumeUntil::Enter),
         (_, Ok(seconds)) if (0.0..=3_600.0).contains(&seconds) => {
-            Ok(Then::Seconds(Duration::from_secs_f64(seconds)))
+            Ok(ResumeUntil::Seconds(Duration::from_secs_f64(seconds)))
         }
         _ => Err("expected `transfer`, `enter` or seconds up to 3600".to_owned()),
     }

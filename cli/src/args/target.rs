@@ -37,8 +37,8 @@ pub struct Link {
     #[command(flatten)]
     pub limits: Thresholds,
     /// Timeout for an answer of the target, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub patience: u64,
+    #[arg(long, alias = "patience", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub timeout: u64,
     /// Folder with the firmware images for sim:// and qemu://, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,

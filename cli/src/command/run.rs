@@ -23,7 +23,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     if !args.runs.is_empty() {
         let all: Vec<String> = scenario.runs.iter().map(|run| run.name.clone()).collect();
-        if let Some(unknown) = scenario.keep(&args.runs).first() {
+        if let Some(unknown) = scenario.retain_runs(&args.runs).first() {
             return Err(anyhow!(
                 "{} has no [[run]] named `{unknown}`; runs are {}",
                 args.scenario.display(),

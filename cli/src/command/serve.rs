@@ -24,7 +24,7 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
         let over = until.is_some_and(|until| Instant::now() >= until);
         over || stopped.load(Ordering::Relaxed)
     };
-    eprintln!("{}", reach(&config));
+    eprintln!("{}", accepted_clients(&config));
     let mut serving = 0;
     let mut failed = None;
     serve::serve(&config, &stop, |event| match event {
@@ -77,7 +77,7 @@ fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
 }
 
 /// Sentence that describes which clients can connect.
-fn reach(config: &ServeConfig) -> String {
+fn accepted_clients(config: &ServeConfig) -> String {
     let (address, clients) = (config.address, config.clients);
     let whom = if address.is_loopback() {
         "this host only (--bind 0.0.0.0 serves other hosts)".to_owned()

@@ -30,7 +30,7 @@ pub fn run(args: &args::Test) -> Result<(), Failure> {
 /// the link and the probe measures round trips.
 pub fn open(name: &str, link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     let options = Options {
-        patience: Duration::from_secs(link.patience),
+        timeout: Duration::from_secs(link.timeout),
         elf_dir: link.elf_dir.clone(),
         seed: link.seed,
     };

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{ADDRESSES_LEN, EtherType, Frame, FrameError, TAG_LEN};
 use crate::fcs;
-use crate::ledger::Drop;
+use crate::ledger::DropCause;
 
 /// The shortest frame, FCS included, octets (802.3 clause 4.4.2, minFrameSize).
 pub const MIN_LEN: usize = 64;
@@ -35,12 +35,12 @@ pub enum CheckError {
 impl CheckError {
     /// The cause of loss in the [ledger](crate::ledger).
     #[must_use]
-    pub const fn cause(self) -> Drop {
+    pub const fn cause(self) -> DropCause {
         match self {
-            Self::Runt { .. } => Drop::Runt,
-            Self::Oversize { .. } => Drop::Oversize,
-            Self::BadFcs => Drop::BadFcs,
-            Self::LengthMismatch => Drop::LengthMismatch,
+            Self::Runt { .. } => DropCause::Runt,
+            Self::Oversize { .. } => DropCause::Oversize,
+            Self::BadFcs => DropCause::BadFcs,
+            Self::LengthMismatch => DropCause::LengthMismatch,
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fcs;
-use crate::ledger::Drop;
+use crate::ledger::DropCause;
 use proptest::prelude::*;
 use std::vec;
 use std::vec::Vec;
@@ -57,7 +57,10 @@ fn length_limits() {
         check_length(&frame(1523, true)),
         Err(CheckError::Oversize { len: 1523 })
     );
-    assert_eq!(CheckError::Oversize { len: 1523 }.cause(), Drop::Oversize);
+    assert_eq!(
+        CheckError::Oversize { len: 1523 }.cause(),
+        DropCause::Oversize
+    );
 }
 
 #[test]

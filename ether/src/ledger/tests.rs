@@ -8,12 +8,12 @@ fn numbers_are_array_indices() {
     for (index, counter) in Counter::ALL.into_iter().enumerate() {
         assert_eq!(counter as usize, index);
     }
-    for (index, drop) in Drop::ALL.into_iter().enumerate() {
+    for (index, drop) in DropCause::ALL.into_iter().enumerate() {
         assert_eq!(drop as usize, index);
     }
     assert_eq!(
-        (Counter::ALL.len(), Drop::ALL.len()),
-        (Counter::COUNT, Drop::COUNT)
+        (Counter::ALL.len(), DropCause::ALL.len()),
+        (Counter::COUNT, DropCause::COUNT)
     );
 }
 
@@ -24,8 +24,8 @@ fn names_are_unique_and_found_again() {
     for counter in Counter::ALL {
         assert_eq!(Counter::from_name(counter.name()), Some(counter));
     }
-    for drop in Drop::ALL {
-        assert_eq!(Drop::from_name(drop.name()), Some(drop));
+    for drop in DropCause::ALL {
+        assert_eq!(DropCause::from_name(drop.name()), Some(drop));
     }
     assert_eq!(Counter::from_name("RxNothing"), None);
 }
@@ -33,7 +33,7 @@ fn names_are_unique_and_found_again() {
 /// `BadFcs` is called `bad_fcs`: one rule for all causes, so a reader can convert between the two.
 #[test]
 fn names_of_causes_follow_their_identifiers() {
-    for drop in Drop::ALL {
+    for drop in DropCause::ALL {
         let mut snake = String::new();
         for letter in drop.identifier().chars() {
             if letter.is_uppercase() && !snake.is_empty() {
@@ -53,8 +53,8 @@ fn a_cause_has_at_most_one_counter() {
             assert_eq!(cause.counter(), Some(counter), "{cause}");
         }
     }
-    assert_eq!(Counter::RxBadFcs.drop_cause(), Some(Drop::BadFcs));
-    assert_eq!(Drop::Unheard.counter(), None);
+    assert_eq!(Counter::RxBadFcs.drop_cause(), Some(DropCause::BadFcs));
+    assert_eq!(DropCause::Unheard.counter(), None);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn standard_names() {
 #[test]
 fn every_explanation_is_a_sentence() {
     let counters = Counter::ALL.iter().map(|counter| counter.explanation());
-    for text in counters.chain(Drop::ALL.iter().map(|drop| drop.explanation())) {
+    for text in counters.chain(DropCause::ALL.iter().map(|drop| drop.explanation())) {
         assert!(
             text.ends_with('.') && text.starts_with(char::is_uppercase),
             "{text}"
@@ -88,11 +88,11 @@ fn every_explanation_is_a_sentence() {
 
 #[test]
 fn layers_in_results() {
-    assert_eq!(Drop::QueueFull.layer().to_string(), "queue");
-    assert_eq!(Drop::LateCollision.layer(), Layer::Wire);
+    assert_eq!(DropCause::QueueFull.layer().to_string(), "queue");
+    assert_eq!(DropCause::LateCollision.layer(), Layer::Wire);
     // Causes are listed from the wire up, as the report shows them.
-    assert!(Drop::ALL.is_sorted_by_key(|drop| drop.layer()));
-    let used: BTreeSet<_> = Drop::ALL.iter().map(|drop| drop.layer()).collect();
+    assert!(DropCause::ALL.is_sorted_by_key(|drop| drop.layer()));
+    let used: BTreeSet<_> = DropCause::ALL.iter().map(|drop| drop.layer()).collect();
     assert!(used.iter().eq(&Layer::ALL));
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{BufferFull, HalfBitWriter, HalfBits, TP_IDL_HALF_BITS};
-use crate::ledger::Drop;
+use crate::ledger::DropCause;
 use crate::preamble::{PREAMBLE_AND_SFD, SFD};
 
 /// The lower half-bit of every pair.
@@ -126,12 +126,12 @@ pub struct DecodeError {
 impl DecodeError {
     /// The cause of loss in the [ledger](crate::ledger).
     #[must_use]
-    pub const fn cause(&self) -> Drop {
+    pub const fn cause(&self) -> DropCause {
         match self.kind {
-            DecodeErrorKind::NoSfd => Drop::BadSfd,
-            DecodeErrorKind::Violation => Drop::SymbolError,
-            DecodeErrorKind::Truncated => Drop::Truncated,
-            DecodeErrorKind::BufferTooSmall => Drop::Oversize,
+            DecodeErrorKind::NoSfd => DropCause::BadSfd,
+            DecodeErrorKind::Violation => DropCause::SymbolError,
+            DecodeErrorKind::Truncated => DropCause::Truncated,
+            DecodeErrorKind::BufferTooSmall => DropCause::Oversize,
         }
     }
 }

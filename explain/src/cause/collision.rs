@@ -1,6 +1,6 @@
 //! Stations that transmit at the same time.
 
-use linerate_ether::ledger::{Drop, Layer};
+use linerate_ether::ledger::{DropCause, Layer};
 
 use crate::cause::scored::{ScoredFinding, evidence};
 use linerate_results::format;
@@ -13,9 +13,9 @@ const NORMAL_COLLISION_RATIO: f64 = 0.25;
 /// Collisions, if there are enough for a separate finding; else 0.
 pub(super) fn excessive_collisions(get: &HttpGet) -> u64 {
     let collisions = [
-        Drop::Collision,
-        Drop::LateCollision,
-        Drop::ExcessiveCollisions,
+        DropCause::Collision,
+        DropCause::LateCollision,
+        DropCause::ExcessiveCollisions,
     ]
     .map(|cause| get.ledger.lost_for(cause))
     .iter()

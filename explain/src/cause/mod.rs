@@ -24,7 +24,7 @@ mod transmit;
 mod wire_errors;
 mod with_results;
 
-use linerate_ether::ledger::{Drop, Layer};
+use linerate_ether::ledger::{DropCause, Layer};
 
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet, Ping};
@@ -132,7 +132,12 @@ fn no_cause(share: f64) -> Finding {
 
 /// Frames missed, or received only in part, because the receiver was not ready in time.
 fn late_frames(get: &HttpGet) -> u64 {
-    let garbled = [Drop::BadSfd, Drop::BadFcs, Drop::Alignment, Drop::Runt];
+    let garbled = [
+        DropCause::BadSfd,
+        DropCause::BadFcs,
+        DropCause::Alignment,
+        DropCause::Runt,
+    ];
     let garbled: u64 = garbled
         .into_iter()
         .map(|cause| get.ledger.lost_for(cause))

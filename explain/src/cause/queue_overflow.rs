@@ -1,6 +1,6 @@
 //! A sender that may send more than the receive queue holds.
 
-use linerate_ether::ledger::{Drop, Layer};
+use linerate_ether::ledger::{DropCause, Layer};
 
 use super::loss_weight;
 use crate::cause::scored::{ScoredFinding, evidence};
@@ -9,8 +9,8 @@ use linerate_results::record::{Cause, Finding, HttpGet};
 use linerate_results::stats;
 
 pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
-    let held_back =
-        get.ledger.lost_for(Drop::LeftInQueue) + get.ledger.lost_for(Drop::TransmitQueueFull);
+    let held_back = get.ledger.lost_for(DropCause::LeftInQueue)
+        + get.ledger.lost_for(DropCause::TransmitQueueFull);
     let full = (get.ledger.lost_at(Layer::Queue) + get.ledger.lost_at(Layer::Ring))
         .checked_sub(held_back)?;
     if full == 0 {

@@ -81,10 +81,10 @@ fn at_line_rate_is_the_only_finding() {
 #[test]
 fn unfinished_frames_are_no_wire_errors() {
     let mut get = sample::get("windowed", 3_000_000);
-    get.ledger.lose(Drop::InFlight, 1);
+    get.ledger.lose(DropCause::InFlight, 1);
     get.ledger.sent_frames += 1;
     assert!(!causes(&get).contains(&Cause::WireErrors));
-    get.ledger.lose(Drop::Collision, 1);
+    get.ledger.lose(DropCause::Collision, 1);
     get.ledger.sent_frames += 1;
     assert!(causes(&get).contains(&Cause::WireErrors));
 }

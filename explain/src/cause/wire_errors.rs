@@ -1,6 +1,6 @@
 //! Frames damaged on the medium.
 
-use linerate_ether::ledger::{Drop, Layer};
+use linerate_ether::ledger::{DropCause, Layer};
 
 use super::{collision, loss_weight};
 use crate::cause::scored::{ScoredFinding, evidence};
@@ -8,14 +8,14 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet};
 
 pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
-    let unfinished = get.ledger.lost_for(Drop::InFlight);
+    let unfinished = get.ledger.lost_for(DropCause::InFlight);
     let lost = get
         .ledger
         .lost_at(Layer::Wire)
         .checked_sub(unfinished + collision::excessive_collisions(get))
         .filter(|lost| *lost > 0)?;
     let collisions =
-        get.ledger.lost_for(Drop::Collision) + get.ledger.lost_for(Drop::LateCollision);
+        get.ledger.lost_for(DropCause::Collision) + get.ledger.lost_for(DropCause::LateCollision);
     Some(ScoredFinding {
         weight: loss_weight(get, lost),
         finding: Finding {

@@ -147,17 +147,17 @@ impl ReceiveRing {
         Some(header.num_pkts as usize)
     }
 
-    /// Sleeps until a block is handed over, up to `at_most`; returns whether one was.
+    /// Sleeps until a block is handed over, up to `max_wait`; returns whether one was.
     ///
     /// # Errors
     /// The interface was removed.
-    pub fn wait(&self, at_most: Duration) -> Result<bool, RingError> {
+    pub fn wait(&self, max_wait: Duration) -> Result<bool, RingError> {
         let mut poll = libc::pollfd {
             fd: self.socket.fd.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        let ms = at_most.as_millis().min(60_000) as libc::c_int;
+        let ms = max_wait.as_millis().min(60_000) as libc::c_int;
         // SAFETY: one entry, which lives until the call returns.
         let ready = unsafe { libc::poll(&raw mut poll, 1, ms) };
         if ready > 0 && poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {

@@ -7,25 +7,25 @@ use std::net::SocketAddr;
 pub enum LoadError {
     /// Payload size out of range.
     #[error(
-        "invalid payload of {octets} octets: the packet header needs {least}, the maximum is {most}"
+        "invalid payload of {octets} octets: the packet header needs {min}, the maximum is {max}"
     )]
     Payload {
         /// Requested size.
         octets: usize,
         /// Minimum.
-        least: usize,
+        min: usize,
         /// Maximum.
-        most: usize,
+        max: usize,
     },
     /// Frame size out of range.
-    #[error("invalid frame size of {octets} octets without FCS: the range is {least} to {most}")]
+    #[error("invalid frame size of {octets} octets without FCS: the range is {min} to {max}")]
     Frame {
         /// Requested size.
         octets: usize,
         /// Minimum.
-        least: usize,
+        min: usize,
         /// Maximum.
-        most: usize,
+        max: usize,
     },
     /// Rate of 0.
     #[error("invalid rate of 0 packets/s: use at least 1, or max")]

@@ -29,11 +29,11 @@ pub struct Noise {
     /// Duration for which a thread polled the clock.
     pub watched_ns: u64,
     /// Times between clock reads.
-    pub looks: Distribution,
+    pub read_intervals: Distribution,
     /// Number of times between clock reads above 10 us: the system, or its hypervisor, ran something else.
-    pub times_away: u64,
+    pub preemptions: u64,
     /// Sum of these times.
-    pub away_ns: u64,
+    pub preempted_ns: u64,
     /// Round trips over loopback; absent if unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback: Option<PingReport>,
@@ -49,9 +49,9 @@ impl std::fmt::Display for Noise {
         write!(
             f,
             "host noise: a polling thread was preempted {} times in {:.0} ms, for at most {:.1} us",
-            self.times_away,
+            self.preemptions,
             self.watched_ns as f64 / 1e6,
-            us(self.looks.max_ns)
+            us(self.read_intervals.max_ns)
         )?;
         if let Some(times) = self.loopback.as_ref().and_then(|it| it.times.as_ref()) {
             let how = if self.loopback_spins {
@@ -78,7 +78,7 @@ impl std::fmt::Display for Noise {
 pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, LoadError> {
     let mut notes = Vec::new();
     let clock = Clock::start();
-    let (looks, times_away, away_ns) = {
+    let (read_intervals, preemptions, preempted_ns) = {
         let pin = cpu::pin(cores[0]);
         if let Err(why) = &pin {
             notes.push(why.clone());
@@ -112,9 +112,9 @@ pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, L
     Ok(Noise {
         cores: cpu::cores(),
         watched_ns: span.as_nanos() as u64,
-        looks,
-        times_away,
-        away_ns,
+        read_intervals,
+        preemptions,
+        preempted_ns,
         loopback,
         loopback_spins: spins,
         notes,
@@ -125,27 +125,31 @@ pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, L
 /// long.
 pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distribution, u64, u64) {
     let mut gaps = Gaps::new(None);
-    let (started, mut away, mut away_ns) = (now_ns(), 0, 0);
+    let (started, mut preemptions, mut preempted_ns) = (now_ns(), 0, 0);
     let mut last = started;
     gaps.record(started);
     loop {
         let now = now_ns();
         gaps.record(now);
         if now - last > PREEMPTED_NS {
-            away += 1;
-            away_ns += now - last;
+            preemptions += 1;
+            preempted_ns += now - last;
         }
         last = now;
         if u128::from(now - started) >= span.as_nanos() {
             break;
         }
     }
-    let looks = distribution::from_histogram(gaps.histogram());
-    (looks.unwrap_or_default(), away, away_ns)
+    let read_intervals = distribution::from_histogram(gaps.histogram());
+    (
+        read_intervals.unwrap_or_default(),
+        preemptions,
+        preempted_ns,
+    )
 }
 
 fn over_loopback(
-    at_most: Duration,
+    max_duration: Duration,
     wait: WaitMode,
     cores: [Option<usize>; 2],
 ) -> Result<PingReport, LoadError> {
@@ -168,7 +172,7 @@ fn over_loopback(
                 target,
                 payload_octets: 64,
                 count: MAX_ROUND_TRIPS,
-                at_most,
+                max_duration,
                 wait,
                 core: cores[0],
             }),

@@ -32,7 +32,7 @@ pub struct PingConfig {
     /// Number of round trips, in sequence.
     pub count: u64,
     /// Maximum total duration.
-    pub at_most: Duration,
+    pub max_duration: Duration,
     /// Wait mode for answers.
     pub wait: WaitMode,
     /// CPU core to measure from.
@@ -64,8 +64,8 @@ pub fn ping(config: &PingConfig) -> Result<PingReport, LoadError> {
     if !(HEADER_OCTETS..=MAX_PAYLOAD_OCTETS).contains(&config.payload_octets) {
         return Err(LoadError::Payload {
             octets: config.payload_octets,
-            least: HEADER_OCTETS,
-            most: MAX_PAYLOAD_OCTETS,
+            min: HEADER_OCTETS,
+            max: MAX_PAYLOAD_OCTETS,
         });
     }
     let failed = |source| LoadError::Socket {
@@ -90,7 +90,7 @@ pub fn ping(config: &PingConfig) -> Result<PingReport, LoadError> {
     let mut payload = vec![0; config.payload_octets];
     let mut answer = vec![0; config.payload_octets + 1];
     let (mut all, mut lost, mut in_a_row, mut sent) = (histogram(), 0, 0, 0);
-    while sent < config.count && (clock.now_ns() as u128) < config.at_most.as_nanos() {
+    while sent < config.count && (clock.now_ns() as u128) < config.max_duration.as_nanos() {
         let began = clock.now_ns();
         let head = PacketHeader {
             stream: 0,
@@ -170,7 +170,7 @@ pub fn reflect(
     let _pin = cpu::pin(core);
     bound(socket.local_addr().map_err(failed)?);
     let mut octets = vec![0; MAX_PAYLOAD_OCTETS + 1];
-    let (mut reflected, mut looks) = (0, 0_u32);
+    let (mut reflected, mut polls) = (0, 0_u32);
     loop {
         match socket.recv_from(&mut octets) {
             Ok((len, from)) => {
@@ -181,16 +181,16 @@ pub fn reflect(
             Err(error) if is_no_datagram(&error) => {}
             Err(error) => return Err(failed(error)),
         }
-        looks = looks.wrapping_add(1);
-        if (wait == WaitMode::Block || looks.is_multiple_of(256)) && stop() {
+        polls = polls.wrapping_add(1);
+        if (wait == WaitMode::Block || polls.is_multiple_of(256)) && stop() {
             return Ok(reflected);
         }
     }
 }
 
-fn set_wait_mode(socket: &UdpSocket, wait: WaitMode, at_most: Duration) -> io::Result<()> {
+fn set_wait_mode(socket: &UdpSocket, wait: WaitMode, max_duration: Duration) -> io::Result<()> {
     match wait {
-        WaitMode::Block => socket.set_read_timeout(Some(at_most)),
+        WaitMode::Block => socket.set_read_timeout(Some(max_duration)),
         WaitMode::Spin => socket.set_nonblocking(true),
     }
 }

@@ -100,7 +100,7 @@ pub struct RelayReport {
     pub backward: DirectionReport,
     /// Longest time without polling for frames, because the relay was busy or not scheduled: frames
     /// that arrived meanwhile count as arrived at its end.
-    pub longest_away_ns: u64,
+    pub longest_poll_gap_ns: u64,
 }
 
 /// Report of one direction in a [`RelayReport`].
@@ -181,7 +181,7 @@ pub fn run(
         buffer: vec![0; BUFFER],
         last_frame_ns: 0,
         stop_checked_ns: 0,
-        longest_away_ns: 0,
+        longest_poll_gap_ns: 0,
     };
     relay.forward(stop, observer)?;
     Ok(relay.report(seed))
@@ -196,7 +196,7 @@ struct Relay<'a> {
     last_frame_ns: u64,
     /// Time of the last check of the stop condition.
     stop_checked_ns: u64,
-    longest_away_ns: u64,
+    longest_poll_gap_ns: u64,
 }
 
 impl Relay<'_> {
@@ -208,7 +208,7 @@ impl Relay<'_> {
         let mut polled_ns = self.now_ns();
         loop {
             let now_ns = self.now_ns();
-            self.longest_away_ns = self.longest_away_ns.max(now_ns - polled_ns);
+            self.longest_poll_gap_ns = self.longest_poll_gap_ns.max(now_ns - polled_ns);
             self.turn(observer)?;
             polled_ns = self.now_ns();
             if polled_ns - self.stop_checked_ns >= STOP_CHECK_INTERVAL_NS {
@@ -306,7 +306,7 @@ impl Relay<'_> {
             seed,
             forward,
             backward,
-            longest_away_ns: self.longest_away_ns,
+            longest_poll_gap_ns: self.longest_poll_gap_ns,
         }
     }
 }

@@ -107,7 +107,7 @@ fn the_stamp_reflector_answers_our_sender() {
             count: 20,
             interval: Duration::from_millis(1),
             octets: 100,
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
             clock: stamp::Clock::free(Duration::from_micros(1)),
             stateful: true,
             session: 7,
@@ -139,8 +139,8 @@ fn the_stamp_reflector_answers_our_sender() {
 fn echo_returns_each_datagram() {
     let (back, _) = with(Protocol::Echo, Limits::own_network(), 0, |port| {
         let socket = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
-        let patience = Some(Duration::from_secs(10));
-        socket.set_read_timeout(patience).expect("a timeout");
+        let timeout = Some(Duration::from_secs(10));
+        socket.set_read_timeout(timeout).expect("a timeout");
         let mut back = Vec::new();
         for text in ["one", "", "three"] {
             let sent = socket.send_to(text.as_bytes(), (LOOPBACK, port));
@@ -170,8 +170,8 @@ fn a_stamp_flood_is_not_amplified_and_delays_no_other_client() {
         let to = (LOOPBACK, port);
         let probe = [0; stamp::LEN];
         let ours = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
-        let patience = Some(Duration::from_secs(1));
-        ours.set_read_timeout(patience).expect("a timeout");
+        let timeout = Some(Duration::from_secs(1));
+        ours.set_read_timeout(timeout).expect("a timeout");
         // Our probe may find the queue full.
         let is_answered = || {
             (0..20).any(|_| {
@@ -215,8 +215,8 @@ fn silent_connections_do_not_exceed_the_limit() {
     with(Protocol::Http, Limits::own_network(), 1, |port| {
         let connect = || {
             let stream = TcpStream::connect((LOOPBACK, port)).expect("a connection");
-            let patience = Some(Duration::from_secs(10));
-            stream.set_read_timeout(patience).expect("a timeout");
+            let timeout = Some(Duration::from_secs(10));
+            stream.set_read_timeout(timeout).expect("a timeout");
             stream
         };
         // As many as the configuration allows.

@@ -87,7 +87,7 @@ impl Stream {
     }
 
     /// True if nothing more can be received or sent.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.is_gone || self.read_ended && self.write_ended
     }
 

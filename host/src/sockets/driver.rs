@@ -161,8 +161,8 @@ impl<S: Service> Driver<S> {
             has_failed: false,
         };
         // The initial requests of a service must succeed.
-        while let Some(ask) = driver.service.next_request() {
-            driver.do_one(ask)?;
+        while let Some(request) = driver.service.next_request() {
+            driver.process_request(request)?;
         }
         Ok(driver)
     }
@@ -230,23 +230,23 @@ impl<S: Service> Driver<S> {
         self.streams.iter().flatten().count()
     }
 
-    /// Waits for events, up to `at_most`, and processes them.
+    /// Waits for events, up to `max_wait`, and processes them.
     ///
     /// # Errors
     /// The event queue fails.
-    pub fn turn(&mut self, at_most: Duration) -> Result<(), SocketError> {
-        self.wait(at_most)?;
+    pub fn turn(&mut self, max_wait: Duration) -> Result<(), SocketError> {
+        self.wait(max_wait)?;
         self.busy = false;
         self.progressed = false;
         self.turn_start = self.now();
-        self.do_asked();
+        self.process_requests();
         self.accept_all();
         self.receive_datagrams();
         self.read_streams();
         self.send_datagrams();
         self.write_streams();
         self.sample_streams(false);
-        self.do_asked();
+        self.process_requests();
         Ok(())
     }
 
@@ -264,10 +264,10 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    fn wait(&mut self, at_most: Duration) -> Result<(), SocketError> {
+    fn wait(&mut self, max_wait: Duration) -> Result<(), SocketError> {
         let pause = self.pause();
-        if pause == BLOCKED_WAIT || pause >= at_most {
-            return self.poll(pause.min(at_most));
+        if pause == BLOCKED_WAIT || pause >= max_wait {
+            return self.poll(pause.min(max_wait));
         }
         if let Some(asleep) = pause.checked_sub(SPIN) {
             return self.poll(asleep);
@@ -313,15 +313,15 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    fn do_asked(&mut self) {
-        while let Some(ask) = self.service.next_request() {
+    fn process_requests(&mut self) {
+        while let Some(request) = self.service.next_request() {
             self.progressed = true;
             // A missing socket for one client must not affect the others: data sent from it is lost.
-            let _ = self.do_one(ask);
+            let _ = self.process_request(request);
         }
     }
 
-    fn do_one(&mut self, request: SocketRequest) -> Result<(), SocketError> {
+    fn process_request(&mut self, request: SocketRequest) -> Result<(), SocketError> {
         match request {
             SocketRequest::Listen(port) => self.listen(port)?,
             SocketRequest::Bind(socket, port) => self.bind(socket, port)?,
@@ -536,7 +536,7 @@ impl<S: Service> Driver<S> {
             }
             stream.close(self.service.close(connection));
             self.busy |= wrote == WriteProgress::More || stream.is_busy();
-            if stream.is_gone() {
+            if stream.is_closed() {
                 self.progressed = true;
                 if let Some((log, id)) = self.log.as_mut().zip(stream.log_id)
                     && let Some(info) = tcp_info::read(stream.socket())

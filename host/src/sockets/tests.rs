@@ -112,7 +112,7 @@ fn datagrams_less_than_a_millisecond_apart_do_not_leave_in_bursts() {
         count: 500,
         interval: Duration::from_micros(300),
         octets: 44,
-        patience: Duration::ZERO,
+        timeout: Duration::ZERO,
         clock: stamp::Clock::free(Duration::from_micros(1)),
         stateful: true,
         session: 0,
@@ -145,8 +145,8 @@ fn a_timeout_closes_the_connection_in_the_same_turn() {
     while driver.service().wake_at() == deadline {
         driver.turn(LONG).expect("a turn");
     }
-    let patience = Some(Duration::from_secs(10));
-    client.set_read_timeout(patience).expect("a timeout");
+    let timeout = Some(Duration::from_secs(10));
+    client.set_read_timeout(timeout).expect("a timeout");
     assert_eq!(client.read(&mut [0]).expect("an end, not silence"), 0);
 }
 

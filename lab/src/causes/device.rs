@@ -4,7 +4,7 @@
 //! priority, and is dropped if `queue` frames are waiting. When no frame arrives, the next frame in the queue takes
 //! `work` microseconds plus `octet` nanoseconds for each of its octets, and is delivered.
 
-use super::programs::{PATIENCE, PORT, Words};
+use super::programs::{PORT, TIMEOUT, Words};
 use anyhow::Result;
 use linerate_agent::{Instant, Limits, Service, SocketRequest, Udp, iperf2};
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ impl Processor {
     }
 }
 
-/// Runs until it is terminated or no datagram has arrived for [`PATIENCE`].
+/// Runs until it is terminated or no datagram has arrived for [`TIMEOUT`].
 pub(super) fn run(words: &Words) -> Result<()> {
     let (arrival, work) = (words.pause_us("arrival")?, words.pause_us("work")?);
     let octet_ns = words.number("octet")?;
@@ -52,7 +52,7 @@ pub(super) fn run(words: &Words) -> Result<()> {
     let mut queue = VecDeque::<(SocketAddr, Vec<u8>)>::new();
     let mut octets = [0; DATAGRAM];
     let mut last_arrival = began;
-    while last_arrival.elapsed() < PATIENCE {
+    while last_arrival.elapsed() < TIMEOUT {
         while let Some(ask) = server.next_request() {
             // TCP is not supported.
             if let SocketRequest::Bind(socket, _) = ask {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Port of all programs.
 pub(super) const PORT: u16 = 5001;
 /// Timeout for the other end.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Arguments of a program, such as `bytes=100000`.
 pub(super) struct Words(BTreeMap<String, String>);
@@ -85,8 +85,8 @@ fn send(words: &Words) -> Result<()> {
     };
     let mut stream = TcpStream::connect((to, PORT))?;
     stream.set_nodelay(words.number("nodelay")? > 0)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut answer = vec![0; reply as usize];
     let (mut sent, mut pieces) = (0, 0);
     let mut due = Instant::now();
@@ -114,7 +114,7 @@ fn receive(words: &Words) -> Result<()> {
     words.ready()?;
     let (mut stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let mut piece = vec![0; words.number_or("read", 65_536)? as usize];
     let pause = words.pause_us("pause")?;
     let (ask, reply) = (words.number("ask")?, words.number("reply")?);
@@ -142,7 +142,7 @@ fn broadcast(words: &Words) -> Result<()> {
     let rate = words.number_or("rate", 1_000)?;
     let began = Instant::now();
     let mut sent: u64 = 0;
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < TIMEOUT {
         let due = (began.elapsed().as_secs_f64() * rate as f64) as u64;
         while sent < due {
             // A datagram that does not fit into a full queue is skipped.

@@ -14,18 +14,18 @@ pub struct Buffer {
 /// A buffer lent to a device: the program cannot access its content.
 pub struct LentBuffer(Buffer);
 
-/// Direction of a DMA transfer.
+/// A DMA transfer: its direction and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The device reads this many octets.
+pub enum Transfer {
+    /// The device reads this many octets of the buffer.
     ToDevice(usize),
-    /// The device writes.
+    /// The device writes, up to the length of the buffer.
     FromDevice,
 }
 
-impl Direction {
+impl Transfer {
     /// The same, limited to the length of the buffer.
-    pub(super) fn within(self, buffer: &Buffer) -> Self {
+    pub(super) fn limited_to(self, buffer: &Buffer) -> Self {
         match self {
             Self::ToDevice(octets) => Self::ToDevice(octets.min(buffer.len())),
             Self::FromDevice => Self::FromDevice,

@@ -1,6 +1,6 @@
 //! Visibility of memory writes between program and device.
 
-use super::{Buffer, Direction};
+use super::{Buffer, Transfer};
 use core::sync::atomic::{Ordering, fence};
 
 /// Operations of a board that keep memory coherent between device and processor.
@@ -26,10 +26,10 @@ pub trait Coherence {
 
     /// Prepares the transfer of a buffer to the device.
     #[inline]
-    fn before_transfer(&self, buffer: &Buffer, direction: Direction) {
-        match direction {
-            Direction::ToDevice(octets) => self.clean(buffer.address(), octets),
-            Direction::FromDevice => self.invalidate(buffer.address(), buffer.len()),
+    fn before_transfer(&self, buffer: &Buffer, transfer: Transfer) {
+        match transfer {
+            Transfer::ToDevice(octets) => self.clean(buffer.address(), octets),
+            Transfer::FromDevice => self.invalidate(buffer.address(), buffer.len()),
         }
     }
 }

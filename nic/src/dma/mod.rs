@@ -16,7 +16,7 @@ pub mod ring;
 pub mod shared;
 pub mod virtqueue;
 
-pub use buffer::{Buffer, Direction, LentBuffer};
+pub use buffer::{Buffer, LentBuffer, Transfer};
 pub use coherence::{Coherence, Coherent};
 pub use ring::Ring;
 pub use shared::Shared;

@@ -2,7 +2,7 @@
 //! little-endian processor while ECR.DBSWP is set.
 
 use crate::dma::ring::{Descriptor, DescriptorFields};
-use crate::dma::{Direction, Shared};
+use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;
 
 /// First word: the length, and these bits above it. A descriptor belongs to the device while it is
@@ -115,13 +115,13 @@ impl Descriptor for Legacy {
     #[inline]
     fn hand_over(&self, fields: &DescriptorFields, _: u32) {
         let wrap = if fields.wraps { WRAP } else { 0 };
-        let rest = match fields.direction {
+        let rest = match fields.transfer {
             // The device sets the length of a received frame.
-            Direction::FromDevice => 0,
-            Direction::ToDevice(octets) if fields.is_last => {
+            Transfer::FromDevice => 0,
+            Transfer::ToDevice(octets) if fields.is_last => {
                 LAST | APPEND_FCS | octets as u32 & LENGTH
             }
-            Direction::ToDevice(octets) => octets as u32 & LENGTH,
+            Transfer::ToDevice(octets) => octets as u32 & LENGTH,
         };
         self.state.write(DEVICES | wrap | rest);
     }

@@ -9,7 +9,7 @@ use crate::device::{
     Offload, RxToken, TxToken,
 };
 use crate::dma::ring::{Completion, Memory, Ring};
-use crate::dma::{Buffer, Coherence, Direction};
+use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
 use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
 use crate::mmio::Registers;
@@ -140,7 +140,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             rings: [self.rx.address(), self.tx.address()],
         });
         for buffer in rx_buffers {
-            give_back(&mut self.rx, &self.mac.registers, buffer);
+            submit_empty(&mut self.rx, &self.mac.registers, buffer);
         }
     }
 
@@ -150,7 +150,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         self.reclaim();
         while self.next().is_some_and(|(buffer, _)| {
             self.ledger.count(Counter::RxStackRejected);
-            give_back(&mut self.rx, &self.mac.registers, buffer);
+            submit_empty(&mut self.rx, &self.mac.registers, buffer);
             true
         }) {}
         (self.is_mid_frame, self.has_failed) = (false, false);
@@ -291,7 +291,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
                     Some(counter) => self.ledger.count(counter),
                 }
             }
-            give_back(&mut self.rx, &self.mac.registers, buffer);
+            submit_empty(&mut self.rx, &self.mac.registers, buffer);
         }
         None
     }
@@ -323,13 +323,13 @@ const fn rx_offset<L: Layout>() -> usize {
 
 /// Submits a buffer to the receiver.
 #[inline]
-fn give_back<C: Coherence, L: Layout, const N: usize>(
+fn submit_empty<C: Coherence, L: Layout, const N: usize>(
     ring: &mut Ring<L, C, N>,
     registers: &impl Registers,
     buffer: Buffer,
 ) {
     // Cannot fail: there is a descriptor for each buffer.
-    let _ = ring.submit([(buffer, Direction::FromDevice)], RECEIVE_INTERRUPT);
+    let _ = ring.submit([(buffer, Transfer::FromDevice)], RECEIVE_INTERRUPT);
     registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
 }
 
@@ -504,7 +504,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_
         };
         self.ledger.count(counter);
         if let Some(buffer) = self.buffer.take() {
-            give_back(self.ring, self.registers, buffer);
+            submit_empty(self.ring, self.registers, buffer);
         }
     }
 }
@@ -536,7 +536,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'
         let frame = &buffer[..padded];
         let control = SEND_INTERRUPT
             | if L::ENHANCED {
-                offload::insertions(frame)
+                offload::checksum_insertions(frame)
             } else {
                 0
             };
@@ -548,7 +548,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'
         // Cannot fail: there is a descriptor for each buffer.
         let _ = self
             .ring
-            .submit([(buffer, Direction::ToDevice(padded))], control);
+            .submit([(buffer, Transfer::ToDevice(padded))], control);
         self.registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         Ok(result)
     }

@@ -54,16 +54,16 @@ fn summed(frame: &[u8]) -> Option<Summed> {
     })
 }
 
-/// True for UDP without a checksum.
+/// True for UDP without a checksum (RFC 768).
 #[inline]
-fn is_without(frame: &[u8], it: &Summed) -> bool {
+fn has_no_udp_checksum(frame: &[u8], it: &Summed) -> bool {
     let sum = frame.get(it.at..).and_then(|it| it.get(UDP_SUM));
     it.transport == Some(UDP) && sum == Some(&[0, 0])
 }
 
 /// Control word bits for a frame to send. Checksum fields to be inserted must be zero.
 #[inline]
-pub(super) fn insertions(frame: &[u8]) -> u32 {
+pub(super) fn checksum_insertions(frame: &[u8]) -> u32 {
     summed(frame).map_or(0, |it| {
         let header = if it.header { INSERT_IPV4 } else { 0 };
         let transport = if it.transport.is_some() {
@@ -82,6 +82,8 @@ pub(super) fn is_bad(frame: &[u8], control: u32) -> bool {
     control & (BAD_IPV4 | BAD_TRANSPORT) != 0
         && summed(frame).is_some_and(|it| {
             it.header && control & BAD_IPV4 != 0
-                || it.transport.is_some() && control & BAD_TRANSPORT != 0 && !is_without(frame, &it)
+                || it.transport.is_some()
+                    && control & BAD_TRANSPORT != 0
+                    && !has_no_udp_checksum(frame, &it)
         })
 }

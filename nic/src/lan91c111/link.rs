@@ -20,8 +20,8 @@ mod mdio {
     pub const PREAMBLE: u32 = u32::MAX;
     pub const READ: u32 = 0b0110 << 10;
     pub const WRITE: u32 = 0b0101 << 10;
-    pub const HEAD_BITS: u32 = 14;
-    pub const TURN: u32 = 0b10;
+    pub const HEADER_BITS: u32 = 14;
+    pub const TURNAROUND: u32 = 0b10;
 }
 
 impl<R: Bus> Chip<R> {
@@ -55,7 +55,7 @@ impl<R: Bus> Chip<R> {
 
     fn read_phy(&mut self, register: RegisterRef) -> u16 {
         self.put_bits(mdio::PREAMBLE, 32);
-        self.put_bits(mdio::READ | register.offset, mdio::HEAD_BITS);
+        self.put_bits(mdio::READ | register.offset, mdio::HEADER_BITS);
         // The turnaround takes two bits; then the data follows.
         let value = (0..18).fold(0_u32, |value, _| value << 1 | self.get_bit());
         self.clock(0);
@@ -64,8 +64,8 @@ impl<R: Bus> Chip<R> {
 
     fn write_phy(&mut self, register: RegisterRef, value: u16) {
         self.put_bits(mdio::PREAMBLE, 32);
-        self.put_bits(mdio::WRITE | register.offset, mdio::HEAD_BITS);
-        self.put_bits(mdio::TURN << 16 | u32::from(value), 18);
+        self.put_bits(mdio::WRITE | register.offset, mdio::HEADER_BITS);
+        self.put_bits(mdio::TURNAROUND << 16 | u32::from(value), 18);
         self.clock(0);
     }
 

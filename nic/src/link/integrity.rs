@@ -33,8 +33,8 @@ const _: () = {
     assert!(LC_MAX >= *link::LINK_COUNT.start() && LC_MAX <= *link::LINK_COUNT.end());
 };
 
-const fn within(time: BitTimes, least_ns: u64, most_ns: u64) -> bool {
-    time.0 >= from_ns(least_ns).0 && time.0 <= from_ns(most_ns).0
+const fn within(time: BitTimes, min_ns: u64, max_ns: u64) -> bool {
+    time.0 >= from_ns(min_ns).0 && time.0 <= from_ns(max_ns).0
 }
 
 /// Link integrity test: the link state derived from pulses and frames of the partner.

@@ -30,8 +30,8 @@ impl Jabber {
         Self { cut: None }
     }
 
-    /// True if the transmitter may send at `now`.
-    pub fn may_send(&mut self, now: BitTimes) -> bool {
+    /// Enables the transmitter again when its time is over; true if it may send at `now`.
+    pub fn poll_enabled(&mut self, now: BitTimes) -> bool {
         if self.cut.is_some_and(|at| now.since(at).0 >= UNJAB.0) {
             self.cut = None;
         }

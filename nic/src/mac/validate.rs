@@ -69,9 +69,12 @@ pub struct Bitwise;
 /// Number of whole octets after the SFD, which ends at bit `start`.
 #[inline]
 fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, InvalidFrame> {
-    let heard_bits = len.min(size_of_val(words)) * 8;
+    let received_bits = len.min(size_of_val(words)) * 8;
     // An SFD found after the last received bit is left over from another frame.
-    let octets = heard_bits.checked_sub(start).ok_or(InvalidFrame::NoSfd)? / 8;
+    let octets = received_bits
+        .checked_sub(start)
+        .ok_or(InvalidFrame::NoSfd)?
+        / 8;
     if octets <= fcs::LEN {
         Err(InvalidFrame::Runt)
     } else {

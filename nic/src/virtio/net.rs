@@ -6,7 +6,7 @@ use crate::device::{
     RxToken, TxToken,
 };
 use crate::dma::virtqueue::{Memory, UnexpectedDescriptor, Virtqueue};
-use crate::dma::{Buffer, Coherence, Direction};
+use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::fcs;
@@ -79,9 +79,9 @@ struct Queue<C, const N: usize> {
 
 impl<C: Coherence, const N: usize> Queue<C, N> {
     #[inline]
-    fn submit(&mut self, registers: &impl Registers, buffer: Buffer, direction: Direction) {
+    fn submit(&mut self, registers: &impl Registers, buffer: Buffer, transfer: Transfer) {
         // Cannot fail: there is a descriptor for each buffer.
-        if let Ok(true) = self.ring.submit(buffer, direction) {
+        if let Ok(true) = self.ring.submit(buffer, transfer) {
             registers.write(mmio::QueueNotify, self.number);
         }
     }
@@ -129,7 +129,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         rx.ring.set_interrupts(false);
         transport::set_driver_ok(&registers);
         for buffer in rx_buffers {
-            rx.submit(&registers, buffer, Direction::FromDevice);
+            rx.submit(&registers, buffer, Transfer::FromDevice);
         }
         Ok(Self {
             registers,
@@ -184,7 +184,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
                     }
                     self.ledger.count(Counter::RxRunts);
                     self.rx
-                        .submit(&self.registers, buffer, Direction::FromDevice);
+                        .submit(&self.registers, buffer, Transfer::FromDevice);
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -313,7 +313,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
             self.ledger.add(Counter::RxOctets, octets);
             self.ledger.count(Counter::RxStackRejected);
             // Kept there until the device is started again.
-            let _ = self.rx.ring.submit(buffer, Direction::FromDevice);
+            let _ = self.rx.ring.submit(buffer, Transfer::FromDevice);
         }
     }
 
@@ -341,7 +341,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
         transport::set_driver_ok(&self.registers);
         for buffer in rx_buffers.into_iter().flatten() {
             self.rx
-                .submit(&self.registers, buffer, Direction::FromDevice);
+                .submit(&self.registers, buffer, Transfer::FromDevice);
         }
         (self.is_halted, self.fault) = (false, None);
         Ok(())
@@ -384,7 +384,7 @@ impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> 
         self.ledger.count(counter);
         if let Some(buffer) = self.buffer.take() {
             self.queue
-                .submit(self.registers, buffer, Direction::FromDevice);
+                .submit(self.registers, buffer, Transfer::FromDevice);
         }
     }
 }
@@ -420,8 +420,8 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for TxSlot<'_, R, C, N>
         let frame = &buffer[PRELUDE..][..padded];
         self.ledger
             .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
-        let direction = Direction::ToDevice(PRELUDE + padded);
-        self.queue.submit(self.registers, buffer, direction);
+        let transfer = Transfer::ToDevice(PRELUDE + padded);
+        self.queue.submit(self.registers, buffer, transfer);
         Ok(result)
     }
 }

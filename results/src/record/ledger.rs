@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_ether::ledger::{Drop, Layer};
+use linerate_ether::ledger::{DropCause, Layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Ledger {
     pub sent_frames: u64,
     /// Frames that the device's stack accepted.
     pub delivered_frames: u64,
-    /// Frames lost, by cause (`ether::ledger::Drop`), zeros left out.
+    /// Frames lost, by cause (`ether::ledger::DropCause`), zeros left out.
     pub lost_frames: BTreeMap<String, u64>,
     /// The device's own counters (`ether::ledger::Counter`) over the measurement, zeros left out.
     pub counters: BTreeMap<String, u64>,
@@ -25,7 +25,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Adds `frames` lost for `cause`.
-    pub fn lose(&mut self, cause: Drop, frames: u64) {
+    pub fn lose(&mut self, cause: DropCause, frames: u64) {
         if frames > 0 {
             *self.lost_frames.entry(cause.name().to_owned()).or_default() += frames;
         }
@@ -37,14 +37,14 @@ impl Ledger {
     }
 
     /// Frames lost for `cause`.
-    pub fn lost_for(&self, cause: Drop) -> u64 {
+    pub fn lost_for(&self, cause: DropCause) -> u64 {
         self.lost_frames.get(cause.name()).copied().unwrap_or(0)
     }
 
     /// Frames lost at `layer`.
     pub fn lost_at(&self, layer: Layer) -> u64 {
-        let at_layer = |cause: &Drop| cause.layer() == layer;
-        Drop::ALL
+        let at_layer = |cause: &DropCause| cause.layer() == layer;
+        DropCause::ALL
             .into_iter()
             .filter(at_layer)
             .map(|cause| self.lost_for(cause))
@@ -59,8 +59,12 @@ impl Ledger {
 
     /// Entries that are no frame with a final fate: attempts that the sender repeated, and
     /// frames in flight when the measurement ended.
-    fn undecided(&self) -> u64 {
-        let causes = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
+    fn without_final_fate(&self) -> u64 {
+        let causes = [
+            DropCause::Collision,
+            DropCause::InFlight,
+            DropCause::LeftInQueue,
+        ];
         causes.into_iter().map(|cause| self.lost_for(cause)).sum()
     }
 
@@ -70,7 +74,7 @@ impl Ledger {
     /// time and was repeated is one frame, and one that was still on the wire or in the device's
     /// queue at the end is neither lost nor delivered. A frame that its sender gave up is lost.
     pub fn loss_rate(&self) -> f64 {
-        let decided = self.sent_frames.saturating_sub(self.undecided());
+        let decided = self.sent_frames.saturating_sub(self.without_final_fate());
         let lost = decided.saturating_sub(self.delivered_frames);
         stats::ratio(lost as f64, decided as f64)
     }
@@ -87,10 +91,10 @@ mod tests {
             delivered_frames: 70,
             ..Ledger::default()
         };
-        ledger.lose(Drop::Unheard, 20);
-        ledger.lose(Drop::BadFcs, 4);
-        ledger.lose(Drop::Unheard, 5);
-        ledger.lose(Drop::QueueFull, 0);
+        ledger.lose(DropCause::Unheard, 20);
+        ledger.lose(DropCause::BadFcs, 4);
+        ledger.lose(DropCause::Unheard, 5);
+        ledger.lose(DropCause::QueueFull, 0);
         assert_eq!(ledger.lost(), 29);
         assert_eq!(ledger.missing_frames(), 1);
         assert_eq!(ledger.lost_at(Layer::Phy), 25);
@@ -107,11 +111,11 @@ mod tests {
             delivered_frames: 98,
             ..Ledger::default()
         };
-        ledger.lose(Drop::Collision, 4);
-        ledger.lose(Drop::InFlight, 1);
-        ledger.lose(Drop::LeftInQueue, 1);
-        ledger.lose(Drop::ExcessiveCollisions, 1);
-        ledger.lose(Drop::BadFcs, 1);
+        ledger.lose(DropCause::Collision, 4);
+        ledger.lose(DropCause::InFlight, 1);
+        ledger.lose(DropCause::LeftInQueue, 1);
+        ledger.lose(DropCause::ExcessiveCollisions, 1);
+        ledger.lose(DropCause::BadFcs, 1);
         assert_eq!(ledger.missing_frames(), 0);
         assert!((ledger.loss_rate() - 0.02).abs() < 1e-12);
     }

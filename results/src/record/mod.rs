@@ -58,7 +58,7 @@ pub use packet_gaps::{PacketGaps, PacketGapsMetrics, PacketGapsParams};
 pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceParams};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
-pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
+pub use provenance::{Duplex, PeerModel, Provenance, SourceKind, TimingEntry};
 pub use rfc2544::{
     Counting, Extent, FrameRoundTrips, Rfc2544, Rfc2544Metrics, Rfc2544Params, Rfc2544Test,
     line_frames_per_s,

@@ -100,7 +100,7 @@ pub struct TimingEntry {
     /// Value.
     pub value: f64,
     /// Kind of source.
-    pub kind: EntryKind,
+    pub kind: SourceKind,
     /// Source.
     pub source: String,
     /// The published figure that was known when the value was chosen: a prediction of that
@@ -112,7 +112,7 @@ pub struct TimingEntry {
 /// Kind of source of a timing entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum EntryKind {
+pub enum SourceKind {
     /// Measured on a chip.
     Measured,
     /// Printed in a datasheet or reference manual.
@@ -121,7 +121,7 @@ pub enum EntryKind {
     Guess,
 }
 
-impl fmt::Display for EntryKind {
+impl fmt::Display for SourceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Measured => "measured",

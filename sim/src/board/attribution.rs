@@ -3,7 +3,7 @@
 //! The wire records when each frame was on it, the device's ledger counts its verdicts, and the
 //! simulator observes each increment. Combined, every frame ends in exactly one place, so frames
 //! sent = delivered + losses holds by construction, and each loss has the cause that the device
-//! itself counted, or [`Drop::Unheard`] where it counted nothing.
+//! itself counted, or [`DropCause::Unheard`] where it counted nothing.
 //!
 //! - A PHY count belongs to the frame that was on the line when the line was last sampled.
 //! - A MAC count belongs to the newest reception if it is made in the receive interrupt, and to the
@@ -17,7 +17,7 @@
 
 use std::collections::VecDeque;
 
-use linerate_ether::ledger::{Counter, Drop, Layer};
+use linerate_ether::ledger::{Counter, DropCause, Layer};
 
 use crate::time::{Instant, Span};
 
@@ -31,7 +31,7 @@ pub enum Fate {
     /// The device's stack consumed it.
     Delivered,
     /// It was lost, for this cause.
-    Lost(Drop),
+    Lost(DropCause),
 }
 
 /// One increment of one of the device's counters.
@@ -54,8 +54,8 @@ pub struct Tally {
     pub sent: u64,
     /// Frames that the stack consumed.
     pub delivered: u64,
-    /// Losses, in the order of [`Drop::ALL`]; without zeros.
-    pub lost: Vec<(Drop, u64)>,
+    /// Losses, in the order of [`DropCause::ALL`]; without zeros.
+    pub lost: Vec<(DropCause, u64)>,
 }
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ struct TrackedFrame {
     end: Instant,
     fate: Option<Fate>,
     /// The cause if the device counts nothing for the frame.
-    default_cause: Drop,
+    default_cause: DropCause,
     /// True if noise was on the line during the frame.
     noisy: bool,
 }
@@ -97,19 +97,19 @@ fn is_mac_rejection(counter: Counter) -> bool {
 }
 
 /// True if noise can cause what the device counts as `cause`.
-const fn is_damage(cause: Drop) -> bool {
+const fn is_damage(cause: DropCause) -> bool {
     matches!(
         cause,
-        Drop::Truncated
-            | Drop::SymbolError
-            | Drop::BadSfd
-            | Drop::BadFcs
-            | Drop::Alignment
-            | Drop::Runt
-            | Drop::Oversize
-            | Drop::LengthMismatch
-            | Drop::Collision
-            | Drop::Unheard
+        DropCause::Truncated
+            | DropCause::SymbolError
+            | DropCause::BadSfd
+            | DropCause::BadFcs
+            | DropCause::Alignment
+            | DropCause::Runt
+            | DropCause::Oversize
+            | DropCause::LengthMismatch
+            | DropCause::Collision
+            | DropCause::Unheard
     )
 }
 
@@ -129,14 +129,24 @@ impl Attribution {
             start: start.max(before),
             end,
             fate: None,
-            default_cause: if down { Drop::LinkDown } else { Drop::Unheard },
+            default_cause: if down {
+                DropCause::LinkDown
+            } else {
+                DropCause::Unheard
+            },
             noisy: false,
         });
     }
 
     /// Frame `number` ended at `end`; the wire damaged it if there is a `cause`, or may have if it
     /// was `noisy`.
-    pub fn on_frame_end(&mut self, number: usize, end: Instant, cause: Option<Drop>, noisy: bool) {
+    pub fn on_frame_end(
+        &mut self,
+        number: usize,
+        end: Instant,
+        cause: Option<DropCause>,
+        noisy: bool,
+    ) {
         if let Some(frame) = self.frames.get_mut(number) {
             frame.end = end;
             frame.noisy = noisy;
@@ -213,13 +223,13 @@ impl Attribution {
         let frame = &self.frames[index];
         frame.fate.unwrap_or_else(|| {
             Fate::Lost(if frame.end >= now {
-                Drop::InFlight
+                DropCause::InFlight
             } else if self.is_queued(index) {
-                Drop::LeftInQueue
+                DropCause::LeftInQueue
             } else if self.queue_full && index >= self.first_shut_out {
-                Drop::QueueFull
+                DropCause::QueueFull
             } else if frame.noisy && is_damage(frame.default_cause) {
-                Drop::Corrupted
+                DropCause::Corrupted
             } else {
                 frame.default_cause
             })
@@ -262,7 +272,7 @@ impl Attribution {
     /// Number of frames by fate, if the run ends `now`.
     pub fn tally(&self, now: Instant) -> Tally {
         let mut tally = Tally::default();
-        let mut lost = [0; Drop::COUNT];
+        let mut lost = [0; DropCause::COUNT];
         for fate in self.fates(now) {
             tally.sent += 1;
             match fate {
@@ -270,7 +280,7 @@ impl Attribution {
                 Fate::Lost(drop) => lost[drop as usize] += 1,
             }
         }
-        tally.lost = Drop::ALL
+        tally.lost = DropCause::ALL
             .into_iter()
             .zip(lost)
             .filter(|&(_, n)| n > 0)
@@ -298,8 +308,8 @@ impl Attribution {
     /// The link comes up for the first time, so it was down until now.
     fn on_first_link_up(&mut self) {
         for frame in &mut self.frames[self.settled..] {
-            if frame.default_cause == Drop::Unheard {
-                frame.default_cause = Drop::LinkDown;
+            if frame.default_cause == DropCause::Unheard {
+                frame.default_cause = DropCause::LinkDown;
             }
         }
     }
@@ -312,7 +322,7 @@ impl Attribution {
             self.queue_full = false;
             let from = self.first_shut_out.min(frame);
             for missed in &mut self.frames[from..frame] {
-                missed.default_cause = Drop::QueueFull;
+                missed.default_cause = DropCause::QueueFull;
             }
         }
         Some(frame)
@@ -324,7 +334,7 @@ impl Attribution {
         };
         let frame = &mut self.frames[frame];
         let cause = if frame.noisy && is_damage(cause) {
-            Drop::Corrupted
+            DropCause::Corrupted
         } else {
             cause
         };

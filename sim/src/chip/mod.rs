@@ -3,4 +3,4 @@
 pub mod esp32c6;
 mod timing;
 
-pub use timing::{Confidence, TimingEntry, TimingError, TimingTable};
+pub use timing::{SourceKind, TimingEntry, TimingError, TimingTable};

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::rv32;
 
-/// Confidence in a figure.
+/// Kind of source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Confidence {
+pub enum SourceKind {
     /// Measured on a chip by the named source.
     Measured,
     /// From a manual or a standard, or computed from one.
@@ -25,8 +25,8 @@ pub struct TimingEntry {
     pub name: String,
     /// The figure.
     pub value: u64,
-    /// Confidence in it.
-    pub kind: Confidence,
+    /// Kind of its source.
+    pub kind: SourceKind,
     /// Its source.
     pub source: String,
     /// The published figure that was known when the value was chosen: a prediction of that figure
@@ -61,7 +61,7 @@ pub enum TimingError {
 #[serde(deny_unknown_fields)]
 struct RawEntry {
     value: u64,
-    kind: Confidence,
+    kind: SourceKind,
     source: String,
     fitted: Option<String>,
 }
@@ -159,7 +159,7 @@ impl TimingTable {
     /// The unconfirmed entries.
     pub fn guesses(&self) -> impl Iterator<Item = &TimingEntry> {
         self.entries()
-            .filter(|entry| entry.kind == Confidence::Guess)
+            .filter(|entry| entry.kind == SourceKind::Guess)
     }
 
     /// The figure of the entry `chip.name`.
@@ -193,7 +193,7 @@ impl TimingTable {
         {
             *field = narrow;
         }
-        (entry.value, entry.kind) = (value, Confidence::Guess);
+        (entry.value, entry.kind) = (value, SourceKind::Guess);
         "changed by hand".clone_into(&mut entry.source);
         entry.fitted = None;
         Ok(self)

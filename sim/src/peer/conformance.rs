@@ -4,7 +4,7 @@
 //! of them. A generator sends it ([`super::generator`]); the record of each transmission carries the
 //! frame's index in the cycle as its tag.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::outgoing::{Framing, TxOptions};
 use crate::time::Span;
@@ -16,7 +16,7 @@ pub enum Expect {
     /// The device's stack receives it, octet for octet.
     Received,
     /// The device discards it and counts this cause.
-    Discarded(Drop),
+    Discarded(DropCause),
     /// The device discards it for any reason, or does not detect it.
     NotReceived,
 }
@@ -115,7 +115,7 @@ const fn expecting(step: Step, expect: Expect) -> Step {
     Step { expect, ..step }
 }
 
-const fn discarded(step: Step, cause: Drop) -> Step {
+const fn discarded(step: Step, cause: DropCause) -> Step {
     expecting(step, Expect::Discarded(cause))
 }
 
@@ -123,11 +123,11 @@ const fn after_gap(octets: usize, bits: u64) -> Step {
     sent!(good(octets), gap: Some(Span::from_ns(bits * 100)))
 }
 
-const fn unpadded(octets: usize, cause: Drop) -> Step {
+const fn unpadded(octets: usize, cause: DropCause) -> Step {
     discarded(sent!(good(octets), framing: Framing::Unpadded), cause)
 }
 
-const fn bad_fcs(octets: usize, cause: Drop) -> Step {
+const fn bad_fcs(octets: usize, cause: DropCause) -> Step {
     discarded(sent!(good(octets), framing: Framing::BadFcs), cause)
 }
 
@@ -181,8 +181,8 @@ fn noisy(wire: &mut Impairments) {
 
 const SWAPPED: Step = sent!(good(200), swapped_polarity: true);
 /// The frames from which a receiver detects the polarity.
-const UNSEEN: Step = discarded(good(64), Drop::BadSfd);
-const SWAPPED_UNSEEN: Step = discarded(SWAPPED, Drop::BadSfd);
+const UNSEEN: Step = discarded(good(64), DropCause::BadSfd);
+const SWAPPED_UNSEEN: Step = discarded(SWAPPED, DropCause::BadSfd);
 
 const MINIMUM: &[Step] = &[good(64)];
 const FULL: &[Step] = &[good(1518)];
@@ -231,23 +231,23 @@ cases! {
             sent!(good(1518), dribble_bits: 5), sent!(good(128), dribble_bits: 6),
             sent!(good(64), dribble_bits: 7)], clean, 0;
     "runts", "Frames shorter than 64 octets among good ones", "802.3 4.2.4.2.2",
-        &[unpadded(63, Drop::Runt), good(64), unpadded(32, Drop::Runt), good(200),
-            unpadded(18, Drop::Runt), good(64)], clean, 0;
+        &[unpadded(63, DropCause::Runt), good(64), unpadded(32, DropCause::Runt), good(200),
+            unpadded(18, DropCause::Runt), good(64)], clean, 0;
     "fragments", "Collision fragments among good frames", "802.3 4.2.4.2.2",
-        &[bad_fcs(63, Drop::Collision), good(64), bad_fcs(20, Drop::Collision), good(200),
+        &[bad_fcs(63, DropCause::Collision), good(64), bad_fcs(20, DropCause::Collision), good(200),
             expecting(sent!(good(4), framing: Framing::Raw), Expect::NotReceived), good(64),
             expecting(sent!(good(0), framing: Framing::Raw), Expect::NotReceived), good(64)],
         clean, 0;
     "oversize", "Oversize frames among good ones", "802.3 3.2.7, 4.2.4.2.1",
-        &[discarded(good(1519), Drop::Oversize), good(64), discarded(good(1600), Drop::Oversize),
-            good(1518), discarded(tagged(1523), Drop::Oversize), good(64),
-            discarded(good(9018), Drop::Oversize), good(64)], clean, 0;
+        &[discarded(good(1519), DropCause::Oversize), good(64), discarded(good(1600), DropCause::Oversize),
+            good(1518), discarded(tagged(1523), DropCause::Oversize), good(64),
+            discarded(good(9018), DropCause::Oversize), good(64)], clean, 0;
     "bad-fcs", "A wrong FCS every other frame", "802.3 4.2.4.1.2",
-        &[bad_fcs(64, Drop::BadFcs), good(64), bad_fcs(1518, Drop::BadFcs), good(1518)], clean, 0;
+        &[bad_fcs(64, DropCause::BadFcs), good(64), bad_fcs(1518, DropCause::BadFcs), good(1518)], clean, 0;
     "alignment", "A wrong FCS and a broken octet every other frame", "802.3 4.2.4.2.1",
-        &[discarded(sent!(good(64), framing: Framing::BadFcs, dribble_bits: 3), Drop::Alignment),
+        &[discarded(sent!(good(64), framing: Framing::BadFcs, dribble_bits: 3), DropCause::Alignment),
             good(64),
-            discarded(sent!(good(1000), framing: Framing::BadFcs, dribble_bits: 7), Drop::Alignment),
+            discarded(sent!(good(1000), framing: Framing::BadFcs, dribble_bits: 7), DropCause::Alignment),
             good(1000)], clean, 0;
     "swapped-polarity", "The receive pair's wires are swapped, also for link pulses",
         "802.3 14.3.1.3 (an option there)", &[good(64), good(1518)], swapped, 60;
@@ -258,10 +258,10 @@ cases! {
     "broadcast", "Broadcast frames", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
         clean, 0;
     "multicast", "Frames for a group that the device has not joined, among its own", "802.3 3.2.3",
-        &[to(Destination::Multicast, Expect::Discarded(Drop::Filtered)), good(64)], clean, 0;
+        &[to(Destination::Multicast, Expect::Discarded(DropCause::Filtered)), good(64)], clean, 0;
     "foreign", "Frames for another station, among its own", "802.3 4.2.4.1.1",
-        &[to(Destination::Foreign, Expect::Discarded(Drop::Filtered)), good(64),
-            discarded(Step { destination: Destination::Foreign, ..good(1518) }, Drop::Filtered),
+        &[to(Destination::Foreign, Expect::Discarded(DropCause::Filtered)), good(64),
+            discarded(Step { destination: Destination::Foreign, ..good(1518) }, DropCause::Filtered),
             after_gap(64, 47)], clean, 0;
     "jitter-slow-full", "-100 ppm, 13.5 ns of jitter, 1518 octets", "802.3 7.3.2, 14.3.1.3.1", FULL, jitter_slow, 0;
     "jitter-even-full", "0 ppm, 13.5 ns of jitter, 1518 octets", "802.3 14.3.1.3.1", FULL, jitter_even, 0;
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_record_s_tag_gives_the_expected_outcome_of_the_frame() {
         let runts = case("runts").unwrap();
-        assert_eq!(runts.expected(0), Expect::Discarded(Drop::Runt));
+        assert_eq!(runts.expected(0), Expect::Discarded(DropCause::Runt));
         assert_eq!(runts.expected(1), Expect::Received);
         assert_eq!(runts.expected(99), Expect::NotReceived);
         assert!(case("nonesuch").is_none());

@@ -39,7 +39,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "chatty-host",
         about: "The same, sending a broadcast every millisecond",
-        build: |config| add_traffic(Host::new(chatty(config.host)), config.traffic),
+        build: |config| add_traffic(Host::new(with_background_arp(config.host)), config.traffic),
     },
     Kind {
         name: "silent",
@@ -76,7 +76,7 @@ fn with_dhcp(mut config: host::Config) -> host::Config {
     config
 }
 
-fn chatty(mut config: host::Config) -> host::Config {
+fn with_background_arp(mut config: host::Config) -> host::Config {
     config.background_arp.get_or_insert(Span::from_ms(1));
     config
 }

@@ -123,12 +123,12 @@ impl EdgeTracker {
     fn active_ends_at(&self) -> Option<Instant> {
         let active = self.active.as_ref()?;
         // A lone pulse may last longer than the silence that ends a frame.
-        let patience = if active.edges == 1 {
+        let silence = if active.edges == 1 {
             Span::from_us(1)
         } else {
             SILENCE
         };
-        Some(active.last_edge + patience)
+        Some(active.last_edge + silence)
     }
 
     /// Time at which [`Self::take`] returns a burst if no further edge arrives; `None` while the line is

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_ether::phy10::{
     ATTEMPT_LIMIT, BACK_OFF_LIMIT, INTER_PACKET_GAP_NS, JAM_BITS, SLOT_TIME_NS,
 };
@@ -54,21 +54,21 @@ pub struct Transmission {
     /// Half-bits up to the end of the last bit.
     pub half_bits: usize,
     /// Damage by the line that no receiver can repair.
-    pub line_fault: Option<Drop>,
+    pub line_fault: Option<DropCause>,
     /// Noise overlapped it.
     pub noisy: bool,
 }
 
 impl ActiveTransmission {
-    fn collision(&self) -> Option<Drop> {
+    fn collision(&self) -> Option<DropCause> {
         if !self.collided {
             None
         } else if self.late {
-            Some(Drop::LateCollision)
+            Some(DropCause::LateCollision)
         } else if self.frame.attempts >= ATTEMPT_LIMIT {
-            Some(Drop::ExcessiveCollisions)
+            Some(DropCause::ExcessiveCollisions)
         } else {
-            Some(Drop::Collision)
+            Some(DropCause::Collision)
         }
     }
 }
@@ -295,8 +295,8 @@ impl Transmitter {
                 let air = sending.end.since(sending.transmission.start);
                 statistics.airtime = statistics.airtime + air + Span::from_ns(INTER_PACKET_GAP_NS);
             }
-            Some(Drop::LateCollision) => statistics.late_collisions += 1,
-            Some(Drop::ExcessiveCollisions) => statistics.excessive_collisions += 1,
+            Some(DropCause::LateCollision) => statistics.late_collisions += 1,
+            Some(DropCause::ExcessiveCollisions) => statistics.excessive_collisions += 1,
             Some(_) => {
                 let slots = self.random.below(1 << frame.attempts.min(BACK_OFF_LIMIT));
                 self.wait_until = sending.end + Span::from_ns(SLOT_TIME_NS * slots);

@@ -1,6 +1,6 @@
 //! Access to the medium: start, collision and end of transmissions.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::Link;
 use super::mac::{Transmission, Transmitter};
@@ -82,8 +82,8 @@ impl<S: Station> Link<S> {
                 period,
                 half_bits: shaped.bits,
                 line_fault: match () {
-                    () if cut => Some(Drop::LinkDown),
-                    () if shaped.corrupted => Some(Drop::Corrupted),
+                    () if cut => Some(DropCause::LinkDown),
+                    () if shaped.corrupted => Some(DropCause::Corrupted),
                     () => None,
                 },
                 noisy: false,

@@ -1,7 +1,7 @@
 //! Reception of the device's transmissions by the peer.
 
 use linerate_ether::frame;
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_ether::phy10::{HALF_BIT_NS, decode, frame_time_ns};
 
 use super::Link;
@@ -39,7 +39,7 @@ impl<S: Station> Link<S> {
                 let fault = frame::check_received(octets)
                     .err()
                     .map(|error| match error.cause() {
-                        Drop::BadFcs if decoded.dribble_bits > 0 => Drop::Alignment,
+                        DropCause::BadFcs if decoded.dribble_bits > 0 => DropCause::Alignment,
                         cause => cause,
                     });
                 let last = Span::from_ns(decoded.end as u64 * HALF_BIT_NS);
@@ -49,9 +49,9 @@ impl<S: Station> Link<S> {
         };
         let device_collided = core::mem::take(&mut self.device_collided);
         let fault = match fault {
-            _ if device_collided => Some(Drop::Collision),
-            _ if burst.jabber => Some(Drop::Oversize),
-            None if !self.partner.report().up => Some(Drop::LinkDown),
+            _ if device_collided => Some(DropCause::Collision),
+            _ if burst.jabber => Some(DropCause::Oversize),
+            None if !self.partner.report().up => Some(DropCause::LinkDown),
             fault => fault,
         };
         let start = burst.start + self.config.delay;

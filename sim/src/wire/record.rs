@@ -1,6 +1,6 @@
 //! Records and statistics of the traffic on the cable.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_ether::phy10::link::LinkCodeWord;
 
 use crate::time::{Instant, Span};
@@ -54,9 +54,9 @@ pub struct SentFrame {
     /// Protocol.
     pub content: Content,
     /// Damage by the wire. A collision is recorded by its consequence: the frame is sent again
-    /// ([`Drop::Collision`]) or given up. Bits may have been inverted ([`Drop::Corrupted`]), the cable
-    /// may have been unplugged ([`Drop::LinkDown`]).
-    pub fault: Option<Drop>,
+    /// ([`DropCause::Collision`]) or given up. Bits may have been inverted ([`DropCause::Corrupted`]), the cable
+    /// may have been unplugged ([`DropCause::LinkDown`]).
+    pub fault: Option<DropCause>,
     /// Noise overlapped the transmission, which may or may not have damaged it.
     pub noisy: bool,
     /// The station's tag ([`crate::peer::TxOptions::tag`]).
@@ -77,7 +77,7 @@ pub struct ReceivedFrame {
     /// Protocol.
     pub content: Content,
     /// Reason why the peer's MAC discarded it, if it did.
-    pub fault: Option<Drop>,
+    pub fault: Option<DropCause>,
     /// Idle line before it, from the end of the device's previous frame. Zero for the first.
     pub gap: Span,
     /// Maximum distance of an edge from its expected position.

@@ -21,7 +21,7 @@ use super::events;
 const BOOT: Span = Span::from_secs(6);
 const LINE: u64 = 10_000_000;
 const STEP: Span = Span::from_ms(1);
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Duration of a test: short, because the simulation is slow.
 const SPAN: Duration = Duration::from_millis(150);
 
@@ -144,7 +144,7 @@ fn iperf2(udp: bool, reverse: bool) -> iperf2::Client {
             reverse,
             full_duplex: false,
         },
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     })
 }
 
@@ -207,7 +207,7 @@ fn iperf_3_counts_the_same_at_both_ends() {
                 ..iperf3::Test::default()
             },
             seed: 3,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         }));
         let outcome = client.outcome(linerate_agent::Instant::from_ns(bench.board.now().as_ns()));
         let own = match direction {
@@ -234,7 +234,7 @@ fn files_round_trips_and_raw_frames_are_served() {
         path: "/100000",
         upload: None,
         check: true,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     };
     let got = bench.run(http::Client::new(plan)).outcome();
     assert_eq!(
@@ -260,7 +260,7 @@ fn files_round_trips_and_raw_frames_are_served() {
         count: 20,
         interval: Duration::from_millis(5),
         octets: 44,
-        patience: Duration::from_millis(100),
+        timeout: Duration::from_millis(100),
         clock: stamp::Clock::free(Duration::from_nanos(1)),
         stateful: true,
         session: 9,

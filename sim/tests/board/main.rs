@@ -10,7 +10,7 @@ mod jabber;
 mod polarity;
 
 use asm::{A0, A1, Program, T0, T1};
-use linerate_ether::ledger::{Counter, Drop};
+use linerate_ether::ledger::{Counter, DropCause};
 use linerate_sim::board::{Board, Config, Error, Event, Fate, Stop};
 use linerate_sim::peer::host::{self, Host, ping};
 use linerate_sim::peer::kinds::Silent;
@@ -145,8 +145,8 @@ fn a_frame_that_no_counter_accounts_for_was_unheard() {
             _ => None,
         })
         .collect();
-    assert_eq!(fates, [(64, Fate::Lost(Drop::Unheard))]);
-    assert_eq!(board.tally().lost, [(Drop::Unheard, 1)]);
+    assert_eq!(fates, [(64, Fate::Lost(DropCause::Unheard))]);
+    assert_eq!(board.tally().lost, [(DropCause::Unheard, 1)]);
 }
 
 /// Increments the counters in the given order, 2 ms after power-on and later; then idles.
@@ -168,13 +168,13 @@ fn counts_give_a_frame_its_fate() {
     let deliver = [Counter::RxFrames, Counter::RxValid, Counter::RxDelivered];
     for (counters, fate) in [
         (&deliver[..], Fate::Delivered),
-        (&deliver[..1], Fate::Lost(Drop::LeftInQueue)),
+        (&deliver[..1], Fate::Lost(DropCause::LeftInQueue)),
         (
             &[Counter::RxFrames, Counter::RxBadFcs],
-            Fate::Lost(Drop::BadFcs),
+            Fate::Lost(DropCause::BadFcs),
         ),
-        (&[Counter::RxTruncated], Fate::Lost(Drop::Truncated)),
-        (&[Counter::RxQueueFull], Fate::Lost(Drop::QueueFull)),
+        (&[Counter::RxTruncated], Fate::Lost(DropCause::Truncated)),
+        (&[Counter::RxQueueFull], Fate::Lost(DropCause::QueueFull)),
     ] {
         let elf = with_symbol(&counting(counters), "LINERATE_LEDGER", LEDGER, LEDGER_SIZE);
         let mut board = Board::new(Config::default(), &elf, Box::new(asking())).unwrap();

@@ -53,7 +53,7 @@ impl Reading {
 pub(super) struct Exchange {
     pub(super) connection: Connection,
     peer: SocketAddr,
-    patience_ns: u64,
+    timeout_ns: u64,
     /// Time of the timeout, unless there is progress.
     deadline: Instant,
     line: Line,
@@ -70,14 +70,14 @@ impl Exchange {
     pub(super) fn new(
         connection: Connection,
         peer: SocketAddr,
-        patience: Duration,
+        timeout: Duration,
         now: Instant,
     ) -> Self {
         Self {
             connection,
             peer,
-            patience_ns: ns(patience),
-            deadline: now.after(patience),
+            timeout_ns: ns(timeout),
+            deadline: now.after(timeout),
             line: Line::new(),
             reading: Reading::new(),
             responses: [None; MAX_PIPELINED],
@@ -99,7 +99,7 @@ impl Exchange {
     ) {
         // A head must be complete in time, in however many pieces it arrives.
         if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
-            self.deadline = now.after_ns(self.patience_ns);
+            self.deadline = now.after_ns(self.timeout_ns);
         }
         loop {
             let before = octets.len();
@@ -289,7 +289,7 @@ impl Exchange {
         }
         let reads_head = matches!(self.reading, Reading::Head { octets: 1.., .. });
         if len > 0 && !reads_head {
-            self.deadline = now.after_ns(self.patience_ns);
+            self.deadline = now.after_ns(self.timeout_ns);
         }
         len
     }
@@ -303,7 +303,7 @@ impl Exchange {
         if self.is_reset || now < self.deadline {
             return;
         }
-        self.deadline = now.after_ns(self.patience_ns);
+        self.deadline = now.after_ns(self.timeout_ns);
         let is_over = matches!(self.reading, Reading::Over);
         if self.responses[0].is_some() || is_over {
             // The client reads nothing, or does not close.

@@ -28,7 +28,7 @@ pub struct Finished {
 #[derive(Debug)]
 pub struct Server<const CONNECTIONS: usize> {
     port: u16,
-    patience: Duration,
+    timeout: Duration,
     listens: bool,
     exchanges: [Option<Exchange>; CONNECTIONS],
     /// Served requests, oldest first.
@@ -36,14 +36,14 @@ pub struct Server<const CONNECTIONS: usize> {
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
-    /// Creates a server on this port. A connection is closed after `patience` without progress, or if
+    /// Creates a server on this port. A connection is closed after `timeout` without progress, or if
     /// receiving a head takes longer than that.
     #[must_use]
-    pub const fn new(port: u16, patience: Duration) -> Self {
+    pub const fn new(port: u16, timeout: Duration) -> Self {
         assert!(CONNECTIONS > 0);
         Self {
             port,
-            patience,
+            timeout,
             listens: false,
             exchanges: [None; CONNECTIONS],
             finished: BoundedQueue::new(),
@@ -81,7 +81,7 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
             return Err(Refused);
         };
         let free = self.exchanges.iter_mut().find(|slot| slot.is_none());
-        *free.ok_or(Refused)? = Some(Exchange::new(connection, from, self.patience, now));
+        *free.ok_or(Refused)? = Some(Exchange::new(connection, from, self.timeout, now));
         Ok(())
     }
 

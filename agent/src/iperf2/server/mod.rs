@@ -312,11 +312,11 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     fn wake_at(&self) -> Option<Instant> {
         let mut first = Instant::NEVER;
         for stream in self.streams.iter().flatten() {
-            first = first.or(stream.wake_at());
+            first = first.earlier(stream.wake_at());
         }
         for flow in self.datagrams.iter().flatten() {
-            first = first.or(flow.wake_at());
+            first = first.earlier(flow.wake_at());
         }
-        first.ever()
+        first.finite()
     }
 }

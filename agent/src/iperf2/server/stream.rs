@@ -226,8 +226,8 @@ impl Stream {
 
     pub(super) fn wake_at(&self) -> Instant {
         let sending = self.sending.as_ref().map_or(Instant::NEVER, TcpSender::due);
-        let times = sending.or(self.deadline());
-        times.or(self.turn_request.at()).or(self.retry)
+        let times = sending.earlier(self.deadline());
+        times.earlier(self.turn_request.at()).earlier(self.retry)
     }
 
     /// True if data went in both directions.

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use super::super::header::{DatagramHeader, Report, ReturnTest, Test};
-use super::super::udp::{Clock, END_EVERY, UdpSender, report};
+use super::super::udp::{Clock, END_INTERVAL, UdpSender, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, MS, SECOND, Udp};
@@ -56,7 +56,7 @@ pub(super) struct UdpFlow {
 
 /// True if a datagram may be the first of a stream: neither the end of a forgotten stream nor a report.
 pub(super) fn may_begin(head: DatagramHeader, octets: &[u8]) -> bool {
-    head.number >= 0 && !Report::is_in(octets)
+    head.number >= 0 && !Report::is_report(octets)
 }
 
 impl UdpFlow {
@@ -171,7 +171,7 @@ impl UdpFlow {
                 credit,
             } => {
                 *credit = credit.saturating_add(octets.len() as u64);
-                if Report::is_in(octets) {
+                if Report::is_report(octets) {
                     return ReturnTest::No;
                 }
                 if head.number < 0 {
@@ -181,7 +181,7 @@ impl UdpFlow {
                         return ReturnTest::No;
                     }
                     let number = head.number.unsigned_abs();
-                    sink.ended(number, head.sent_ns, octets.len(), now, END_EVERY);
+                    sink.ended(number, head.sent_ns, octets.len(), now, END_INTERVAL);
                     *end = head.number;
                     self.state = State::Over;
                     return ReturnTest::AfterTest;
@@ -265,7 +265,7 @@ impl UdpFlow {
         let Role::Sends(source) = &self.role else {
             return false;
         };
-        let gives_up = self.state == State::Running && source.is_given_up(now);
+        let gives_up = self.state == State::Running && source.is_unanswered(now);
         if gives_up {
             self.state = State::Over;
         }

@@ -15,7 +15,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
         self.last_received.get_or_insert(now);
-        if self.patience_at().is_some_and(|at| now >= at) {
+        if self.timeout_at().is_some_and(|at| now >= at) {
             if matches!(self.phase, Phase::Done) {
                 // The results are complete.
                 self.control_is_closed = true;

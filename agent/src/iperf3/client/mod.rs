@@ -124,7 +124,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     }
 
     /// Octets still to send, by all streams together.
-    fn left(&self) -> u64 {
+    fn octets_left(&self) -> u64 {
         let total = self.streams.test.total().unwrap_or(u64::MAX);
         if self.streams.omits() {
             return u64::MAX;
@@ -148,7 +148,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     }
 
     /// While the client sends, silence of the peer is normal.
-    fn patience_at(&self) -> Option<Instant> {
+    fn timeout_at(&self) -> Option<Instant> {
         let waits = match self.phase {
             Phase::Running => self.streams.test.direction != Direction::Forward,
             Phase::Failed(_) => false,
@@ -156,7 +156,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             _ => true,
         };
         let last_received = self.last_received.filter(|_| waits)?;
-        Some(last_received.after(self.plan.patience))
+        Some(last_received.after(self.plan.timeout))
     }
 
     /// Writes the hello of the stream being opened, if it is due.
@@ -274,7 +274,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         if !matches!(self.phase, Phase::Running) {
             return 0;
         }
-        let left = self.left();
+        let left = self.octets_left();
         let len = self.streams.fill(connection, buffer, left, now);
         self.step(now);
         len
@@ -360,12 +360,12 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let runs = matches!(self.phase, Phase::Running);
         let end = self.announce_at.or_else(|| self.end_at());
         let end = end.filter(|_| runs);
-        let due = self.streams.due().ever().filter(|_| runs);
+        let due = self.streams.due().finite().filter(|_| runs);
         let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.drain_deadline());
         // Data on one connection may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
-        let all = [hello, end, quiet, due, self.patience_at(), at_once];
+        let all = [hello, end, quiet, due, self.timeout_at(), at_once];
         all.into_iter().flatten().min()
     }
 }

@@ -16,7 +16,7 @@ pub struct Plan {
     /// A different number for each test: the cookie, which identifies its connections, is derived from it.
     pub seed: u64,
     /// Timeout without any expected data.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Reason for a failure.

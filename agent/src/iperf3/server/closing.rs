@@ -81,7 +81,7 @@ impl<const N: usize> ClosingConnections<N> {
     pub(super) fn wake_at(&self) -> Instant {
         let mut first = Instant::NEVER;
         for it in self.0.iter().flatten().filter(|it| !it.is_late) {
-            first = first.or(match it.last_state {
+            first = first.earlier(match it.last_state {
                 Some(_) => Instant::from_ns(0),
                 None => it.until,
             });

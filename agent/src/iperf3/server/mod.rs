@@ -209,6 +209,6 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
     fn wake_at(&self) -> Option<Instant> {
         let leaving = self.closing.wake_at();
         let session = self.session.as_ref().map(Session::wake_at);
-        session.map_or(leaving, |at| at.or(leaving)).ever()
+        session.map_or(leaving, |at| at.earlier(leaving)).finite()
     }
 }

@@ -380,10 +380,10 @@ impl<const N: usize> Session<N> {
         match self.phase {
             // Sending datagrams counts as activity.
             Phase::Running if self.streams.test.direction != Direction::Reverse => {
-                self.deadline.or(silence)
+                self.deadline.earlier(silence)
             }
-            Phase::Running if !self.streams.test.udp => self.deadline.or(silence),
-            Phase::Draining => self.deadline.or(self.streams.drain_deadline()),
+            Phase::Running if !self.streams.test.udp => self.deadline.earlier(silence),
+            Phase::Draining => self.deadline.earlier(self.streams.drain_deadline()),
             _ => self.deadline,
         }
     }
@@ -417,6 +417,6 @@ impl<const N: usize> Session<N> {
         if !self.outbox.is_empty() {
             return Instant::from_ns(0);
         }
-        self.streams.due().or(self.due())
+        self.streams.due().earlier(self.due())
     }
 }

@@ -8,7 +8,7 @@ use crate::conformance::exchange::TestFrame;
 use crate::conformance::rig::{Rig, ensure};
 
 /// Another station; a group that the device has not joined.
-const STRANGER: MacAddress = MacAddress([2, 0, 0, 0, 0, 0x77]);
+const FOREIGN: MacAddress = MacAddress([2, 0, 0, 0, 0, 0x77]);
 const GROUP: MacAddress = MacAddress::from_ipv4_multicast([239, 1, 2, 3]);
 /// Frames to each.
 const EACH: u64 = 50;
@@ -17,7 +17,7 @@ pub(super) fn filter(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let mut sent = 0;
     for (to, is_ours) in [
         (MacAddress::BROADCAST, true),
-        (STRANGER, false),
+        (FOREIGN, false),
         (GROUP, false),
     ] {
         rig.reset_counts()?;

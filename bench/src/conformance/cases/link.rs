@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{LONGEST, SHORT};
+use super::{MAX_LEN, SHORT};
 use crate::conformance::CaseFailure;
 use crate::conformance::exchange::TestFrame;
 use crate::conformance::rig::{Rig, ensure};
@@ -17,7 +17,7 @@ struct Link {
 pub(super) fn down_and_up(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let mut frames = 0;
     let mut exchange = |rig: &mut Rig<'_>| {
-        frames += rig.exchange((SHORT..=LONGEST).step_by(50).map(TestFrame::of))?;
+        frames += rig.exchange((SHORT..=MAX_LEN).step_by(50).map(TestFrame::of))?;
         Ok::<_, CaseFailure>(())
     };
     exchange(rig)?;

@@ -12,8 +12,8 @@ use super::Case;
 /// separate cases.
 const SHORT: usize = 64;
 /// The longest frame, without and with a tag.
-const LONGEST: usize = 1_514;
-const LONGEST_TAGGED: usize = 1_518;
+const MAX_LEN: usize = 1_514;
+const MAX_TAGGED_LEN: usize = 1_518;
 
 /// Every case, from the simple to those that build on it.
 pub const CASES: &[Case] = &[

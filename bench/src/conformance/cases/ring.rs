@@ -6,7 +6,7 @@ use linerate_agent::frame::{Receiver, TEST_HEADER_LEN};
 use linerate_ether::frame::MacAddress;
 use serde::Deserialize;
 
-use super::{LONGEST, SHORT};
+use super::{MAX_LEN, SHORT};
 use crate::conformance::CaseFailure;
 use crate::conformance::exchange::{Exchange, Listener, TestFrame, own};
 use crate::conformance::rig::{Rig, ensure};
@@ -15,14 +15,14 @@ use crate::conformance::rig::{Rig, ensure};
 const ROUNDS: usize = 4;
 /// Frames that an emulated model does not accept within this time are held back until there is
 /// room.
-const STILL: Duration = Duration::from_millis(250);
+const HOLD_BACK_TIME: Duration = Duration::from_millis(250);
 /// The stream of the board's own frames, and their lengths.
 const BLAST: u8 = 0;
-const BLAST_LENGTHS: [usize; 3] = [SHORT, SHORT + 1, LONGEST];
+const BLAST_LENGTHS: [usize; 3] = [SHORT, SHORT + 1, MAX_LEN];
 
 /// Lengths that differ from frame to frame.
 fn mixed(count: usize) -> impl Iterator<Item = TestFrame> + Send {
-    let lengths = (SHORT..=LONGEST).step_by(97).cycle();
+    let lengths = (SHORT..=MAX_LEN).step_by(97).cycle();
     lengths.take(count).map(TestFrame::of)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn wrap(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
 pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
     let longest = rig.burst();
     let mut frames = 0;
-    for octets in [SHORT, 300, LONGEST] {
+    for octets in [SHORT, 300, MAX_LEN] {
         let mut burst = 1;
         while burst < 2 * longest {
             let burst_now = burst.min(longest);
@@ -58,8 +58,8 @@ fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), CaseFailure> {
     let frames = ROUNDS * rig.burst().max(SHORT) + TEST_HEADER_LEN;
     let Hold {} = rig.session.query("hold on", "hold")?;
     let handle = rig.session.start(Exchange::new(mixed(frames), frames))?;
-    let patience = STILL.min(rig.session.patience);
-    rig.wait(handle, patience, |it| it.sent >= frames as u64)?;
+    let timeout = HOLD_BACK_TIME.min(rig.session.timeout);
+    rig.wait(handle, timeout, |it| it.sent >= frames as u64)?;
     let Hold {} = rig.session.query("hold off", "hold")?;
     let lose = |it: &mut Exchange| it.may_lose = true;
     rig.session.with(handle, lose)?;
@@ -98,9 +98,9 @@ pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, CaseFailure> {
         let counts: Blasted = rig
             .session
             .query(&format!("blast {count} {octets} {to}"), "blasted")?;
-        let patience = rig.session.patience;
+        let timeout = rig.session.timeout;
         let came = |it: &Listener| it.0.sink.sequence.received() + it.0.altered;
-        rig.wait_for(handle, patience, |it| came(it) >= count, came)?;
+        rig.wait_for(handle, timeout, |it| came(it) >= count, came)?;
         let Listener(Receiver { sink, altered, .. }) = rig.session.stop(handle)?;
         let sequence = &sink.sequence;
         let [lost, disorder, doubles] = [

@@ -5,7 +5,7 @@ use std::time::Duration;
 use linerate_ether::random::Random;
 use serde::Deserialize;
 
-use super::{LONGEST, SHORT};
+use super::{MAX_LEN, SHORT};
 use crate::conformance::CaseFailure;
 use crate::conformance::exchange::{Exchange, TestFrame};
 use crate::conformance::rig::{Rig, ensure};
@@ -20,7 +20,7 @@ const STOPPED: Duration = Duration::from_millis(30);
 
 fn random_sizes() -> impl Iterator<Item = TestFrame> + Send {
     let mut random = Random::new(SEED);
-    let sizes = (LONGEST - SHORT + 1) as u64;
+    let sizes = (MAX_LEN - SHORT + 1) as u64;
     std::iter::repeat_with(move || TestFrame::of(SHORT + random.below(sizes) as usize))
 }
 

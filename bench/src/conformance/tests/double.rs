@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{
-    ETHERTYPE, Fill, FrameKind, LONGEST, Receiver, ReflectFilter, TestHeader, reflect,
+    ETHERTYPE, Fill, FrameKind, MAX_LEN, Receiver, ReflectFilter, TestHeader, reflect,
 };
 use linerate_ether::frame::{EtherType, remove_tag};
 use linerate_sim::peer::Station as _;
@@ -18,7 +18,7 @@ use crate::endpoint::{RunningBoard, STEP, StepError};
 
 /// Frames that it buffers while it is idle.
 const RING: usize = 8;
-const LONGEST_TAGGED: usize = LONGEST + 4;
+const MAX_TAGGED_LEN: usize = MAX_LEN + 4;
 
 /// Its fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,9 +195,9 @@ impl Double {
         }
         let is_tagged = frame[12..14] == EtherType::VLAN.0.to_be_bytes();
         let longest = if is_tagged && self.fault != Fault::NoRoomForTag {
-            LONGEST_TAGGED
+            MAX_TAGGED_LEN
         } else {
-            LONGEST
+            MAX_LEN
         };
         if frame.len() > longest {
             if self.fault != Fault::SilentOverLong {
@@ -226,7 +226,7 @@ impl Double {
                 frame[shared - 4..shared].copy_from_slice(&self.before[shared - 4..shared]);
             }
             Fault::SkipsAtWrap if self.received.is_multiple_of(3 * RING as u64) => return,
-            Fault::CutsLongest if frame.len() == LONGEST => frame.truncate(LONGEST - 1),
+            Fault::CutsLongest if frame.len() == MAX_LEN => frame.truncate(MAX_LEN - 1),
             Fault::EvenLengths if frame.len() % 2 == 1 => frame.push(0),
             _ => {}
         }

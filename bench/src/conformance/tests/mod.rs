@@ -10,13 +10,13 @@ use crate::endpoint::{BoardSession, NoMonitor};
 use double::{Double, Fault};
 
 /// Runs the case on a new device.
-fn run(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
-    let lacks: BTreeMap<String, String> = lacks
+fn run(case: &Case, fault: Fault, unsupported: &[(&str, &str)]) -> Outcome {
+    let unsupported: BTreeMap<String, String> = unsupported
         .iter()
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
     let switch_on = || BoardSession::begin(Box::new(Double::new(fault)), "a double".to_owned());
-    let board = TestBoard::new(&lacks, Box::new(switch_on));
+    let board = TestBoard::new(&unsupported, Box::new(switch_on));
     let outcome = run_case(&board, case, 500, &mut NoMonitor);
     outcome.expect("it starts")
 }
@@ -71,11 +71,11 @@ fn each_fault_of_a_device_is_found() {
 }
 
 #[test]
-fn a_case_that_a_board_lacks_is_skipped_unless_it_passes() {
-    let lacks = [("filter", "its model takes every address")];
-    let outcome = run(case("filter"), Fault::Promiscuous, &lacks);
-    assert_eq!(outcome, Outcome::Skipped(lacks[0].1.to_owned()));
-    let outcome = run(case("filter"), Fault::Nothing, &lacks);
+fn an_unsupported_case_is_skipped_unless_it_passes() {
+    let unsupported = [("filter", "its model takes every address")];
+    let outcome = run(case("filter"), Fault::Promiscuous, &unsupported);
+    assert_eq!(outcome, Outcome::Skipped(unsupported[0].1.to_owned()));
+    let outcome = run(case("filter"), Fault::Nothing, &unsupported);
     let Outcome::Failed(what) = outcome else {
         panic!("{outcome:?}")
     };
@@ -86,9 +86,9 @@ fn a_case_that_a_board_lacks_is_skipped_unless_it_passes() {
 #[test]
 fn cases_that_boards_lack_exist() {
     for board in crate::board::all() {
-        for name in board.lacks.keys() {
+        for name in board.unsupported_cases.keys() {
             let is_one = CASES.iter().any(|case| case.name == name);
-            assert!(is_one, "{} lacks {name}", board.name);
+            assert!(is_one, "{} has no case {name}", board.name);
         }
     }
 }

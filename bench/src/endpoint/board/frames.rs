@@ -21,7 +21,7 @@ const STREAM: u8 = 1;
 /// More than any link has.
 const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 /// Time to wait for frames after the last one.
-const LAST: Duration = Duration::from_millis(100);
+const LAST_FRAME_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The board's counts of the stream.
 #[derive(Debug, Deserialize)]
@@ -59,7 +59,7 @@ impl BoardTarget {
                 count: asked.count,
                 rate_bits_per_s: rate(asked, octets, self.runner.line_bits_per_s),
             },
-            LAST,
+            LAST_FRAME_TIMEOUT,
         ))?;
         session.run_until(monitor, |session| {
             let now = session.now();
@@ -97,7 +97,7 @@ impl BoardTarget {
             sent: sent.sent.0,
             samples: samples.collect(),
             lost_forward: lost,
-            lost_back: counts.reflected.saturating_sub(back),
+            lost_backward: counts.reflected.saturating_sub(back),
             duplicates: sent.duplicates,
             ..RoundTripReport::default()
         };

@@ -11,7 +11,7 @@ use crate::endpoint::{Outcome, RoundTripSample, RoundTrips, TargetError, TrialMo
 /// Capacity of the sample queue.
 const SAMPLES: usize = 64;
 /// Timeout for the last answer.
-const LAST: Duration = Duration::from_secs(1);
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Of virtual time.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
@@ -36,7 +36,7 @@ impl BoardTarget {
             count: asked.count,
             interval: asked.interval,
             octets: usize::from(asked.payload_octets).max(LEN),
-            patience: LAST,
+            timeout: LAST_ANSWER_TIMEOUT,
             clock: Clock::free(RESOLUTION),
             stateful: true,
             session: 1,

@@ -39,7 +39,7 @@ pub(super) struct BoardTarget {
     pub(super) board: Board,
     pub(super) elf_dir: PathBuf,
     pub(super) seed: u64,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     pub(super) runner: Runner,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn find(
         board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
-        patience: options.patience,
+        timeout: options.timeout,
         runner,
     })
 }
@@ -204,7 +204,10 @@ impl endpoint::Target for BoardTarget {
 
     fn test_board(&self) -> Option<TestBoard<'_>> {
         let switch_on = || self.switch_on(&ANY);
-        Some(TestBoard::new(&self.board.lacks, Box::new(switch_on)))
+        Some(TestBoard::new(
+            &self.board.unsupported_cases,
+            Box::new(switch_on),
+        ))
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {

@@ -14,8 +14,8 @@ use crate::machine::MachineError;
 /// Interval at which a trial's progress is polled.
 pub(crate) const STEP: Duration = Duration::from_millis(1);
 /// Timeouts for the board's start, and for the answer to a command.
-const BOOT: Duration = Duration::from_secs(20);
-const ANSWER: Duration = Duration::from_secs(2);
+const BOOT_TIMEOUT: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A board that is switched on, with a host at the other end of its cable.
 pub(crate) trait RunningBoard {
@@ -77,7 +77,7 @@ pub(crate) struct BoardSession {
     /// The user has cancelled.
     pub(super) is_cancelled: bool,
     /// Timeout for an answer on the console.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// Number of maximum-length frames that the device receives in a burst, as reported at its
     /// start.
     pub(crate) burst: usize,
@@ -93,12 +93,12 @@ impl BoardSession {
             began: Instant::from_ns(0),
             octets: 0,
             is_cancelled: false,
-            patience: ANSWER,
+            timeout: ANSWER_TIMEOUT,
             burst: 1,
         };
-        let boot: Boot = session.read_event_within(BOOT, "boot")?;
+        let boot: Boot = session.read_event_within(BOOT_TIMEOUT, "boot")?;
         session.burst = boot.burst.unwrap_or(1);
-        session.read_event_within::<IgnoredAny>(BOOT, "listening")?;
+        session.read_event_within::<IgnoredAny>(BOOT_TIMEOUT, "listening")?;
         session.began = session.now();
         Ok(session)
     }
@@ -154,7 +154,7 @@ impl BoardSession {
         &mut self,
         event: &str,
     ) -> Result<T, TargetError> {
-        self.read_event_within(self.patience, event)
+        self.read_event_within(self.timeout, event)
     }
 
     fn read_event_within<T: DeserializeOwned>(

@@ -1,7 +1,7 @@
 //! `sim://BOARD`: a simulated board in virtual time.
 
 use linerate_agent::Instant;
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_sim::board::{Board, Event, Stop};
 use linerate_sim::chip::esp32c6::Port;
 use linerate_sim::peer::host::program::Programs;
@@ -95,7 +95,11 @@ impl RunningBoard for Board {
     fn notes(&self) -> Vec<String> {
         let tally = self.tally();
         // Collided frames are sent again, the others are still in transit.
-        let open = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
+        let open = [
+            DropCause::Collision,
+            DropCause::InFlight,
+            DropCause::LeftInQueue,
+        ];
         let lost = tally.lost.iter().filter(|(cause, _)| !open.contains(cause));
         let causes: Vec<String> = lost
             .map(|(cause, count)| format!("{} {count}", cause.name()))

@@ -185,5 +185,5 @@ fn frames_are_counted_and_come_back() {
     let outcome = run(target.as_mut(), &Trial::Frames(frames));
     let answers = outcome.round_trips.expect("reflections");
     assert_eq!((answers.sent, answers.samples.len()), (40, 40));
-    assert_eq!((answers.lost_forward, answers.lost_back), (0, 0));
+    assert_eq!((answers.lost_forward, answers.lost_backward), (0, 0));
 }

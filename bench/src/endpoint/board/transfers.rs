@@ -91,7 +91,7 @@ impl BoardTarget {
             to: (self.board.link.ipv4, PORT).into(),
             udp,
             test,
-            patience: self.patience,
+            timeout: self.timeout,
         }
     }
 }

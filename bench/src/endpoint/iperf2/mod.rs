@@ -31,7 +31,7 @@ enum SendMode {
 
 struct Iperf2 {
     to: SocketAddr,
-    patience: Duration,
+    timeout: Duration,
     send_mode: SendMode,
     /// Port for the device's connection back in the next test: a new one each time, as the last one
     /// may still be in TIME-WAIT (RFC 9293 section 3.6.1).
@@ -79,7 +79,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     };
     Ok(Box::new(Iperf2 {
         to: url.address(PORT)?,
-        patience: options.patience,
+        timeout: options.timeout,
         send_mode,
         back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
         ended: None,
@@ -119,7 +119,7 @@ impl Iperf2 {
             to: self.to,
             udp,
             test,
-            patience: self.patience,
+            timeout: self.timeout,
         }
     }
 
@@ -170,7 +170,7 @@ impl Iperf2 {
                     (true, ..) => "no report at the end: does it listen on UDP (iperf -s -u)?",
                     (false, ..) => "the connection stays open: it did not read all that was sent",
                 };
-                format!("{what} (waited {} s)", self.patience.as_secs())
+                format!("{what} (waited {} s)", self.timeout.as_secs())
             }
         };
         TargetError::Failed {
@@ -306,7 +306,7 @@ mod tests {
             to: ([127, 0, 0, 1], PORT).into(),
             udp,
             test,
-            patience: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
         };
         let data = data(&plan(true)).expect("datagrams");
         let is_data = [1, 9, -10].map(|number| {

@@ -24,7 +24,7 @@ const BATCH: usize = 32;
 /// Size of the receive ring, MiB.
 const RECEIVE_RING: usize = 64;
 /// Timeout for answers after the last frame.
-const LAST: Duration = Duration::from_secs(1);
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time to wait for duplicate answers once all are received.
 const SETTLE: Duration = Duration::from_millis(20);
 /// Interval of checks for the end.
@@ -34,7 +34,7 @@ const FIRST_NS: u64 = 1_000_000;
 /// The slowest Ethernet.
 const SLOWEST_BITS_PER_S: f64 = 1e7;
 /// Value of [`Shared::ended_ns`] until all is sent.
-const NOT_YET: u64 = u64::MAX;
+const NOT_ENDED: u64 = u64::MAX;
 
 /// Configuration of an exchange.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct ExchangeConfig<'a> {
     /// The line rate, if known.
     pub(super) line_bits_per_s: Option<u64>,
     /// Maximum time without a frame taken by the interface.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// Result of an exchange.
@@ -102,7 +102,7 @@ pub(super) fn exchange(
         over: AtomicBool::new(false),
         sent: AtomicU64::new(0),
         answered: AtomicU64::new(0),
-        ended_ns: AtomicU64::new(NOT_YET),
+        ended_ns: AtomicU64::new(NOT_ENDED),
     };
     let mut is_cancelled = false;
     let (sent, received) = thread::scope(|scope| {
@@ -251,7 +251,7 @@ impl<'a> Sender<'a> {
             pace: SendPacer::new(first_ns, config.interval_ns, frame_ns.unwrap_or(0.0)),
             frame,
             taken_ns: first_ns,
-            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.patience.as_nanos() as u64,
+            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.timeout.as_nanos() as u64,
         }
     }
 
@@ -308,16 +308,14 @@ impl<'a> Sender<'a> {
     fn check(&mut self, has_taken: bool) -> Result<(), ExchangeError> {
         let now = self.shared.clock.now_ns();
         let ExchangeConfig {
-            interface,
-            patience,
-            ..
+            interface, timeout, ..
         } = self.config;
         if has_taken {
             self.taken_ns = now;
-        } else if u128::from(now.saturating_sub(self.taken_ns)) > patience.as_nanos() {
+        } else if u128::from(now.saturating_sub(self.taken_ns)) > timeout.as_nanos() {
             return Err(ExchangeError::Slow(format!(
                 "{interface} has taken no frame for {} s; is its line up (`ip link show {interface}`)?",
-                patience.as_secs_f64()
+                timeout.as_secs_f64()
             )));
         }
         if now > self.latest_ns {
@@ -347,14 +345,14 @@ fn collect_replies(
         });
         shared.answered.store(matched.answered(), Ordering::Relaxed);
         let ended_ns = shared.ended_ns.load(Ordering::Relaxed);
-        if ended_ns != NOT_YET {
+        if ended_ns != NOT_ENDED {
             let sent = shared.sent.load(Ordering::Relaxed);
             let has_all = matched.answered() >= sent;
-            let longest = if has_all { SETTLE } else { LAST };
+            let longest = if has_all { SETTLE } else { LAST_ANSWER_TIMEOUT };
             let since = u128::from(shared.clock.now_ns().saturating_sub(ended_ns));
             let is_over = shared.over.load(Ordering::Relaxed) || since > longest.as_nanos();
             // Frames already received are still processed, within a limit.
-            if is_over && (taken.is_none() || since > 2 * LAST.as_nanos()) {
+            if is_over && (taken.is_none() || since > 2 * LAST_ANSWER_TIMEOUT.as_nanos()) {
                 return Ok((matched, ring.statistics()?.dropped));
             }
         }

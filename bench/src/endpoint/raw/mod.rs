@@ -27,8 +27,8 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     })?;
     #[cfg(target_os = "linux")]
     {
-        let patience = options.patience;
-        Ok(Box::new(station::Station::new(&url.host, to, patience)))
+        let timeout = options.timeout;
+        Ok(Box::new(station::Station::new(&url.host, to, timeout)))
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use linerate_agent::frame::{LONGEST, Mac, SHORTEST};
+use linerate_agent::frame::{MAX_LEN, MIN_LEN, Mac};
 use linerate_ether::fcs;
 use linerate_ring::RingError;
 
@@ -32,7 +32,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct Station {
     interface: String,
     to: Mac,
-    patience: Duration,
+    timeout: Duration,
     /// Distinguishes a trial's frames from those of the previous one.
     stream: u8,
     /// It has answered before.
@@ -40,11 +40,11 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(interface: &str, to: Mac, patience: Duration) -> Self {
+    pub(super) fn new(interface: &str, to: Mac, timeout: Duration) -> Self {
         Self {
             interface: interface.to_owned(),
             to,
-            patience,
+            timeout,
             stream: std::process::id() as u8,
             has_answered: false,
         }
@@ -78,7 +78,7 @@ impl Station {
             },
             interval_ns,
             line_bits_per_s: self.line_bits_per_s(),
-            patience: self.patience,
+            timeout: self.timeout,
         };
         let exchanged = exchange(&config, monitor).map_err(|error| match error {
             ExchangeError::Load(error) => error.into(),
@@ -136,7 +136,7 @@ impl Station {
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
         let octets = HEADER_OCTETS + usize::from(asked.payload_octets);
-        let octets = octets.clamp(SHORTEST, LONGEST);
+        let octets = octets.clamp(MIN_LEN, MAX_LEN);
         let interval_ns = asked.interval.as_nanos() as f64;
         let exchanged = self.exchange(octets, asked.count.into(), interval_ns, monitor)?;
         if exchanged.matched.answered() == 0 && !exchanged.is_cancelled {
@@ -156,7 +156,7 @@ fn outcome(exchanged: ExchangeResult) -> Outcome {
     Outcome {
         round_trips: Some(RoundTripReport {
             sent,
-            lost_either: sent.saturating_sub(matched.answered()),
+            lost_unknown: sent.saturating_sub(matched.answered()),
             out_of_order: matched.out_of_order,
             duplicates: matched.duplicates,
             samples: matched.samples,

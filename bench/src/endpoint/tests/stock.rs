@@ -48,7 +48,7 @@ fn start(tool: &str, udp: bool, port: u16) -> Server {
 
 fn open_at(scheme: &str, port: u16) -> Box<dyn Target> {
     let options = Options {
-        patience: Duration::from_secs(30),
+        timeout: Duration::from_secs(30),
         ..Options::default()
     };
     open(&format!("{scheme}://127.0.0.1:{port}"), &options).expect("a target")

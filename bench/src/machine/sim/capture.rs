@@ -1,6 +1,6 @@
 //! The frames on the wire as a capture file, in chronological order.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_sim::board::{Event, Fate};
 use linerate_sim::time::Instant;
 use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
@@ -41,7 +41,7 @@ impl Capture {
                     Fate::Delivered => None,
                     Fate::Lost(cause) => Some(*cause),
                 };
-                if lost == Some(Drop::Collision) {
+                if lost == Some(DropCause::Collision) {
                     return;
                 }
                 let comment = lost.map(|cause| {
@@ -114,12 +114,12 @@ impl Capture {
     }
 }
 
-fn frame_errors(fault: Option<Drop>) -> FrameErrors {
+fn frame_errors(fault: Option<DropCause>) -> FrameErrors {
     FrameErrors {
-        fcs: matches!(fault, Some(Drop::BadFcs | Drop::Alignment)),
-        short: fault == Some(Drop::Runt),
-        long: fault == Some(Drop::Oversize),
-        symbol: fault == Some(Drop::SymbolError),
-        delimiter: fault == Some(Drop::BadSfd),
+        fcs: matches!(fault, Some(DropCause::BadFcs | DropCause::Alignment)),
+        short: fault == Some(DropCause::Runt),
+        long: fault == Some(DropCause::Oversize),
+        symbol: fault == Some(DropCause::SymbolError),
+        delimiter: fault == Some(DropCause::BadSfd),
     }
 }

@@ -14,9 +14,9 @@ use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
-use linerate_results::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
+use linerate_results::record::{Duplex, Edges, Pulse, SourceKind, TimingEntry};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
-use linerate_sim::chip::{Confidence, esp32c6};
+use linerate_sim::chip::{self, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
 use linerate_sim::time::{Instant, Span};
@@ -232,9 +232,9 @@ impl Machine for Sim {
             name: entry.name.clone(),
             value: entry.value as f64,
             kind: match entry.kind {
-                Confidence::Measured => EntryKind::Measured,
-                Confidence::Datasheet => EntryKind::Datasheet,
-                Confidence::Guess => EntryKind::Guess,
+                chip::SourceKind::Measured => SourceKind::Measured,
+                chip::SourceKind::Datasheet => SourceKind::Datasheet,
+                chip::SourceKind::Guess => SourceKind::Guess,
             },
             source: entry.source.clone(),
             fitted: entry.fitted.clone(),

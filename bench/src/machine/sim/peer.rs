@@ -46,7 +46,7 @@ pub fn of(config: &MachineConfig) -> Result<Box<dyn Peer>, MachineError> {
                 paths: vec![format!("/{}", download.bytes)],
                 start: at(download.from_ms),
                 pause: Span::ZERO,
-                timeout: Span::from_ms(download.patience_ms),
+                timeout: Span::from_ms(download.timeout_ms),
             })
             .collect(),
         ..host::Config::default()

@@ -115,7 +115,7 @@ fn identity_and_artifacts_are_available() {
         identity
             .timing
             .iter()
-            .any(|entry| entry.kind == EntryKind::Guess)
+            .any(|entry| entry.kind == SourceKind::Guess)
     );
     assert!(
         identity

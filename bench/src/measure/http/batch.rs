@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linerate_capture::wire::{self, BusyPeriod, Frame, Segment, Side};
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_results::record::{
     Edges, GapToLineRate, HttpGetLimits, HttpGetParams, Pulse, Request, Setting,
 };
@@ -135,7 +135,7 @@ impl Batch<'_> {
                 .iter()
                 .filter(|frame| frame.from == Side::Device)
         };
-        let collided = |frame: &&Frame| frame.lost == Some(Drop::Collision);
+        let collided = |frame: &&Frame| frame.lost == Some(DropCause::Collision);
         let collisions = device().filter(collided).count() as u64;
         let lost = device().filter(|frame| !frame.delivered()).count() as u64;
         (device().count() as u64, lost - collisions, collisions)

@@ -1,5 +1,5 @@
 use linerate_capture::wire::Segment;
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_ether::pattern;
 use linerate_results::record::HttpGet;
 
@@ -18,7 +18,7 @@ fn download(at_ns: u64, bytes: u64) -> Vec<Event> {
     let isn = (at_ns / MS) as u32 * 10_000;
     let first = segment(at_ns + 2 * MS, Side::Peer, isn + 1, 1460, ack);
     let mut second = segment(first.end_ns + gap_ns, Side::Peer, isn + 1461, 1460, ack);
-    second.lost = Some(Drop::Unheard);
+    second.lost = Some(DropCause::Unheard);
     let pulses = [
         Pulse {
             start_ns: first.start_ns + 800,
@@ -110,7 +110,7 @@ fn one_result_a_size_with_every_frame_in_one_of_them() {
     assert_eq!(gets[1].ledger.sent_frames, 4 + 4);
     for get in &gets {
         assert_eq!(get.ledger.missing_frames(), 0);
-        assert_eq!(get.ledger.lost_for(Drop::Unheard), 2);
+        assert_eq!(get.ledger.lost_for(DropCause::Unheard), 2);
         assert_eq!(get.metrics.crc32, get.metrics.crc32_expected);
         assert_eq!(get.metrics.retransmitted_segments, 2);
         assert_eq!(get.metrics.isr_post_processing_ns_p50, 1_050_000);

@@ -19,8 +19,8 @@ pub struct Conformance {
     /// Frames of each.
     pub frames: u64,
     /// Cases that may fail, each with the reason.
-    #[serde(default)]
-    pub excused: BTreeMap<String, String>,
+    #[serde(default, alias = "excused")]
+    pub known_failures: BTreeMap<String, String>,
     /// From power-on to the first frame, milliseconds.
     #[serde(default = "warm_up_ms")]
     pub warm_up_ms: u64,
@@ -35,7 +35,7 @@ impl Section for Conformance {
                 format!("there is no conformance case `{name}`{hint}")
             })
         };
-        if let Some(name) = self.excused.keys().find(|name| known(name).is_err()) {
+        if let Some(name) = self.known_failures.keys().find(|name| known(name).is_err()) {
             return Err(known(name).err().unwrap_or_default());
         }
         let cases = if self.cases.is_empty() {
@@ -61,7 +61,7 @@ impl Section for Conformance {
             Arc::new(Plan {
                 kind: TestKind::Case {
                     case,
-                    excuse: self.excused.get(case.name).cloned(),
+                    known_failure: self.known_failures.get(case.name).cloned(),
                 },
                 frames: self.frames,
                 warm_up_ms: self.warm_up_ms,

@@ -51,7 +51,7 @@ pub enum TestKind {
         /// The case.
         case: &'static Case,
         /// The reason why it may fail, if it may.
-        excuse: Option<String>,
+        known_failure: Option<String>,
     },
     /// A point of the loss surface.
     Point {
@@ -279,7 +279,10 @@ impl Observer for PhyObserver {
         let ledger = std::mem::take(&mut self.ledger);
         let variant = self.variant.clone();
         Ok(vec![match &self.plan.kind {
-            TestKind::Case { case, excuse } => Measurement::PhyConformance(PhyConformance {
+            TestKind::Case {
+                case,
+                known_failure,
+            } => Measurement::PhyConformance(PhyConformance {
                 params: PhyConformanceParams {
                     variant,
                     setting: Setting::default(),
@@ -287,7 +290,7 @@ impl Observer for PhyObserver {
                     about: case.about.to_owned(),
                     source: case.source.to_owned(),
                     settling_frames: case.settling_frames,
-                    excuse: excuse.clone(),
+                    excuse: known_failure.clone(),
                 },
                 metrics,
                 ledger,

@@ -1,4 +1,4 @@
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 
 use super::*;
 use crate::measure::drive;
@@ -90,7 +90,7 @@ fn round_trips_by_the_device_and_on_the_wire() {
 #[test]
 fn a_lost_ping_counts_as_sent() {
     let unheard = Frame {
-        lost: Some(Drop::Unheard),
+        lost: Some(DropCause::Unheard),
         ..echo_frame(200_000, Side::Peer, 0)
     };
     let events = [
@@ -108,7 +108,7 @@ fn a_lost_ping_counts_as_sent() {
         ),
         (1, 0, 0)
     );
-    assert_eq!(ping.ledger.lost_for(Drop::Unheard), 1);
+    assert_eq!(ping.ledger.lost_for(DropCause::Unheard), 1);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const SPAN: Duration = Duration::from_millis(1_500);
 /// own, so that two reflectors can't answer each other forever.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 /// Maximum time for the reflector to start.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Measures the round trips `asked` over this host's loopback to a local reflector; `None` if there is
 /// no loopback. No measurement from this host can be better than this.
@@ -43,7 +43,7 @@ pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
             });
         });
         let times = wait
-            .recv_timeout(PATIENCE)
+            .recv_timeout(TIMEOUT)
             .ok()
             .and_then(|()| round_trips(port, asked));
         is_over.store(true, Ordering::Relaxed);

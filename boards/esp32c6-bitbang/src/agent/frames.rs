@@ -27,19 +27,19 @@ impl Frames {
         }
     }
 
-    /// Handles a frame if it is a generator's. Its content is checked if there is `time`.
+    /// Handles a frame if it is a generator's. Its content is checked if `has_time`.
     pub fn take(
         &mut self,
         frame: &mut Frame,
         sender: &mut Sender,
-        time: bool,
+        has_time: bool,
         now: Instant,
     ) -> bool {
         let octets = frame.bytes_mut();
         if octets.get(ADDRESSES_LEN..HEADER_LEN) != Some(&ETHERTYPE.to_be_bytes()[..]) {
             return false;
         }
-        let arrived = if time {
+        let arrived = if has_time {
             self.receiver.received(octets, now)
         } else {
             self.receiver.received_unchecked(octets, now)

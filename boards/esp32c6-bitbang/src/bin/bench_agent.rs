@@ -25,18 +25,18 @@ const STREAMS: usize = 4;
 const REQUESTS: usize = 3;
 const SENDERS: usize = 4;
 /// Octets of a STAMP packet.
-const STAMP: usize = 256;
+const STAMP_OCTETS: usize = 256;
 /// Datagrams of a round that can wait for their answer.
 const WAITING: usize = agent::FRAMES_A_ROUND;
 /// Timeout in the middle of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Clock error over a round trip: its resolution.
-const GRAIN: Duration = Duration::from_micros(1);
+const CLOCK_RESOLUTION: Duration = Duration::from_micros(1);
 /// If work is due earlier than this, sleeping until the next interrupt may be too long.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
 /// Fill level of the receive queue below which there is time to check a whole raw frame: while one is being
 /// received, the processor has nothing to spare.
-const CALM: usize = 1024;
+const FULL_CHECK_BELOW_BYTES: usize = 1024;
 /// A device under test does what is requested, no faster than its line.
 const LIMITS: Limits = Limits {
     fastest_bits_per_s: 10_000_000,
@@ -50,13 +50,13 @@ fn main() -> ! {
     static IPERF3: ConstStaticCell<iperf3::Server<STREAMS>> =
         ConstStaticCell::new(iperf3::Server::new(iperf3::PORT, LIMITS));
     static HTTP: ConstStaticCell<http::Server<REQUESTS>> =
-        ConstStaticCell::new(http::Server::new(HTTP_PORT, PATIENCE));
+        ConstStaticCell::new(http::Server::new(HTTP_PORT, TIMEOUT));
     static ECHO: ConstStaticCell<echo::Echo<WAITING, MAX_DATAGRAM>> =
         ConstStaticCell::new(echo::Echo::new(echo::PORT));
     let (iperf2, iperf3, http) = (IPERF2.take(), IPERF3.take(), HTTP.take());
     let echo = ECHO.take();
-    let clock = stamp::Clock::free(GRAIN);
-    let mut stamp = stamp::Reflector::<SENDERS, WAITING, STAMP>::new(stamp::PORT, clock);
+    let clock = stamp::Clock::free(CLOCK_RESOLUTION);
+    let mut stamp = stamp::Reflector::<SENDERS, WAITING, STAMP_OCTETS>::new(stamp::PORT, clock);
 
     let mut network = Network::start("bench_agent");
     let mut sockets = agent::open(&mut network);
@@ -76,11 +76,11 @@ fn main() -> ! {
     let mut due = agent::now();
     loop {
         let queue = network.device.0.rx.queue();
-        let took = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
-            let is_calm = queue.used_bytes() < CALM;
-            frames.take(frame, sender, is_calm, agent::now())
+        let received = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
+            let has_time = queue.used_bytes() < FULL_CHECK_BELOW_BYTES;
+            frames.take(frame, sender, has_time, agent::now())
         });
-        if took || agent::now() >= due {
+        if received || agent::now() >= due {
             let services: &mut [&mut dyn Service] = &mut [
                 &mut *iperf2,
                 &mut *iperf3,

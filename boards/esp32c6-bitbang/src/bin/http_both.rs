@@ -61,7 +61,7 @@ fn both(
     let mut upload = Some(Upload::start(network, up, bytes)?);
     while download.is_some() || upload.is_some() {
         match &mut download {
-            Some(running) => running.listen(network),
+            Some(running) => running.receive(network),
             None => network.take(),
         }
         let mut idle = true;

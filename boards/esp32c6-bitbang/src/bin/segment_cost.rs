@@ -97,7 +97,7 @@ impl Phy for Wire {
 type Receive = InterruptHalf<'static, LineRate, AlwaysOn, WORDS>;
 
 /// Queues a frame (without FCS) as a receive loop does.
-fn hear(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
+fn receive(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
     let _ = interrupt.receive(|buffer| {
         let len = build(&mut buffer[FRAME_OFFSET..]).max(60);
         let octets = len + 4;
@@ -212,7 +212,7 @@ fn main() -> ! {
     ));
 
     count(1);
-    hear(&mut interrupt, arp_request);
+    receive(&mut interrupt, arp_request);
     iface.poll(now, &mut device, &mut sockets);
     sockets
         .get_mut::<tcp::Socket>(handle)
@@ -221,7 +221,7 @@ fn main() -> ! {
     iface.poll(now, &mut device, &mut sockets);
     let sequence = device.0.tx.phy().word(8 + HEADER_LEN + 20 + 4);
     let acknowledge = sequence.wrapping_add(1);
-    hear(&mut interrupt, |frame| {
+    receive(&mut interrupt, |frame| {
         segment(frame, 999, acknowledge, 0x12, 0)
     });
     iface.poll(now, &mut device, &mut sockets);
@@ -234,7 +234,7 @@ fn main() -> ! {
         for _ in 0..2 {
             for index in 0..BURST as u32 {
                 let at = next.wrapping_add(index * MSS as u32);
-                hear(&mut interrupt, |frame| {
+                receive(&mut interrupt, |frame| {
                     segment(frame, at, acknowledge, 0x10, u64::from(at - 1000))
                 });
             }
@@ -270,7 +270,7 @@ fn main() -> ! {
     let mut mac = [0; 2];
     for (what, mac) in [1, 2].into_iter().zip(&mut mac) {
         for _ in 0..BURST {
-            hear(&mut interrupt, |frame| {
+            receive(&mut interrupt, |frame| {
                 segment(frame, next, acknowledge, 0x10, 0)
             });
         }

@@ -32,9 +32,9 @@ const IN_A_ROW: usize = 8;
 const BACKLOG_NS: u64 = 100_000_000;
 /// Fill level of the queue below which there is time to check a whole frame. Less than the level at which the
 /// MAC rejects frames to groups.
-const CALM: usize = 1024;
+const FULL_CHECK_BELOW_BYTES: usize = 1024;
 /// Octets at both ends of a frame that are always checked.
-const GLANCE: usize = 16;
+const END_OCTETS: usize = 16;
 
 /// Test frames received.
 #[derive(Default)]
@@ -61,11 +61,11 @@ impl Checked {
         let is = |from: usize, part: &[u8]| {
             pattern::first_difference(offset + from as u64, part).is_none()
         };
-        let right = if all || data.len() <= 2 * GLANCE {
+        let right = if all || data.len() <= 2 * END_OCTETS {
             is(0, data)
         } else {
-            let tail = data.len() - GLANCE;
-            is(0, &data[..GLANCE]) && is(tail, &data[tail..])
+            let tail = data.len() - END_OCTETS;
+            is(0, &data[..END_OCTETS]) && is(tail, &data[tail..])
         };
         self.wrong += u32::from(!right);
         true
@@ -189,7 +189,12 @@ fn main() -> ! {
     };
     loop {
         let queue = network.device.0.rx.queue();
-        network.take_with(|frame| checked.take(frame.bytes_mut(), queue.used_bytes() < CALM));
+        network.take_with(|frame| {
+            checked.take(
+                frame.bytes_mut(),
+                queue.used_bytes() < FULL_CHECK_BELOW_BYTES,
+            )
+        });
         network.send();
         let now_ns = net::now().total_micros() as u64 * 1000;
         load.run(&mut network, now_ns);

@@ -55,7 +55,7 @@ impl Body {
     }
 
     /// Records a received frame if it contains part of the body.
-    pub fn heard(&mut self, frame: &mut Frame) {
+    pub fn on_frame(&mut self, frame: &mut Frame) {
         let Some(fcs) = frame.fcs() else { return };
         let Some(segment) = self.digester.segment(frame.bytes_mut(), fcs) else {
             return;

@@ -102,7 +102,7 @@ pub struct Download {
     response: Response,
     requested: bool,
     start: Instant,
-    heard_at: Instant,
+    last_received: Instant,
 }
 
 impl Download {
@@ -119,7 +119,7 @@ impl Download {
             response: Response::new(port),
             requested: false,
             start,
-            heard_at: start,
+            last_received: start,
         })
     }
 
@@ -137,7 +137,7 @@ impl Download {
             step = Step::Busy;
         }
         if socket.can_recv() {
-            self.heard_at = net::now();
+            self.last_received = net::now();
             step = Step::Busy;
             // Repeated, as the buffer may wrap.
             while socket.can_recv() {
@@ -157,7 +157,7 @@ impl Download {
                 return Err(Failure::Incomplete);
             }
             return Ok(Step::Done(self.fetched()));
-        } else if net::now() > self.heard_at + STALLED {
+        } else if net::now() > self.last_received + STALLED {
             return Err(Failure::Stalled);
         }
         if self.response.is_complete() {
@@ -167,10 +167,10 @@ impl Download {
     }
 
     /// [`Network::take`]; also records the body's segments if the stage supports it.
-    pub fn listen(&mut self, network: &mut Network) {
+    pub fn receive(&mut self, network: &mut Network) {
         if cfg!(feature = "line-rate") && const { !config::Without::Digest.is_set() } {
             network.take_with(|frame| {
-                self.response.body.heard(frame);
+                self.response.body.on_frame(frame);
                 false
             });
         } else {
@@ -195,7 +195,7 @@ impl Download {
 pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
     let mut download = Download::start(network, handle, bytes)?;
     loop {
-        download.listen(network);
+        download.receive(network);
         match download.step(network)? {
             Step::Done(fetched) => return Ok(fetched),
             Step::Busy => network.give(),

@@ -10,13 +10,13 @@ use crate::phy::{self, Phy};
 pub type Sender = Transmitter<'static, Phy>;
 
 impl Network {
-    /// The first half of a round: smoltcp processes at most `frames` of the received frames. `look` gets each
-    /// frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
+    /// The first half of a round: smoltcp processes at most `frames` of the received frames. `intercept` gets
+    /// each frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
     #[inline(never)]
     pub fn take_at_most(
         &mut self,
         frames: usize,
-        mut look: impl FnMut(&mut Frame, &mut Sender) -> bool,
+        mut intercept: impl FnMut(&mut Frame, &mut Sender) -> bool,
     ) -> bool {
         phy::report_link();
         let now = now();
@@ -32,7 +32,7 @@ impl Network {
             let Some(mut frame) = nic.rx.receive_with_pause(pause) else {
                 break;
             };
-            if look(&mut frame, &mut nic.tx) {
+            if intercept(&mut frame, &mut nic.tx) {
                 frame.consume(|_| ());
                 continue;
             }

@@ -218,8 +218,8 @@ impl Network {
     }
 
     /// The first half of a round: lets smoltcp process received frames. A program reads its sockets between
-    /// this and [`give`](Self::give), so that one acknowledgement covers all received data and offers the
-    /// whole window again. The article's stages send here, too, like their model, and acknowledge again when
+    /// this and [`give`](Self::give), so that one acknowledgement covers all received data and offers
+    /// the whole window again. The article's stages send here, too, like their model, and acknowledge again when
     /// the program has read.
     #[inline(never)]
     pub fn take(&mut self) {
@@ -247,9 +247,9 @@ impl Network {
         }
     }
 
-    /// As [`take`](Self::take), but `look` gets each frame first and returns true to keep it: the stack would
-    /// spend more time on an irrelevant frame than the wire allows.
-    pub fn take_with(&mut self, mut look: impl FnMut(&mut Frame) -> bool) {
+    /// As [`take`](Self::take), but `intercept` gets each frame first and returns true to keep it: the
+    /// stack would spend more time on an irrelevant frame than the wire allows.
+    pub fn take_with(&mut self, mut intercept: impl FnMut(&mut Frame) -> bool) {
         phy::report_link();
         let now = now();
         self.iface.poll_maintenance(now);
@@ -260,7 +260,7 @@ impl Network {
             let Some(mut frame) = nic.rx.receive_with_pause(pause) else {
                 break;
             };
-            if look(&mut frame) {
+            if intercept(&mut frame) {
                 frame.consume(|_| ());
                 continue;
             }

@@ -67,29 +67,29 @@ impl Pins {
 
     /// Enables interrupts at each edge of the receive pin. Only after the handler is bound: before that, an
     /// edge would call esp-hal's handler, which disables the pin's interrupt.
-    pub(super) fn listen(&mut self) {
+    pub(super) fn enable_edge_interrupts(&mut self) {
         self.rx.listen(Event::AnyEdge);
     }
 }
 
 /// Enables or disables the CPU interrupt at edges of the receive pin.
 #[inline(always)]
-pub(super) fn interrupt_at_edges(yes: bool) {
+pub(super) fn interrupt_at_edges(enabled: bool) {
     // SAFETY: 0 = no interrupt for this pin, 1 = CPU interrupt.
     GPIO::regs()
         .pin(RX_PIN)
-        .modify(|_, w| unsafe { w.int_ena().bits(u8::from(yes)) });
+        .modify(|_, w| unsafe { w.int_ena().bits(u8::from(enabled)) });
 }
 
 /// Inverts the dedicated inputs for a swapped pair, or restores them. The pin's interrupt is for edges, which
 /// are unaffected.
 #[cfg(feature = "line-rate")]
 #[inline(always)]
-pub(super) fn swap(yes: bool) {
+pub(super) fn invert_inputs(inverted: bool) {
     for input in INPUTS {
         GPIO::regs()
             .func_in_sel_cfg(input as usize)
-            .modify(|_, w| w.in_inv_sel().bit(!yes));
+            .modify(|_, w| w.in_inv_sel().bit(!inverted));
     }
 }
 

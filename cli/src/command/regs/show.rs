@@ -10,7 +10,7 @@ use linerate_regs_decode::live::{self, Memory, ReadRequest, Readout};
 use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow_control};
 
 use super::{UserMap, json, named};
-use crate::args::{RegsShow, Then};
+use crate::args::{RegsShow, ResumeUntil};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,25 +19,25 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let named = args.board.as_deref().map(board::find).transpose();
     let named = named.map_err(|error| anyhow!(error))?;
     let options = Options {
-        patience: Duration::from_secs(args.patience),
+        timeout: Duration::from_secs(args.timeout),
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };
     let mut device = devices::open(&args.target, &options)?;
     let maps = own.maps();
     let board = named.as_ref().or(device.board());
-    let wanted = wanted(args, &own, &maps, board)?;
+    let wanted = read_request(args, &own, &maps, board)?;
     let wanted = ReadRequest {
         indirect: args.indirect || device.is_writable(),
         ..wanted
     };
-    let before = look(device.as_mut(), &wanted)?;
+    let before = read_registers(device.as_mut(), &wanted)?;
     note(&before);
     let Some(then) = args.then else {
         return print_values(args, &before);
     };
     resume(device.as_mut(), then)?;
-    let after = look(device.as_mut(), &wanted)?;
+    let after = read_registers(device.as_mut(), &wanted)?;
     let diff = diff::compare(&before.values, &after.values);
     if args.json {
         return json(&diff);
@@ -46,7 +46,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
 }
 
 /// Registers to read: of the given chip, else of the board's.
-fn wanted<'a>(
+fn read_request<'a>(
     args: &'a RegsShow,
     own: &'a UserMap,
     maps: &[Map<'a>],
@@ -73,7 +73,7 @@ fn wanted<'a>(
 }
 
 /// Reads registers while the device is halted.
-fn look(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
+fn read_registers(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
     let mut seen = Ok(Readout::default());
     device.with_memory(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
     seen.map_err(|error| match error {
@@ -105,12 +105,12 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// Resumes the device until `then`.
-fn resume(device: &mut dyn Device, then: Then) -> Result<(), Failure> {
-    match then {
-        Then::Transfer => eprintln!("moved {}", device.transfer()?),
-        Then::Seconds(span) => device.run_for(span)?,
-        Then::Enter => {
+/// Resumes the device until then.
+fn resume(device: &mut dyn Device, until: ResumeUntil) -> Result<(), Failure> {
+    match until {
+        ResumeUntil::Transfer => eprintln!("moved {}", device.transfer()?),
+        ResumeUntil::Seconds(span) => device.run_for(span)?,
+        ResumeUntil::Enter => {
             eprintln!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());
             read.map_err(|error| anyhow!("cannot read stdin: {error}"))?;

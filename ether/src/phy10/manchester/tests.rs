@@ -64,7 +64,7 @@ fn errors_give_kind_and_position() {
             len: 2
         }
     );
-    assert_eq!(error(&broken).cause(), Drop::SymbolError);
+    assert_eq!(error(&broken).cause(), DropCause::SymbolError);
 
     // Cut off after 25 bits, by silence or by the end of the stream.
     let at = frame_start + 25 * 2;

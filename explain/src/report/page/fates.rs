@@ -1,6 +1,6 @@
 //! The fate of each frame.
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use serde::Serialize;
 
 use super::{Legend, label, size};
@@ -67,10 +67,10 @@ pub(super) fn fate(get: &HttpGet, class: String) -> Fate {
             .map(|(name, frames)| FateLoss {
                 class: drop_class(name),
                 cause: name.replace('_', " "),
-                layer: Drop::from_name(name)
+                layer: DropCause::from_name(name)
                     .map_or("unknown", |cause| cause.layer().name())
                     .into(),
-                explanation: Drop::from_name(name).map_or("", Drop::explanation),
+                explanation: DropCause::from_name(name).map_or("", DropCause::explanation),
                 frames: format::count(*frames),
             })
             .collect(),
@@ -103,7 +103,7 @@ pub(super) fn fate_legend(gets: &[&HttpGet]) -> Vec<Legend> {
 }
 
 fn drop_class(name: &str) -> String {
-    let layer = Drop::from_name(name).map_or("unknown", |cause| cause.layer().name());
+    let layer = DropCause::from_name(name).map_or("unknown", |cause| cause.layer().name());
     // Causes of one layer share a hue; the PHY and the MAC have two important ones.
     let shade = if matches!(name, "truncated" | "bad_fcs") {
         " b"

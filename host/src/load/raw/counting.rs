@@ -18,7 +18,7 @@ const MAX_DRAIN: Duration = Duration::from_millis(500);
 /// Interval between checks of the stop condition.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Counts the frames of `stream` received on `interface` for `own` or a group address, until `at_most` has
+/// Counts the frames of `stream` received on `interface` for `own` or a group address, until `max_duration` has
 /// passed or `stop` returns true. `ready` is called once the capture has started.
 ///
 /// # Errors
@@ -27,7 +27,7 @@ pub fn count(
     interface: &str,
     own: Mac,
     stream: u8,
-    at_most: Duration,
+    max_duration: Duration,
     ready: impl FnOnce(),
     stop: &dyn Fn() -> bool,
 ) -> Result<CountReport, LoadError> {
@@ -35,7 +35,7 @@ pub fn count(
     ready();
     let mut receiver = Receiver::new(own, stream);
     let mut gaps = Gaps::new(None);
-    drain(&mut ring, at_most, stop, |frame| {
+    drain(&mut ring, max_duration, stop, |frame| {
         let arrived = receiver.received(frame.octets, Instant::from_ns(frame.at_ns));
         if arrived.is_some() {
             gaps.record(frame.at_ns);
@@ -57,14 +57,14 @@ pub fn count(
 }
 
 /// Records the arrival times of matching frames on `interface` and the deviations of their gaps from `per_s`,
-/// until `at_most` has passed or `stop` returns true. `ready` is called once the capture has started.
+/// until `max_duration` has passed or `stop` returns true. `ready` is called once the capture has started.
 ///
 /// # Errors
 /// The interface is missing or down, or the user lacks the privilege.
 pub fn capture(
     interface: &str,
     per_s: Option<u64>,
-    at_most: Duration,
+    max_duration: Duration,
     mut matches: impl FnMut(&[u8]) -> bool,
     ready: impl FnOnce(),
     stop: &dyn Fn() -> bool,
@@ -73,7 +73,7 @@ pub fn capture(
     ready();
     let mut gaps = Gaps::new(per_s);
     let mut frames = 0;
-    drain(&mut ring, at_most, stop, |frame| {
+    drain(&mut ring, max_duration, stop, |frame| {
         if matches(frame.octets) {
             frames += 1;
             gaps.record(frame.at_ns);
@@ -86,11 +86,11 @@ pub fn capture(
     })
 }
 
-/// Passes each frame to `each` until `at_most` has passed or `stop` returns true, then those already received:
+/// Passes each frame to `each` until `max_duration` has passed or `stop` returns true, then those already received:
 /// until none is left, or [`MAX_DRAIN`] has passed.
 fn drain(
     ring: &mut ReceiveRing,
-    at_most: Duration,
+    max_duration: Duration,
     stop: &dyn Fn() -> bool,
     mut each: impl FnMut(Frame<'_>),
 ) -> Result<(), LoadError> {
@@ -98,7 +98,7 @@ fn drain(
     let mut over_ns = None;
     loop {
         let now = clock.now_ns();
-        if over_ns.is_none() && (u128::from(now) > at_most.as_nanos() || stop()) {
+        if over_ns.is_none() && (u128::from(now) > max_duration.as_nanos() || stop()) {
             over_ns = Some(now);
         }
         let idle = ring.take(&mut each).is_none() && !ring.wait(STOP_CHECK_INTERVAL)?;

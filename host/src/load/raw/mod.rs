@@ -20,7 +20,7 @@ pub use unsupported::{blast, capture, count};
 
 use std::time::Duration;
 
-use linerate_agent::frame::{LONGEST, Mac, SHORTEST};
+use linerate_agent::frame::{MAX_LEN, MIN_LEN, Mac};
 use serde::Serialize;
 
 use super::gaps::{GapSummary, Gaps};
@@ -59,7 +59,7 @@ impl BlastConfig {
             interface: interface.to_owned(),
             to: BROADCAST,
             from: None,
-            frame_octets: SHORTEST,
+            frame_octets: MIN_LEN,
             rate: Rate::Max,
             duration: Duration::from_secs(1),
             stream: 0,
@@ -73,11 +73,11 @@ impl BlastConfig {
         expect(dead_code, reason = "nothing is sent")
     )]
     fn check(&self) -> Result<(), LoadError> {
-        if !(SHORTEST..=LONGEST).contains(&self.frame_octets) {
+        if !(MIN_LEN..=MAX_LEN).contains(&self.frame_octets) {
             return Err(LoadError::Frame {
                 octets: self.frame_octets,
-                least: SHORTEST,
-                most: LONGEST,
+                min: MIN_LEN,
+                max: MAX_LEN,
             });
         }
         self.rate.check()

@@ -24,7 +24,7 @@ pub fn count(
     _interface: &str,
     _own: Mac,
     _stream: u8,
-    _at_most: Duration,
+    _max_duration: Duration,
     _ready: impl FnOnce(),
     _stop: &dyn Fn() -> bool,
 ) -> Result<CountReport, LoadError> {
@@ -38,7 +38,7 @@ pub fn count(
 pub fn capture(
     _interface: &str,
     _per_s: Option<u64>,
-    _at_most: Duration,
+    _max_duration: Duration,
     _is_wanted: impl FnMut(&[u8]) -> bool,
     _ready: impl FnOnce(),
     _stop: &dyn Fn() -> bool,

@@ -12,7 +12,7 @@ const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 /// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_mins(1);
 const UNTIL: StopCondition = StopCondition {
-    at_most: DEADLINE,
+    max_duration: DEADLINE,
     quiet: Duration::from_secs(1),
 };
 
@@ -194,7 +194,7 @@ fn every_round_trip_belongs_to_a_sent_datagram() {
                 target,
                 payload_octets: 64,
                 count: 50,
-                at_most: DEADLINE,
+                max_duration: DEADLINE,
                 wait,
                 core: None,
             });
@@ -221,7 +221,7 @@ fn a_silent_target_is_reported_after_ten_losses() {
         target,
         payload_octets: 64,
         count: 1_000_000,
-        at_most: DEADLINE,
+        max_duration: DEADLINE,
         wait: WaitMode::Block,
         core: None,
     })
@@ -233,7 +233,10 @@ fn a_silent_target_is_reported_after_ten_losses() {
 #[test]
 fn the_noise_floor_has_figures() {
     let noise = noise_floor(Duration::from_millis(20), [None, None]).expect("noise");
-    assert!(noise.looks.count > 0 && noise.looks.max_ns > 0, "{noise:?}");
+    assert!(
+        noise.read_intervals.count > 0 && noise.read_intervals.max_ns > 0,
+        "{noise:?}"
+    );
     assert!(noise.loopback.is_some_and(|it| it.times.is_some()));
     // Pinning to a missing core fails; everything else still works.
     let noise = noise_floor(Duration::from_millis(5), [Some(9_999), None]).expect("noise");

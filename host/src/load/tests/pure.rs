@@ -113,12 +113,12 @@ fn super_packets_that_an_interface_did_not_segment_are_reported() {
 #[test]
 fn the_time_that_a_thread_was_preempted_is_measured() {
     // Clock reads 50 ns apart, except for a millisecond after the third.
-    let mut looks = 0;
-    let (spread, away, away_ns) = watch(Duration::from_micros(1_100), || {
-        looks += 1;
-        looks * 50 + if looks > 3 { 1_000_000 } else { 0 }
+    let mut reads = 0;
+    let (spread, preemptions, preempted_ns) = watch(Duration::from_micros(1_100), || {
+        reads += 1;
+        reads * 50 + if reads > 3 { 1_000_000 } else { 0 }
     });
-    assert_eq!((away, away_ns), (1, 1_000_050));
+    assert_eq!((preemptions, preempted_ns), (1, 1_000_050));
     assert!(
         spread.p50_ns == 50 && spread.max_ns >= 1_000_050,
         "{spread:?}"

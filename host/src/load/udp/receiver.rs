@@ -62,7 +62,7 @@ impl Default for ReceiverConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopCondition {
     /// Maximum duration.
-    pub at_most: Duration,
+    pub max_duration: Duration,
     /// Maximum silence after the first datagram.
     pub quiet: Duration,
 }
@@ -184,7 +184,7 @@ impl Receiver {
         let waits = self.config.wait == WaitMode::Block;
         let clock = Clock::start();
         let mut counts = StreamCounts::new(&self.config, clock);
-        let mut looks = 0_u32;
+        let mut polls = 0_u32;
         loop {
             let taken = self.socket.receive(waits, |message| counts.take(&message));
             let taken = taken.map_err(|source| LoadError::Socket {
@@ -192,9 +192,9 @@ impl Receiver {
                 address: self.address,
                 source,
             })?;
-            looks = looks.wrapping_add(1);
+            polls = polls.wrapping_add(1);
             // `stop` may take longer than a read of the socket.
-            if (taken > 0 || !waits) && !looks.is_multiple_of(64) {
+            if (taken > 0 || !waits) && !polls.is_multiple_of(64) {
                 continue;
             }
             let now = clock.now_ns();
@@ -202,7 +202,7 @@ impl Receiver {
                 .sink
                 .last()
                 .is_some_and(|last| now.saturating_sub(last.ns()) as u128 > until.quiet.as_nanos());
-            if quiet || now as u128 > until.at_most.as_nanos() || stop() {
+            if quiet || now as u128 > until.max_duration.as_nanos() || stop() {
                 break;
             }
         }

@@ -68,8 +68,8 @@ impl Sender {
         if !(HEADER_OCTETS..=MAX_PAYLOAD_OCTETS).contains(&config.payload_octets) {
             return Err(LoadError::Payload {
                 octets: config.payload_octets,
-                least: HEADER_OCTETS,
-                most: MAX_PAYLOAD_OCTETS,
+                min: HEADER_OCTETS,
+                max: MAX_PAYLOAD_OCTETS,
             });
         }
         config.rate.check()?;

@@ -144,8 +144,8 @@ impl ReceiveSocket {
     }
 
     /// Sets the receive timeout.
-    pub fn set_timeout(&self, at_most: Duration) -> io::Result<()> {
-        self.socket.set_read_timeout(Some(at_most))
+    pub fn set_timeout(&self, max_wait: Duration) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(max_wait))
     }
 
     /// Receives available messages. With `wait` it sleeps until one arrives; `Ok(0)`: none arrived.

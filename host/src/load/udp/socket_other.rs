@@ -100,8 +100,8 @@ impl ReceiveSocket {
         Err("timestamps are not implemented on this system".to_owned())
     }
 
-    pub fn set_timeout(&self, at_most: Duration) -> io::Result<()> {
-        self.socket.set_read_timeout(Some(at_most))
+    pub fn set_timeout(&self, max_wait: Duration) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(max_wait))
     }
 
     pub fn receive(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> io::Result<usize> {

@@ -3,7 +3,7 @@
 //! The format of a descriptor depends on the device ([`Descriptor`]); the ring manages buffer
 //! ownership, wrapping and the order of writes.
 
-use super::{Buffer, Coherence, Direction, LentBuffer};
+use super::{Buffer, Coherence, LentBuffer, Transfer};
 use core::fmt;
 
 /// Format of a descriptor, in memory that the device reads and writes: its fields are
@@ -40,8 +40,8 @@ pub trait Descriptor {
 pub struct DescriptorFields {
     /// Address of the buffer.
     pub address: usize,
-    /// Direction of the transfer, with its length.
-    pub direction: Direction,
+    /// Direction and length of the transfer.
+    pub transfer: Transfer,
     /// True if this is the last descriptor of the frame.
     pub is_last: bool,
     /// True if the first descriptor of the ring follows.
@@ -127,23 +127,23 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
     #[inline]
     pub fn submit<const K: usize>(
         &mut self,
-        buffers: [(Buffer, Direction); K],
+        buffers: [(Buffer, Transfer); K],
         command: D::Command,
-    ) -> Result<(), [(Buffer, Direction); K]> {
+    ) -> Result<(), [(Buffer, Transfer); K]> {
         if self.free_descriptors() < K {
             return Err(buffers);
         }
         let begin = self.next;
         let mut first = None;
-        for (number, (buffer, direction)) in buffers.into_iter().enumerate() {
+        for (number, (buffer, transfer)) in buffers.into_iter().enumerate() {
             let index = (begin + number) % N;
             let fields = DescriptorFields {
                 address: buffer.address(),
-                direction: direction.within(&buffer),
+                transfer: transfer.limited_to(&buffer),
                 is_last: number + 1 == K,
                 wraps: index + 1 == N,
             };
-            self.coherence.before_transfer(&buffer, fields.direction);
+            self.coherence.before_transfer(&buffer, fields.transfer);
             let descriptor = &self.memory.0[index];
             descriptor.prepare(&fields, command);
             self.lent[index] = Some(buffer.lend());
@@ -208,13 +208,13 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
     /// Passes all lent buffers to `back`. After that the ring is empty, starts at its first
     /// descriptor, and a restarted device finds no descriptor that it owns. For a driver that has
     /// stopped its device.
-    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
+    pub(crate) fn reclaim_all(&mut self, mut take_back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         while let Some(index) = self.oldest() {
             self.submitted -= 1;
             if let Some(lent) = self.lent[index].take() {
                 // SAFETY: a stopped device accesses no memory.
-                back(unsafe { lent.into_buffer() });
+                take_back(unsafe { lent.into_buffer() });
             }
             self.memory.0[index].release();
         }

@@ -40,9 +40,9 @@ impl Descriptor for Plain {
     }
 
     fn hand_over(&self, fields: &DescriptorFields, (): ()) {
-        let octets = match fields.direction {
-            Direction::ToDevice(octets) => octets as u32,
-            Direction::FromDevice => 0,
+        let octets = match fields.transfer {
+            Transfer::ToDevice(octets) => octets as u32,
+            Transfer::FromDevice => 0,
         };
         let wrap = if fields.wraps { WRAP } else { 0 };
         let last = if fields.is_last { LAST } else { 0 };
@@ -100,8 +100,8 @@ fn buffer(octets: usize) -> Buffer {
     Buffer::new(Vec::leak(vec![0; octets]))
 }
 
-fn empty(octets: usize) -> [(Buffer, Direction); 1] {
-    [(buffer(octets), Direction::FromDevice)]
+fn empty(octets: usize) -> [(Buffer, Transfer); 1] {
+    [(buffer(octets), Transfer::FromDevice)]
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_full_ring_returns_the_buffers() {
     for _ in 0..N - 1 {
         assert!(ring.submit(empty(10), ()).is_ok());
     }
-    let two = [20, 30].map(|octets| (buffer(octets), Direction::ToDevice(octets)));
+    let two = [20, 30].map(|octets| (buffer(octets), Transfer::ToDevice(octets)));
     let [(first, _), (second, _)] = ring.submit(two, ()).expect_err("no room for two");
     assert_eq!(
         (first.len(), second.len(), ring.free_descriptors()),
@@ -135,7 +135,7 @@ fn a_device_cannot_write_more_than_a_buffer_holds() {
 #[test]
 fn a_device_is_not_asked_to_read_more_than_a_buffer_holds() {
     let (mut ring, device) = ring();
-    let _ = ring.submit([(buffer(10), Direction::ToDevice(60_000))], ());
+    let _ = ring.submit([(buffer(10), Transfer::ToDevice(60_000))], ());
     assert_eq!(device.next().map(|(_, state)| state & LEN), Some(10));
 }
 
@@ -164,8 +164,8 @@ fn the_buffers_of_a_frame_wrap_around_the_end() {
         device.done(1);
         let _ = ring.take();
     }
-    let buffers = [(0x0e, 0x0e), (0x64, 0x3c)]
-        .map(|(len, octets)| (buffer(len), Direction::ToDevice(octets)));
+    let buffers =
+        [(0x0e, 0x0e), (0x64, 0x3c)].map(|(len, octets)| (buffer(len), Transfer::ToDevice(octets)));
     let at = [buffers[0].0.address(), buffers[1].0.address()];
     assert!(ring.submit(buffers, ()).is_ok());
     assert_eq!(device.next(), Some((at[0], OWN | WRAP | 0x0e)));
@@ -211,7 +211,7 @@ proptest! {
                     len += 3;
                     let frame = [len, len + 1, len + 2].map(buffer);
                     let at = [0, 1, 2].map(|it: usize| frame[it].address());
-                    let [a, b, c] = frame.map(|it| (it, Direction::FromDevice));
+                    let [a, b, c] = frame.map(|it| (it, Transfer::FromDevice));
                     let room = ring.free_descriptors();
                     let is_ok = match pick {
                         0 => ring.submit([a], ()).is_ok(),

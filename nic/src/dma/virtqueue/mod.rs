@@ -1,7 +1,7 @@
 //! The split virtqueue (virtio 1.2 section 2.7): a descriptor table, the available ring (buffers
 //! that the device may use) and the used ring (buffers that it has used).
 
-use super::{Buffer, Coherence, Direction, LentBuffer, Shared};
+use super::{Buffer, Coherence, LentBuffer, Shared, Transfer};
 use core::fmt;
 
 /// Flag of a descriptor: the device writes into the buffer (`VIRTQ_DESC_F_WRITE`).
@@ -166,19 +166,19 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
     /// # Errors
     /// The buffer, if all descriptors are in use.
     #[inline]
-    pub fn submit(&mut self, buffer: Buffer, direction: Direction) -> Result<bool, Buffer> {
+    pub fn submit(&mut self, buffer: Buffer, transfer: Transfer) -> Result<bool, Buffer> {
         let Some(last) = self.unused.checked_sub(1) else {
             return Err(buffer);
         };
         self.unused = last;
         let index = self.free[last];
-        let direction = direction.within(&buffer);
-        let (octets, flags) = match direction {
-            Direction::ToDevice(octets) => (octets, 0),
-            Direction::FromDevice => (buffer.len(), WRITE),
+        let transfer = transfer.limited_to(&buffer);
+        let (octets, flags) = match transfer {
+            Transfer::ToDevice(octets) => (octets, 0),
+            Transfer::FromDevice => (buffer.len(), WRITE),
         };
         let address = buffer.address();
-        self.coherence.before_transfer(&buffer, direction);
+        self.coherence.before_transfer(&buffer, transfer);
         let descriptor = &self.memory.table[usize::from(index)];
         descriptor.address[0].write(address as u32);
         descriptor.address[1].write((address as u64 >> 32) as u32);
@@ -232,11 +232,11 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
 
     /// Passes all lent buffers to `back` and resets the queue. For a driver that has reset its
     /// device.
-    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
+    pub(crate) fn reclaim_all(&mut self, mut take_back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         for lent in self.lent.iter_mut().filter_map(Option::take) {
             // SAFETY: a device in reset accesses no memory.
-            back(unsafe { lent.into_buffer() });
+            take_back(unsafe { lent.into_buffer() });
         }
         self.free = core::array::from_fn(|index| index as u16);
         (self.unused, self.available, self.seen) = (N, 0, 0);

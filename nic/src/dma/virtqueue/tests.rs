@@ -62,11 +62,11 @@ fn a_full_queue_returns_the_buffer() {
     let (mut queue, _) = queue();
     for _ in 0..N {
         assert_eq!(
-            queue.submit(buffer(10), Direction::FromDevice).ok(),
+            queue.submit(buffer(10), Transfer::FromDevice).ok(),
             Some(true)
         );
     }
-    let one_more = queue.submit(buffer(20), Direction::FromDevice);
+    let one_more = queue.submit(buffer(20), Transfer::FromDevice);
     assert_eq!(one_more.map_err(|it| it.len()), Err(20));
     assert_eq!(queue.free_descriptors(), 0);
 }
@@ -76,7 +76,7 @@ fn a_polling_device_is_not_notified() {
     let (mut queue, device) = queue();
     device.memory.used.flags.write(NO_NOTIFY);
     assert_eq!(
-        queue.submit(buffer(10), Direction::FromDevice).ok(),
+        queue.submit(buffer(10), Transfer::FromDevice).ok(),
         Some(false)
     );
 }
@@ -84,7 +84,7 @@ fn a_polling_device_is_not_notified() {
 #[test]
 fn a_device_cannot_write_more_than_a_buffer_holds() {
     let (mut queue, mut device) = queue();
-    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let _ = queue.submit(buffer(10), Transfer::FromDevice);
     let descriptor = device.next().expect("submitted");
     device.used(descriptor.into(), 4_000_000_000);
     let (buffer, octets) = queue.take().expect("its own").expect("used");
@@ -94,7 +94,7 @@ fn a_device_cannot_write_more_than_a_buffer_holds() {
 #[test]
 fn descriptors_that_were_not_lent_are_rejected() {
     let (mut queue, mut device) = queue();
-    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let _ = queue.submit(buffer(10), Transfer::FromDevice);
     let descriptor = u32::from(device.next().expect("submitted"));
     // Beyond the table, not lent, and twice.
     for wrong in [N as u32, u32::MAX, descriptor ^ 1] {
@@ -116,7 +116,7 @@ fn descriptors_that_were_not_lent_are_rejected() {
 #[test]
 fn a_recalled_queue_is_as_new() {
     let (mut queue, mut device) = queue();
-    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let _ = queue.submit(buffer(10), Transfer::FromDevice);
     let used = device.next().expect("submitted");
     device.used(used.into(), 4);
     assert!(queue.take().is_ok_and(|it| it.is_some()));
@@ -124,7 +124,7 @@ fn a_recalled_queue_is_as_new() {
     for octets in 1..=3 {
         let given = buffer(octets);
         lent.push(given.address());
-        let _ = queue.submit(given, Direction::FromDevice);
+        let _ = queue.submit(given, Transfer::FromDevice);
     }
     // One of them is used, and not taken.
     let used = device.next().expect("submitted");
@@ -137,7 +137,7 @@ fn a_recalled_queue_is_as_new() {
     assert!(!queue.has_used() && queue.free_descriptors() == N);
     device.seen = 0;
     assert_eq!(device.next(), None);
-    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let _ = queue.submit(buffer(10), Transfer::FromDevice);
     device.used(device.memory.available.entries[0].read().into(), 7);
     assert!(
         queue
@@ -151,8 +151,8 @@ fn descriptors_state_length_and_direction() {
     let (mut queue, device) = queue();
     let given = buffer(100);
     let at = given.address();
-    let _ = queue.submit(given, Direction::ToDevice(60));
-    let _ = queue.submit(buffer(100), Direction::FromDevice);
+    let _ = queue.submit(given, Transfer::ToDevice(60));
+    let _ = queue.submit(buffer(100), Transfer::FromDevice);
     let table = &device.memory.table;
     let [first, second] = [0, 1].map(|it| usize::from(device.memory.available.entries[it].read()));
     assert_eq!(device.address(first as u16), at);
@@ -185,7 +185,7 @@ proptest! {
         // Close to the wrap of the 16-bit indexes.
         let mut one = buffer(1);
         for _ in 0..(1 << 16) - 20 {
-            let _ = queue.submit(one, Direction::FromDevice);
+            let _ = queue.submit(one, Transfer::FromDevice);
             let descriptor = device.next().expect("submitted");
             device.used(descriptor.into(), 0);
             (one, _) = queue.take().expect("its own").expect("used");
@@ -200,7 +200,7 @@ proptest! {
                     let given = buffer(len);
                     let at = given.address();
                     let is_full = queue.free_descriptors() == 0;
-                    prop_assert_eq!(queue.submit(given, Direction::FromDevice).is_err(), is_full);
+                    prop_assert_eq!(queue.submit(given, Transfer::FromDevice).is_err(), is_full);
                     if !is_full {
                         let descriptor = device.next().expect("submitted");
                         prop_assert_eq!(device.address(descriptor), at);

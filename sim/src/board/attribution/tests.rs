@@ -46,8 +46,8 @@ fn main_thread_verdicts_come_in_the_order_of_the_queue() {
         fates(&a, 9),
         [
             Fate::Delivered,
-            Fate::Lost(Drop::BadFcs),
-            Fate::Lost(Drop::StackRejected)
+            Fate::Lost(DropCause::BadFcs),
+            Fate::Lost(DropCause::StackRejected)
         ]
     );
 }
@@ -60,7 +60,10 @@ fn verdicts_in_the_interrupt_are_on_the_newest() {
     count(&mut a, 1, Counter::RxBadSfd, true);
     count(&mut a, 1, Counter::RxValid, false);
     count(&mut a, 1, Counter::RxDelivered, false);
-    assert_eq!(fates(&a, 9), [Fate::Delivered, Fate::Lost(Drop::BadSfd)]);
+    assert_eq!(
+        fates(&a, 9),
+        [Fate::Delivered, Fate::Lost(DropCause::BadSfd)]
+    );
 }
 
 #[test]
@@ -74,7 +77,10 @@ fn a_late_count_belongs_to_the_frame_that_was_sampled() {
     });
     assert_eq!(
         fates(&a, 9),
-        [Fate::Lost(Drop::Truncated), Fate::Lost(Drop::Unheard)]
+        [
+            Fate::Lost(DropCause::Truncated),
+            Fate::Lost(DropCause::Unheard)
+        ]
     );
 }
 
@@ -89,11 +95,11 @@ fn a_full_queue_loses_frames_until_the_next_reception() {
         last_sample: end_of(0),
     });
     count(&mut a, 4, Counter::RxFrames, true);
-    let full = Fate::Lost(Drop::QueueFull);
-    let left = Fate::Lost(Drop::LeftInQueue);
+    let full = Fate::Lost(DropCause::QueueFull);
+    let left = Fate::Lost(DropCause::LeftInQueue);
     assert_eq!(
         fates(&a, 9),
-        [left, full, full, full, left, Fate::Lost(Drop::Unheard)]
+        [left, full, full, full, left, Fate::Lost(DropCause::Unheard)]
     );
 }
 
@@ -122,13 +128,13 @@ fn fates_are_reported_once_and_in_order_when_nothing_can_change_them() {
     assert_eq!(settled(&mut a, at(2)), [], "offered");
     count(&mut a, 2, Counter::RxDelivered, false);
     // The second was passed over; the third is in the queue.
-    let unheard = Fate::Lost(Drop::Unheard);
+    let unheard = Fate::Lost(DropCause::Unheard);
     assert_eq!(settled(&mut a, at(2)), [Fate::Delivered, unheard]);
     count(&mut a, 3, Counter::RxBadFcs, false);
     assert_eq!(settled(&mut a, at(3)), []);
     assert_eq!(
         settled(&mut a, at(3) + SETTLE_TIMEOUT),
-        [Fate::Lost(Drop::BadFcs), unheard]
+        [Fate::Lost(DropCause::BadFcs), unheard]
     );
     assert_eq!(settled(&mut a, at(3) + SETTLE_TIMEOUT), []);
     assert_eq!(fates(&a, 9999).len(), 4);
@@ -144,7 +150,7 @@ fn the_tally_adds_up_at_any_time() {
     a.on_frame_end(
         4,
         Instant::from_ns(4 * PERIOD_NS + 100),
-        Some(Drop::Collision),
+        Some(DropCause::Collision),
         false,
     );
     for frames in 0..9 {
@@ -157,9 +163,9 @@ fn the_tally_adds_up_at_any_time() {
     assert_eq!(
         lost,
         [
-            (Drop::Collision, 1),
-            (Drop::Unheard, 2),
-            (Drop::Truncated, 1)
+            (DropCause::Collision, 1),
+            (DropCause::Unheard, 2),
+            (DropCause::Truncated, 1)
         ]
     );
 }
@@ -172,8 +178,8 @@ fn frames_missed_while_sending_are_the_newest_without_a_count() {
     count(&mut a, 2, Counter::RxWhileSending, false);
     count(&mut a, 2, Counter::RxWhileSending, false);
     count(&mut a, 3, Counter::RxFrames, true);
-    let deaf = Fate::Lost(Drop::DeafWhileSending);
-    let left = Fate::Lost(Drop::LeftInQueue);
+    let deaf = Fate::Lost(DropCause::DeafWhileSending);
+    let left = Fate::Lost(DropCause::LeftInQueue);
     assert_eq!(fates(&a, 9), [left, deaf, deaf, left]);
 }
 
@@ -188,14 +194,14 @@ fn frames_that_the_loop_filters_never_reach_the_queue() {
     count(&mut a, 3, Counter::RxFrames, true);
     count(&mut a, 3, Counter::RxFragments, true);
     count(&mut a, 3, Counter::RxBadChecksum, false);
-    let filtered = Fate::Lost(Drop::Filtered);
+    let filtered = Fate::Lost(DropCause::Filtered);
     assert_eq!(
         fates(&a, 9),
         [
-            Fate::Lost(Drop::BadChecksum),
+            Fate::Lost(DropCause::BadChecksum),
             filtered,
             filtered,
-            Fate::Lost(Drop::Collision)
+            Fate::Lost(DropCause::Collision)
         ]
     );
 }
@@ -213,8 +219,8 @@ fn frames_not_received_while_the_link_is_down_are_lost_to_link_down() {
     next(&mut a, 3);
     count(&mut a, 3, Counter::LinkUps, false);
     next(&mut a, 4);
-    let down = Fate::Lost(Drop::LinkDown);
-    let unheard = Fate::Lost(Drop::Unheard);
+    let down = Fate::Lost(DropCause::LinkDown);
+    let unheard = Fate::Lost(DropCause::Unheard);
     assert_eq!(fates(&a, 9), [down, down, unheard, down, unheard]);
 }
 
@@ -232,10 +238,10 @@ fn noise_is_the_cause_only_of_damaged_frames() {
     assert_eq!(
         fates(&a, 9),
         [
-            Fate::Lost(Drop::Corrupted),
-            Fate::Lost(Drop::Filtered),
-            Fate::Lost(Drop::Corrupted),
-            Fate::Lost(Drop::Truncated)
+            Fate::Lost(DropCause::Corrupted),
+            Fate::Lost(DropCause::Filtered),
+            Fate::Lost(DropCause::Corrupted),
+            Fate::Lost(DropCause::Truncated)
         ]
     );
 }

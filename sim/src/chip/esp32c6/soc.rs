@@ -215,7 +215,7 @@ impl Soc {
         std::mem::swap(&mut self.watch_events, &mut before.watch_events);
         std::mem::swap(&mut self.rng, &mut before.rng);
         std::mem::swap(&mut self.lp_timer, &mut before.lp_timer);
-        self.storage.inherit_touched(&before.storage);
+        self.storage.keep_access_flags(&before.storage);
         self.rom.inherit_reported(&mut before.rom);
         let now = self.clock.instant(cycle);
         self.systimer.reset(now);

@@ -65,7 +65,7 @@ impl Storage {
     }
 
     /// Keeps the accessed registers, so that none is reported again.
-    pub fn inherit_touched(&mut self, before: &Self) {
+    pub fn keep_access_flags(&mut self, before: &Self) {
         self.flags.copy_from_slice(&before.flags);
     }
 

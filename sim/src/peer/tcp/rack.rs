@@ -137,8 +137,8 @@ impl Rack {
             if settled || self.newest_delivered <= (sent.sent_at, sent.end) {
                 continue;
             }
-            let patience = self.round_trip + window;
-            let overdue_at = sent.sent_at + patience;
+            let timeout = self.round_trip + window;
+            let overdue_at = sent.sent_at + timeout;
             if overdue_at <= now {
                 sent.lost = true;
                 sent.retransmitting = false;

@@ -135,7 +135,7 @@ fn a_receiver_that_tolerates_everything_passes_every_case() {
                 .count()
         };
         // It has no address filter, polarity detection or noise rejection.
-        let filtered = expected(Expect::Discarded(Drop::Filtered));
+        let filtered = expected(Expect::Discarded(DropCause::Filtered));
         let good = expected(Expect::Received) + filtered;
         if case.name.contains("polarity") {
             let upright = sent[settling..].iter().filter(|sent| {
@@ -269,7 +269,7 @@ fn an_unplugged_cable_loses_frames_in_both_directions_and_the_partner_detects_it
             Event::Sent(sent, _) => Some((sent.start, sent.fault)),
             _ => None,
         })
-        .filter(|(_, fault)| *fault == Some(Drop::LinkDown))
+        .filter(|(_, fault)| *fault == Some(DropCause::LinkDown))
         .collect();
     // The partner continues for its link loss time, then withholds frames.
     assert!((9..=11).contains(&lost.len()), "{lost:?}");
@@ -306,7 +306,7 @@ fn bit_errors_are_distinguished_from_other_damage() {
     let sent = ended(&mut link);
     let wrong = sent
         .iter()
-        .filter(|sent| sent.fault == Some(Drop::Corrupted))
+        .filter(|sent| sent.fault == Some(DropCause::Corrupted))
         .count();
     // One in two is hit: 1 - 0.9999^8000.
     assert!((85..135).contains(&wrong), "{wrong}");

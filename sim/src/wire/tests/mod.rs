@@ -5,7 +5,7 @@ mod fields;
 mod hub;
 mod impairments;
 
-use linerate_ether::ledger::Drop;
+use linerate_ether::ledger::DropCause;
 use linerate_ether::phy10::link::LinkCodeWord;
 use linerate_ether::phy10::{INTER_PACKET_GAP_NS, decode};
 use linerate_ether::{fcs, frame, pattern};
@@ -165,11 +165,11 @@ fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
         .map(|received| received.fault)
         .collect();
     let expected = [
-        Drop::BadFcs,
-        Drop::Runt,
-        Drop::Oversize,
-        Drop::BadFcs,
-        Drop::Oversize,
+        DropCause::BadFcs,
+        DropCause::Runt,
+        DropCause::Oversize,
+        DropCause::BadFcs,
+        DropCause::Oversize,
     ];
     assert_eq!(faults, expected.map(Some));
     assert!(link.station().received.is_empty());
@@ -217,7 +217,7 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     assert_eq!(records.len(), 2, "{records:?}");
     assert_eq!(
         (records[0].fault, records[1].fault),
-        (Some(Drop::Collision), None)
+        (Some(DropCause::Collision), None)
     );
     assert_eq!((records[0].frame, records[1].frame), (0, 0));
     assert_eq!((records[0].attempt, records[1].attempt), (1, 2));
@@ -248,7 +248,7 @@ fn a_late_collision_loses_the_frame() {
     device.send(&whole(2, 60), us(400));
     device.run(&mut link, us(5000));
     let faults: Vec<_> = sent(&mut link).iter().map(|sent| sent.fault).collect();
-    assert_eq!(faults, [Some(Drop::LateCollision)]);
+    assert_eq!(faults, [Some(DropCause::LateCollision)]);
     assert_eq!(link.statistics().late_collisions, 1);
     assert_eq!(device.frames.len(), 0);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Timeout for an answer of QEMU.
-const ANSWER: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The socket of a machine's monitor.
 #[derive(Clone)]
@@ -33,7 +33,9 @@ impl Monitor {
     fn execute(&self, command: &str) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("QEMU does not execute {command}: {error}");
         let mut monitor = UnixStream::connect(&self.socket).map_err(failed)?;
-        monitor.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+        monitor
+            .set_read_timeout(Some(ANSWER_TIMEOUT))
+            .map_err(failed)?;
         let mut replies = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
         for command in [r#"{"execute":"qmp_capabilities"}"#, command] {
             writeln!(monitor, "{command}").map_err(failed)?;

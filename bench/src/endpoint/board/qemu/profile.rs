@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use linerate_agent::frame::LONGEST;
+use linerate_agent::frame::MAX_LEN;
 use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
@@ -79,7 +79,7 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
 
     let before = read()?;
     if request.null {
-        without_network(request.direction, target.patience, &mut session)?;
+        without_network(request.direction, target.timeout, &mut session)?;
     } else {
         run_workload(&target, &trial, request, &mut session)?;
     }
@@ -105,7 +105,7 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
 /// first.
 fn without_network(
     direction: Direction,
-    patience: Duration,
+    timeout: Duration,
     session: &mut BoardSession,
 ) -> Result<(), TargetError> {
     if direction == Direction::FromDevice {
@@ -113,7 +113,7 @@ fn without_network(
     }
     session.type_command("device start");
     // Nobody answers its final datagram, which it sends ten times.
-    session.patience = patience;
+    session.timeout = timeout;
     session.read_event::<Value>("served").map(|_| ())
 }
 
@@ -165,7 +165,7 @@ fn trial(request: &ProfileRequest) -> Trial {
             payload_bits_per_s: 0,
         }),
         Workload::Frames => Trial::Frames(Frames {
-            octets: (LONGEST + fcs::LEN) as u16,
+            octets: (MAX_LEN + fcs::LEN) as u16,
             count: frames(request),
             interval_ns: 0.0,
             reflected: false,
@@ -175,7 +175,7 @@ fn trial(request: &ProfileRequest) -> Trial {
 
 /// Number of raw frames for the requested octets.
 const fn frames(request: &ProfileRequest) -> u64 {
-    request.octets.div_ceil(LONGEST as u64)
+    request.octets.div_ceil(MAX_LEN as u64)
 }
 
 fn run_workload(
@@ -187,8 +187,8 @@ fn run_workload(
     match trial {
         Trial::Frames(_) if request.direction == Direction::FromDevice => {
             let to = MacAddress(host::Config::default().mac.0);
-            session.type_command(&format!("blast {} {LONGEST} {to}", frames(request)));
-            session.patience = target.patience;
+            session.type_command(&format!("blast {} {MAX_LEN} {to}", frames(request)));
+            session.timeout = target.timeout;
             session.read_event::<Value>("blasted").map(|_| ())
         }
         Trial::Frames(request) => target.frames(request, session, &mut NoMonitor).map(|_| ()),

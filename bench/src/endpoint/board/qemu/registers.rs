@@ -42,7 +42,7 @@ pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, T
         target,
         session,
         socket,
-        patience: options.patience,
+        timeout: options.timeout,
         _folder: folder,
     }))
 }
@@ -56,7 +56,7 @@ struct InspectedBoard {
     target: BoardTarget,
     session: BoardSession,
     socket: PathBuf,
-    patience: Duration,
+    timeout: Duration,
     _folder: TempDir,
 }
 
@@ -75,7 +75,7 @@ impl Device for InspectedBoard {
 
     fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
         let failed = |error: crate::gdb::GdbError| self.session.failed(&error.to_string());
-        let mut gdb = Gdb::attach_socket(&self.socket, self.patience).map_err(failed)?;
+        let mut gdb = Gdb::attach_socket(&self.socket, self.timeout).map_err(failed)?;
         access(&mut gdb);
         gdb.detach().map_err(failed)
     }

@@ -19,7 +19,7 @@ fn boards() -> Vec<(Board, Box<dyn Target>)> {
     let opened = installed().into_iter().map(|(board, folder)| {
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
@@ -120,7 +120,7 @@ fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
 
 fn all_known(board: &Board, answers: &RoundTripReport) {
     let came = answers.samples.len() as u64;
-    let known = came + answers.lost_forward + answers.lost_back;
+    let known = came + answers.lost_forward + answers.lost_backward;
     assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
     assert!(came > 0, "{}", board.name);
 }
@@ -143,7 +143,10 @@ fn every_driver_passes_the_conformance_cases() {
             let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
             println!("{} {}: {outcome:?}", board.name, case.name);
             let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
-            assert_eq!(is_known, test_board.lacks.contains_key(case.name));
+            assert_eq!(
+                is_known,
+                test_board.unsupported_cases.contains_key(case.name)
+            );
             let is_wrong = matches!(outcome, conformance::Outcome::Failed(_));
             assert!(!is_wrong, "{} {}: {outcome:?}", board.name, case.name);
         }
@@ -181,7 +184,7 @@ fn layers_sum_up_to_all_instructions() {
     for (board, folder) in installed() {
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         for (program, direction) in [
@@ -220,7 +223,7 @@ fn a_frame_takes_less_without_a_network() {
         }
         let options = Options {
             elf_dir: folder,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             ..Options::default()
         };
         for direction in [Direction::ToDevice, Direction::FromDevice] {

@@ -32,7 +32,7 @@ pub struct Cache {
 }
 
 /// Measures the cache. The region must not have been read before.
-pub fn look() -> Cache {
+pub fn measure() -> Cache {
     let line_bytes = (2..=LONGEST_LINE.ilog2())
         .map(|log| 1 << log)
         // Each time at an address not read before.

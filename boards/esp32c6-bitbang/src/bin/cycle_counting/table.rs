@@ -139,7 +139,7 @@ fn hart() -> [Entry; 18] {
 
 /// The flash cache's entries.
 fn cache() -> [Entry; 4] {
-    let cache = flash::look();
+    let cache = flash::measure();
     [
         ("flash_cache_bytes", cache.bytes),
         ("flash_cache_ways", cache.ways),

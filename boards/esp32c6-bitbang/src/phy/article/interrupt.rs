@@ -83,7 +83,7 @@ extern "C" fn on_receive() {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
         let (len, end) = unsafe { receive::transmission(buffer) };
         RECEPTION_ENDED.store(clock::now().0, Ordering::Relaxed);
-        link::heard();
+        link::on_reception();
         match end {
             End::Idle => Reception::LinkPulse,
             End::Idl if len >= SHORTEST => Reception::Packet(len),
@@ -103,7 +103,7 @@ extern "C" fn on_link_timer() {
     unsafe { transmit::link_pulse() }
     LINERATE_LEDGER.count(Counter::TxLinkPulses);
     clock::tick();
-    link::tick();
+    link::end_period();
     let timer = TIMG0::regs();
     timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
     // The alarm disables itself each time.

@@ -12,35 +12,35 @@ const PERIODS_UP: u32 = 3;
 /// Periods of silence until the link is down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
 const PERIODS_DOWN: u32 = 7;
 
-static HEARD: AtomicBool = AtomicBool::new(false);
+static RECEIVED: AtomicBool = AtomicBool::new(false);
 static UP: AtomicBool = AtomicBool::new(false);
 /// Periods that indicate the opposite state.
-static DOUBTS: AtomicU32 = AtomicU32::new(0);
+static CONTRARY_PERIODS: AtomicU32 = AtomicU32::new(0);
 
 /// Records a reception.
 #[inline(always)]
-pub(super) fn heard() {
-    HEARD.store(true, Ordering::Relaxed);
+pub(super) fn on_reception() {
+    RECEIVED.store(true, Ordering::Relaxed);
 }
 
 /// Ends a period. Called by one interrupt.
 #[inline]
-pub(super) fn tick() {
+pub(super) fn end_period() {
     let up = UP.load(Ordering::Relaxed);
-    if HEARD.swap(false, Ordering::Relaxed) == up {
-        DOUBTS.store(0, Ordering::Relaxed);
+    if RECEIVED.swap(false, Ordering::Relaxed) == up {
+        CONTRARY_PERIODS.store(0, Ordering::Relaxed);
         return;
     }
-    let doubts = DOUBTS.load(Ordering::Relaxed) + 1;
+    let contrary_periods = CONTRARY_PERIODS.load(Ordering::Relaxed) + 1;
     let (limit, change) = if up {
         (PERIODS_DOWN, Counter::LinkDowns)
     } else {
         (PERIODS_UP, Counter::LinkUps)
     };
-    if doubts < limit {
-        DOUBTS.store(doubts, Ordering::Relaxed);
+    if contrary_periods < limit {
+        CONTRARY_PERIODS.store(contrary_periods, Ordering::Relaxed);
     } else {
-        DOUBTS.store(0, Ordering::Relaxed);
+        CONTRARY_PERIODS.store(0, Ordering::Relaxed);
         UP.store(!up, Ordering::Relaxed);
         LINERATE_LEDGER.count(change);
     }

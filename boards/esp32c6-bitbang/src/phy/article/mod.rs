@@ -69,7 +69,7 @@ impl Phy {
             DirectBindableCpuInterrupt::Interrupt1,
             interrupt::receive_trap,
         );
-        pins.listen();
+        pins.enable_edge_interrupts();
         Self { _pins: pins }
     }
 }

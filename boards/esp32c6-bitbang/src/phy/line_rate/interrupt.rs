@@ -13,7 +13,7 @@ use super::{
         trap::{Slot, trap},
     },
     clock, link, polarity,
-    receive::{self, LOOKED_AT, NoFrame},
+    receive::{self, ADDRESS_CHECKED_OCTETS, NoFrame},
     skip, transmit, without_interrupts,
 };
 use crate::stage;
@@ -36,7 +36,7 @@ pub(super) fn reception_ended() -> BitTimes {
 
 /// Records the end of a reception.
 #[inline(always)]
-pub(super) fn ended() {
+pub(super) fn record_end() {
     RECEPTION_ENDED.store(clock::cycles(), Ordering::Relaxed);
 }
 
@@ -123,11 +123,11 @@ extern "C" fn on_receive() {
         // queue are words.
         match unsafe { receive::transmission(buffer, &filter) } {
             Ok(summed) => {
-                ended();
+                record_end();
                 if accepts(buffer, summed.octets, &filter) {
                     Reception::Frame(summed)
                 } else {
-                    refused(&filter)
+                    rejected(&filter)
                 }
             }
             Err(reason) => without_frame(reason, buffer, &filter),
@@ -141,34 +141,34 @@ extern "C" fn on_receive() {
 #[cold]
 #[esp_hal::ram]
 fn without_frame(reason: NoFrame, buffer: &[u8], filter: &FilterWords) -> Reception {
-    let reason = polarity::seen(reason);
+    let reason = polarity::corrected(reason);
     if let NoFrame::Idle | NoFrame::Lost(0..PULSE_PAIRS) = reason {
         // SAFETY: this is the receive interrupt; interrupts are off in it.
         unsafe {
-            if polarity::pulse() {
-                link::pulse_heard(clock::now());
+            if polarity::on_pulse() {
+                link::on_pulse(clock::now());
             }
         }
         return Reception::Nothing;
     }
-    ended();
+    record_end();
     match reason {
         NoFrame::Idle | NoFrame::Tail => return Reception::Truncated,
         // On a line that idles high, a fragment that ends in its preamble looks like an endless preamble.
         NoFrame::Lost(_) | NoFrame::NoSfd if !transmit::carrier() => return Reception::Truncated,
         NoFrame::Lost(pairs) => {
             // SAFETY: this is the receive interrupt.
-            unsafe { polarity::without_sfd(pairs) }
+            unsafe { polarity::on_inverted_preamble(pairs) }
             skip::begin(None);
         }
         NoFrame::NoSfd | NoFrame::Oversize => skip::begin(None),
         NoFrame::Refused => {
             let octets = skip::predicted_octets(buffer);
-            skip::begin(octets.map(|octets| octets.saturating_sub(LOOKED_AT)));
+            skip::begin(octets.map(|octets| octets.saturating_sub(ADDRESS_CHECKED_OCTETS)));
         }
     }
     match reason {
-        NoFrame::Refused => refused(filter),
+        NoFrame::Refused => rejected(filter),
         NoFrame::Oversize => Reception::Oversize,
         _ => Reception::NoSfd,
     }
@@ -176,7 +176,7 @@ fn without_frame(reason: NoFrame, buffer: &[u8], filter: &FilterWords) -> Recept
 
 /// Classifies a frame rejected by the filter.
 #[inline(always)]
-fn refused(filter: &FilterWords) -> Reception {
+fn rejected(filter: &FilterWords) -> Reception {
     // Broadcast is always accepted, unless the queue is nearly full.
     if filter.hash == [0; 2] {
         Reception::Shed
@@ -189,14 +189,14 @@ fn refused(filter: &FilterWords) -> Reception {
 #[inline(always)]
 fn accepts(buffer: &[u8], octets: u16, filter: &FilterWords) -> bool {
     // The loop has checked the longer ones, except for groups.
-    let looked_at = u32::from(octets) >= LOOKED_AT;
-    looked_at && buffer[FRAME_OFFSET] & 1 == 0 || accepts_at_last(buffer, filter)
+    let is_checked = u32::from(octets) >= ADDRESS_CHECKED_OCTETS;
+    is_checked && buffer[FRAME_OFFSET] & 1 == 0 || accepts_short(buffer, filter)
 }
 
 /// As [`accepts`] for a frame that the loop has not checked.
 #[cold]
 #[esp_hal::ram]
-fn accepts_at_last(buffer: &[u8], filter: &FilterWords) -> bool {
+fn accepts_short(buffer: &[u8], filter: &FilterWords) -> bool {
     let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
         return false;
     };
@@ -211,7 +211,7 @@ fn accepts_at_last(buffer: &[u8], filter: &FilterWords) -> bool {
 /// Checks whether a skipped transmission is over.
 #[esp_hal::ram]
 extern "C" fn on_skip() {
-    skip::look();
+    skip::on_timer();
 }
 
 /// Sends a link pulse and handles periodic tasks.

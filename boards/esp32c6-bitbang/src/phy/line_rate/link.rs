@@ -48,14 +48,14 @@ static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
 /// A change that [`report`] has not yet printed.
 static CHANGED: AtomicBool = AtomicBool::new(false);
-/// End of the last transmission processed by the timer's interrupt, by the cycle counter.
-static LEARNT: AtomicU32 = AtomicU32::new(0);
+/// End of the last reception that was passed to the link, by the cycle counter.
+static RX_END: AtomicU32 = AtomicU32::new(0);
 /// Time of the last packet sent.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
-/// The timer's interrupt has processed receptions; due transmissions are still pending.
-static LOOKED: AtomicBool = AtomicBool::new(false);
+/// The timer's interrupt has passed receptions to the link; due transmissions are still pending.
+static PASSED: AtomicBool = AtomicBool::new(false);
 /// A reception during an own packet since the timer's last interrupt.
-static HEARD_WHILE_SENDING: AtomicBool = AtomicBool::new(false);
+static ACTIVITY_WHILE_SENDING: AtomicBool = AtomicBool::new(false);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
 
 /// Starts the link and its timer. Call it before the interrupts are enabled.
@@ -77,7 +77,7 @@ pub(super) fn start(timer: TIMG0<'static>) {
 /// # Safety
 /// Interrupts are off, and `f` does not call this.
 #[inline(always)]
-unsafe fn with<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
+unsafe fn with_link<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
     // SAFETY: the caller guarantees that this is the only reference.
     let Some(link) = (unsafe { LINK.get() }) else {
         return T::default();
@@ -112,9 +112,9 @@ fn publish(status: Status) {
 /// # Safety
 /// Interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn pulse_heard(at: BitTimes) {
+pub(super) unsafe fn on_pulse(at: BitTimes) {
     // SAFETY: guaranteed by the caller.
-    count(unsafe { with(|link| link.on_pulse(at)) });
+    count(unsafe { with_link(|link| link.on_pulse(at)) });
 }
 
 /// Records that the inputs were inverted, or restored.
@@ -123,7 +123,7 @@ pub(super) unsafe fn pulse_heard(at: BitTimes) {
 /// Interrupts are off.
 pub(super) unsafe fn set_swapped(swapped: bool) {
     // SAFETY: guaranteed by the caller.
-    unsafe { with(|link| link.set_swapped(swapped, clock::now())) }
+    unsafe { with_link(|link| link.set_swapped(swapped, clock::now())) }
     CHANGED.store(true, Ordering::Relaxed);
 }
 
@@ -142,14 +142,14 @@ fn count(event: Option<LinkEvent>) {
 /// Interrupts are off.
 #[inline(always)]
 pub(super) unsafe fn on_timer() {
-    let looked = LOOKED.load(Ordering::Relaxed);
-    LOOKED.store(!looked, Ordering::Relaxed);
+    let passed = PASSED.load(Ordering::Relaxed);
+    PASSED.store(!passed, Ordering::Relaxed);
     // SAFETY: guaranteed by the caller.
     unsafe {
-        if looked {
+        if passed {
             send_due();
         } else {
-            look();
+            pass_receptions();
         }
     }
 }
@@ -159,12 +159,12 @@ pub(super) unsafe fn on_timer() {
 /// # Safety
 /// Interrupts are off.
 #[inline(always)]
-unsafe fn look() {
+unsafe fn pass_receptions() {
     let now = clock::now();
     // SAFETY: guaranteed by the caller.
     let event = unsafe {
-        with(|link| {
-            learn(link, now);
+        with_link(|link| {
+            pass_activity(link, now);
             link.handle_silence(now)
         })
     };
@@ -174,13 +174,13 @@ unsafe fn look() {
 /// Passes the frames up to `now` to the link, which the receive interrupt has no time for, and receptions
 /// during own packets.
 #[inline(always)]
-fn learn(link: &mut Link, now: BitTimes) {
+fn pass_activity(link: &mut Link, now: BitTimes) {
     let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
-    if LEARNT.swap(ended, Ordering::Relaxed) != ended {
+    if RX_END.swap(ended, Ordering::Relaxed) != ended {
         link.on_frame(interrupt::reception_ended());
     }
-    if HEARD_WHILE_SENDING.load(Ordering::Relaxed) {
-        HEARD_WHILE_SENDING.store(false, Ordering::Relaxed);
+    if ACTIVITY_WHILE_SENDING.load(Ordering::Relaxed) {
+        ACTIVITY_WHILE_SENDING.store(false, Ordering::Relaxed);
         link.on_activity_while_sending(now);
     }
 }
@@ -195,8 +195,8 @@ unsafe fn send_due() {
     let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
     // SAFETY: guaranteed by the caller.
     let due = unsafe {
-        with(|link| {
-            learn(link, now);
+        with_link(|link| {
+            pass_activity(link, now);
             Some(link.on_timer(now, Some(sent)))
         })
     };
@@ -226,14 +226,14 @@ unsafe fn send_due() {
 
 /// Records that a packet was sent until `at`. It replaces a link pulse.
 #[inline(always)]
-pub(super) fn packet_sent(at: BitTimes) {
+pub(super) fn on_packet_sent(at: BitTimes) {
     SENT_AT.store(at.0, Ordering::Relaxed);
 }
 
 /// Records a reception during an own packet. Call it with interrupts off.
 #[inline(always)]
-pub(super) fn heard_while_sending() {
-    HEARD_WHILE_SENDING.store(true, Ordering::Relaxed);
+pub(super) fn on_activity_while_sending() {
+    ACTIVITY_WHILE_SENDING.store(true, Ordering::Relaxed);
 }
 
 /// Link state.
@@ -260,7 +260,7 @@ pub(super) fn duplex() -> Duplex {
 #[inline(always)]
 pub fn report() {
     if CHANGED.load(Ordering::Relaxed) {
-        tell();
+        print_state();
     }
 }
 
@@ -268,7 +268,7 @@ pub fn report() {
 /// this name there, and `ld/all_code.x` does not include it.
 #[cold]
 #[unsafe(link_section = ".literal.linerate_link")]
-fn tell() {
+fn print_state() {
     let status = without_interrupts(|| {
         CHANGED.store(false, Ordering::Relaxed);
         // SAFETY: interrupts are off.

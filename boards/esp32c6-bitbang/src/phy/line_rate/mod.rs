@@ -71,7 +71,7 @@ impl Phy {
             DirectBindableCpuInterrupt::Interrupt1,
             interrupt::receive_trap,
         );
-        pins.listen();
+        pins.enable_edge_interrupts();
         Self {
             _pins: pins,
             jabber: Jabber::new(),
@@ -98,11 +98,11 @@ impl mac::Phy for Phy {
             let (octets, result) = unsafe { transmit::packet(packet, start, &mut self.jabber) };
             // A rejected packet is no sign of life to the partner.
             if octets > 0 {
-                link::packet_sent(clock::now());
+                link::on_packet_sent(clock::now());
                 // Edges of receptions meanwhile would look like a link pulse, and may be one; but its time is
                 // unknown. If the transmission continues, the interrupt detects it.
                 if !transmit::carrier() && take_edges() {
-                    link::heard_while_sending();
+                    link::on_activity_while_sending();
                 }
             }
             result

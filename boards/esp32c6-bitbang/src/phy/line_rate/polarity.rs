@@ -41,7 +41,7 @@ pub(super) fn is_swapped() -> bool {
 
 /// Corrects a reception's type on a line that idles high.
 #[inline(always)]
-pub(super) fn seen(reason: NoFrame) -> NoFrame {
+pub(super) fn corrected(reason: NoFrame) -> NoFrame {
     match reason {
         NoFrame::Idle if is_swapped() => NoFrame::Tail,
         NoFrame::Tail if is_swapped() => NoFrame::Idle,
@@ -54,7 +54,7 @@ pub(super) fn seen(reason: NoFrame) -> NoFrame {
 /// # Safety
 /// Only the receive interrupt calls this.
 #[inline(always)]
-pub(super) unsafe fn pulse() -> bool {
+pub(super) unsafe fn on_pulse() -> bool {
     let swapped = is_swapped();
     let sense = if swapped {
         Sense::Inverted
@@ -62,7 +62,7 @@ pub(super) unsafe fn pulse() -> bool {
         Sense::Normal
     };
     // SAFETY: guaranteed by the caller.
-    unsafe { count(|polarity| polarity.on_pulse(sense)) }
+    unsafe { update(|polarity| polarity.on_pulse(sense)) }
     !swapped
 }
 
@@ -71,10 +71,10 @@ pub(super) unsafe fn pulse() -> bool {
 /// # Safety
 /// Only the receive interrupt calls this.
 #[inline(always)]
-pub(super) unsafe fn without_sfd(pairs: u32) {
+pub(super) unsafe fn on_inverted_preamble(pairs: u32) {
     if pairs >= PREAMBLE_PAIRS {
         // SAFETY: guaranteed by the caller.
-        unsafe { count(|polarity| polarity.on_frame(Sense::Inverted)) }
+        unsafe { update(|polarity| polarity.on_frame(Sense::Inverted)) }
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) unsafe fn without_sfd(pairs: u32) {
 /// # Safety
 /// Only the receive interrupt calls this.
 #[inline(always)]
-unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
+unsafe fn update(f: impl FnOnce(&mut Polarity) -> bool) {
     // SAFETY: the slot is the receive interrupt's, and this its only reference.
     let Some(polarity) = (unsafe { POLARITY.get() }) else {
         return;
@@ -97,7 +97,7 @@ unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
     }
     if f(polarity) {
         // SAFETY: interrupts are off in an interrupt.
-        unsafe { turn() }
+        unsafe { toggle_inputs() }
     }
 }
 
@@ -107,10 +107,10 @@ unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
 /// Interrupts are off.
 #[cold]
 #[esp_hal::ram]
-unsafe fn turn() {
+unsafe fn toggle_inputs() {
     let swapped = !is_swapped();
     SWAPPED.store(swapped, Ordering::Relaxed);
-    pins::swap(swapped);
+    pins::invert_inputs(swapped);
     if swapped {
         LINERATE_LEDGER.count(Counter::PolarityCorrections);
     }

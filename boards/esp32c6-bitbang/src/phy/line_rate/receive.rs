@@ -32,7 +32,7 @@ use linerate_nic::filter::FilterWords;
 use super::tables::{TABLES, register_before};
 
 /// Lowest bit of the field in the first result that gives the end of the reception.
-pub(super) const HOW: u32 = 24;
+pub(super) const OUTCOME_SHIFT: u32 = 24;
 pub(super) const FRAME: u32 = 0;
 pub(super) const IDLE: u32 = 1;
 pub(super) const TAIL: u32 = 2;
@@ -50,12 +50,12 @@ pub(super) const PREAMBLE_PAIRS: u32 = 3;
 
 /// Octets after which the destination is checked: no collision is expected any more (512 bits, IEEE 802.3
 /// clause 4.4.2), and an aborted frame lasts as long as its header states.
-pub(super) const LOOK_AFTER: usize = MIN_LEN;
+pub(super) const ADDRESS_CHECK_OCTETS: usize = MIN_LEN;
 /// Octets received when that check is done.
-pub(super) const LOOKED_AT: u32 = LOOK_AFTER as u32 + 2;
+pub(super) const ADDRESS_CHECKED_OCTETS: u32 = ADDRESS_CHECK_OCTETS as u32 + 2;
 /// Octets after which a frame is too long: pairs, and one octet of dribble beyond the maximum.
-pub(super) const ROOM: usize = MAX_TAGGED_LEN + 2;
-const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM.is_multiple_of(2));
+pub(super) const MAX_OCTETS: usize = MAX_TAGGED_LEN + 2;
+const _: () = assert!(FRAME_OFFSET + MAX_OCTETS <= MAX_RAW_LEN && MAX_OCTETS.is_multiple_of(2));
 
 pub(super) const RESIDUE: u32 = fcs::RESIDUE;
 
@@ -75,7 +75,7 @@ pub(super) enum NoFrame {
     NoSfd,
     /// A frame beyond the maximum length.
     Oversize,
-    /// A frame to another destination, aborted after [`LOOK_AFTER`] octets or two more.
+    /// A frame to another destination, aborted after [`ADDRESS_CHECK_OCTETS`] octets or two more.
     Refused,
 }
 
@@ -93,7 +93,7 @@ pub(super) unsafe fn transmission(
     buffer: &mut [u8],
     filter: &FilterWords,
 ) -> Result<SummedFrame, NoFrame> {
-    if buffer.len() < FRAME_OFFSET + ROOM {
+    if buffer.len() < FRAME_OFFSET + MAX_OCTETS {
         return Err(NoFrame::Tail);
     }
     let (result, sum): (u32, u32);
@@ -111,17 +111,17 @@ pub(super) unsafe fn transmission(
             out("s7") _, out("s8") _, out("s9") _, out("s10") _, out("s11") _,
         );
     }
-    if result >> HOW == FRAME {
-        Ok(summed(buffer, result, sum))
+    if result >> OUTCOME_SHIFT == FRAME {
+        Ok(summed_frame(buffer, result, sum))
     } else {
-        Err(other(result))
+        Err(no_frame(result))
     }
 }
 
 /// Decodes the result of a reception without a frame.
 #[inline(always)]
-fn other(result: u32) -> NoFrame {
-    match result >> HOW {
+fn no_frame(result: u32) -> NoFrame {
+    match result >> OUTCOME_SHIFT {
         IDLE => NoFrame::Idle,
         TAIL => NoFrame::Tail,
         LOST => NoFrame::Lost(result & 0xff),
@@ -133,11 +133,11 @@ fn other(result: u32) -> NoFrame {
 
 /// Decodes the loop's result; its sum covers whole octets only.
 #[inline(always)]
-fn summed(buffer: &[u8], result: u32, mut sum: u32) -> SummedFrame {
+fn summed_frame(buffer: &[u8], result: u32, mut sum: u32) -> SummedFrame {
     let octets = result as u16;
     let dribble = result & DRIBBLE != 0;
     if dribble {
-        sum -= extra(buffer, octets);
+        sum -= dribble_sum(buffer, octets);
     }
     SummedFrame {
         octets,
@@ -150,7 +150,7 @@ fn summed(buffer: &[u8], result: u32, mut sum: u32) -> SummedFrame {
 /// Contribution to the sum of the bits behind the last whole octet.
 #[cold]
 #[esp_hal::ram]
-fn extra(buffer: &[u8], octets: u16) -> u32 {
+fn dribble_sum(buffer: &[u8], octets: u16) -> u32 {
     let extra = buffer.get(FRAME_OFFSET + usize::from(octets)).copied();
     u32::from(extra.unwrap_or_default()) << (octets % 2 * 8)
 }

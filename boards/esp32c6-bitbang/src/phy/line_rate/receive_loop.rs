@@ -33,7 +33,8 @@ use core::arch::global_asm;
 
 use super::super::pins::DEBUG;
 use super::receive::{
-    CRC_BEFORE, HOW, LOOK_AFTER, OVERSIZE, PREAMBLE_PAIRS, REFUSED, RESIDUE, ROOM, TAIL,
+    ADDRESS_CHECK_OCTETS, CRC_BEFORE, MAX_OCTETS, OUTCOME_SHIFT, OVERSIZE, PREAMBLE_PAIRS, REFUSED,
+    RESIDUE, TAIL,
 };
 use super::receive::{FRAME, IDLE, LOST, NO_SFD};
 use super::tables::VOTES_AT;
@@ -171,8 +172,8 @@ global_asm!(
     linerate_rx_bit 2, a2, "xor a6, a6, t3", "sh s6, -2(a0)", "add a7, a7, s6"
     linerate_rx_bit_3
     .if \check
-    linerate_rx_bit 4, a2, "or a2, a2, t1", "lhu t2, -{room}(s8)", "lhu t3, 0(s9)", "andi s6, t2, 1", "xor s10, t2, t3", "lhu t2, 2-{room}(s8)", "lhu t3, 2(s9)", "", "xor t2, t2, t3", "or s10, s10, t2"
-    linerate_rx_bit 5, a2, "", "lhu t2, 4-{room}(s8)", "lhu t3, 4(s9)", "", "xor t2, t2, t3", "or s10, s10, t2", "snez s10, s10", "", "", ""
+    linerate_rx_bit 4, a2, "or a2, a2, t1", "lhu t2, -{max_octets}(s8)", "lhu t3, 0(s9)", "andi s6, t2, 1", "xor s10, t2, t3", "lhu t2, 2-{max_octets}(s8)", "lhu t3, 2(s9)", "", "xor t2, t2, t3", "or s10, s10, t2"
+    linerate_rx_bit 5, a2, "", "lhu t2, 4-{max_octets}(s8)", "lhu t3, 4(s9)", "", "xor t2, t2, t3", "or s10, s10, t2", "snez s10, s10", "", "", ""
     linerate_rx_bit 6, a2, "", "lw t2, 8(s9)", "lw t3, 12(s9)", "", "or t2, t2, t3", "snez t2, t2", "csrr s11, 0x804", "and s6, s6, t2"
     .else
     linerate_rx_bit 4, a2, "or a2, a2, t1"
@@ -214,11 +215,11 @@ global_asm!(
     .balign 16
 linerate_line_rate_receive:
     mv      s7, ra
-    li      t3, {idle} << {how}
+    li      t3, {idle} << {outcome_shift}
     /* High within 150 ns? In a preamble the line is low for 100. */
     linerate_rx_watch bnez, 1f, 12
     j       linerate_line_rate_return
-1:  li      t3, {tail} << {how}
+1:  li      t3, {tail} << {outcome_shift}
     /* Low within 200 ns? */
     linerate_rx_watch beqz, 2f, 16
     j       linerate_line_rate_return
@@ -230,8 +231,8 @@ linerate_line_rate_receive:
     mv      t4, a2
     addi    t5, a2, {votes_at}
     addi    a0, a0, {offset}
-    addi    a1, a0, {look_after}
-    addi    s8, a0, {room}
+    addi    a1, a0, {address_check_octets}
+    addi    s8, a0, {max_octets}
     lui     s3, 69 << 4
     lui     s4, 1 << 4
     lui     s2, 128 << 4
@@ -323,12 +324,12 @@ linerate_line_rate_receive:
     beqz    t0, 7f
     bnez    ra, 4b
 linerate_line_rate_no_sfd:
-    li      t3, {no_sfd} << {how}
+    li      t3, {no_sfd} << {outcome_shift}
     j       linerate_line_rate_return
     /* Silence. */
 7:  addi    ra, ra, 1
     /* Something else than preamble: a 0 in place of the 1. */
-9:  li      t3, {lost} << {how} | 40
+9:  li      t3, {lost} << {outcome_shift} | 40
     sub     t3, t3, ra
     j       linerate_line_rate_return
 
@@ -354,10 +355,10 @@ linerate_line_rate_loop:
     j       linerate_line_rate_loop
 
 linerate_line_rate_oversize:
-    li      t3, {oversize} << {how}
+    li      t3, {oversize} << {outcome_shift}
     j       linerate_line_rate_return
 linerate_line_rate_refused:
-    li      t3, {refused} << {how}
+    li      t3, {refused} << {outcome_shift}
     j       linerate_line_rate_return
 
     /* The end, seen in the pair's second octet. */
@@ -377,7 +378,7 @@ linerate_line_rate_end_first:
     add     a1, a7, s6
     xor     t3, a6, a3
 8:  sub     a0, a0, s8
-    addi    a0, a0, {room}
+    addi    a0, a0, {max_octets}
     /* Was there an edge in the middle of the last octet's last bit? */
     andi    s11, s11, 0x80
     beqz    s11, 9f
@@ -440,12 +441,12 @@ linerate_line_rate_count_end:
     .option pop
     "#,
     offset = const linerate_nic::bitbang::FRAME_OFFSET,
-    look_after = const LOOK_AFTER,
-    room = const ROOM,
+    address_check_octets = const ADDRESS_CHECK_OCTETS,
+    max_octets = const MAX_OCTETS,
     votes_at = const VOTES_AT,
     crc_before = const CRC_BEFORE,
     residue = const RESIDUE,
-    how = const HOW,
+    outcome_shift = const OUTCOME_SHIFT,
     idle = const IDLE,
     tail = const TAIL,
     lost = const LOST,
@@ -456,5 +457,5 @@ linerate_line_rate_count_end:
     preamble_pairs = const PREAMBLE_PAIRS,
 );
 
-// A result without any other bit above HOW is a complete frame.
+// A result without any other bit above OUTCOME_SHIFT is a complete frame.
 const _: () = assert!(FRAME == 0);

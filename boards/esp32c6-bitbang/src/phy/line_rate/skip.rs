@@ -22,21 +22,21 @@ use super::{super::pins::interrupt_at_edges, interrupt, transmit::carrier, witho
 /// divider.
 const TICKS_PER_US: u32 = 20;
 /// Interval between two checks of the line.
-const LOOK_US: u32 = 2;
-const LOOK_TICKS: u32 = LOOK_US * TICKS_PER_US;
+const CHECK_INTERVAL_US: u32 = 2;
+const CHECK_INTERVAL_TICKS: u32 = CHECK_INTERVAL_US * TICKS_PER_US;
 /// The same while a station babbles.
-const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
+const BABBLE_CHECK_INTERVAL_TICKS: u32 = 200 * TICKS_PER_US;
 /// Checks until it counts as babbling: 20 ms, the minimum that a jabber function allows (IEEE 802.3 clause
 /// 14.2.1.6).
-const LOOKS: u32 = 20_000 / LOOK_US;
+const BABBLE_CHECKS: u32 = 20_000 / CHECK_INTERVAL_US;
 /// Lead of the timer before the predicted end, and number of checks of the line then.
-const EARLY_TICKS: u32 = 2 * TICKS_PER_US;
-const LOOKS_AT_END: u32 = 32;
+const LEAD_TICKS: u32 = 2 * TICKS_PER_US;
+const CHECKS_AT_END: u32 = 32;
 /// Ticks per octet: 0.8 us.
 const TICKS_PER_OCTET: u32 = TICKS_PER_US * 8 / 10;
 
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-static LOOKED: AtomicU32 = AtomicU32::new(0);
+static CHECKS: AtomicU32 = AtomicU32::new(0);
 
 /// Prepares the timer.
 pub(super) fn start() {
@@ -67,12 +67,12 @@ pub(super) fn is_still_active() -> bool {
 #[esp_hal::ram]
 fn end() {
     ACTIVE.store(false, Ordering::Relaxed);
-    interrupt::ended();
+    interrupt::record_end();
     interrupt::edges_on();
 }
 
-/// Length in octets of the frame that begins in `buffer`, of which [`LOOK_AFTER`](super::receive::LOOK_AFTER)
-/// are received, by its header; `None` if the header does not state it.
+/// Length in octets of the frame that begins in `buffer`, by its header; `None` if the header does not state
+/// it. [`ADDRESS_CHECK_OCTETS`](super::receive::ADDRESS_CHECK_OCTETS) of it are received.
 #[inline(always)]
 pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
     let field = |at: usize| {
@@ -93,15 +93,15 @@ pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
 #[esp_hal::ram]
 pub(super) fn begin(octets: Option<u32>) {
     ACTIVE.store(true, Ordering::Relaxed);
-    LOOKED.store(0, Ordering::Relaxed);
+    CHECKS.store(0, Ordering::Relaxed);
     interrupt_at_edges(false);
     let ticks = octets.map_or(0, |octets| octets * TICKS_PER_OCTET);
-    arm(ticks.saturating_sub(EARLY_TICKS).max(LOOK_TICKS));
+    set_timer(ticks.saturating_sub(LEAD_TICKS).max(CHECK_INTERVAL_TICKS));
 }
 
 /// Sets the timer's interrupt this number of ticks from now.
 #[inline(always)]
-fn arm(ticks: u32) {
+fn set_timer(ticks: u32) {
     let timer = TIMG1::regs().t(0);
     // SAFETY: any counter and alarm values are valid.
     unsafe {
@@ -117,24 +117,24 @@ fn arm(ticks: u32) {
 
 /// The timer's interrupt: checks whether the transmission is over.
 #[inline(always)]
-pub(super) fn look() {
+pub(super) fn on_timer() {
     TIMG1::regs().int_clr().write(|w| w.t(0).clear_bit_by_one());
     if !is_active() {
         return;
     }
-    let looked = LOOKED.load(Ordering::Relaxed);
-    LOOKED.store(looked.saturating_add(1), Ordering::Relaxed);
+    let checks = CHECKS.load(Ordering::Relaxed);
+    CHECKS.store(checks.saturating_add(1), Ordering::Relaxed);
     // At the first check the end is near, if it was predicted.
-    let times = if looked == 0 { LOOKS_AT_END } else { 1 };
-    for _ in 0..times {
+    let checks_now = if checks == 0 { CHECKS_AT_END } else { 1 };
+    for _ in 0..checks_now {
         // Twice: with jitter, a level may last a little longer than one check.
         if !carrier() && !carrier() {
             return end();
         }
     }
-    arm(if looked < LOOKS {
-        LOOK_TICKS
+    set_timer(if checks < BABBLE_CHECKS {
+        CHECK_INTERVAL_TICKS
     } else {
-        SELDOM_TICKS
+        BABBLE_CHECK_INTERVAL_TICKS
     });
 }

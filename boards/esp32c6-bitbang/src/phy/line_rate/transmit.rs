@@ -41,7 +41,7 @@ pub(super) const JAM_OCTETS: usize = JAM_BITS / 8;
 
 /// Thresholds for a sum of 16 samples of the receive pin, 255 each: above zero and in total, 6 to 10 high
 /// samples are a transmission. The upper bound is for a pair that idles high.
-pub(super) const ACTIVE_LEAST: u32 = 5 * 255 + 1;
+pub(super) const ACTIVE_MIN: u32 = 5 * 255 + 1;
 pub(super) const ACTIVE_SPAN: u32 = 6 * 255 - 1;
 
 /// Upper bound of the time from the last bit's end to reading the clock after it: `TP_IDL`, and the return
@@ -55,7 +55,7 @@ const CYCLES_PER_BIT: u32 = 16;
 /// station, whose slots begin a little later than others' because it detects a collision later, hardly ever
 /// collides in a slot and waits for all others: on a hub with three others it gets 19% of the medium instead
 /// of 23% (`scenarios/hub.toml`, run `with-3-at-100`, simulated).
-const LOOK_CYCLES: u32 = 16 * CYCLES_PER_BIT;
+const CARRIER_DELAY_CYCLES: u32 = 16 * CYCLES_PER_BIT;
 
 /// The part of the gap in which the carrier is ignored: the last third.
 pub(super) const GAP_PART_2: BitTimes = BitTimes(INTER_PACKET_GAP.0 / 3);
@@ -122,7 +122,7 @@ pub(super) unsafe fn packet(
             return (0, Err(TransmitError::Busy));
         }
     }
-    if !jabber.may_send(now) {
+    if !jabber.poll_enabled(now) {
         return (0, Err(TransmitError::Jabber));
     }
     let octets = packet.len().min(Jabber::MAX_OCTETS - fcs::LEN) + fcs::LEN;
@@ -137,7 +137,7 @@ pub(super) unsafe fn packet(
             if waited >= ahead {
                 break;
             }
-            if defers && ahead - waited > LOOK_CYCLES && carrier() {
+            if defers && ahead - waited > CARRIER_DELAY_CYCLES && carrier() {
                 return (0, Err(TransmitError::Busy));
             }
         }

@@ -31,7 +31,7 @@
 use core::arch::global_asm;
 
 use super::super::pins::TX;
-use super::transmit::{ACTIVE_LEAST, ACTIVE_SPAN, JAM_OCTETS, TP_IDL_CYCLES};
+use super::transmit::{ACTIVE_MIN, ACTIVE_SPAN, JAM_OCTETS, TP_IDL_CYCLES};
 
 global_asm!(
     r#"
@@ -183,7 +183,7 @@ linerate_line_rate_transmit:
     "#,
     tx = const TX,
     tp_idl = const TP_IDL_CYCLES,
-    active_least = const ACTIVE_LEAST,
+    active_least = const ACTIVE_MIN,
     active_span = const ACTIVE_SPAN,
     jam_octets = const JAM_OCTETS,
 );

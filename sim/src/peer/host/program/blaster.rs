@@ -1,16 +1,16 @@
 //! A generator of raw frames that also counts the frames reflected by the device.
 
 use core::time::Duration;
-use linerate_agent::frame::{Blast, LONGEST, Mac, Plan, Receiver};
+use linerate_agent::frame::{Blast, MAX_LEN, Mac, Plan, Receiver};
 use linerate_agent::{Instant, Service, SocketRequest};
 
 use super::Program;
 
 /// All frame lengths in order, for a [`Plan`] with static lifetime: `&LENGTHS[64..65]`.
-pub static LENGTHS: [u16; LONGEST + 1] = {
-    let mut lengths = [0; LONGEST + 1];
+pub static LENGTHS: [u16; MAX_LEN + 1] = {
+    let mut lengths = [0; MAX_LEN + 1];
     let mut len = 0;
-    while len <= LONGEST {
+    while len <= MAX_LEN {
         lengths[len] = len as u16;
         len += 1;
     }

@@ -13,10 +13,10 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_agent::frame::{Blast, Fill, FrameKind, Plan, SHORTEST, TestHeader, renumber};
+use linerate_agent::frame::{Blast, Fill, FrameKind, MIN_LEN, Plan, TestHeader, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
-use linerate_ether::ledger::{Counter, Drop};
+use linerate_ether::ledger::{Counter, DropCause};
 use linerate_sim::peer::generator::{DEVICE, OWN};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -35,7 +35,7 @@ const STREAM: u8 = 1;
 const BATCH: usize = 64;
 const PAUSE: Duration = Duration::from_millis(1);
 /// Timeout for an answer of the board.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval of the frames to be reflected after the flood.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -49,7 +49,8 @@ pub struct Rounds {
     /// The longest time between two rounds.
     pub longest_us: u64,
     /// Maximum number of frames received between two rounds.
-    pub most_frames: u64,
+    #[serde(alias = "most_frames")]
+    pub max_frames: u64,
 }
 
 impl Rounds {
@@ -70,7 +71,7 @@ pub struct Flood {
     /// Of the others, those that QEMU passed to its network device.
     pub captured: u64,
     /// Lost, by the driver's ledger.
-    pub dropped: Vec<(Drop, u64)>,
+    pub dropped: Vec<(DropCause, u64)>,
     /// Delivered to the program, by the same ledger.
     pub delivered: u64,
     /// Counted by the program, and missing by their numbers.
@@ -98,7 +99,7 @@ impl Flood {
     pub fn longest(&self) -> (u64, Duration) {
         let (first, rest) = (self.during.unwrap_or(self.after), self.after);
         (
-            first.most_frames.max(rest.most_frames),
+            first.max_frames.max(rest.max_frames),
             Duration::from_micros(first.longest_us.max(rest.longest_us)),
         )
     }
@@ -109,7 +110,7 @@ impl Flood {
     /// The sum that is wrong.
     pub fn check(&self, board: &Board) -> Result<(), String> {
         let lost = self.lost_in_model();
-        let may_lose = board.lacks.contains_key("overrun-count");
+        let may_lose = board.unsupported_cases.contains_key("overrun-count");
         let (counted, missing) = self.counted;
         if self.refused + self.captured != self.sent {
             return Err(format!(
@@ -196,7 +197,7 @@ fn captured(file: &Path) -> Result<u64, String> {
 }
 
 /// From the ledger: losses of received frames by cause, and frames delivered.
-fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
+fn received(counters: &Map<String, Value>) -> (Vec<(DropCause, u64)>, u64) {
     let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64);
     let lost = |it: Counter| {
         let drop = it.drop_cause().filter(|_| it.name().starts_with("Rx"))?;
@@ -211,7 +212,7 @@ struct FloodRun {
     emulator: Emulator,
     console: Console,
     /// A frame that is counted, and one that is reflected.
-    frames: [[u8; SHORTEST]; 2],
+    frames: [[u8; MIN_LEN]; 2],
     sent: u64,
     refused: u64,
 }
@@ -223,14 +224,14 @@ impl FloodRun {
                 to: DEVICE,
                 from: OWN,
                 stream: STREAM,
-                sizes: &[SHORTEST as u16],
+                sizes: &[MIN_LEN as u16],
                 fill: Fill::Octet(0),
                 reflect,
                 count: 1,
                 rate_bits_per_s: 0,
             };
             let start = linerate_agent::Instant::from_ns(0);
-            let mut frame = [0; SHORTEST];
+            let mut frame = [0; MIN_LEN];
             Blast::new(plan, start).next(&mut frame, start);
             frame
         });
@@ -269,7 +270,7 @@ impl FloodRun {
     /// Sends frames to be reflected until the last one is back. Returns the time that took.
     fn until_answered(&mut self) -> Result<Duration, String> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             self.send(true)?;
             let (last, asked) = (self.sent - 1, Instant::now());
             while asked.elapsed() < RETRY_INTERVAL {
@@ -319,7 +320,7 @@ impl FloodRun {
     /// The console's next `event`.
     fn read_event<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             self.run_for(Duration::from_millis(1))?;
             if let Some(data) = self.console.take_event(event)? {
                 return Ok(data);
@@ -331,7 +332,7 @@ impl FloodRun {
     fn timeout_message(&self, what: &str) -> String {
         format!(
             "the board did not send {what} within {} s; its console's last line is {:?}",
-            PATIENCE.as_secs(),
+            TIMEOUT.as_secs(),
             self.console.last()
         )
     }
