@@ -1,0 +1,5 @@
+//! Models of connections whose limits are known.
+
+mod download;
+mod limits;
+mod unseen;

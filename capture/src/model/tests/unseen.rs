@@ -1,0 +1,127 @@
+//! What a model finds out without the handshake, and from the distance of segments.
+
+use super::download::{Download, MS, MSS, share};
+use crate::model::{FlowModel, Limit, WindowScale};
+
+/// Rounds of 20 ms, in each of which `burst` segments pass 400 us apart, and the receiver acknowledges them `ack_ns` after
+/// the first.
+fn bursts(mut download: Download, burst: u32, data_ns: u64, ack_ns: u64) -> FlowModel {
+    for round in 0..60_u32 {
+        let start_ns = 30 * MS + u64::from(round) * 20 * MS;
+        for segment in 0..burst {
+            let at_ns = start_ns + data_ns + u64::from(segment) * 400_000;
+            download.data(at_ns, 500 + (burst * round + segment) * MSS, (1, 1));
+        }
+        download.ack(start_ns + ack_ns, 500 + burst * (round + 1) * MSS);
+    }
+    download.model()
+}
+
+#[test]
+fn the_distance_of_segments_of_a_flight_is_the_rate_of_the_slowest_link() {
+    // 1,000 octets each 400 us are 2.5 MB/s; ten of them in 20 ms are 0.5 MB/s.
+    let at_receiver = bursts(Download::open(16 * MS, MS / 50, 10_000), 10, 0, 4 * MS);
+    let train = at_receiver.train.expect("trains");
+    assert!((train.bytes_per_s / 2.5e6 - 1.0).abs() < 0.02, "{train:?}");
+    // One by one, the distance is the sender's.
+    let alone = bursts(Download::open(16 * MS, MS / 50, 10_000), 1, 0, MS / 50);
+    assert_eq!(alone.train, None);
+}
+
+#[test]
+fn segments_one_by_one_follow_the_last_acknowledgment_and_fill_no_window() {
+    // With a window of 44 segments, each is admitted by an acknowledgment 44 rounds ago, too.
+    let near_sender = bursts(Download::late(44_000), 1, 0, 19 * MS);
+    assert_eq!(near_sender.reaction_ns, 0);
+    let rtt_ns = near_sender.round_trip_ns().expect("near the sender");
+    assert!((19 * MS..21 * MS).contains(&rtt_ns), "{rtt_ns}");
+    assert!(near_sender.flights().iter().all(|it| *it <= u64::from(MSS)));
+    let near_receiver = bursts(Download::late(44_000), 1, 0, MS / 50);
+    assert_eq!(near_receiver.round_trip_ns(), None);
+}
+
+#[test]
+fn bursts_smaller_than_the_window_do_not_show_the_round_trip() {
+    let model = bursts(Download::late(40_000), 5, 0, 3 * MS);
+    assert_eq!(model.reaction_ns, 0);
+    assert!(!matches!(model.scale, WindowScale::Inferred(_)));
+}
+
+#[test]
+fn a_scale_that_the_sender_would_exceed_is_refuted_by_the_round_trip() {
+    // Eight segments a round trip of 20 ms; at the receiver only four of them are unacknowledged at once. A window field of
+    // 70 holds these with scale 6, but eight only with scale 7.
+    let mut download = Download::snapped(16 * MS, MS / 50, 70);
+    for round in 0..60_u32 {
+        let start_ns = 60 * MS + u64::from(round) * 20 * MS;
+        for half in 0..2 {
+            for segment in 0..4 {
+                let number = 8 * round + 4 * half + segment;
+                let at_ns = start_ns + u64::from(4 * half + segment) * MS;
+                download.data(at_ns, 500 + number * MSS, (1, 1));
+            }
+            let acked = 8 * round + 4 * half + 4;
+            download.ack(
+                start_ns + u64::from(4 * half + 3) * MS + 1000,
+                500 + acked * MSS,
+            );
+        }
+    }
+    let model = download.model();
+    assert!(model.scale.least() >= 7, "{:?}", model.scale);
+    assert!(share(&model, Limit::ReceiveWindow) < 0.1);
+}
+
+#[test]
+fn segments_that_end_exactly_where_windows_end_show_the_scale() {
+    // A window of 1,200 to 1,207 octets admits a full segment and a part, each round.
+    let mut download = Download::late(1_200);
+    let mut seq = 500;
+    for round in 0..60_u32 {
+        let start_ns = 30 * MS + u64::from(round) * 10 * MS;
+        download.window = 1_200 + (round % 8) as u16;
+        download.ack(start_ns, seq);
+        download.data(start_ns + MS / 10, seq, (1, 1));
+        let part = u32::from(download.window) - MSS;
+        download.part(start_ns + MS / 10 + 1000, seq + MSS, part);
+        seq += MSS + part;
+    }
+    let model = download.model();
+    assert_eq!(model.scale, WindowScale::Inferred(0));
+}
+
+#[test]
+fn a_closed_window_shows_the_round_trip_when_it_opens() {
+    // A standing queue of 20 ms on a path of 5 ms; only what follows a closed window finds it empty.
+    let mut download = Download::late(30_000);
+    download.stamps = true;
+    let mut seq = 500;
+    let mut at_ns = 30 * MS;
+    for segment in 0..120_u32 {
+        at_ns += 2 * MS;
+        download.data(
+            at_ns,
+            seq,
+            ((at_ns / MS) as u32 - 20, (at_ns / MS) as u32 - 20),
+        );
+        seq += MSS;
+        if segment == 60 {
+            download.window = 0;
+        }
+        download.ack(at_ns + 1000, seq);
+        if segment == 60 {
+            download.window = 30_000;
+            at_ns += 200 * MS;
+            download.ack(at_ns, seq);
+            at_ns += 5 * MS;
+            download.data(
+                at_ns,
+                seq,
+                ((at_ns / MS) as u32, ((at_ns - 5 * MS) / MS) as u32 + 1),
+            );
+            seq += MSS;
+        }
+    }
+    let base_ns = download.model().to_sender.base_ns().expect("stamps");
+    assert!((4 * MS..=6 * MS).contains(&base_ns), "{base_ns}");
+}
