@@ -1,7 +1,7 @@
 //! The round trip to the sender, where nothing but its use of the window shows it.
 
 use super::round_trip::percentile;
-use super::view::DirectionView;
+use super::view::{DirectionView, Transmission};
 use super::window::{FILLED_DIVISOR, Fill, MAX_SHIFT};
 
 /// Time from the acknowledgments that admit segments to these segments, where it is nearly the same for most: then the
@@ -38,10 +38,15 @@ impl EdgeDelay {
         let gaps = view.sent.windows(2);
         let gaps = gaps.map(|pair| pair[1].time_ns - pair[0].time_ns);
         let pause_ns = (2 * percentile(gaps.collect(), 50)?).max(median_ns / PAUSE_DIVISOR);
-        let bursts = bursts(view, pause_ns);
+        let (bursts, writes) = bursts(view, pause_ns);
+        let fill = Fill::of(view, shift, short_ns);
+        // A window stops a sender at full segments, or exactly at its end; a program's write ends with a part of one.
+        if writes.saturating_sub(fill.exact) * 2 >= bursts.len() {
+            return None;
+        }
         // Each burst ends because the window is full.
-        let filled = Fill::of(view, shift, short_ns).filled;
-        let is_filled = filled * 2 >= bursts.len() || filled * FILLED_DIVISOR >= view.sent.len();
+        let is_filled =
+            fill.filled * 2 >= bursts.len() || fill.filled * FILLED_DIVISOR >= view.sent.len();
         let is_whole = typical_bytes(bursts) >= window.max().unwrap_or(0) / 2;
         (is_steady && is_whole && is_filled).then_some(Self {
             short_ns,
@@ -74,18 +79,26 @@ fn delays_ns(view: &DirectionView, shift: u8) -> Vec<u64> {
     delays
 }
 
-/// Octets between pauses longer than `pause_ns`.
-fn bursts(view: &DirectionView, pause_ns: u64) -> Vec<u64> {
+/// Octets between pauses longer than `pause_ns`, and how many of these bursts end with a pushed part of a segment.
+fn bursts(view: &DirectionView, pause_ns: u64) -> (Vec<u64>, usize) {
+    let full = view.full_segment();
+    let is_write = |it: &Transmission| it.is_pushed && it.len < full;
     let mut bursts: Vec<u64> = Vec::new();
-    let mut last_ns = 0;
+    let mut writes = 0;
+    let mut last: Option<&Transmission> = None;
     for sent in &view.sent {
-        match bursts.last_mut() {
-            Some(burst) if sent.time_ns - last_ns <= pause_ns => *burst += u64::from(sent.len),
-            _ => bursts.push(sent.len.into()),
+        match (bursts.last_mut(), last) {
+            (Some(burst), Some(last)) if sent.time_ns - last.time_ns <= pause_ns => {
+                *burst += u64::from(sent.len);
+            }
+            _ => {
+                bursts.push(sent.len.into());
+                writes += usize::from(last.is_some_and(is_write));
+            }
         }
-        last_ns = sent.time_ns;
+        last = Some(sent);
     }
-    bursts
+    (bursts, writes)
 }
 
 /// Half of all octets are in bursts of at least this many.

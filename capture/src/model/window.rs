@@ -109,7 +109,7 @@ pub(super) struct Fill {
     /// Segments that leave less than a full segment of the window.
     pub(super) filled: usize,
     /// Segments smaller than a full one that leave nothing of it.
-    exact: usize,
+    pub(super) exact: usize,
     /// Segments beyond what was granted.
     pub(super) exceeded: usize,
 }

@@ -316,7 +316,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         confidence: if is_known { 0.75 } else { 0.55 },
         summary: format!(
             "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
-             is lost: its send buffer is the limit.{note}",
+             is lost: its send buffer, or a congestion window that does not grow, is the limit.{note}",
             facts.sender,
             format::bytes(p98),
             format::count(rounds),
