@@ -13,11 +13,13 @@
 //! | `limit` | what limits the speed |
 //! | `time` | the limit of each interval between transmissions |
 //! | `timeline` | the same in bounded memory |
+//! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
 mod bucket;
 mod limit;
 mod rate;
+mod reaction;
 mod round_trip;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ use crate::tcp::{Connection, End, LoggedPacket};
 pub use bucket::LossBucket;
 pub use limit::{Limit, Shares};
 pub use rate::{FastestRate, Progress, Window};
+pub use reaction::Reaction;
 pub use round_trip::{RoundTrips, percentile};
 pub use time::Span;
 pub use timeline::LimitSpan;
@@ -115,7 +118,10 @@ impl FlowModel {
         let turns = Turns::of(packets);
         // No answer is faster than the path; a SYN may have been answered late.
         let least = |end: End| {
-            let answers = turns.waits[end as usize].iter().map(|wait| wait.ns);
+            let waits = turns.waits[end as usize].iter();
+            let answers = waits
+                .filter(|wait| !wait.has_retransmission)
+                .map(|wait| wait.ns);
             answers.chain(leg(end)).min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));

@@ -1,0 +1,116 @@
+//! Times that the stack of an end takes to react to data: to acknowledge or answer it, whichever comes first.
+
+use crate::tcp::{LoggedPacket, PacketClass, Segment};
+
+/// The first packet of an end after data that arrived when nothing was unacknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reaction {
+    /// Time from the data to the packet that acknowledges a part of it.
+    pub ns: u64,
+    /// Silence before the data: since the last packet to this end.
+    pub silence_ns: u64,
+    /// Silence before the data in both directions.
+    pub silence_of_both_ns: u64,
+    /// True if the packet carries no payload.
+    pub is_bare: bool,
+    /// Octets that it acknowledges, as far as they are from this data on.
+    pub bytes: u64,
+    /// Number of the packet.
+    pub number: u32,
+}
+
+/// Data without an acknowledgment so far.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    seq: u32,
+    time_ns: u64,
+    silence_ns: u64,
+    silence_of_both_ns: u64,
+}
+
+/// State while walking through the packets.
+#[derive(Debug, Default)]
+pub(super) struct Reactions {
+    reactions: [Vec<Reaction>; 2],
+    /// Data that waits for each end.
+    pending: [Option<Pending>; 2],
+    /// Time of the last packet of each end.
+    last_ns: [Option<u64>; 2],
+    /// After the highest octet sent by each end, and acknowledged by it.
+    sent: [Option<u32>; 2],
+    acked: [Option<u32>; 2],
+}
+
+/// True if `one` is after `other` (RFC 9293 section 3.4).
+fn is_after(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other) as i32 > 0
+}
+
+impl Reactions {
+    /// The reactions in `packets`, by the end that reacts (first, second).
+    pub(super) fn of(packets: &[LoggedPacket]) -> [Vec<Reaction>; 2] {
+        let mut own = Self::default();
+        for packet in packets {
+            if packet.has_any(Segment::RST) {
+                break;
+            }
+            if !packet.has_any(Segment::SYN) {
+                own.react(packet);
+                own.send(packet);
+            }
+            own.last_ns[packet.from() as usize] = Some(packet.time_ns);
+        }
+        own.reactions
+    }
+
+    fn react(&mut self, packet: &LoggedPacket) {
+        let at = packet.from() as usize;
+        if !packet.has_any(Segment::ACK) {
+            return;
+        }
+        if let Some(pending) = self.pending[at].filter(|it| is_after(packet.ack, it.seq)) {
+            self.pending[at] = None;
+            self.reactions[at].push(Reaction {
+                ns: packet.time_ns - pending.time_ns,
+                silence_ns: pending.silence_ns,
+                silence_of_both_ns: pending.silence_of_both_ns,
+                is_bare: packet.len == 0,
+                bytes: packet.ack.wrapping_sub(pending.seq).into(),
+                number: packet.number,
+            });
+        }
+        if self.acked[at].is_none_or(|before| is_after(packet.ack, before)) {
+            self.acked[at] = Some(packet.ack);
+        }
+    }
+
+    fn send(&mut self, packet: &LoggedPacket) {
+        if packet.len == 0 || packet.class == PacketClass::NoData {
+            return;
+        }
+        let (at, to) = (packet.from() as usize, packet.from().other() as usize);
+        if packet.is_retransmission() {
+            // The late answer is due to a loss.
+            self.pending[to] = None;
+            return;
+        }
+        let is_idle = match (self.sent[at], self.acked[to]) {
+            (Some(sent), Some(acked)) => !is_after(sent, acked),
+            _ => true,
+        };
+        if is_idle && let Some(last_ns) = self.last_ns[at] {
+            let silence_ns = packet.time_ns - last_ns;
+            let last_of_both_ns = self.last_ns[to].map_or(last_ns, |other| other.max(last_ns));
+            self.pending[to] = Some(Pending {
+                seq: packet.seq,
+                time_ns: packet.time_ns,
+                silence_ns,
+                silence_of_both_ns: packet.time_ns - last_of_both_ns,
+            });
+        }
+        let after = packet.seq.wrapping_add(packet.len);
+        if self.sent[at].is_none_or(|before| is_after(after, before)) {
+            self.sent[at] = Some(after);
+        }
+    }
+}
