@@ -7,14 +7,16 @@ use crate::tcp::{LoggedPacket, PacketClass, Segment};
 pub struct Reaction {
     /// Time from the data to the packet that acknowledges a part of it.
     pub ns: u64,
-    /// Silence before the data: since the last packet to this end.
+    /// Silence before the data: since the last packet to this end was sent, or acknowledged.
     pub silence_ns: u64,
     /// Silence before the data in both directions.
     pub silence_of_both_ns: u64,
     /// True if the packet carries no payload.
     pub is_bare: bool,
-    /// Octets that it acknowledges, as far as they are from this data on.
+    /// Octets of the data until then: two full segments are acknowledged at once (RFC 9293 section 3.8.6.3).
     pub bytes: u64,
+    /// True if the data was retransmitted before, and no DSACK (RFC 2883) shows that nothing was lost.
+    pub is_after_loss: bool,
     /// Number of the packet.
     pub number: u32,
 }
@@ -26,6 +28,7 @@ struct Pending {
     time_ns: u64,
     silence_ns: u64,
     silence_of_both_ns: u64,
+    has_retransmission: bool,
 }
 
 /// State while walking through the packets.
@@ -75,12 +78,21 @@ impl Reactions {
                 silence_ns: pending.silence_ns,
                 silence_of_both_ns: pending.silence_of_both_ns,
                 is_bare: packet.len == 0,
-                bytes: packet.ack.wrapping_sub(pending.seq).into(),
+                bytes: self.sent[packet.from().other() as usize]
+                    .map_or(0, |sent| sent.wrapping_sub(pending.seq).into()),
+                is_after_loss: pending.has_retransmission,
                 number: packet.number,
             });
         }
+        if packet.has_dsack
+            && let Some(last) = self.reactions[at].last_mut()
+        {
+            last.is_after_loss = false;
+        }
         if self.acked[at].is_none_or(|before| is_after(packet.ack, before)) {
             self.acked[at] = Some(packet.ack);
+            // What was on its way until now arrived just before.
+            self.last_ns[packet.from().other() as usize] = Some(packet.time_ns);
         }
     }
 
@@ -90,8 +102,9 @@ impl Reactions {
         }
         let (at, to) = (packet.from() as usize, packet.from().other() as usize);
         if packet.is_retransmission() {
-            // The late answer is due to a loss.
-            self.pending[to] = None;
+            if let Some(pending) = &mut self.pending[to] {
+                pending.has_retransmission = true;
+            }
             return;
         }
         let is_idle = match (self.sent[at], self.acked[to]) {
@@ -106,6 +119,7 @@ impl Reactions {
                 time_ns: packet.time_ns,
                 silence_ns,
                 silence_of_both_ns: packet.time_ns - last_of_both_ns,
+                has_retransmission: false,
             });
         }
         let after = packet.seq.wrapping_add(packet.len);

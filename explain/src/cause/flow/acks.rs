@@ -18,10 +18,10 @@ const MIN_WAKE_UP_SHARE: f64 = 0.05;
 /// A shorter delay is no sleep.
 const MIN_WAKE_UP_NS: u64 = 3_000_000;
 /// Reactions after short and after long silences, at least.
-const MIN_OF_EACH: usize = 4;
+const MIN_OF_EACH: usize = 3;
 /// With so many possible orders, that all late reactions follow the longest silences is no chance (2 silences, 2 ends:
-/// 0.4%).
-const MIN_ARRANGEMENTS: usize = 1000;
+/// 4 of 200).
+const MIN_ARRANGEMENTS: usize = 200;
 /// What follows an acknowledgment within this time waited for it.
 const PROMPT_NS: u64 = 2_000_000;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
@@ -147,20 +147,15 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk || super::rate::is_full(facts) {
         return None;
     }
-    let view = &facts.model.view;
-    let mut steps = Vec::new();
-    let mut last = None;
-    for ack in &view.acks {
-        if let Some(before) = last.filter(|before| *before < ack.ack) {
-            steps.push(ack.ack - before);
-        }
-        last = Some(last.map_or(ack.ack, |before: u64| before.max(ack.ack)));
-    }
+    let steps = ack_steps(&facts.model.view, 0);
     if steps.len() < 10 {
         return None;
     }
     let mss = facts.mss().unwrap_or(1460);
     let median = percentile(steps.clone(), 50)? as f64 / facts.full.max(mss.min(1460)) as f64;
+    if is_window_used_up(facts) {
+        return None;
+    }
     // With half of what is in flight acknowledged at once, the sender waits meanwhile.
     let is_held_back = percentile(steps.clone(), 50)? * 2 >= u64::from(facts.stats().max_in_flight);
     let waits = facts.share(Limit::InFlight)
@@ -202,6 +197,37 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// Octets that acknowledgments add; those within `gap_ns` of the one before count as one.
+fn ack_steps(view: &DirectionView, gap_ns: u64) -> Vec<u64> {
+    let mut steps: Vec<u64> = Vec::new();
+    let mut last: Option<(u64, u64)> = None;
+    for ack in &view.acks {
+        match (last, steps.last_mut()) {
+            (Some((acked, _)), _) if ack.ack <= acked => continue,
+            (Some((acked, time_ns)), Some(step)) if ack.time_ns - time_ns < gap_ns => {
+                *step += ack.ack - acked;
+            }
+            (Some((acked, _)), _) => steps.push(ack.ack - acked),
+            (None, _) => {}
+        }
+        last = Some((ack.ack, ack.time_ns));
+    }
+    steps
+}
+
+/// True if the sender waits for the receiver's window, and all of it is acknowledged at once: rare acknowledgments, a
+/// receiver that looks for frames now and then, and a long path look the same, and the window is the limit of all three.
+fn is_window_used_up(facts: &FlowFacts<'_>) -> bool {
+    let acks = facts.model.view.acks.windows(2);
+    let gaps: Vec<u64> = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+    // The acknowledgments of one look follow each other closely.
+    let gap_ns = percentile(gaps, 90).unwrap_or(0) / 8;
+    let window = u64::from(facts.stats().max_window);
+    let at_once = percentile(ack_steps(&facts.model.view, gap_ns), 50).unwrap_or(0);
+    let waits = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
+    waits >= 0.4 && at_once * 10 >= window * 8
+}
+
 /// A silence and the reaction after it, in nanoseconds.
 type Pair = (u64, u64);
 
@@ -235,7 +261,8 @@ fn after_silence(facts: &FlowFacts<'_>, end: End, silence: fn(&Reaction) -> u64)
     let two_segments = 2 * facts.mss().unwrap_or(1460).min(1460);
     let reactions = facts.model.turns.reactions[end as usize].iter();
     // A bare acknowledgment of less than two full segments may be delayed on purpose.
-    let prompt = reactions.filter(|it| !it.is_bare || it.bytes >= two_segments);
+    let prompt =
+        reactions.filter(|it| !it.is_after_loss && (!it.is_bare || it.bytes >= two_segments));
     let mut pairs: Vec<Pair> = prompt.map(|it| (silence(it), it.ns)).collect();
     pairs.sort_unstable();
     pairs

@@ -37,6 +37,10 @@ const MIN_TIMES: usize = 3;
 const MANY_TIMES: usize = 8;
 /// A larger answer does not fit into the initial window (RFC 6928 section 2): it is a transfer, and no message.
 const TRANSFER_SEGMENTS: u64 = 10;
+/// News and a person's input are shorter.
+const ANSWER_SEGMENTS: u64 = 4;
+/// Times that vary by a smaller part of their median may be as regular as a timer.
+const MIN_SPREAD_PART: u64 = 10;
 /// Payload after a shorter silence belongs to the same write.
 const WRITE_GAP_NS: u64 = 10_000_000;
 
@@ -67,11 +71,15 @@ fn leg_ns(facts: &FlowFacts<'_>, end: End) -> u64 {
     } else {
         &facts.model.to_receiver
     };
-    let least = facts.model.turns.waits[end as usize]
-        .iter()
-        .map(|wait| wait.ns)
-        .min();
-    trips.base_ns().or(least).unwrap_or(0)
+    let waits = facts.model.turns.waits[end as usize].iter();
+    let least = waits.flat_map(|wait| [Some(wait.ns), wait.acked_ns, wait.first_ack_ns]);
+    // An acknowledgment that is delayed takes as long as the path at least.
+    trips
+        .base_ns()
+        .into_iter()
+        .chain(least.flatten())
+        .min()
+        .unwrap_or(0)
 }
 
 /// The time that an end's program took before its turns.
@@ -160,7 +168,7 @@ fn think_ns(facts: &FlowFacts<'_>, wait: &Wait, leg_ns: u64) -> Option<u64> {
 fn is_answer_after_pause(facts: &FlowFacts<'_>, pause: &Wait) -> bool {
     !pause.has_retransmission
         && pause.bytes_before < facts.full
-        && pause.bytes >= TRANSFER_SEGMENTS * facts.full
+        && pause.bytes >= ANSWER_SEGMENTS * facts.full
 }
 
 /// Time in which one end waits for the other: without the long pauses of the client.
@@ -187,7 +195,9 @@ fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let middle = |values: Vec<u64>| Some(percentile(values.clone(), 75)? - percentile(values, 25)?);
     let waits = thinking.times.iter().map(|(_, ns)| *ns).collect();
     match (middle(gaps), middle(waits)) {
-        (Some(gaps), Some(waits)) if thinking.times.len() >= MIN_TIMES => gaps < waits / 2,
+        (Some(gaps), Some(waits)) if thinking.times.len() >= MIN_TIMES => {
+            gaps < waits / 2 && waits > thinking.percentile(50) / MIN_SPREAD_PART
+        }
         _ => false,
     }
 }
@@ -277,14 +287,14 @@ fn before_turns(thinking: &Thinking, many: &str, one: &str) -> String {
 }
 
 /// True if a few late answers stand out in an exchange that is busy otherwise: the client asks again at once, or the
-/// answer is a transfer.
+/// answer is large.
 fn is_single_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let client = thinking.end.other();
     let waits = &facts.model.turns.waits[client as usize];
     let prompt_ns = PERSON_NS.min(thinking.percentile(100));
     let is_busy = waits.len() >= MIN_TIMES && waits.iter().all(|wait| wait.ns <= prompt_ns);
-    let is_transfer = |(wait, _): &(Wait, u64)| wait.bytes >= TRANSFER_SEGMENTS * facts.full;
-    is_busy || thinking.times.iter().all(is_transfer)
+    let is_answer = |(wait, _): &(Wait, u64)| wait.bytes >= ANSWER_SEGMENTS * facts.full;
+    is_busy || thinking.times.iter().all(is_answer)
 }
 
 pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
