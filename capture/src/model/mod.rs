@@ -119,9 +119,9 @@ impl FlowModel {
         // No answer is faster than the path; a SYN may have been answered late.
         let least = |end: End| {
             let waits = turns.waits[end as usize].iter();
-            let answers = waits
-                .filter(|wait| !wait.has_retransmission)
-                .map(|wait| wait.ns);
+            // Payload that does not acknowledge the request crossed it.
+            let answers = waits.filter(|it| !it.has_retransmission && it.acked_ns.is_some());
+            let answers = answers.map(|wait| wait.ns);
             answers.chain(leg(end)).min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));

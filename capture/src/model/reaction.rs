@@ -15,7 +15,7 @@ pub struct Reaction {
     pub is_bare: bool,
     /// Octets of the data until then: two full segments are acknowledged at once (RFC 9293 section 3.8.6.3).
     pub bytes: u64,
-    /// True if the data was retransmitted before, and no DSACK (RFC 2883) shows that nothing was lost.
+    /// True if what it acknowledges was retransmitted before, and no DSACK (RFC 2883) shows that nothing was lost.
     pub is_after_loss: bool,
     /// Number of the packet.
     pub number: u32,
@@ -28,7 +28,8 @@ struct Pending {
     time_ns: u64,
     silence_ns: u64,
     silence_of_both_ns: u64,
-    has_retransmission: bool,
+    /// First octet that was retransmitted.
+    retransmitted: Option<u32>,
 }
 
 /// State while walking through the packets.
@@ -80,7 +81,9 @@ impl Reactions {
                 is_bare: packet.len == 0,
                 bytes: self.sent[packet.from().other() as usize]
                     .map_or(0, |sent| sent.wrapping_sub(pending.seq).into()),
-                is_after_loss: pending.has_retransmission,
+                is_after_loss: pending
+                    .retransmitted
+                    .is_some_and(|seq| is_after(packet.ack, seq)),
                 number: packet.number,
             });
         }
@@ -103,7 +106,10 @@ impl Reactions {
         let (at, to) = (packet.from() as usize, packet.from().other() as usize);
         if packet.is_retransmission() {
             if let Some(pending) = &mut self.pending[to] {
-                pending.has_retransmission = true;
+                let before = pending
+                    .retransmitted
+                    .filter(|seq| !is_after(*seq, packet.seq));
+                pending.retransmitted = before.or(Some(packet.seq));
             }
             return;
         }
@@ -119,7 +125,7 @@ impl Reactions {
                 time_ns: packet.time_ns,
                 silence_ns,
                 silence_of_both_ns: packet.time_ns - last_of_both_ns,
-                has_retransmission: false,
+                retransmitted: None,
             });
         }
         let after = packet.seq.wrapping_add(packet.len);

@@ -71,13 +71,16 @@ fn leg_ns(facts: &FlowFacts<'_>, end: End) -> u64 {
     } else {
         &facts.model.to_receiver
     };
-    let waits = facts.model.turns.waits[end as usize].iter();
-    let least = waits.flat_map(|wait| [Some(wait.ns), wait.acked_ns, wait.first_ack_ns]);
-    // An acknowledgment that is delayed takes as long as the path at least.
-    trips
-        .base_ns()
+    let waits = &facts.model.turns.waits[end as usize];
+    // An acknowledgment, even a delayed one, takes as long as the path at least.
+    let acked = waits
+        .iter()
+        .flat_map(|wait| [wait.acked_ns, wait.first_ack_ns]);
+    let least = waits.iter().map(|wait| wait.ns).min();
+    let base_ns = trips.base_ns().or(least);
+    base_ns
         .into_iter()
-        .chain(least.flatten())
+        .chain(acked.flatten())
         .min()
         .unwrap_or(0)
 }
@@ -150,10 +153,8 @@ impl Thinking {
 
 /// Time that the program took in `wait`. `None` if it is not known to be the program.
 fn think_ns(facts: &FlowFacts<'_>, wait: &Wait, leg_ns: u64) -> Option<u64> {
-    let is_received = wait
-        .acked_ns
-        .map_or(wait.ns, |acked_ns| acked_ns.min(wait.ns))
-        <= leg_ns + MAX_DELAYED_ACK_NS;
+    // Payload that does not acknowledge the request crossed it, and is no answer.
+    let is_received = wait.acked_ns? <= leg_ns + MAX_DELAYED_ACK_NS;
     if wait.has_retransmission || !is_received {
         return None;
     }
