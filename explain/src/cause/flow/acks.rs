@@ -3,6 +3,7 @@
 use super::facts::{FlowClass, FlowFacts};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
+use crate::cause::wording::times;
 use linerate_capture::model::{DirectionView, Limit, Reaction, RoundTrips, percentile};
 use linerate_capture::tcp::End;
 use linerate_results::format;
@@ -92,9 +93,9 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::DelayedAckWithNagle,
         confidence: 0.9,
         summary: format!(
-            "{} times, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
+            "{}, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
              one, on average after {}.",
-            format::count(count),
+            times(count),
             format::percent(share),
             format::time(total_ns / count),
         ),
