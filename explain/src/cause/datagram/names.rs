@@ -148,6 +148,14 @@ impl<'a> Waiting<'a> {
             return None;
         }
         let median_ns = stats::percentile(&self.delays_ns, 50.0).unwrap_or(0);
+        let meanwhile = if self.held_back_ns * 2 >= self.waited_ns {
+            format!(
+                "{} of the time until its connections ended",
+                format::percent(share)
+            )
+        } else {
+            "most of it while it had connections open".to_owned()
+        };
         let answers = match (self.unanswered, self.repeated) {
             (0, 0) => format!("a name took {} in the median", format::time(median_ns)),
             (0, repeated) => format!(
@@ -179,10 +187,8 @@ impl<'a> Waiting<'a> {
                     0.8
                 },
                 summary: format!(
-                    "{client} waited {} for names from {server} ({} of the time until its connections ended): {answers}; \
-                     the longest was {} ({}).",
+                    "{client} waited {} for names from {server} ({meanwhile}): {answers}; the longest was {} ({}).",
                     format::time(self.waited_ns),
-                    format::percent(share),
                     if worst.name.is_empty() {
                         "one name"
                     } else {
@@ -196,6 +202,7 @@ impl<'a> Waiting<'a> {
                     ("repeated_queries", self.repeated as f64),
                     ("unanswered", self.unanswered as f64),
                     ("waited_ns", self.waited_ns as f64),
+                    ("held_back_ns", self.held_back_ns as f64),
                     ("median_answer_ns", median_ns as f64),
                     ("first_packet", first.first_packet as f64),
                     ("last_packet", last.last_packet as f64),

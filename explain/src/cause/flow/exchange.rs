@@ -320,7 +320,10 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {
         return None;
     }
-    if has_own_timer(facts, &thinking) {
+    // If the server does not wait for requests, the client does not keep it waiting.
+    let is_timed = has_own_timer(facts, &thinking)
+        || has_own_timer(facts, &Thinking::of(facts, client.other()));
+    if is_timed {
         return None;
     }
     let name = facts.flow.ends[client as usize].0;
