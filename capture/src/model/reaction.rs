@@ -134,3 +134,63 @@ impl Reactions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::End;
+
+    const MS: u64 = 1_000_000;
+
+    /// Data of the first end at 200 ms, with a retransmission of its second segment, and the acknowledgments of the other
+    /// end.
+    fn reactions(acks: &[(u64, u32, bool)]) -> Vec<Reaction> {
+        let packet = |end, at_ms: u64, seq, ack, len, class| LoggedPacket {
+            time_ns: at_ms * MS,
+            number: 1,
+            seq,
+            ack,
+            len,
+            timestamps: (0, 0),
+            window: 1_000,
+            flags: Segment::ACK,
+            class,
+            is_from_second: end == End::Second,
+            has_dsack: false,
+        };
+        let new = PacketClass::NewData;
+        let mut packets = vec![
+            packet(End::First, 0, 1, 1, 10, new),
+            packet(End::Second, 5, 1, 11, 0, PacketClass::NoData),
+            packet(End::First, 200, 11, 1, 1_000, new),
+            packet(End::First, 200, 1_011, 1, 1_000, new),
+            packet(End::First, 240, 1_011, 1, 1_000, PacketClass::Probe),
+        ];
+        packets.extend(acks.iter().map(|(at_ms, ack, has_dsack)| LoggedPacket {
+            has_dsack: *has_dsack,
+            ..packet(End::Second, *at_ms, 1, *ack, 0, PacketClass::NoData)
+        }));
+        Reactions::of(&packets)[1].clone()
+    }
+
+    #[test]
+    fn a_reaction_has_the_silence_before_its_data() {
+        let all = reactions(&[(390, 1_011, false)]);
+        let last = all.last().expect("one");
+        assert_eq!((last.ns, last.silence_ns), (190 * MS, 195 * MS));
+        assert_eq!((last.bytes, last.is_after_loss), (2_000, false));
+    }
+
+    #[test]
+    fn an_acknowledgment_of_what_was_retransmitted_may_answer_either() {
+        let is_after_loss = |acks: &[(u64, u32, bool)]| {
+            let all = reactions(acks);
+            all.last().expect("one").is_after_loss
+        };
+        assert!(is_after_loss(&[(390, 2_011, false)]));
+        assert!(
+            !is_after_loss(&[(390, 2_011, false), (390, 2_011, true)]),
+            "DSACK"
+        );
+    }
+}

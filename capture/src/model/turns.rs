@@ -205,3 +205,90 @@ impl Walk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A packet of an end at a time in milliseconds.
+    fn packet(end: End, at_ms: u64, [seq, ack]: [u32; 2], len: u32) -> LoggedPacket {
+        LoggedPacket {
+            time_ns: at_ms * MS,
+            number: at_ms as u32 + 1,
+            seq,
+            ack,
+            len,
+            timestamps: (0, 0),
+            window: 1_000,
+            flags: Segment::ACK,
+            class: if len == 0 {
+                PacketClass::NoData
+            } else {
+                PacketClass::NewData
+            },
+            is_from_second: end == End::Second,
+            has_dsack: false,
+        }
+    }
+
+    #[test]
+    fn a_wait_has_the_sizes_and_the_acknowledgments_of_its_request() {
+        let turns = Turns::of(&[
+            packet(End::First, 0, [1, 1], 100),
+            packet(End::First, 10, [101, 1], 50),
+            packet(End::Second, 12, [1, 101], 0),
+            packet(End::Second, 40, [1, 151], 0),
+            packet(End::Second, 90, [1, 151], 700),
+            packet(End::Second, 91, [701, 151], 300),
+        ]);
+        let wait = turns.waits[1][0];
+        assert_eq!((wait.start_ns, wait.ns), (10 * MS, 80 * MS));
+        assert_eq!((wait.bytes_before, wait.bytes), (150, 1_000));
+        assert_eq!(
+            (wait.first_ack_ns, wait.acked_ns),
+            (Some(12 * MS), Some(30 * MS))
+        );
+        assert!(!wait.has_retransmission);
+    }
+
+    #[test]
+    fn a_retransmission_marks_the_wait_in_which_it_is_sent() {
+        let mut repeated = packet(End::First, 300, [1, 1], 100);
+        repeated.class = PacketClass::TimeoutRetransmission;
+        let turns = Turns::of(&[
+            packet(End::First, 0, [1, 1], 100),
+            repeated,
+            packet(End::Second, 310, [1, 101], 500),
+            packet(End::First, 320, [101, 501], 100),
+            packet(End::Second, 330, [501, 201], 500),
+        ]);
+        let marks = turns.waits.map(|waits| {
+            let marks = waits.iter().map(|it| it.has_retransmission);
+            marks.collect::<Vec<_>>()
+        });
+        assert_eq!(marks, [vec![false], vec![true, false]]);
+    }
+
+    #[test]
+    fn a_silence_behind_acknowledged_data_is_a_pause_of_its_sender() {
+        let pauses = |is_acked: bool| {
+            let mut packets = vec![
+                packet(End::First, 0, [1, 1], 100),
+                packet(End::Second, 10, [1, 101], 40),
+                packet(End::Second, 900, [41, 101], 1_000),
+            ];
+            if is_acked {
+                packets.insert(2, packet(End::First, 11, [101, 41], 0));
+            }
+            let pauses = Turns::of(&packets).pauses[1].clone();
+            pauses
+                .iter()
+                .map(|it| (it.ns / MS, it.bytes_before, it.bytes))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(pauses(true), [(890, 40, 1_000)]);
+        assert_eq!(pauses(false), []);
+    }
+}
