@@ -35,7 +35,7 @@ struct Pending {
 /// State while walking through the packets.
 #[derive(Debug, Default)]
 pub(super) struct Reactions {
-    reactions: [Vec<Reaction>; 2],
+    found: [Vec<Reaction>; 2],
     /// Data that waits for each end.
     pending: [Option<Pending>; 2],
     /// Time of the last packet of each end.
@@ -64,7 +64,7 @@ impl Reactions {
             }
             own.last_ns[packet.from() as usize] = Some(packet.time_ns);
         }
-        own.reactions
+        own.found
     }
 
     fn react(&mut self, packet: &LoggedPacket) {
@@ -74,7 +74,7 @@ impl Reactions {
         }
         if let Some(pending) = self.pending[at].filter(|it| is_after(packet.ack, it.seq)) {
             self.pending[at] = None;
-            self.reactions[at].push(Reaction {
+            self.found[at].push(Reaction {
                 ns: packet.time_ns - pending.time_ns,
                 silence_ns: pending.silence_ns,
                 silence_of_both_ns: pending.silence_of_both_ns,
@@ -88,7 +88,7 @@ impl Reactions {
             });
         }
         if packet.has_dsack
-            && let Some(last) = self.reactions[at].last_mut()
+            && let Some(last) = self.found[at].last_mut()
         {
             last.is_after_loss = false;
         }

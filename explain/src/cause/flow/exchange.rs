@@ -139,6 +139,12 @@ impl Thinking {
         self.percentile(75) <= 3 * self.percentile(25)
     }
 
+    /// True if half of the times are within 2%: a timer is as regular, work hardly.
+    fn is_constant(&self) -> bool {
+        let spread_ns = self.percentile(75) - self.percentile(25);
+        self.times.len() >= MIN_TIMES && spread_ns * 50 <= self.percentile(50)
+    }
+
     /// The packets that end the first, the last and the longest time.
     fn packets(&self) -> [(&'static str, f64); 3] {
         let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));
@@ -208,6 +214,28 @@ fn is_work(facts: &FlowFacts<'_>, (wait, ns): &(Wait, u64)) -> bool {
     *ns <= NEWS_NS || wait.bytes.max(wait.bytes_before) >= facts.full.max(MIN_FULL)
 }
 
+/// True if messages of a segment or two come after more than a second.
+fn is_slow_message(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let sizes = thinking
+        .times
+        .iter()
+        .map(|(wait, _)| wait.bytes.max(wait.bytes_before));
+    let size = percentile(sizes.collect(), 50).unwrap_or(0);
+    thinking.percentile(50) > NEWS_NS && size < 2 * facts.full.max(MIN_FULL)
+}
+
+/// True if only one of the first answers is late, and the exchange goes on at once: the key exchange of TLS, a log-in.
+fn is_opening_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let waits = &facts.model.turns.waits[thinking.end as usize];
+    let opening_ns = waits.get(OPENING_TURNS).map(|wait| wait.start_ns);
+    let is_opening = |(wait, _): &(Wait, u64)| opening_ns.is_some_and(|ns| wait.start_ns < ns);
+    let late = thinking.times.iter().filter(|(_, ns)| *ns > PERSON_NS);
+    late.clone().count() == 1 && late.clone().all(is_opening) && is_single_work(facts, thinking)
+}
+
+/// Answers that open a session; more follow.
+const OPENING_TURNS: usize = 3;
+
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 const MIN_FULL: u64 = 536;
 
@@ -215,7 +243,9 @@ const MIN_FULL: u64 = 536;
 pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let server = server(facts)?;
     let mut thinking = Thinking::of(facts, server);
-    thinking.times.retain(|it| is_work(facts, it));
+    if !is_opening_work(facts, &thinking) {
+        thinking.times.retain(|it| is_work(facts, it));
+    }
     let total_ns = thinking.total_ns();
     let asked_ns = asked_ns(facts, server);
     let share = stats::ratio(total_ns as f64, asked_ns as f64);
@@ -225,14 +255,18 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let is_usual = thinking.is_usual() && share >= MIN_SHARE;
-    if !is_usual && !(share >= MOST && is_single_work(facts, &thinking)) {
+    let is_single = share >= MOST && is_single_work(facts, &thinking);
+    if !is_usual && !is_single {
         return None;
     }
     // A host in between that opens the connection itself (proxy, address translation by a program) announces less.
     let is_opened_by_other = facts.connection().handshake().syn_ack_ns.is_some()
         && facts.connection().mss(server).is_none();
-    let many = thinking.times.len() >= MANY_TIMES && thinking.is_even();
-    let confidence = match (is_opened_by_other, many) {
+    let is_certain = thinking.times.len() >= MANY_TIMES && thinking.is_even();
+    // News, or a timer of the server's, may look the same.
+    let is_doubtful =
+        is_opened_by_other || is_slow_message(facts, &thinking) || thinking.is_constant();
+    let confidence = match (is_doubtful, is_certain) {
         (true, _) => 0.6,
         (false, true) => 0.85,
         (false, false) => 0.75,

@@ -177,6 +177,33 @@ fn a_late_answer_behind_a_confirmation_is_the_servers() {
 }
 
 #[test]
+fn a_slow_key_exchange_is_the_servers() {
+    let mut dialogue = Dialogue::open();
+    for (request, work_ns, answer) in [
+        (220, 0, 1_500),
+        (330, 1_600 * MS, 60),
+        (300, 0, 3_000),
+        (300, 0, 3_000),
+    ] {
+        dialogue.exchange(request, work_ns, answer).after(2 * MS);
+    }
+    assert_eq!(dialogue.causes(), [Cause::ServerThinkTime]);
+}
+
+#[test]
+fn a_message_at_each_tick_of_a_timer_is_no_certain_answer() {
+    let mut dialogue = Dialogue::open();
+    for _ in 0..30 {
+        dialogue.exchange(4, 480 * MS, 120).after(12 * MS);
+    }
+    let found = dialogue.findings();
+    assert!(
+        found.iter().all(|it| it.finding.confidence < 0.8),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_wait_for_a_retransmission_is_not_the_servers() {
     let mut dialogue = Dialogue::open();
     for _ in 0..6 {
