@@ -110,7 +110,7 @@ impl Thinking {
                 .filter(|it| is_answer_after_pause(facts, it))
                 .map(|it| (*it, it.ns.saturating_sub(leg_ns))),
         );
-        times.retain(|(_, ns)| (MIN_THINK_NS.max(leg_ns)..=MAX_THINK_NS).contains(ns));
+        times.retain(|(_, ns)| (MIN_THINK_NS.max(2 * leg_ns)..=MAX_THINK_NS).contains(ns));
         times.sort_unstable_by_key(|(wait, _)| wait.start_ns);
         Self {
             end,
@@ -250,8 +250,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let asked_ns = asked_ns(facts, server);
     let share = stats::ratio(total_ns as f64, asked_ns as f64);
     let median_ns = thinking.percentile(50);
-    if total_ns < MIN_TOTAL_NS || median_ns < 2 * thinking.leg_ns || has_own_timer(facts, &thinking)
-    {
+    if total_ns < MIN_TOTAL_NS || has_own_timer(facts, &thinking) {
         return None;
     }
     let is_usual = thinking.is_usual() && share >= MIN_SHARE;
