@@ -15,12 +15,14 @@
 //! | `time` | the limit of each interval between transmissions |
 //! | `timeline` | the same in bounded memory |
 //! | `train` | the rate of the slowest link |
+//! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
 mod bucket;
 mod edge;
 mod limit;
 mod rate;
+mod reaction;
 mod round_trip;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub use bucket::LossBucket;
 use edge::EdgeDelay;
 pub use limit::{Limit, Shares};
 pub use rate::{FastestRate, Progress, Window};
+pub use reaction::Reaction;
 pub use round_trip::{RoundTrips, percentile};
 pub use time::Span;
 pub use timeline::LimitSpan;
@@ -129,7 +132,10 @@ impl FlowModel {
         // No answer is faster than the path; a SYN may have been answered late.
         let back = DirectionView::of(packets, data_sender.other());
         let least = |end: End| {
-            let answers = turns.waits[end as usize].iter().map(|wait| wait.ns);
+            let waits = turns.waits[end as usize].iter();
+            // Payload that does not acknowledge the request crossed it.
+            let answers = waits.filter(|it| !it.has_retransmission && it.acked_ns.is_some());
+            let answers = answers.map(|wait| wait.ns);
             let acknowledged = (end == data_sender)
                 .then(|| acknowledged_ns(&back))
                 .flatten();

@@ -1,6 +1,7 @@
 //! Whose turn it is: requests and answers of a connection, and who kept the other waiting.
 
-use crate::tcp::{End, LoggedPacket};
+use super::reaction::{Reaction, Reactions};
+use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
 
 /// Times in which one end waits for the other's program.
 #[derive(Clone, Debug, Default)]
@@ -8,62 +9,92 @@ pub struct Turns {
     /// Changes of direction: from the last payload of one end to the first of the other, by the end that answers
     /// (first, second).
     pub waits: [Vec<Wait>; 2],
+    /// Silences within a turn of each end, with all of its data acknowledged.
+    pub pauses: [Vec<Wait>; 2],
     /// Payload of each end's turns.
     pub turn_bytes: [Vec<u64>; 2],
+    /// Reactions of each end's stack.
+    pub reactions: [Vec<Reaction>; 2],
 }
 
 /// The time before an end begins its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Start: the last payload of the other end.
+    /// Start: the last payload of the other end; of a pause, the last of this end.
     pub start_ns: u64,
     /// Time to the first payload of this end.
     pub ns: u64,
     /// The packet that ends it.
     pub number: u32,
+    /// Payload of the turn before, that of the other end; of a pause, what this end sent before in the same turn.
+    pub bytes_before: u64,
+    /// Payload of this end after it.
+    pub bytes: u64,
+    /// Time from the first payload of the turn before to the first packet of this end that acknowledges a part of it.
+    pub first_ack_ns: Option<u64>,
+    /// Time from the start to the packet of this end that acknowledges all of the turn before.
+    pub acked_ns: Option<u64>,
+    /// True if a segment was retransmitted in it: then it shows a loss, and not the program.
+    pub has_retransmission: bool,
+}
+
+/// A silence within a turn that is shorter is the host's scheduling.
+const MIN_PAUSE_NS: u64 = 50_000_000;
+
+/// State while walking through the packets.
+#[derive(Debug, Default)]
+struct Walk {
+    turns: Turns,
+    current: Option<Turn>,
+    /// After the highest octet sent by each end.
+    sent: [Option<u32>; 2],
+    /// Highest acknowledgment by each end.
+    acked: [Option<u32>; 2],
+}
+
+/// The turn of an end.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    end: End,
+    bytes: u64,
+    /// First octet.
+    seq: u32,
+    first_ns: u64,
+    last_ns: u64,
+    first_ack_ns: Option<u64>,
+    acked_ns: Option<u64>,
+    has_retransmission: bool,
+}
+
+/// True if `one` is after `other` (RFC 9293 section 3.4).
+fn is_after(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other) as i32 > 0
 }
 
 impl Turns {
-    /// The turns in `packets`. Retransmissions do not begin a turn.
+    /// The turns in `packets`. Retransmissions and keep-alives do not begin a turn.
     pub fn of(packets: &[LoggedPacket]) -> Self {
-        let mut turns = Self::default();
-        let mut last: Option<(End, u64)> = None;
-        let mut bytes = 0;
-        let payload = packets
-            .iter()
-            .filter(|it| it.len > 0 && !it.is_retransmission());
-        for packet in payload {
-            let end = packet.from();
-            match last {
-                Some((before, time_ns)) if before != end => {
-                    turns.turn_bytes[before as usize].push(bytes);
-                    bytes = 0;
-                    turns.waits[end as usize].push(Wait {
-                        start_ns: time_ns,
-                        ns: packet.time_ns - time_ns,
-                        number: packet.number,
-                    });
+        let mut walk = Walk::default();
+        for packet in packets.iter().filter(|it| !it.has_any(Segment::RST)) {
+            walk.acknowledge(packet);
+            let is_payload = packet.len > 0 && packet.class != PacketClass::NoData;
+            if is_payload && packet.is_retransmission() {
+                if let Some(turn) = &mut walk.current {
+                    turn.has_retransmission = true;
                 }
-                _ => {}
+            } else if is_payload {
+                walk.send(packet);
             }
-            bytes += u64::from(packet.len);
-            last = Some((end, packet.time_ns));
         }
-        if let Some((end, _)) = last {
-            turns.turn_bytes[end as usize].push(bytes);
-        }
+        walk.end_turn();
+        let mut turns = walk.turns;
+        turns.reactions = Reactions::of(packets);
         turns
     }
 
     /// Number of changes of direction.
     pub fn changes(&self) -> usize {
         self.waits.iter().map(Vec::len).sum()
-    }
-
-    /// Total time before `end`'s turns, each shortened by `rtt_ns`.
-    pub fn waited_ns(&self, end: End, rtt_ns: u64) -> u64 {
-        let waits = self.waits[end as usize].iter();
-        waits.map(|wait| wait.ns.saturating_sub(rtt_ns)).sum()
     }
 
     /// Octets of the longest turn of `end`.
@@ -73,5 +104,191 @@ impl Turns {
             .copied()
             .max()
             .unwrap_or(0)
+    }
+}
+
+impl Walk {
+    /// Applies the acknowledgment of a packet.
+    fn acknowledge(&mut self, packet: &LoggedPacket) {
+        if !packet.has_any(Segment::ACK) {
+            return;
+        }
+        let end = packet.from();
+        let acked = &mut self.acked[end as usize];
+        if acked.is_none_or(|before| is_after(packet.ack, before)) {
+            *acked = Some(packet.ack);
+        }
+        let Some(turn) = self.current.as_mut().filter(|turn| turn.end != end) else {
+            return;
+        };
+        if is_after(packet.ack, turn.seq) && turn.first_ack_ns.is_none() {
+            turn.first_ack_ns = Some(packet.time_ns - turn.first_ns);
+        }
+        let is_all = self.sent[turn.end as usize].is_some_and(|sent| !is_after(sent, packet.ack));
+        if is_all && turn.acked_ns.is_none() {
+            turn.acked_ns = Some(packet.time_ns - turn.last_ns);
+        }
+    }
+
+    /// New payload.
+    fn send(&mut self, packet: &LoggedPacket) {
+        let end = packet.from();
+        let at = end as usize;
+        match self.current {
+            Some(turn) if turn.end == end => self.go_on(&turn, packet),
+            Some(turn) => {
+                self.end_turn();
+                self.turns.waits[at].push(Wait {
+                    start_ns: turn.last_ns,
+                    ns: packet.time_ns - turn.last_ns,
+                    number: packet.number,
+                    bytes_before: turn.bytes,
+                    bytes: 0,
+                    first_ack_ns: turn.first_ack_ns,
+                    acked_ns: turn.acked_ns,
+                    has_retransmission: turn.has_retransmission,
+                });
+            }
+            None => {}
+        }
+        let turn = self.current.get_or_insert(Turn {
+            end,
+            bytes: 0,
+            seq: packet.seq,
+            first_ns: packet.time_ns,
+            last_ns: packet.time_ns,
+            first_ack_ns: None,
+            acked_ns: None,
+            has_retransmission: false,
+        });
+        turn.bytes += u64::from(packet.len);
+        turn.last_ns = packet.time_ns;
+        turn.acked_ns = None;
+        turn.has_retransmission = false;
+        let after = packet.seq.wrapping_add(packet.len);
+        let sent = &mut self.sent[at];
+        if sent.is_none_or(|before| is_after(after, before)) {
+            *sent = Some(after);
+        }
+    }
+
+    /// More payload of the end whose turn it is.
+    fn go_on(&mut self, turn: &Turn, packet: &LoggedPacket) {
+        let ns = packet.time_ns - turn.last_ns;
+        if ns < MIN_PAUSE_NS || turn.acked_ns.is_none() {
+            return;
+        }
+        self.turns.pauses[turn.end as usize].push(Wait {
+            start_ns: turn.last_ns,
+            ns,
+            number: packet.number,
+            bytes_before: turn.bytes,
+            bytes: 0,
+            first_ack_ns: None,
+            acked_ns: turn.acked_ns,
+            has_retransmission: turn.has_retransmission,
+        });
+    }
+
+    fn end_turn(&mut self) {
+        let Some(turn) = self.current.take() else {
+            return;
+        };
+        let at = turn.end as usize;
+        self.turns.turn_bytes[at].push(turn.bytes);
+        if let Some(wait) = self.turns.waits[at].last_mut() {
+            wait.bytes = turn.bytes;
+        }
+        let pauses = self.turns.pauses[at].iter_mut().rev();
+        for pause in pauses.take_while(|it| it.start_ns >= turn.first_ns) {
+            pause.bytes = turn.bytes - pause.bytes_before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A packet of an end at a time in milliseconds.
+    fn packet(end: End, at_ms: u64, [seq, ack]: [u32; 2], len: u32) -> LoggedPacket {
+        LoggedPacket {
+            time_ns: at_ms * MS,
+            number: at_ms as u32 + 1,
+            seq,
+            ack,
+            len,
+            timestamps: (0, 0),
+            window: 1_000,
+            flags: Segment::ACK,
+            class: if len == 0 {
+                PacketClass::NoData
+            } else {
+                PacketClass::NewData
+            },
+            is_from_second: end == End::Second,
+            has_dsack: false,
+        }
+    }
+
+    #[test]
+    fn a_wait_has_the_sizes_and_the_acknowledgments_of_its_request() {
+        let turns = Turns::of(&[
+            packet(End::First, 0, [1, 1], 100),
+            packet(End::First, 10, [101, 1], 50),
+            packet(End::Second, 12, [1, 101], 0),
+            packet(End::Second, 40, [1, 151], 0),
+            packet(End::Second, 90, [1, 151], 700),
+            packet(End::Second, 91, [701, 151], 300),
+        ]);
+        let wait = turns.waits[1][0];
+        assert_eq!((wait.start_ns, wait.ns), (10 * MS, 80 * MS));
+        assert_eq!((wait.bytes_before, wait.bytes), (150, 1_000));
+        assert_eq!(
+            (wait.first_ack_ns, wait.acked_ns),
+            (Some(12 * MS), Some(30 * MS))
+        );
+        assert!(!wait.has_retransmission);
+    }
+
+    #[test]
+    fn a_retransmission_marks_the_wait_in_which_it_is_sent() {
+        let mut repeated = packet(End::First, 300, [1, 1], 100);
+        repeated.class = PacketClass::TimeoutRetransmission;
+        let turns = Turns::of(&[
+            packet(End::First, 0, [1, 1], 100),
+            repeated,
+            packet(End::Second, 310, [1, 101], 500),
+            packet(End::First, 320, [101, 501], 100),
+            packet(End::Second, 330, [501, 201], 500),
+        ]);
+        let marks = turns.waits.map(|waits| {
+            let marks = waits.iter().map(|it| it.has_retransmission);
+            marks.collect::<Vec<_>>()
+        });
+        assert_eq!(marks, [vec![false], vec![true, false]]);
+    }
+
+    #[test]
+    fn a_silence_behind_acknowledged_data_is_a_pause_of_its_sender() {
+        let pauses = |is_acked: bool| {
+            let mut packets = vec![
+                packet(End::First, 0, [1, 1], 100),
+                packet(End::Second, 10, [1, 101], 40),
+                packet(End::Second, 900, [41, 101], 1_000),
+            ];
+            if is_acked {
+                packets.insert(2, packet(End::First, 11, [101, 41], 0));
+            }
+            let pauses = Turns::of(&packets).pauses[1].clone();
+            pauses
+                .iter()
+                .map(|it| (it.ns / MS, it.bytes_before, it.bytes))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(pauses(true), [(890, 40, 1_000)]);
+        assert_eq!(pauses(false), []);
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod transfer;
 mod transmit;
 mod wire_errors;
 mod with_results;
+mod wording;
 
 use linerate_ether::ledger::{DropCause, Layer};
 

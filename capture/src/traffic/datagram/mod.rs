@@ -56,6 +56,8 @@ pub struct OtherTraffic {
     pub transfers: Vec<Transfer>,
     /// UDP requests that were never answered, by client, server and port.
     pub requests: Vec<Requests>,
+    /// Clients and servers of UDP requests that were answered.
+    pub talks: Vec<[Address; 2]>,
     /// Addresses for which ARP requests remained without an answer.
     pub absent: Vec<AbsentHost>,
     /// Checksums that were verified, by kind and pair of hosts.
@@ -108,7 +110,9 @@ impl Datagrams {
         is_broadcast: bool,
         at: Stamp,
     ) {
-        if names::is_name_traffic(ends) {
+        // A query to all hosts of a network searches for a service (RFC 5415 section 3.3), and no host must answer it.
+        let is_search = ends[1].1 == names::DNS && (is_broadcast || is_multicast(ends[1].0));
+        if names::is_name_traffic(ends) && !is_search {
             self.names.record(ends, octets, at);
         }
         if !is_broadcast && !is_multicast(ends[1].0) {
@@ -129,13 +133,15 @@ impl Datagrams {
     }
 
     pub(super) fn finish(self) -> OtherTraffic {
+        let talks = self.requests.talks();
         OtherTraffic {
+            talks,
             names: self.names.finish(),
             transfers: self.transfers.finish(),
             requests: self.requests.finish(),
             absent: self.arp.finish(),
             checksums: self.checksums.finish(),
-            repeats: self.recent.repeats,
+            repeats: self.recent.finish(),
         }
     }
 }

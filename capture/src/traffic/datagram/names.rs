@@ -14,7 +14,7 @@ const MAX_LOOKUP_NS: u64 = 30_000_000_000;
 const OPENED_WITHIN_NS: u64 = 100_000_000;
 /// Latest lookups that a connection may have needed.
 const MAX_NEEDED: usize = 16;
-const DNS: u16 = 53;
+pub(super) const DNS: u16 = 53;
 const MULTICAST_DNS: u16 = 5353;
 const LLMNR: u16 = 5355;
 /// Types of records with an address: A, AAAA (RFC 3596).

@@ -12,6 +12,9 @@ const MAX_APART_NS: u64 = 10_000_000;
 /// Octets from the start of the packet that are compared.
 const COMPARED: usize = 96;
 
+/// Senders that are counted; further ones are taken as one.
+const MAX_SENDERS: usize = 256;
+
 /// Counts of identical packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Repeats {
@@ -25,12 +28,19 @@ pub struct Repeats {
     pub ends: Option<[Address; 2]>,
 }
 
+/// Identical packets of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    address: Option<Address>,
+    repeats: Repeats,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct RecentPackets {
     /// Hash and time of packets, overwritten in turn.
     recent: Vec<(u64, u64)>,
     next: usize,
-    pub(super) repeats: Repeats,
+    senders: Vec<Sender>,
 }
 
 impl RecentPackets {
@@ -48,15 +58,17 @@ impl RecentPackets {
             .min(headers + datagram.payload.len())
             .min(octets.len());
         let hash = hash(&octets[..compared]);
-        self.repeats.packets += 1;
         let is_copy = |(other, time_ns): &(u64, u64)| {
             *other == hash && at.time_ns.saturating_sub(*time_ns) <= MAX_APART_NS
         };
-        if self.recent.iter().any(is_copy) {
-            self.repeats.copies += 1;
-            self.repeats.copies_at.record(at.number, 0);
+        let is_copied = self.recent.iter().any(is_copy);
+        let repeats = &mut self.sender(datagram.source).repeats;
+        repeats.packets += 1;
+        if is_copied {
+            repeats.copies += 1;
+            repeats.copies_at.record(at.number, 0);
             let ends = [datagram.source, datagram.destination];
-            self.repeats.ends.get_or_insert(ends);
+            repeats.ends.get_or_insert(ends);
         }
         let recent = (hash, at.time_ns);
         if self.recent.len() < RECENT {
@@ -65,5 +77,41 @@ impl RecentPackets {
             self.recent[self.next] = recent;
             self.next = (self.next + 1) % RECENT;
         }
+    }
+
+    fn sender(&mut self, address: Address) -> &mut Sender {
+        let known = self
+            .senders
+            .iter()
+            .position(|it| it.address == Some(address));
+        let at = known.unwrap_or_else(|| {
+            if self.senders.len() < MAX_SENDERS {
+                let address = Some(address);
+                self.senders.push(Sender {
+                    address,
+                    ..Sender::default()
+                });
+            }
+            self.senders.len() - 1
+        });
+        &mut self.senders[at]
+    }
+
+    /// The counts of all senders. If nearly each packet of a sender has its copy, the capture saw its packets twice: on
+    /// the way into a bridge and out of it, say. These do not count.
+    pub(super) fn finish(self) -> Repeats {
+        let mut all = Repeats::default();
+        for Sender { repeats, .. } in self.senders {
+            let originals = repeats.packets - repeats.copies;
+            let is_seen_twice = repeats.copies * 10 >= originals * 9;
+            all.packets += repeats.packets;
+            if is_seen_twice || repeats.copies == 0 {
+                continue;
+            }
+            all.copies += repeats.copies;
+            all.copies_at = all.copies_at.merged(repeats.copies_at);
+            all.ends = all.ends.or(repeats.ends);
+        }
+        all
     }
 }

@@ -156,6 +156,12 @@ impl RequestTable {
         Some(index)
     }
 
+    /// Clients and servers of requests that were answered.
+    pub(super) fn talks(&self) -> Vec<[Address; 2]> {
+        let answered = self.entries.iter().filter(|it| it.has_answer);
+        answered.map(|it| [it.client, it.server.0]).collect()
+    }
+
     pub(super) fn finish(mut self) -> Vec<Requests> {
         self.entries
             .retain(|it| !it.has_answer && (it.refused > 0 || it.repeated > 0));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cause::scored::{PathFinding, evidence};
+use crate::cause::wording::{counted, times};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{Flow, NameLookup};
 use linerate_results::format;
@@ -24,6 +25,8 @@ struct Waiting<'a> {
     repeated: u64,
     unanswered: u64,
     waited_ns: u64,
+    /// Of it, without time in which the client had a connection open while it got no answer: that did not wait.
+    held_back_ns: u64,
     /// End of the time that is counted: a client asks for several addresses of a name at once.
     counted_until_ns: u64,
     delays_ns: Vec<u64>,
@@ -35,10 +38,16 @@ struct Waiting<'a> {
 /// The findings, by client and server.
 pub(super) fn waiting(lookups: &[NameLookup], flows: &[Flow]) -> Vec<PathFinding> {
     let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
+    let mut clients: BTreeMap<Address, (u64, Vec<Interval>)> = BTreeMap::new();
     for lookup in lookups {
-        let round_trip_ns = round_trip_ns(lookup.client, flows);
+        let (round_trip_ns, connections) = clients.entry(lookup.client).or_insert_with(|| {
+            (
+                round_trip_ns(lookup.client, flows),
+                open(lookup.client, flows),
+            )
+        });
         let waiting = all.entry((lookup.client, lookup.server)).or_default();
-        waiting.add(lookup, round_trip_ns);
+        waiting.add(lookup, *round_trip_ns, connections);
     }
     let found = all.into_iter().filter_map(|((client, server), waiting)| {
         let total_ns = waiting.total_ns(flows.iter().filter(|flow| flow.ends[0].0 == client));
@@ -54,8 +63,37 @@ fn round_trip_ns(client: Address, flows: &[Flow]) -> u64 {
     handshakes.min().unwrap_or(0)
 }
 
+/// Start and end.
+type Interval = (u64, u64);
+
+/// The times in which a client has a connection, in chronological order, without overlaps.
+fn open(client: Address, flows: &[Flow]) -> Vec<Interval> {
+    let of_client = flows.iter().filter(|flow| flow.ends[0].0 == client);
+    let mut times: Vec<Interval> = of_client
+        .map(|flow| (flow.connection.start_ns, flow.connection.end_ns))
+        .collect();
+    times.sort_unstable();
+    let mut open: Vec<Interval> = Vec::new();
+    for (start_ns, end_ns) in times {
+        match open.last_mut() {
+            Some(last) if start_ns <= last.1 => last.1 = last.1.max(end_ns),
+            _ => open.push((start_ns, end_ns)),
+        }
+    }
+    open
+}
+
+/// The part of an interval that lies in others, which do not overlap.
+fn overlap_ns((start_ns, end_ns): Interval, others: &[Interval]) -> u64 {
+    let from = others.partition_point(|other| other.1 <= start_ns);
+    let within = others[from..].iter().take_while(|other| other.0 < end_ns);
+    within
+        .map(|other| other.1.min(end_ns) - other.0.max(start_ns))
+        .sum()
+}
+
 impl<'a> Waiting<'a> {
-    fn add(&mut self, lookup: &'a NameLookup, round_trip_ns: u64) {
+    fn add(&mut self, lookup: &'a NameLookup, round_trip_ns: u64, connections: &[Interval]) {
         self.lookups += 1;
         self.repeated += lookup.queries - 1;
         let took_ns = lookup.end_ns.saturating_sub(lookup.start_ns);
@@ -71,7 +109,13 @@ impl<'a> Waiting<'a> {
         }
         self.late += u64::from(lookup.is_answered);
         let from_ns = lookup.start_ns.max(self.counted_until_ns);
-        self.waited_ns += lookup.end_ns.saturating_sub(from_ns);
+        let waited_ns = lookup.end_ns.saturating_sub(from_ns);
+        self.waited_ns += waited_ns;
+        self.held_back_ns += if lookup.is_answered || waited_ns == 0 {
+            waited_ns
+        } else {
+            waited_ns - overlap_ns((from_ns, lookup.end_ns), connections)
+        };
         self.counted_until_ns = self.counted_until_ns.max(lookup.end_ns);
         self.first.get_or_insert(lookup);
         self.last = Some(lookup);
@@ -104,16 +148,24 @@ impl<'a> Waiting<'a> {
             return None;
         }
         let median_ns = stats::percentile(&self.delays_ns, 50.0).unwrap_or(0);
+        let meanwhile = if self.held_back_ns * 2 >= self.waited_ns {
+            format!(
+                "{} of the time until its connections ended",
+                format::percent(share)
+            )
+        } else {
+            "most of it while it had connections open".to_owned()
+        };
         let answers = match (self.unanswered, self.repeated) {
             (0, 0) => format!("a name took {} in the median", format::time(median_ns)),
             (0, repeated) => format!(
-                "queries were repeated {} times before the answer",
-                format::count(repeated)
+                "queries were repeated {} before the answer",
+                times(repeated)
             ),
             (unanswered, _) => format!(
-                "{} of {} names got no answer, though asked repeatedly",
+                "{} of {} got no answer, though asked repeatedly",
                 format::count(unanswered),
-                format::count(self.lookups)
+                counted(self.lookups, "name", "names")
             ),
         };
         let advice = if self.repeated > 0 {
@@ -126,7 +178,7 @@ impl<'a> Waiting<'a> {
         Some(PathFinding {
             sender: Some(server.to_string()),
             receiver: Some(client.to_string()),
-            share_of_time: share,
+            share_of_time: stats::ratio(self.held_back_ns as f64, total_ns as f64).min(1.0),
             finding: Finding {
                 cause: Cause::NameResolution,
                 confidence: if self.late >= 2 || self.unanswered > 0 {
@@ -135,10 +187,8 @@ impl<'a> Waiting<'a> {
                     0.8
                 },
                 summary: format!(
-                    "{client} waited {} for names from {server} ({} of the time until its connections ended): {answers}; \
-                     the longest was {} ({}).",
+                    "{client} waited {} for names from {server} ({meanwhile}): {answers}; the longest was {} ({}).",
                     format::time(self.waited_ns),
-                    format::percent(share),
                     if worst.name.is_empty() {
                         "one name"
                     } else {
@@ -152,6 +202,7 @@ impl<'a> Waiting<'a> {
                     ("repeated_queries", self.repeated as f64),
                     ("unanswered", self.unanswered as f64),
                     ("waited_ns", self.waited_ns as f64),
+                    ("held_back_ns", self.held_back_ns as f64),
                     ("median_answer_ns", median_ns as f64),
                     ("first_packet", first.first_packet as f64),
                     ("last_packet", last.last_packet as f64),

@@ -1,6 +1,7 @@
 //! UDP requests that are refused or not answered, and hosts that do not answer ARP.
 
 use crate::cause::scored::{PathFinding, evidence};
+use crate::cause::wording::times;
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{AbsentHost, Analysis, Requests};
 use linerate_results::format;
@@ -117,9 +118,11 @@ fn is_wanted(it: &AbsentHost, analysis: &Analysis) -> bool {
         .udp_streams
         .iter()
         .map(|it| [it.sender.0, it.receiver.0]);
+    let talks = analysis.other_traffic.talks.iter().copied();
     let pairs: Vec<[Address; 2]> = flows
         .chain(requests.map(|it| [it.client, it.server.0]))
         .chain(streams)
+        .chain(talks)
         .collect();
     let with = |address: Address| pairs.iter().any(|pair| pair.contains(&address));
     with(it.target) || !with(it.asker)
@@ -134,10 +137,10 @@ fn absent(it: &AbsentHost, share_of_time: f64) -> PathFinding {
             cause: Cause::NoAnswer,
             confidence: 0.8,
             summary: format!(
-                "{} asked {} times for the hardware address of {} (ARP), without an answer: that host is off, or has \
+                "{} asked {} for the hardware address of {} (ARP), without an answer: that host is off, or has \
                  another address.",
                 it.asker,
-                format::count(it.requests),
+                times(it.requests),
                 it.target,
             ),
             evidence: evidence([

@@ -3,7 +3,9 @@
 use super::facts::{FlowClass, FlowFacts};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{DirectionView, Limit, RoundTrips, Wait, percentile};
+use crate::cause::wording::times;
+use linerate_capture::model::{DirectionView, Limit, Reaction, RoundTrips, percentile};
+use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -16,6 +18,11 @@ const DELAYED_ACK_NS: u64 = 25_000_000;
 const MIN_WAKE_UP_SHARE: f64 = 0.05;
 /// A shorter delay is no sleep.
 const MIN_WAKE_UP_NS: u64 = 3_000_000;
+/// Reactions after short and after long silences, at least.
+const MIN_OF_EACH: usize = 3;
+/// With so many possible orders, that all late reactions follow the longest silences is no chance (2 silences, 2 ends:
+/// 4 of 200).
+const MIN_ARRANGEMENTS: usize = 200;
 /// What follows an acknowledgment within this time waited for it.
 const PROMPT_NS: u64 = 2_000_000;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
@@ -38,7 +45,9 @@ fn held_back(view: &DirectionView, base_ns: u64, reaction_ns: u64, mss: u64) -> 
         while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
             acked = acked.max(ack.ack);
         }
-        let is_alone = acked >= first.start && u64::from(first.len) < mss * 9 / 10;
+        // With timestamps of a coarse clock, its acknowledgment may already be among those before.
+        let is_alone =
+            (first.start..first.end).contains(&acked) && u64::from(first.len) < mss * 9 / 10;
         let mut waited = None;
         while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
             acked = acked.max(ack.ack);
@@ -86,9 +95,9 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::DelayedAckWithNagle,
         confidence: 0.9,
         summary: format!(
-            "{} times, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
+            "{}, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
              one, on average after {}.",
-            format::count(count),
+            times(count),
             format::percent(share),
             format::time(total_ns / count),
         ),
@@ -141,20 +150,15 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk || super::rate::is_full(facts) {
         return None;
     }
-    let view = &facts.model.view;
-    let mut steps = Vec::new();
-    let mut last = None;
-    for ack in &view.acks {
-        if let Some(before) = last.filter(|before| *before < ack.ack) {
-            steps.push(ack.ack - before);
-        }
-        last = Some(last.map_or(ack.ack, |before: u64| before.max(ack.ack)));
-    }
+    let steps = ack_steps(&facts.model.view, 0);
     if steps.len() < 10 {
         return None;
     }
     let mss = facts.mss().unwrap_or(1460);
     let median = percentile(steps.clone(), 50)? as f64 / facts.full.max(mss.min(1460)) as f64;
+    if is_window_used_up(facts) {
+        return None;
+    }
     // With half of what is in flight acknowledged at once, the sender waits meanwhile.
     let is_held_back = percentile(steps.clone(), 50)? * 2 >= u64::from(facts.stats().max_in_flight);
     let waits = facts.share(Limit::InFlight)
@@ -196,44 +200,85 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// A silence and the wait after it, in nanoseconds.
-type Pair = (u64, u64);
-
-/// Each wait with the last one of `before` that ended when it began or earlier, in ascending order of these.
-fn after_silence(waits: &[Wait], before: &[Wait]) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = Vec::new();
-    for wait in waits {
-        let at = before.partition_point(|it| it.start_ns + it.ns <= wait.start_ns);
-        if let Some(silence) = at.checked_sub(1).and_then(|at| before.get(at)) {
-            pairs.push((silence.ns, wait.ns));
+/// Octets that acknowledgments add; those within `gap_ns` of the one before count as one.
+fn ack_steps(view: &DirectionView, gap_ns: u64) -> Vec<u64> {
+    let mut steps: Vec<u64> = Vec::new();
+    let mut last: Option<(u64, u64)> = None;
+    for ack in &view.acks {
+        match (last, steps.last_mut()) {
+            (Some((acked, _)), _) if ack.ack <= acked => continue,
+            (Some((acked, time_ns)), Some(step)) if ack.time_ns - time_ns < gap_ns => {
+                *step += ack.ack - acked;
+            }
+            (Some((acked, _)), _) => steps.push(ack.ack - acked),
+            (None, _) => {}
         }
+        last = Some((ack.ack, ack.time_ns));
     }
-    pairs.sort_unstable();
-    pairs
+    steps
 }
 
-/// The waits after short silences and those after long ones, if they differ clearly.
+/// True if the sender waits for the receiver's window, and all of it is acknowledged at once: rare acknowledgments, a
+/// receiver that looks for frames now and then, and a long path look the same, and the window is the limit of all three.
+fn is_window_used_up(facts: &FlowFacts<'_>) -> bool {
+    let acks = facts.model.view.acks.windows(2);
+    let gaps: Vec<u64> = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+    // The acknowledgments of one look follow each other closely.
+    let gap_ns = percentile(gaps, 90).unwrap_or(0) / 8;
+    let window = u64::from(facts.stats().max_window);
+    let at_once = percentile(ack_steps(&facts.model.view, gap_ns), 50).unwrap_or(0);
+    let waits = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
+    waits >= 0.4 && at_once * 10 >= window * 8
+}
+
+/// A silence and the reaction after it, in nanoseconds.
+type Pair = (u64, u64);
+
+/// The reactions after short silences and those after long ones, if they differ clearly.
 fn split(pairs: &[Pair]) -> Option<(&[Pair], &[Pair])> {
-    let candidates = 2..pairs.len().saturating_sub(1);
+    let candidates = MIN_OF_EACH..(pairs.len() + 1).saturating_sub(MIN_OF_EACH);
     let jump = |at: &usize| pairs[*at].0.saturating_sub(pairs[at - 1].0);
     let (short, long) = pairs.split_at(candidates.max_by_key(jump)?);
     let slowest_short = short.iter().map(|(_, ns)| *ns).max()?;
     let fastest_long = long.iter().map(|(_, ns)| *ns).min()?;
     let is_slower = fastest_long > 2 * slowest_short + MIN_WAKE_UP_NS;
     let is_longer = long[0].0 > 2 * short[short.len() - 1].0;
-    (is_slower && is_longer && long.len() >= 2).then_some((short, long))
+    let is_chance = arrangements(pairs.len(), long.len()) < MIN_ARRANGEMENTS;
+    (is_slower && is_longer && !is_chance).then_some((short, long))
 }
 
-/// Answers are late after a silence, and prompt otherwise.
+/// Number of ways to choose `some` of `all`, up to [`MIN_ARRANGEMENTS`].
+fn arrangements(all: usize, some: usize) -> usize {
+    let mut ways = 1;
+    for at in 0..some.min(all - some) {
+        ways = ways * (all - at) / (at + 1);
+        if ways >= MIN_ARRANGEMENTS {
+            break;
+        }
+    }
+    ways
+}
+
+/// Reactions with the silence before, in ascending order of it.
+fn after_silence(facts: &FlowFacts<'_>, end: End, silence: fn(&Reaction) -> u64) -> Vec<Pair> {
+    let two_segments = 2 * facts.mss().unwrap_or(1460).min(1460);
+    let reactions = facts.model.turns.reactions[end as usize].iter();
+    // A bare acknowledgment of less than two full segments may be delayed on purpose.
+    let prompt =
+        reactions.filter(|it| !it.is_after_loss && (!it.is_bare || it.bytes >= two_segments));
+    let mut pairs: Vec<Pair> = prompt.map(|it| (silence(it), it.ns)).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// An end reacts late after a silence, and at once otherwise: not only its program, its stack is late.
 pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
+    let silences: [fn(&Reaction) -> u64; 2] = [|it| it.silence_ns, |it| it.silence_of_both_ns];
     let mut rule = None;
     for end in [model.data_sender, model.data_sender.other()] {
-        let waits = &model.turns.waits[end as usize];
-        let others = &model.turns.waits[end.other() as usize];
-        // The silence before the request that a wait answers, or before the request to which that was the answer.
-        let silences = [others, waits].map(|before| after_silence(waits, before));
-        let Some((short, long)) = silences.iter().find_map(|pairs| split(pairs)) else {
+        let pairs = silences.map(|silence| after_silence(facts, end, silence));
+        let Some((short, long)) = pairs.iter().find_map(|pairs| split(pairs)) else {
             continue;
         };
         let slowest_short = short.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
@@ -252,7 +297,7 @@ pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
             cause: Cause::WakeUpLatency,
             confidence: 0.8,
             summary: format!(
-                "{name} answers after {} (median) if the line was silent for {} or more, and within {} otherwise: it \
+                "{name} reacts after {} (median) if the line was silent for {} or more, and within {} otherwise: it \
                  sleeps and wakes up late.",
                 format::time(median_long),
                 format::time(long[0].0),

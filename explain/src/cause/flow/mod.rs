@@ -155,6 +155,16 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
     let limit = limit.filter(|_| !found.iter().any(is_back_full));
+    // An end that sleeps after each silence stands still, and makes its peer retransmit.
+    let wakes = found.iter().filter(|it| it.cause == Cause::WakeUpLatency);
+    let woken = wakes.map(|it| it.share).fold(0.0, f64::max);
+    found.retain(|rule| {
+        let is_result = matches!(
+            rule.cause,
+            Cause::ReceiverStalls | Cause::RetransmissionStalls
+        );
+        !is_result || rule.share > 1.5 * woken
+    });
     // A rule that states only what the sender waited for gives way to one that states why.
     let specific: Vec<(f64, &[Limit])> = found
         .iter()

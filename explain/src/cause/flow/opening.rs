@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cause::scored::{PathFinding, evidence};
+use crate::cause::wording::{counted, times};
 use linerate_capture::tcp::{End, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::format;
@@ -28,10 +29,22 @@ struct Attempts {
     first_packet: u64,
     last_packet: u64,
     after_accept: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+/// Connections to the same port that were accepted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accepted {
+    before: u64,
+    /// Time from the first attempt that failed to the next connection that was accepted.
+    after_ns: Option<u64>,
 }
 
 /// A silence after a SYN that is longer is no slow answer (RFC 6298 section 2: the first timeout is 1 s).
 const SLOW_NS: u64 = 150_000_000;
+/// A client that is accepted this soon after a refusal is not slowed down (ITU-T G.1010: delays of interactive use).
+const RETRY_NS: u64 = 1_000_000_000;
 /// Opening for a smaller share of a connection's time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
 
@@ -53,17 +66,61 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
         attempts.syns += syns(flow);
         attempts.time_ns += time_ns;
         attempts.last_packet = connection.last_packet;
+        attempts.last_ns = connection.start_ns;
         attempts.after_accept += u64::from(connection.handshake().syn_ack_ns.is_some());
         if attempts.first_packet == 0 {
             attempts.first_packet = connection.first_packet;
+            attempts.first_ns = connection.start_ns;
         }
     }
     let findings = all
         .into_iter()
-        .map(|((opening, client, server), attempts)| {
-            finding(opening, client, &server, &attempts, total_ns)
+        .filter_map(|((opening, client, server), attempts)| {
+            let accepted = accepted(flows, &client, &server, &attempts);
+            let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
+            let is_retried = opening == Opening::Refused && is_soon;
+            (!is_retried).then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
         });
     findings.collect()
+}
+
+/// Connections of `client` to the same port that were accepted before the first failed attempt, and after the last.
+fn accepted(flows: &[Flow], client: &str, server: &str, attempts: &Attempts) -> Accepted {
+    let mut accepted = Accepted::default();
+    let same = |flow: &&Flow| {
+        let (address, port) = flow.ends[1];
+        flow.ends[0].0.to_string() == client && format!("{address} port {port}") == server
+    };
+    for flow in flows.iter().filter(same) {
+        let connection = &flow.connection;
+        let is_open = connection.handshake().syn_ack_ns.is_some();
+        if !is_open || matches!(opening(flow), Some((Opening::Refused, _))) {
+            continue;
+        }
+        if connection.start_ns < attempts.first_ns {
+            accepted.before += 1;
+        } else if connection.start_ns > attempts.last_ns {
+            let ns = connection.start_ns - attempts.first_ns;
+            accepted.after_ns = Some(accepted.after_ns.map_or(ns, |before| before.min(ns)));
+        }
+    }
+    accepted
+}
+
+/// The connections that were accepted, in a sentence.
+fn others(accepted: Accepted) -> String {
+    let before = counted(accepted.before, "connection", "connections");
+    match (accepted.before, accepted.after_ns) {
+        (0, Some(ns)) => format!("another was accepted {} later", format::time(ns)),
+        (1, None) => format!("{before} before was accepted"),
+        (_, None) => format!("{before} before were accepted"),
+        (_, Some(ns)) => {
+            format!(
+                "{before} before and one {} later were accepted",
+                format::time(ns)
+            )
+        }
+    }
 }
 
 fn syns(flow: &Flow) -> u64 {
@@ -83,11 +140,11 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let lasted_ns = connection.end_ns - connection.start_ns;
     let packets = connection.log().packets();
     let from_server = packets.iter().filter(|it| it.from() == End::Second);
-    let is_reset = |end: End| {
-        packets
-            .iter()
-            .any(|it| it.from() == end && it.has_any(Segment::RST))
-    };
+    // A reset that answers a client which closes, or gives up, refuses nothing.
+    let ends = packets
+        .iter()
+        .find(|it| it.has_any(Segment::RST | Segment::FIN));
+    let is_reset = ends.is_some_and(|it| it.from() == End::Second && it.has_any(Segment::RST));
     let payload = packets
         .iter()
         .any(|it| it.from() == End::Second && it.len > 0);
@@ -95,7 +152,7 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
         // A capture that ends just after the first SYN shows nothing.
         return (syns(flow) >= 2).then_some((Opening::NoAnswer, lasted_ns));
     }
-    if is_reset(End::Second) && !payload && packets.len() <= 8 {
+    if is_reset && !payload && packets.len() <= 8 {
         return Some((Opening::Refused, lasted_ns));
     }
     let answered_ns = handshake.syn_ack_ns?;
@@ -117,17 +174,29 @@ fn finding(
     client: String,
     server: &str,
     attempts: &Attempts,
+    accepted: Accepted,
     total_ns: f64,
 ) -> PathFinding {
-    let many = format::count(attempts.connections);
+    let each = if attempts.syns == 1 {
+        "the SYN"
+    } else {
+        "each SYN"
+    };
+    let tried = times(attempts.connections);
+    let connections = counted(attempts.connections, "connection", "connections");
+    let each_one = if attempts.connections == 1 {
+        "it"
+    } else {
+        "each"
+    };
     let time = format::time(attempts.time_ns);
     let (cause, confidence, summary, advice) = match opening {
         Opening::NoAnswer => (
             Cause::NoAnswer,
             0.95,
             format!(
-                "{client} tried {many} times to open a connection to {server}: none of {} SYNs was answered in {time}.",
-                format::count(attempts.syns)
+                "{client} tried {tried} to open a connection to {server}: none of {} was answered in {time}.",
+                counted(attempts.syns, "SYN", "SYNs")
             ),
             "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
              and that no firewall drops the port.",
@@ -136,16 +205,26 @@ fn finding(
             Cause::Refused,
             0.85,
             format!(
-                "{client} opened {many} connections to {server}: each was reset before anything was answered."
+                "{client} opened {connections} to {server}: {each_one} was reset before anything was answered."
             ),
             "The program at that port accepts and closes at once: look at its log, its limit of connections, and the \
              free memory for connections (lwIP: MEMP_NUM_TCP_PCB).",
+        ),
+        Opening::Refused if accepted.before > 0 || accepted.after_ns.is_some() => (
+            Cause::Refused,
+            0.8,
+            format!(
+                "{client} tried {tried} to open a connection to {server}: a reset answered {each}, although {}.",
+                others(accepted)
+            ),
+            "The program at that port ended, was not ready yet, or takes one connection at a time: look at its log, its \
+             start, and its backlog.",
         ),
         Opening::Refused => (
             Cause::Refused,
             0.95,
             format!(
-                "{client} tried {many} times to open a connection to {server}: a reset answered each SYN."
+                "{client} tried {tried} to open a connection to {server}: a reset answered {each}."
             ),
             "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
              full.",
@@ -154,9 +233,8 @@ fn finding(
             Cause::SlowHandshake,
             0.85,
             format!(
-                "Opening {many} connections from {client} to {server} took {time} ({} SYNs), much longer than a round \
-                 trip.",
-                format::count(attempts.syns)
+                "Opening {connections} from {client} to {server} took {time} ({}), much longer than a round trip.",
+                counted(attempts.syns, "SYN", "SYNs")
             ),
             "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
              listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",

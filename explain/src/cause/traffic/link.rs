@@ -13,6 +13,9 @@ use linerate_results::stats;
 /// Broadcasts per second that keep a small device busy.
 const STORM_PER_S: f64 = 200.0;
 
+/// Fewer octets are the rest of a connection that began before the capture.
+const MIN_UNSEEN: u64 = 2 * 1460;
+
 /// Payload between two hosts that was acknowledged but is not in the capture.
 #[derive(Default)]
 struct Unseen {
@@ -42,7 +45,9 @@ pub(super) fn incomplete_captures(flows: &[Flow]) -> Vec<PathFinding> {
 fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<PathFinding> {
     let all_bytes = unseen.bytes + unseen.captured_bytes;
     let share = stats::ratio(unseen.bytes as f64, all_bytes as f64);
-    (share > 0.01).then(|| {
+    // Without any payload, nothing else is reported either.
+    let is_rest = unseen.captured_bytes == 0 && unseen.bytes < MIN_UNSEEN;
+    (share > 0.01 && !is_rest).then(|| {
         let mut finding = PathFinding {
             sender: Some(from),
             receiver: Some(to),

@@ -2,6 +2,8 @@
 //!
 //! Findings about the capture itself come first: packets that it missed must not be blamed on the link.
 
+#[cfg(test)]
+mod dialogue;
 mod link;
 #[cfg(test)]
 mod tests;

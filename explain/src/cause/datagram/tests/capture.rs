@@ -22,6 +22,8 @@ pub(super) struct Capture {
     packets: u64,
     /// Identification of the next IPv4 packet.
     pub(super) id: u16,
+    /// True for frames to all stations.
+    pub(super) broadcast: bool,
     /// What is added to the checksums of UDP.
     pub(super) damage: u16,
 }
@@ -30,7 +32,8 @@ impl Capture {
     /// A frame with a broadcast address or not.
     pub(super) fn frame(&mut self, time_ns: u64, kind: u16, payload: &[u8]) {
         self.packets += 1;
-        let mut octets = vec![2; 12];
+        let to = if self.broadcast { 0xFF } else { 2 };
+        let mut octets = [[to; 6], [2; 6]].concat();
         octets.extend(kind.to_be_bytes());
         octets.extend(payload);
         self.traffic.record_packet(&Packet {

@@ -73,6 +73,38 @@ fn quick_answers_and_lookups_that_nothing_waits_for_are_healthy() {
     assert_eq!(capture.causes(), []);
 }
 
+#[test]
+fn a_search_by_broadcast_waits_for_no_name_server() {
+    let mut capture = Capture::default();
+    for second in 0..4 {
+        let everyone = (255, 53);
+        let (mut query, ends) = (name(1, false), [(CLIENT, 2_000), everyone]);
+        query[2] = 1;
+        capture.broadcast = true;
+        capture.udp(second * 3_000 * MS, ends, &query);
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn a_name_without_an_answer_does_not_hold_back_connections_that_go_on() {
+    let share = |rtt_ms: u64| {
+        let mut capture = Capture::default();
+        for query_ms in [0, 5_000, 10_000] {
+            let ends = [(CLIENT, 2_000), DNS];
+            capture.udp(query_ms * MS, ends, &name(1, false));
+        }
+        capture.download(0, (CLIENT, 3_000), (9, 80), rtt_ms * MS);
+        let found = capture.findings();
+        let names = found
+            .iter()
+            .find(|it| it.finding.cause == Cause::NameResolution);
+        names.map(|it| it.share_of_time)
+    };
+    assert!(share(10).is_some_and(|share| share > 0.9));
+    assert!(share(4_000).is_some_and(|share| share < 0.01));
+}
+
 /// A request to port 5683, repeated with these pauses.
 fn requests(
     port: u16,
@@ -147,6 +179,35 @@ fn an_absent_host_does_not_answer_arp() {
     assert_eq!(asks(false, 1), [Cause::NoAnswer]);
     assert_eq!(asks(true, 1), []);
     assert_eq!(asks(false, 50), [], "a search of the network");
+    // It talks to others meanwhile.
+    let mut capture = Capture::default();
+    for second in 0..5 {
+        let ends = [(CLIENT, 2_000), (SERVER, 5_246)];
+        capture.arp(second * 1_000 * MS, [CLIENT, 100], false);
+        capture.udp(second * 1_000 * MS, ends, b"request");
+        capture.udp(second * 1_000 * MS + MS, [ends[1], ends[0]], b"answer");
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn a_sender_whose_packets_are_all_there_twice_is_captured_twice() {
+    let copies = |every: u16| {
+        let mut capture = Capture::default();
+        for number in 0..400_u16 {
+            let time_ns = u64::from(number) * 20 * MS;
+            let payload = number.to_be_bytes();
+            capture.udp(time_ns, [(SERVER, 7_000), (CLIENT, 7_000)], &payload);
+            capture.udp(time_ns, [(CLIENT, 7_000), (SERVER, 7_000)], &payload);
+            if number % every == 0 {
+                capture.id -= 1;
+                capture.udp(time_ns + MS, [(CLIENT, 7_000), (SERVER, 7_000)], &payload);
+            }
+        }
+        capture.causes()
+    };
+    assert_eq!(copies(8), [Cause::DuplicateFrames]);
+    assert_eq!(copies(1), []);
 }
 
 #[test]
