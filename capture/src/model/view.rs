@@ -56,6 +56,8 @@ pub struct DirectionView {
     pub sent: Vec<Transmission>,
     /// Acknowledgments for them, SYN-ACK excluded.
     pub acks: Vec<Acknowledgment>,
+    /// Fast retransmissions of segments that arrived: the receiver reported later ones first.
+    needless_fast: u64,
 }
 
 /// Extends 32-bit sequence numbers (RFC 9293 section 3.4) to 64 bits.
@@ -98,13 +100,17 @@ impl DirectionView {
                 // What was stamped before something that arrived earlier was overtaken, not repeated.
                 let is_older = |newest: u32| newest.wrapping_sub(stamp) as i32 > 0;
                 let is_overtaken = stamp != 0 && newest_stamp.is_some_and(is_older);
+                let is_newer = stamp != 0
+                    && newest_stamp.is_some_and(|newest| newest != stamp && !is_older(newest));
                 if stamp != 0 && !is_overtaken {
                     newest_stamp = Some(stamp);
                 }
-                let class = if is_overtaken && packet.class != PacketClass::NewData {
-                    PacketClass::Reordered
-                } else {
-                    packet.class
+                let class = match packet.class {
+                    PacketClass::NewData => PacketClass::NewData,
+                    _ if is_overtaken => PacketClass::Reordered,
+                    // What was stamped after all that arrived before was sent after it, too: it replaces a lost one.
+                    PacketClass::Reordered if is_newer => PacketClass::FastRetransmission,
+                    class => class,
                 };
                 view.sent.push(Transmission {
                     time_ns: packet.time_ns,
@@ -144,6 +150,7 @@ impl DirectionView {
                 gaps.push((highest, sent.time_ns));
             }
             highest = highest.max(sent.end);
+            let is_fast = sent.class == PacketClass::FastRetransmission;
             let is_candidate = matches!(
                 sent.class,
                 PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission
@@ -171,6 +178,7 @@ impl DirectionView {
                 sent.class = PacketClass::Reordered;
             } else if is_answered_soon {
                 sent.class = PacketClass::SpuriousRetransmission;
+                self.needless_fast += u64::from(is_fast);
             }
         }
     }
@@ -207,15 +215,12 @@ impl DirectionView {
         (repeated.count() as u64).saturating_sub(self.dsacks())
     }
 
-    /// Segments that were overtaken by later ones.
+    /// Segments that were overtaken by later ones, before the capture point or after it. What a timeout repeats
+    /// needlessly was not overtaken: its acknowledgment was lost or late.
     pub fn overtaken(&self) -> u64 {
-        let overtaken = |it: &&Transmission| {
-            matches!(
-                it.class,
-                PacketClass::Reordered | PacketClass::SpuriousRetransmission
-            )
-        };
-        self.sent.iter().filter(overtaken).count() as u64
+        let sent = self.sent.iter();
+        let before = sent.filter(|it| it.class == PacketClass::Reordered);
+        before.count() as u64 + self.needless_fast
     }
 
     /// Largest payload of a segment: octets of a full one.

@@ -2,10 +2,12 @@
 //!
 //! | module | causes |
 //! |---|---|
+//! | `duplex` | frames of the two directions destroy each other |
 //! | `outage` | nothing passes for a while, or above a size |
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
 
+mod duplex;
 mod outage;
 mod pattern;
 mod queue;
@@ -18,6 +20,7 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::stats;
+use duplex::duplex_mismatch;
 use outage::{interrupted, mtu_black_hole};
 use pattern::{bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
@@ -68,8 +71,11 @@ impl Losses {
 
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let losses = Losses::of(facts);
-    if let Some(rule) = mtu_black_hole(facts).or_else(|| interrupted(facts)) {
-        return Some(rule);
+    let specific = mtu_black_hole(facts)
+        .or_else(|| duplex_mismatch(facts))
+        .or_else(|| interrupted(facts));
+    if specific.is_some() {
+        return specific;
     }
     let is_little = losses.segments < MIN_SEGMENTS && losses.lost < 2 * MIN_LOSSES;
     if losses.lost < 1 || is_little || is_reordering(facts) {
