@@ -1,6 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
+use std::collections::HashSet;
 
 /// A packet that carries payload or FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,6 +214,19 @@ impl DirectionView {
             .iter()
             .filter(|it| it.is_retransmission() && it.class != PacketClass::SpuriousRetransmission);
         (repeated.count() as u64).saturating_sub(self.dsacks())
+    }
+
+    /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.
+    pub fn lost_after_capture(&self) -> u64 {
+        let mut captured: HashSet<u64> = HashSet::new();
+        let mut lost = 0;
+        for sent in &self.sent {
+            let is_new = captured.insert(sent.start);
+            let is_needed = sent.is_retransmission()
+                && sent.class != PacketClass::SpuriousRetransmission;
+            lost += u64::from(is_needed && !is_new);
+        }
+        lost
     }
 
     /// Segments that were overtaken by later ones, before the capture point or after it. What a timeout repeats

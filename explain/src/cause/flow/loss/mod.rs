@@ -22,7 +22,7 @@ use linerate_results::format;
 use linerate_results::stats;
 use duplex::duplex_mismatch;
 use outage::{interrupted, mtu_black_hole};
-use pattern::{bursts, discarded, loses_the_second, no_sack, random, stalls};
+use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
 
 /// Repairs that take less of the time are not worth a finding.
@@ -38,6 +38,10 @@ const SIGNIFICANCE: f64 = 0.001;
 /// From this share of the cost of losses on, timeouts dominate it.
 const MIN_STALL_SHARE: f64 = 0.8;
 
+/// From this loss rate on, the window has room for fewer than four segments: the square root of 3 / (2 * rate) (Mathis et
+/// al. 1997). Then few flights have the two segments that a receiver acknowledges at once (RFC 5681 section 4.2).
+const MIN_WITHHOLDING_RATE: f64 = 0.1;
+
 /// Losses and their cost.
 struct Losses {
     lost: u64,
@@ -46,22 +50,34 @@ struct Losses {
     recovery: f64,
     /// Time in which the window that losses shrank limited the sender.
     reduced: f64,
+    /// Time in which the receiver held back acknowledgments because that window was too small for two segments.
+    withheld: f64,
 }
 
 impl Losses {
     fn of(facts: &FlowFacts<'_>) -> Self {
-        let stats = facts.stats();
+        let (lost, segments) = (facts.model.view.lost(), facts.stats().segments);
+        let rate = stats::ratio(lost as f64, segments as f64);
         Self {
-            lost: facts.model.view.lost(),
-            segments: stats.segments,
+            lost,
+            segments,
             timeout: facts.share(Limit::Timeout),
             recovery: facts.share(Limit::FastRecovery),
             reduced: facts.share(Limit::InFlight),
+            withheld: if rate >= MIN_WITHHOLDING_RATE {
+                facts.share(Limit::LateAck)
+            } else {
+                0.0
+            },
         }
     }
 
     fn repair(&self) -> f64 {
         self.timeout + self.recovery
+    }
+
+    fn cost(&self) -> f64 {
+        (self.repair() + self.reduced + self.withheld).min(1.0)
     }
 
     fn rate(&self) -> f64 {
@@ -81,7 +97,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     if losses.lost < 1 || is_little || is_reordering(facts) {
         return None;
     }
-    let cost = losses.repair() + losses.reduced;
+    let cost = losses.cost();
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
@@ -115,8 +131,9 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         format::percent(losses.repair()),
         format::percent(losses.reduced),
     );
-    Some(if in_bursts && loses_the_second(facts) {
-        bursts(facts, &losses, &waits, figures)
+    let followers = Followers::of(facts).filter(|it| it.are_lost());
+    Some(if followers.is_some() || in_bursts && loses_the_second(facts) {
+        bursts(facts, &losses, followers, &waits, figures)
     } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
         rule
     } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
@@ -126,7 +143,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else if let Some(capacity) = queue_capacity(facts) {
         queue(facts, &losses, capacity, &waits, figures)
     } else if in_bursts {
-        bursts(facts, &losses, &waits, figures)
+        bursts(facts, &losses, None, &waits, figures)
     } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST {
         stalls(facts, &losses, &waits, figures)
     } else {

@@ -14,6 +14,8 @@ use std::fmt::Write as _;
 const MIN_FLIGHT: u64 = 7;
 /// No window is advised in smaller segments.
 const MIN_ADVISED_SEGMENT: u64 = 200;
+/// Fewer segments behind others show no pattern.
+const MIN_FOLLOWERS: u64 = 8;
 /// A receiver this near to the capture point sees what the capture shows.
 const NEAR_NS: u64 = 300_000;
 
@@ -36,11 +38,9 @@ pub(super) fn discarded(
     let model = &facts.model;
     let (to_receiver_ns, to_sender_ns) = (model.to_receiver.base_ns()?, model.to_sender.base_ns()?);
     let is_at_receiver = to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
-    let arrived = losses
-        .lost
-        .saturating_sub(facts.stats().lost_before_capture);
+    let arrived = model.view.lost_after_capture().min(losses.lost);
     (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::ChecksumErrors,
         confidence: 0.6,
         summary: format!(
@@ -84,7 +84,7 @@ pub(super) fn no_sack(
         _ => format!("{} and {}", facts.sender, facts.receiver),
     };
     Some(Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::NoSack,
         confidence: 0.7,
         summary: format!(
@@ -101,9 +101,44 @@ pub(super) fn no_sack(
     })
 }
 
+/// Segments of a flight behind its first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Followers {
+    pub(super) arrived: u64,
+    pub(super) missing: u64,
+}
+
+impl Followers {
+    /// Near the receiver: of the segments that followed others, those that arrived and those that are missing.
+    pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
+        let model = &facts.model;
+        let flight_ns = model.to_sender.base_ns()? / 4 * 3;
+        if model.to_receiver.base_ns()? >= flight_ns {
+            return None;
+        }
+        let mut own = Self::default();
+        let mut sent = model.view.sent.iter().filter(|it| it.len > 0);
+        let first = sent.next()?;
+        let (mut highest, mut last_ns) = (first.end, first.time_ns);
+        for sent in sent {
+            own.missing += u64::from(sent.start > highest);
+            own.arrived += u64::from(sent.time_ns - last_ns < flight_ns);
+            highest = highest.max(sent.end);
+            last_ns = sent.time_ns;
+        }
+        Some(own)
+    }
+
+    /// True if hardly any of them arrive: the first of a flight keeps the receiver busy.
+    pub(super) fn are_lost(self) -> bool {
+        self.missing >= MIN_FOLLOWERS && self.arrived * 3 <= self.missing
+    }
+}
+
 pub(super) fn bursts(
     facts: &FlowFacts<'_>,
     losses: &Losses,
+    followers: Option<Followers>,
     waits: &str,
     figures: BTreeMap<String, f64>,
 ) -> Rule {
@@ -114,7 +149,10 @@ pub(super) fn bursts(
     );
     let is_half_lost =
         |at: &usize| sent[*at] >= 4 && lost[*at] >= MIN_LOSSES && lost[*at] * 2 >= sent[*at];
-    let fits = (1..BURST_POSITIONS).find(is_half_lost);
+    let fits = match followers {
+        Some(_) => Some(1),
+        None => (1..BURST_POSITIONS).find(is_half_lost),
+    };
     let mut advice = "Make the receiver accept a frame while it processes the previous one: more receive buffers and a \
                       shorter receive interrupt."
         .to_owned();
@@ -126,22 +164,34 @@ pub(super) fn bursts(
             format::count(facts.full)
         );
     }
+    let observed = match followers {
+        Some(Followers { arrived, missing }) => format!(
+            "{} segments are missing right behind others, where only {} arrived.",
+            format::count(missing),
+            format::count(arrived),
+        ),
+        None => format!(
+            "{} of the segments right after other packets are lost, but only {} of isolated ones.",
+            format::percent(spacing.back_to_back.rate()),
+            format::percent(spacing.isolated.rate()),
+        ),
+    };
     Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::LossInBursts,
-        confidence: if spacing.excess_ratio() >= 2.0 {
+        confidence: if followers.is_none() && spacing.excess_ratio() >= 2.0 {
             0.9
         } else {
             0.75
         },
-        summary: format!(
-            "{} of the segments right after other packets are lost, but only {} of isolated ones. {waits}",
-            format::percent(spacing.back_to_back.rate()),
-            format::percent(spacing.isolated.rate()),
-        ),
+        summary: format!("{observed} {waits}"),
         evidence: figures,
         advice,
-        limits: &[Limit::Timeout, Limit::FastRecovery],
+        limits: if losses.withheld > 0.0 {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::LateAck]
+        } else {
+            &[Limit::Timeout, Limit::FastRecovery]
+        },
         has_gain: true,
     }
 }
@@ -189,7 +239,7 @@ pub(super) fn random(
 ) -> Rule {
     let few = losses.lost < 8;
     Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::RandomLoss,
         confidence: if few { 0.6 } else { 0.8 },
         summary: format!(
@@ -206,7 +256,11 @@ pub(super) fn random(
         evidence: figures,
         advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
             .to_owned(),
-        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        limits: if losses.withheld > 0.0 {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight, Limit::LateAck]
+        } else {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight]
+        },
         has_gain: true,
     }
 }
