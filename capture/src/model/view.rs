@@ -39,6 +39,8 @@ pub struct Acknowledgment {
     pub timestamp: u32,
     /// True if it carries no payload.
     pub is_bare: bool,
+    /// Octets of its options on the link.
+    pub options_len: u8,
     /// True if it reports octets that arrived twice (RFC 2883).
     pub has_dsack: bool,
     /// Number in the capture.
@@ -47,6 +49,10 @@ pub struct Acknowledgment {
 
 /// Packets that are searched at most, which bounds the time for any capture.
 const MAX_LOOK_BACK: usize = 512;
+/// Octets of the SACK option with one block (RFC 2018 section 3).
+const SACK_OCTETS: u8 = 10;
+/// Fewer duplicate acknowledgments may be updates of the window.
+const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
 
@@ -131,6 +137,7 @@ impl DirectionView {
                     window: packet.window,
                     timestamp: packet.timestamps.0,
                     is_bare: packet.len == 0,
+                    options_len: packet.options_len,
                     has_dsack: packet.has_dsack,
                     number: packet.number,
                 });
@@ -214,6 +221,27 @@ impl DirectionView {
             .iter()
             .filter(|it| it.is_retransmission() && it.class != PacketClass::SpuriousRetransmission);
         (repeated.count() as u64).saturating_sub(self.dsacks())
+    }
+
+    /// True if duplicate acknowledgments report what arrived behind a gap (RFC 2018), false if they do not, also where
+    /// their options were not captured: a report makes them longer. `None` if there are too few.
+    pub fn is_selective(&self) -> Option<bool> {
+        let bare = || self.acks.iter().filter(|it| it.is_bare);
+        let least = bare().map(|it| it.options_len).min()?;
+        let mut sent = self.sent.iter().peekable();
+        let (mut highest, mut last) = (0, 0);
+        let (mut duplicates, mut selective) = (0, false);
+        for ack in bare() {
+            while let Some(sent) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+                highest = highest.max(sent.end);
+            }
+            if ack.ack == last && ack.ack < highest {
+                duplicates += 1;
+                selective |= ack.options_len >= least + SACK_OCTETS;
+            }
+            last = ack.ack;
+        }
+        (duplicates >= MIN_DUPLICATES).then_some(selective)
     }
 
     /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.

@@ -75,20 +75,27 @@ pub(super) fn no_sack(
     let offered = [sender, receiver].map(|end| connection.sack_permitted(end));
     // With little in flight, nothing could be selected.
     let is_little = u64::from(facts.stats().max_in_flight) < MIN_FLIGHT * facts.full;
-    if !both_known || is_little || offered == [true, true] || losses.repair() < MIN_COST {
+    // Reports are visible without the SYNs, or if options were not captured.
+    let lacks_sack = if both_known {
+        offered != [true, true]
+    } else {
+        facts.model.view.is_selective() == Some(false)
+    };
+    if !lacks_sack || is_little || losses.repair() < MIN_COST {
         return None;
     }
     let lacking = match offered {
-        [true, false] => facts.receiver.clone(),
-        [false, true] => facts.sender.clone(),
-        _ => format!("{} and {}", facts.sender, facts.receiver),
+        _ if !both_known => format!("in no acknowledgment of {}", facts.receiver),
+        [true, false] => format!("not offered by {}", facts.receiver),
+        [false, true] => format!("not offered by {}", facts.sender),
+        _ => format!("not offered by {} and {}", facts.sender, facts.receiver),
     };
     Some(Rule {
         share: losses.cost(),
         cause: Cause::NoSack,
         confidence: 0.7,
         summary: format!(
-            "{} of {} segments were lost, and without selective acknowledgments (not offered by {lacking}) the sender \
+            "{} of {} segments were lost, and without selective acknowledgments ({lacking}) the sender \
              repairs one in a round trip, or waits for its timer. {waits}",
             format::count(losses.lost),
             format::count(losses.segments),
