@@ -250,8 +250,8 @@ impl DirectionView {
         let mut lost = 0;
         for sent in &self.sent {
             let is_new = captured.insert(sent.start);
-            let is_needed = sent.is_retransmission()
-                && sent.class != PacketClass::SpuriousRetransmission;
+            let is_needed =
+                sent.is_retransmission() && sent.class != PacketClass::SpuriousRetransmission;
             lost += u64::from(is_needed && !is_new);
         }
         lost

@@ -249,8 +249,8 @@ impl Flight {
     }
 
     fn send(&mut self, sent: &Transmission, contrast: &mut Contrast) {
-        let is_repeated = sent.is_retransmission()
-            && sent.time_ns.saturating_sub(self.last_ns) >= MIN_TIMEOUT_NS;
+        let is_repeated =
+            sent.is_retransmission() && sent.time_ns.saturating_sub(self.last_ns) >= MIN_TIMEOUT_NS;
         if is_repeated && self.segments > 0 && !self.is_answered {
             contrast.add(self.segments > 1, true);
         }

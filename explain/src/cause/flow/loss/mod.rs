@@ -2,11 +2,13 @@
 //!
 //! | module | causes |
 //! |---|---|
+//! | `black_hole` | nothing passes above a size |
 //! | `duplex` | frames of the two directions destroy each other |
-//! | `outage` | nothing passes for a while, or above a size |
+//! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
 
+mod black_hole;
 mod duplex;
 mod outage;
 mod pattern;
@@ -17,11 +19,12 @@ use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
+use black_hole::mtu_black_hole;
+use duplex::duplex_mismatch;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::stats;
-use duplex::duplex_mismatch;
-use outage::{interrupted, mtu_black_hole};
+use outage::interrupted;
 use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
 
@@ -132,23 +135,26 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         format::percent(losses.reduced),
     );
     let followers = Followers::of(facts).filter(|it| it.are_lost());
-    Some(if followers.is_some() || in_bursts && loses_the_second(facts) {
-        bursts(facts, &losses, followers, &waits, figures)
-    } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(capacity) = queue_capacity(facts) {
-        queue(facts, &losses, capacity, &waits, figures)
-    } else if in_bursts {
-        bursts(facts, &losses, None, &waits, figures)
-    } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST {
-        stalls(facts, &losses, &waits, figures)
-    } else {
-        random(facts, &losses, &waits, figures)
-    })
+    Some(
+        if followers.is_some() || in_bursts && loses_the_second(facts) {
+            bursts(facts, &losses, followers, &waits, figures)
+        } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(capacity) = queue_capacity(facts) {
+            queue(facts, &losses, capacity, &waits, figures)
+        } else if in_bursts {
+            bursts(facts, &losses, None, &waits, figures)
+        } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST
+        {
+            stalls(facts, &losses, &waits, figures)
+        } else {
+            random(facts, &losses, &waits, figures)
+        },
+    )
 }
 
 /// Waits for the retransmission timer, also where no acknowledgment ended them.

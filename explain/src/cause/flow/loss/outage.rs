@@ -1,4 +1,4 @@
-//! Nothing passes: for a while, or above a size.
+//! Nothing passes for a while.
 
 use super::MIN_COST;
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
@@ -50,54 +50,5 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
             .to_owned(),
         limits: &[Limit::Timeout],
         has_gain: true,
-    })
-}
-
-/// Only segments above a size are lost, always.
-pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let sent = &facts.model.view.sent;
-    let is_retransmitted = |len: u32| {
-        sent.iter()
-            .filter(|it| it.len == len && it.is_retransmission())
-            .count()
-    };
-    let full = facts.full as u32;
-    let repeated = is_retransmitted(full);
-    let acked = facts.model.view.acks.last()?.ack;
-    // No full segment was ever acknowledged, smaller ones were.
-    let first_full = sent.iter().find(|it| it.len == full)?;
-    let full_acked = facts
-        .model
-        .view
-        .acks
-        .iter()
-        .any(|it| it.ack >= first_full.end);
-    let smaller_passed = sent
-        .iter()
-        .any(|it| it.len > 0 && it.len < full && it.end <= acked);
-    let timeouts = facts.share(Limit::Timeout) + facts.share(Limit::FastRecovery);
-    if full_acked || repeated < 3 || timeouts < 0.5 || full < 500 {
-        return None;
-    }
-    Some(Rule {
-        share: timeouts,
-        cause: Cause::MtuBlackHole,
-        confidence: if smaller_passed { 0.85 } else { 0.6 },
-        summary: format!(
-            "No segment of {} B was ever acknowledged, although it was sent {} times{}.",
-            format::count(facts.full),
-            format::count(repeated as u64 + 1),
-            if smaller_passed { "; smaller ones were" } else { "" },
-        ),
-        evidence: evidence([
-            ("segment_bytes", facts.full as f64),
-            ("retransmissions", repeated as f64),
-            ("time_out_share", timeouts),
-        ]),
-        advice: "A link on the path carries smaller packets only, and the ICMP message that says so does not arrive: \
-                 set the MTU or MSS to its size (TCP_MSS; ip route ... advmss), or let ICMP type 3 code 4 pass."
-            .to_owned(),
-        limits: &[Limit::Timeout],
-        has_gain: false,
     })
 }
