@@ -57,10 +57,10 @@ impl LossBucket {
     /// acknowledgments and their round trips.
     pub fn of(view: &DirectionView, round_trips: &[(u64, u64)]) -> Option<Self> {
         let captured: Vec<u64> = view.sent.iter().map(|it| it.time_ns).collect();
-        let found = best(&passages(view, &captured), round_trips);
+        let found = best(&passages(view, &captured), round_trips, view.is_late);
         // Behind a queue, only the sender's clock shows what it met.
         let at_sender = view.stamped_times_ns();
-        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[]));
+        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[], view.is_late));
         match stamped {
             Some(stamped)
                 if found.is_none_or(|it| stamped.separation > it.separation + MIN_ADVANTAGE) =>
@@ -75,8 +75,13 @@ impl LossBucket {
     }
 }
 
-/// The bucket of the rate that separates the lost segments best.
-fn best(passages: &[Passage], round_trips: &[(u64, u64)]) -> Option<LossBucket> {
+/// The bucket of the rate that separates the lost segments best. Before the first segment, it is empty if the capture has
+/// the beginning of the connection.
+fn best(
+    passages: &[Passage],
+    round_trips: &[(u64, u64)],
+    is_late: bool,
+) -> Option<LossBucket> {
     let lost = passages.iter().filter(|it| it.is_lost).count();
     if lost < MIN_LOST || lost * 2 > passages.len() {
         return None;
@@ -101,7 +106,7 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)]) -> Option<LossBucket> 
         // A capture that begins later does not show the level at its beginning; the first loss does.
         let first = passages.iter().zip(&met).find(|(it, _)| it.is_lost);
         let lacking = first.map_or(0.0, |(_, level)| depth - level);
-        if lacking > 0.0 {
+        if is_late && lacking > 0.0 {
             let raised = levels(passages, rate, lacking);
             let raised_separation = separation(passages, &raised);
             if raised_separation > separated {

@@ -63,6 +63,8 @@ pub struct DirectionView {
     pub sent: Vec<Transmission>,
     /// Acknowledgments for them, SYN-ACK excluded.
     pub acks: Vec<Acknowledgment>,
+    /// True if the connection began before the capture.
+    pub(super) is_late: bool,
     /// Fast retransmissions of segments that arrived: the receiver reported later ones first.
     needless_fast: u64,
 }
@@ -89,7 +91,10 @@ impl Extender {
 impl DirectionView {
     /// The data of `sender`, and the acknowledgments of the other end.
     pub fn of(packets: &[LoggedPacket], sender: End) -> Self {
-        let mut view = Self::default();
+        let mut view = Self {
+            is_late: packets.first().is_some_and(|it| !it.has_any(Segment::SYN)),
+            ..Self::default()
+        };
         let mut extender = Extender { last: None };
         let mut newest_stamp: Option<u32> = None;
         for packet in packets {

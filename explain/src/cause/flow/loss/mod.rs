@@ -104,7 +104,11 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
-    if cost < MIN_COST || !is_frequent || is_full && losses.repair() < MIN_COST_ON_FULL_PATH {
+    // What one transfer leaves idle while it repairs its losses, the others use.
+    if cost < MIN_COST
+        || !is_frequent
+        || facts.is_beside_full
+        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH {
         return None;
     }
     let figures = evidence([
