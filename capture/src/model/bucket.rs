@@ -77,11 +77,7 @@ impl LossBucket {
 
 /// The bucket of the rate that separates the lost segments best. Before the first segment, it is empty if the capture has
 /// the beginning of the connection.
-fn best(
-    passages: &[Passage],
-    round_trips: &[(u64, u64)],
-    is_late: bool,
-) -> Option<LossBucket> {
+fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Option<LossBucket> {
     let lost = passages.iter().filter(|it| it.is_lost).count();
     if lost < MIN_LOST || lost * 2 > passages.len() {
         return None;

@@ -42,7 +42,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rate = facts.goodput();
     let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
     Some(Rule {
-        share: facts.share(Limit::PathRate).max(0.5),
+        share: facts.share(Limit::PathRate),
         cause: Cause::Bufferbloat,
         confidence: 0.85,
         summary: format!(
@@ -65,7 +65,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::bytes(needed.max(4 * facts.full)),
         ),
         // It costs other traffic, not this transfer.
-        limits: &[],
+        limits: &[Limit::PathRate],
         has_gain: false,
     })
 }

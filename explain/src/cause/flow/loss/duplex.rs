@@ -5,6 +5,7 @@
 //! that is hit after its first 512 bits is lost, too (late collision). So frames of both directions are lost, but only
 //! while the other direction is busy: an exchange of single frames loses nothing.
 
+use super::lost_acks::{MIN_TIMEOUT_NS, are_timeouts_longer_than_path, repeated_in_vain};
 use super::{MIN_COST, SIGNIFICANCE};
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rule::Rule;
@@ -14,7 +15,6 @@ use linerate_capture::tcp::{PacketClass, poisson_at_most};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
-use std::collections::HashMap;
 
 /// Fewer losses may be chance.
 const MIN_LOSSES: u64 = 6;
@@ -22,11 +22,6 @@ const MIN_LOSSES: u64 = 6;
 const MIN_RATIO: f64 = 5.0;
 /// Mismatches occur at 10 and 100 Mbit/s: 1000BASE-T always negotiates (IEEE 802.3 clause 40.5.1).
 const MAX_BYTES_PER_S: f64 = 100e6 / 8.0;
-/// The shortest retransmission timeout of common stacks, less the resolution of their timers.
-const MIN_TIMEOUT_NS: u64 = 180_000_000;
-/// A wait is a timeout, and not the delay of the path, if it takes this many round trips.
-const MIN_ROUND_TRIPS: u64 = 4;
-
 /// Losses of one direction, while the other one is busy and while it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contrast {
@@ -193,19 +188,11 @@ fn is_overtaken(view: &DirectionView, start: u64) -> bool {
 fn lost_acks(facts: &FlowFacts<'_>) -> Contrast {
     let mut contrast = Contrast::default();
     let (to_receiver, to_sender) = (&facts.model.to_receiver, &facts.model.to_sender);
-    if !is_near(facts) || to_receiver.base_ns() >= to_sender.base_ns() {
+    if !are_timeouts_longer_than_path(facts) || to_receiver.base_ns() >= to_sender.base_ns() {
         return contrast;
     }
-    let mut latest: HashMap<u64, &Transmission> = HashMap::new();
-    for sent in facts.model.view.sent.iter().filter(|it| it.len > 0) {
-        if let Some(before) = latest.insert(sent.start, sent) {
-            let is_lost = sent.class == PacketClass::SpuriousRetransmission
-                && sent.time_ns - before.time_ns >= MIN_TIMEOUT_NS;
-            contrast.add(!before.is_retransmission(), is_lost);
-        }
-    }
-    for last in latest.values() {
-        contrast.add(!last.is_retransmission(), false);
+    for (sent, is_in_vain) in repeated_in_vain(facts) {
+        contrast.add(!sent.is_retransmission(), is_in_vain);
     }
     contrast
 }
@@ -214,7 +201,7 @@ fn lost_acks(facts: &FlowFacts<'_>) -> Contrast {
 /// if they had one. An end that loses segments behind others still answers the first of them.
 fn unanswered(facts: &FlowFacts<'_>) -> Contrast {
     let mut contrast = Contrast::default();
-    if !is_near(facts) {
+    if !are_timeouts_longer_than_path(facts) {
         return contrast;
     }
     let view = &facts.model.view;
@@ -261,11 +248,4 @@ impl Flight {
         self.end = self.end.max(sent.end);
         self.last_ns = sent.time_ns;
     }
-}
-
-/// True if a timeout is much longer than the path accounts for.
-fn is_near(facts: &FlowFacts<'_>) -> bool {
-    let base_ns = facts.model.base_rtt_ns();
-    let queue_ns = facts.model.queue_ns.map_or(0, |(_, ns)| ns);
-    base_ns.is_some_and(|ns| (ns + queue_ns) * MIN_ROUND_TRIPS <= MIN_TIMEOUT_NS)
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `black_hole` | nothing passes above a size |
 //! | `duplex` | frames of the two directions destroy each other |
+//! | `lost_acks` | the sender repeats what has arrived |
 //! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
 
 mod black_hole;
 mod duplex;
+mod lost_acks;
 mod outage;
 mod pattern;
 mod queue;
@@ -24,6 +26,7 @@ use duplex::duplex_mismatch;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::stats;
+use lost_acks::lost_acks;
 use outage::interrupted;
 use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
@@ -92,7 +95,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let losses = Losses::of(facts);
     let specific = mtu_black_hole(facts)
         .or_else(|| duplex_mismatch(facts))
-        .or_else(|| interrupted(facts));
+        .or_else(|| interrupted(facts))
+        .or_else(|| lost_acks(facts));
     if specific.is_some() {
         return specific;
     }
@@ -108,7 +112,10 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     if cost < MIN_COST
         || !is_frequent
         || facts.is_beside_full
-        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH {
+        // A queue that long overflows where it is full: its length is the fault, not the loss.
+        || path::bufferbloat(facts).is_some()
+        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
+    {
         return None;
     }
     let figures = evidence([
@@ -127,14 +134,28 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stalls_ns = stalls_ns(facts);
     let longest = match stalls_ns.iter().max() {
         Some(longest_ns) => format!(
-            " ({} waits for the timer, the longest {})",
+            " ({} {} for the timer, the longest {})",
             format::count(stalls_ns.len() as u64),
+            if stalls_ns.len() == 1 {
+                "wait"
+            } else {
+                "waits"
+            },
             format::time(*longest_ns)
         ),
         None => String::new(),
     };
+    let withheld = if losses.withheld > 0.0 {
+        format!(
+            " Delayed acknowledgments for the single segments of so small a window take {}.",
+            format::percent(losses.withheld)
+        )
+    } else {
+        String::new()
+    };
     let waits = format!(
-        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the limit.",
+        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the \
+         limit.{withheld}",
         format::percent(losses.repair()),
         format::percent(losses.reduced),
     );

@@ -103,7 +103,7 @@ pub(super) fn no_sack(
         evidence: figures.clone(),
         advice: "Enable SACK at both ends (lwIP: LWIP_TCP_SACK_OUT; Linux: net.ipv4.tcp_sack), and find the loss itself."
             .to_owned(),
-        limits: &[Limit::Timeout, Limit::FastRecovery],
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
         has_gain: false,
     })
 }
@@ -195,9 +195,14 @@ pub(super) fn bursts(
         evidence: figures,
         advice,
         limits: if losses.withheld > 0.0 {
-            &[Limit::Timeout, Limit::FastRecovery, Limit::LateAck]
+            &[
+                Limit::Timeout,
+                Limit::FastRecovery,
+                Limit::InFlight,
+                Limit::LateAck,
+            ]
         } else {
-            &[Limit::Timeout, Limit::FastRecovery]
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight]
         },
         has_gain: true,
     }
@@ -233,7 +238,7 @@ pub(super) fn stalls(
         ),
         evidence: figures,
         advice,
-        limits: &[Limit::Timeout],
+        limits: &[Limit::Timeout, Limit::FastRecovery],
         has_gain: true,
     }
 }

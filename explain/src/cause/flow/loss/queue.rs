@@ -126,9 +126,11 @@ pub(super) fn queue(
         facts.model.base_rtt_ns().unwrap_or(0) as f64 * facts.fastest().unwrap_or(0.0) / 1e9;
     let is_short_path = product < bytes as f64 / 2.0;
     let lost = format!(
-        "With {capacity} or more segments in flight, {} of {} are lost; with fewer, almost none",
+        "With {capacity} or more segments in flight, {} of {} are lost; with fewer, {} of {}",
         format::count(stats.lost_by_flight[capacity..].iter().sum()),
         format::count(stats.sent_by_flight[capacity..].iter().sum()),
+        format::count(stats.lost_by_flight[..capacity].iter().sum()),
+        format::count(stats.sent_by_flight[..capacity].iter().sum()),
     );
     let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
