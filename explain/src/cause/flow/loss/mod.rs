@@ -15,6 +15,8 @@ mod lost_acks;
 mod outage;
 mod pattern;
 mod queue;
+#[cfg(test)]
+mod tests;
 
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::path;
