@@ -14,6 +14,8 @@ use std::fmt::Write as _;
 const MIN_FLIGHT: u64 = 7;
 /// No window is advised in smaller segments.
 const MIN_ADVISED_SEGMENT: u64 = 200;
+/// Half of the usual least retransmission timeout: what is repeated sooner belongs to the same recovery.
+const EPISODE_NS: u64 = 100_000_000;
 /// Fewer segments behind others show no pattern.
 const MIN_FOLLOWERS: u64 = 8;
 /// A receiver this near to the capture point sees what the capture shows.
@@ -243,13 +245,27 @@ pub(super) fn stalls(
     }
 }
 
+/// Groups of retransmissions with longer pauses between them than most recoveries take.
+fn episodes(facts: &FlowFacts<'_>) -> u64 {
+    let sent = facts.model.view.sent.iter();
+    let times: Vec<u64> = sent
+        .filter(|it| it.is_retransmission())
+        .map(|it| it.time_ns)
+        .collect();
+    let pauses = times
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] >= EPISODE_NS);
+    pauses.count() as u64 + u64::from(!times.is_empty())
+}
+
 pub(super) fn random(
     facts: &FlowFacts<'_>,
     losses: &Losses,
     waits: &str,
     figures: BTreeMap<String, f64>,
 ) -> Rule {
-    let few = losses.lost < 8;
+    // Losses of one episode have one reason, however many they are.
+    let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
     Rule {
         share: losses.cost(),
         cause: Cause::RandomLoss,
@@ -260,7 +276,7 @@ pub(super) fn random(
             format::count(losses.segments),
             format::percent(losses.rate()),
             if few {
-                "too few to show a pattern".to_owned()
+                "in too few places to show a pattern".to_owned()
             } else {
                 format!("regardless of their distance and of the data in flight of {}", facts.sender)
             },
