@@ -57,10 +57,10 @@ impl LossBucket {
     /// acknowledgments and their round trips.
     pub fn of(view: &DirectionView, round_trips: &[(u64, u64)]) -> Option<Self> {
         let captured: Vec<u64> = view.sent.iter().map(|it| it.time_ns).collect();
-        let found = best(&passages(view, &captured), round_trips);
+        let found = best(&passages(view, &captured), round_trips, view.is_late);
         // Behind a queue, only the sender's clock shows what it met.
         let at_sender = view.stamped_times_ns();
-        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[]));
+        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[], view.is_late));
         match stamped {
             Some(stamped)
                 if found.is_none_or(|it| stamped.separation > it.separation + MIN_ADVANTAGE) =>
@@ -75,8 +75,9 @@ impl LossBucket {
     }
 }
 
-/// The bucket of the rate that separates the lost segments best.
-fn best(passages: &[Passage], round_trips: &[(u64, u64)]) -> Option<LossBucket> {
+/// The bucket of the rate that separates the lost segments best. Before the first segment, it is empty if the capture has
+/// the beginning of the connection.
+fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Option<LossBucket> {
     let lost = passages.iter().filter(|it| it.is_lost).count();
     if lost < MIN_LOST || lost * 2 > passages.len() {
         return None;
@@ -95,21 +96,28 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)]) -> Option<LossBucket> 
     let mut best: Option<LossBucket> = None;
     for factor in factors() {
         let rate = average * factor;
-        let levels = levels(passages, rate);
-        let separation = separation(passages, &levels);
-        let at_loss = passages.iter().zip(&levels).filter(|(it, _)| it.is_lost);
-        let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
-        at_loss.sort_by(f64::total_cmp);
-        // A missing segment stands right behind another one, so it always meets that one.
-        let depth = at_loss[at_loss.len() / 2];
+        let mut met = levels(passages, rate, 0.0);
+        let mut separated = separation(passages, &met);
+        let mut depth = median_at_loss(passages, &met);
+        // A capture that begins later does not show the level at its beginning; the first loss does.
+        let first = passages.iter().zip(&met).find(|(it, _)| it.is_lost);
+        let lacking = first.map_or(0.0, |(_, level)| depth - level);
+        if is_late && lacking > 0.0 {
+            let raised = levels(passages, rate, lacking);
+            let raised_separation = separation(passages, &raised);
+            if raised_separation > separated {
+                depth = median_at_loss(passages, &raised);
+                (met, separated) = (raised, raised_separation);
+            }
+        }
         // A level that only rises is no bucket's.
         let is_deep = depth >= MIN_DEPTH * full && depth <= passed / 4.0;
-        if is_deep && best.is_none_or(|best| separation > best.separation) {
+        if is_deep && best.is_none_or(|best| separated > best.separation) {
             best = Some(LossBucket {
                 bytes_per_s: rate,
                 depth_bytes: depth,
-                separation,
-                delay_share: delay_share(passages, &levels, rate, round_trips),
+                separation: separated,
+                delay_share: delay_share(passages, &met, rate, round_trips),
                 lost,
             });
         }
@@ -123,6 +131,8 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let mut highest = view.sent.first().map_or(0, |it| it.start);
     let mut before_ns = times_ns.first().copied().unwrap_or(0);
+    // Place and time of the segment with the highest octets: what is missing followed it.
+    let (mut place, mut highest_ns) = (0, before_ns);
     for (sent, time_ns) in view.sent.iter().zip(times_ns).filter(|(it, _)| it.len > 0) {
         let time_ns = (*time_ns).max(before_ns);
         let passage = Passage {
@@ -134,15 +144,15 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
         if sent.start > highest {
             // Lost before the capture point, or overtaken.
             let missing = ((sent.start - highest) as f64 / full).ceil().min(64.0) as u64;
-            // What follows a full bucket is dropped at once; the next segment may come a round trip later.
-            for at in 0..missing {
-                passages.push(Passage {
-                    time_ns: before_ns,
-                    start: highest + at * full as u64,
-                    is_lost: true,
-                    ..passage
-                });
-            }
+            // What follows a full bucket is dropped at once; the next segment may come a round trip later, after repeated
+            // ones.
+            let lost = (0..missing).map(|at| Passage {
+                time_ns: highest_ns,
+                start: highest + at * full as u64,
+                is_lost: true,
+                ..passage
+            });
+            passages.splice(place..place, lost);
         }
         match sent.class {
             PacketClass::Reordered => {
@@ -177,14 +187,23 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
         if passages.len() >= MAX_PASSAGES {
             break;
         }
-        highest = highest.max(sent.end);
+        if sent.end > highest {
+            (highest, place, highest_ns) = (sent.end, passages.len(), time_ns);
+        }
     }
     passages
 }
 
-/// The level that each segment meets; lost ones do not raise it.
-fn levels(passages: &[Passage], rate: f64) -> Vec<f64> {
-    let mut level = 0.0_f64;
+/// Median level that lost segments meet. A missing one stands right behind another one, so it always meets that one.
+fn median_at_loss(passages: &[Passage], levels: &[f64]) -> f64 {
+    let at_loss = passages.iter().zip(levels).filter(|(it, _)| it.is_lost);
+    let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
+    at_loss.sort_by(f64::total_cmp);
+    at_loss[at_loss.len() / 2]
+}
+
+/// The level that each segment meets, from `level` at the beginning; lost ones do not raise it.
+fn levels(passages: &[Passage], rate: f64, mut level: f64) -> Vec<f64> {
     let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
     let levels = passages.iter().map(|it| {
         level = (level - it.time_ns.saturating_sub(last_ns) as f64 * rate / 1e9).max(0.0);

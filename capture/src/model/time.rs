@@ -349,7 +349,8 @@ impl Walk<'_> {
         let recovering = self.recovery;
         let unacked = self.sent > self.acknowledged;
         let answers = self.apply_acks(u64::MAX, u64::MAX);
-        let until_ns = if self.sent > self.acknowledged {
+        let is_missing = self.sent > self.acknowledged;
+        let until_ns = if is_missing {
             end_ns
         } else {
             answers.last_ns.unwrap_or(from_ns).clamp(from_ns, end_ns)
@@ -357,6 +358,13 @@ impl Walk<'_> {
         let reason = match recovering {
             Some((_, reason)) if unacked => reason,
             _ if answers.was_closed => Limit::ClosedWindow,
+            // What the receiver misses did not come again, whatever the sender did.
+            _ if is_missing
+                && self.conditions.is_near_receiver
+                && until_ns - from_ns >= MIN_TIMEOUT_NS =>
+            {
+                Limit::Timeout
+            }
             _ => Limit::Tail,
         };
         self.push(from_ns, until_ns, reason, 0);

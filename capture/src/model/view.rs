@@ -1,6 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
+use std::collections::HashSet;
 
 /// A packet that carries payload or FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Acknowledgment {
     pub timestamp: u32,
     /// True if it carries no payload.
     pub is_bare: bool,
+    /// Octets of its options on the link.
+    pub options_len: u8,
     /// True if it reports octets that arrived twice (RFC 2883).
     pub has_dsack: bool,
     /// Number in the capture.
@@ -46,6 +49,10 @@ pub struct Acknowledgment {
 
 /// Packets that are searched at most, which bounds the time for any capture.
 const MAX_LOOK_BACK: usize = 512;
+/// Octets of the SACK option with one block (RFC 2018 section 3).
+const SACK_OCTETS: u8 = 10;
+/// Fewer duplicate acknowledgments may be updates of the window.
+const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
 
@@ -56,6 +63,10 @@ pub struct DirectionView {
     pub sent: Vec<Transmission>,
     /// Acknowledgments for them, SYN-ACK excluded.
     pub acks: Vec<Acknowledgment>,
+    /// True if the connection began before the capture.
+    pub(super) is_late: bool,
+    /// Fast retransmissions of segments that arrived: the receiver reported later ones first.
+    needless_fast: u64,
 }
 
 /// Extends 32-bit sequence numbers (RFC 9293 section 3.4) to 64 bits.
@@ -80,7 +91,10 @@ impl Extender {
 impl DirectionView {
     /// The data of `sender`, and the acknowledgments of the other end.
     pub fn of(packets: &[LoggedPacket], sender: End) -> Self {
-        let mut view = Self::default();
+        let mut view = Self {
+            is_late: packets.first().is_some_and(|it| !it.has_any(Segment::SYN)),
+            ..Self::default()
+        };
         let mut extender = Extender { last: None };
         let mut newest_stamp: Option<u32> = None;
         for packet in packets {
@@ -98,13 +112,17 @@ impl DirectionView {
                 // What was stamped before something that arrived earlier was overtaken, not repeated.
                 let is_older = |newest: u32| newest.wrapping_sub(stamp) as i32 > 0;
                 let is_overtaken = stamp != 0 && newest_stamp.is_some_and(is_older);
+                let is_newer = stamp != 0
+                    && newest_stamp.is_some_and(|newest| newest != stamp && !is_older(newest));
                 if stamp != 0 && !is_overtaken {
                     newest_stamp = Some(stamp);
                 }
-                let class = if is_overtaken && packet.class != PacketClass::NewData {
-                    PacketClass::Reordered
-                } else {
-                    packet.class
+                let class = match packet.class {
+                    PacketClass::NewData => PacketClass::NewData,
+                    _ if is_overtaken => PacketClass::Reordered,
+                    // What was stamped after all that arrived before was sent after it, too: it replaces a lost one.
+                    PacketClass::Reordered if is_newer => PacketClass::FastRetransmission,
+                    class => class,
                 };
                 view.sent.push(Transmission {
                     time_ns: packet.time_ns,
@@ -124,6 +142,7 @@ impl DirectionView {
                     window: packet.window,
                     timestamp: packet.timestamps.0,
                     is_bare: packet.len == 0,
+                    options_len: packet.options_len,
                     has_dsack: packet.has_dsack,
                     number: packet.number,
                 });
@@ -144,6 +163,7 @@ impl DirectionView {
                 gaps.push((highest, sent.time_ns));
             }
             highest = highest.max(sent.end);
+            let is_fast = sent.class == PacketClass::FastRetransmission;
             let is_candidate = matches!(
                 sent.class,
                 PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission
@@ -171,6 +191,7 @@ impl DirectionView {
                 sent.class = PacketClass::Reordered;
             } else if is_answered_soon {
                 sent.class = PacketClass::SpuriousRetransmission;
+                self.needless_fast += u64::from(is_fast);
             }
         }
     }
@@ -207,15 +228,46 @@ impl DirectionView {
         (repeated.count() as u64).saturating_sub(self.dsacks())
     }
 
-    /// Segments that were overtaken by later ones.
+    /// True if duplicate acknowledgments report what arrived behind a gap (RFC 2018), false if they do not, also where
+    /// their options were not captured: a report makes them longer. `None` if there are too few.
+    pub fn is_selective(&self) -> Option<bool> {
+        let bare = || self.acks.iter().filter(|it| it.is_bare);
+        let least = bare().map(|it| it.options_len).min()?;
+        let mut sent = self.sent.iter().peekable();
+        let (mut highest, mut last) = (0, 0);
+        let (mut duplicates, mut selective) = (0, false);
+        for ack in bare() {
+            while let Some(sent) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+                highest = highest.max(sent.end);
+            }
+            if ack.ack == last && ack.ack < highest {
+                duplicates += 1;
+                selective |= ack.options_len >= least + SACK_OCTETS;
+            }
+            last = ack.ack;
+        }
+        (duplicates >= MIN_DUPLICATES).then_some(selective)
+    }
+
+    /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.
+    pub fn lost_after_capture(&self) -> u64 {
+        let mut captured: HashSet<u64> = HashSet::new();
+        let mut lost = 0;
+        for sent in &self.sent {
+            let is_new = captured.insert(sent.start);
+            let is_needed =
+                sent.is_retransmission() && sent.class != PacketClass::SpuriousRetransmission;
+            lost += u64::from(is_needed && !is_new);
+        }
+        lost
+    }
+
+    /// Segments that were overtaken by later ones, before the capture point or after it. What a timeout repeats
+    /// needlessly was not overtaken: its acknowledgment was lost or late.
     pub fn overtaken(&self) -> u64 {
-        let overtaken = |it: &&Transmission| {
-            matches!(
-                it.class,
-                PacketClass::Reordered | PacketClass::SpuriousRetransmission
-            )
-        };
-        self.sent.iter().filter(overtaken).count() as u64
+        let sent = self.sent.iter();
+        let before = sent.filter(|it| it.class == PacketClass::Reordered);
+        before.count() as u64 + self.needless_fast
     }
 
     /// Largest payload of a segment: octets of a full one.

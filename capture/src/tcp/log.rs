@@ -30,6 +30,8 @@ pub struct LoggedPacket {
     pub class: PacketClass,
     /// True if the second end sent it.
     pub is_from_second: bool,
+    /// Octets of its options on the link, also of those that were not captured.
+    pub options_len: u8,
     /// True if its first SACK block reports octets that arrived twice (RFC 2883 section 4).
     pub has_dsack: bool,
 }
@@ -145,6 +147,7 @@ impl PacketLog {
             flags: segment.flags,
             class: class.into(),
             is_from_second: end == End::Second,
+            options_len: segment.options_len.max(segment.options.len() as u8),
             has_dsack: is_dsack(segment),
         });
     }

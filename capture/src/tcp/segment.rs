@@ -19,6 +19,8 @@ pub struct Segment<'a> {
     pub len: u32,
     /// The captured part of its options.
     pub options: &'a [u8],
+    /// Octets of its options on the link; 0 if `options` has all of them.
+    pub options_len: u8,
     /// True if some of its options were not captured.
     pub is_cut: bool,
 }
@@ -54,6 +56,7 @@ impl<'a> Segment<'a> {
             window: u16_at(14),
             len: length.checked_sub(header_len as u32)?,
             options: &octets[20..header_len.min(octets.len())],
+            options_len: (header_len - 20) as u8,
             is_cut: octets.len() < header_len,
         })
     }

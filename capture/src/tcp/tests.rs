@@ -53,6 +53,7 @@ impl TestConnection {
             window,
             len,
             options,
+            options_len: 0,
             is_cut: false,
         };
         self.connection

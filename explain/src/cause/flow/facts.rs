@@ -76,6 +76,10 @@ pub(super) struct FlowFacts<'a> {
     pub(super) active_ns: u64,
     /// Octets of a full segment.
     pub(super) full: u64,
+    /// True if another transfer in the same direction fills the path meanwhile.
+    pub(super) is_beside_full: bool,
+    /// True if a transfer in the other direction fills the way back meanwhile.
+    pub(super) is_against_full: bool,
 }
 
 impl<'a> FlowFacts<'a> {
@@ -93,6 +97,8 @@ impl<'a> FlowFacts<'a> {
             receiver: address(model.data_sender.other()),
             active_ns,
             full,
+            is_beside_full: false,
+            is_against_full: false,
             flow,
             model,
         })

@@ -42,7 +42,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rate = facts.goodput();
     let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
     Some(Rule {
-        share: facts.share(Limit::PathRate).max(0.5),
+        share: facts.share(Limit::PathRate),
         cause: Cause::Bufferbloat,
         confidence: 0.85,
         summary: format!(
@@ -65,7 +65,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::bytes(needed.max(4 * facts.full)),
         ),
         // It costs other traffic, not this transfer.
-        limits: &[],
+        limits: &[Limit::PathRate],
         has_gain: false,
     })
 }
@@ -164,9 +164,12 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let back_ns = facts.model.ack_queue_ns?;
     let is_most = back_ns * 10 >= queue_ns * 6
         && back_ns >= MIN_ACK_QUEUE_NS
-        && back_ns <= queue_ns + queue_ns / 4 + MIN_ACK_QUEUE_NS
+        && back_ns <= queue_ns + queue_ns / 4
         && facts.model.is_queued;
     let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
+    let back_ns = back_ns.min(queue_ns);
+    // What fills it is another transfer, which has a rate of its own.
+    let is_most = is_most && !facts.is_against_full;
     (facts.class == FlowClass::Bulk && is_most && back_ns >= base_ns / 2).then(|| Rule {
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         cause: Cause::AckPathFull,

@@ -1,6 +1,7 @@
 //! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::rate;
 use linerate_capture::model::{FlowModel, Window};
 
 /// A queue is in use if segments wait at least 1 / this of the typical time.
@@ -32,6 +33,26 @@ pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
         if group.len() >= 2 {
             share(facts, &group);
         }
+    }
+    note_full(facts);
+}
+
+/// Notes for each transfer whether another one fills the path, or the way back, at the same time.
+fn note_full(facts: &mut [FlowFacts<'_>]) {
+    let full: Vec<bool> = facts
+        .iter()
+        .map(|it| it.class == FlowClass::Bulk && rate::is_full(it))
+        .collect();
+    for at in 0..facts.len() {
+        let one = &facts[at];
+        let others = (0..facts.len()).filter(|other| *other != at && full[*other]);
+        let beside: Vec<bool> = others
+            .map(|other| &facts[other])
+            .filter(|other| hosts(one) == hosts(other) && overlap(one, other))
+            .map(|other| other.sender == one.sender)
+            .collect();
+        facts[at].is_beside_full = beside.contains(&true);
+        facts[at].is_against_full = beside.contains(&false);
     }
 }
 

@@ -2,24 +2,35 @@
 //!
 //! | module | causes |
 //! |---|---|
-//! | `outage` | nothing passes for a while, or above a size |
+//! | `black_hole` | nothing passes above a size |
+//! | `duplex` | frames of the two directions destroy each other |
+//! | `lost_acks` | the sender repeats what has arrived |
+//! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
 
+mod black_hole;
+mod duplex;
+mod lost_acks;
 mod outage;
 mod pattern;
 mod queue;
+#[cfg(test)]
+mod tests;
 
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
+use black_hole::mtu_black_hole;
+use duplex::duplex_mismatch;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::stats;
-use outage::{interrupted, mtu_black_hole};
-use pattern::{bursts, discarded, loses_the_second, no_sack, random, stalls};
+use lost_acks::lost_acks;
+use outage::interrupted;
+use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
 
 /// Repairs that take less of the time are not worth a finding.
@@ -35,6 +46,10 @@ const SIGNIFICANCE: f64 = 0.001;
 /// From this share of the cost of losses on, timeouts dominate it.
 const MIN_STALL_SHARE: f64 = 0.8;
 
+/// From this loss rate on, the window has room for fewer than four segments: the square root of 3 / (2 * rate) (Mathis et
+/// al. 1997). Then few flights have the two segments that a receiver acknowledges at once (RFC 5681 section 4.2).
+const MIN_WITHHOLDING_RATE: f64 = 0.1;
+
 /// Losses and their cost.
 struct Losses {
     lost: u64,
@@ -43,22 +58,34 @@ struct Losses {
     recovery: f64,
     /// Time in which the window that losses shrank limited the sender.
     reduced: f64,
+    /// Time in which the receiver held back acknowledgments because that window was too small for two segments.
+    withheld: f64,
 }
 
 impl Losses {
     fn of(facts: &FlowFacts<'_>) -> Self {
-        let stats = facts.stats();
+        let (lost, segments) = (facts.model.view.lost(), facts.stats().segments);
+        let rate = stats::ratio(lost as f64, segments as f64);
         Self {
-            lost: facts.model.view.lost(),
-            segments: stats.segments,
+            lost,
+            segments,
             timeout: facts.share(Limit::Timeout),
             recovery: facts.share(Limit::FastRecovery),
             reduced: facts.share(Limit::InFlight),
+            withheld: if rate >= MIN_WITHHOLDING_RATE {
+                facts.share(Limit::LateAck)
+            } else {
+                0.0
+            },
         }
     }
 
     fn repair(&self) -> f64 {
         self.timeout + self.recovery
+    }
+
+    fn cost(&self) -> f64 {
+        (self.repair() + self.reduced + self.withheld).min(1.0)
     }
 
     fn rate(&self) -> f64 {
@@ -68,18 +95,29 @@ impl Losses {
 
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let losses = Losses::of(facts);
-    if let Some(rule) = mtu_black_hole(facts).or_else(|| interrupted(facts)) {
-        return Some(rule);
+    let specific = mtu_black_hole(facts)
+        .or_else(|| duplex_mismatch(facts))
+        .or_else(|| interrupted(facts))
+        .or_else(|| lost_acks(facts));
+    if specific.is_some() {
+        return specific;
     }
     let is_little = losses.segments < MIN_SEGMENTS && losses.lost < 2 * MIN_LOSSES;
     if losses.lost < 1 || is_little || is_reordering(facts) {
         return None;
     }
-    let cost = losses.repair() + losses.reduced;
+    let cost = losses.cost();
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
-    if cost < MIN_COST || !is_frequent || is_full && losses.repair() < MIN_COST_ON_FULL_PATH {
+    // What one transfer leaves idle while it repairs its losses, the others use.
+    if cost < MIN_COST
+        || !is_frequent
+        || facts.is_beside_full
+        // A queue that long overflows where it is full: its length is the fault, not the loss.
+        || path::bufferbloat(facts).is_some()
+        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
+    {
         return None;
     }
     let figures = evidence([
@@ -98,34 +136,52 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stalls_ns = stalls_ns(facts);
     let longest = match stalls_ns.iter().max() {
         Some(longest_ns) => format!(
-            " ({} waits for the timer, the longest {})",
+            " ({} {} for the timer, the longest {})",
             format::count(stalls_ns.len() as u64),
+            if stalls_ns.len() == 1 {
+                "wait"
+            } else {
+                "waits"
+            },
             format::time(*longest_ns)
         ),
         None => String::new(),
     };
+    let withheld = if losses.withheld > 0.0 {
+        format!(
+            " Delayed acknowledgments for the single segments of so small a window take {}.",
+            format::percent(losses.withheld)
+        )
+    } else {
+        String::new()
+    };
     let waits = format!(
-        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the limit.",
+        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the \
+         limit.{withheld}",
         format::percent(losses.repair()),
         format::percent(losses.reduced),
     );
-    Some(if in_bursts && loses_the_second(facts) {
-        bursts(facts, &losses, &waits, figures)
-    } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(capacity) = queue_capacity(facts) {
-        queue(facts, &losses, capacity, &waits, figures)
-    } else if in_bursts {
-        bursts(facts, &losses, &waits, figures)
-    } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST {
-        stalls(facts, &losses, &waits, figures)
-    } else {
-        random(facts, &losses, &waits, figures)
-    })
+    let followers = Followers::of(facts).filter(|it| it.are_lost());
+    Some(
+        if followers.is_some() || in_bursts && loses_the_second(facts) {
+            bursts(facts, &losses, followers, &waits, figures)
+        } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
+            rule
+        } else if let Some(capacity) = queue_capacity(facts) {
+            queue(facts, &losses, capacity, &waits, figures)
+        } else if in_bursts {
+            bursts(facts, &losses, None, &waits, figures)
+        } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST
+        {
+            stalls(facts, &losses, &waits, figures)
+        } else {
+            random(facts, &losses, &waits, figures)
+        },
+    )
 }
 
 /// Waits for the retransmission timer, also where no acknowledgment ended them.

@@ -1,47 +1,83 @@
-//! Nothing passes: for a while, or above a size.
+//! Nothing passes for a while.
 
 use super::MIN_COST;
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
-/// A longer silence of both ends is an interruption, not a loss.
+/// A longer silence of the far end is an interruption, not a loss.
 const INTERRUPTION_NS: u64 = 400_000_000;
 /// Two timeouts in a row take 600 ms at least (RFC 6298 with the usual minimum of 200 ms).
 const SILENCE_NS: u64 = 580_000_000;
+/// A silence is longer than any queue of the path accounts for if it takes this many round trips.
+const MIN_ROUND_TRIPS: u64 = 4;
+/// All other timeouts take less of the time.
+const MAX_OTHER_SHARE: f64 = 0.02;
 
-/// One or two long silences of both ends, with hardly any loss otherwise.
+/// Time in which no packet of the far end was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Silence {
+    start_ns: u64,
+    ns: u64,
+    /// Time of the connection that it cost, with the recovery after it.
+    cost_ns: u64,
+}
+
+/// Long silences of the end far from the capture point, with hardly any timeout otherwise.
 pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let long: Vec<&Span> = facts
-        .model
-        .spans
-        .iter()
-        .filter(|span| span.limit == Limit::Timeout && span.ns() >= INTERRUPTION_NS)
-        .collect();
-    let longest = long.iter().max_by_key(|span| span.ns())?;
     if facts.class != FlowClass::Bulk {
         return None;
     }
-    let other_timeouts = facts.share(Limit::Timeout) - facts.share_of(longest.ns());
+    let silences = silences(facts);
+    let longest = *silences.iter().max_by_key(|it| it.ns)?;
+    let share = facts.share_of(silences.iter().map(|it| it.cost_ns).sum());
+    let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
     // Several timeouts in a row, or, near the receiver, nothing for as long as these take.
-    let is_silent = facts.stats().max_backoff >= 2 || longest.ns() >= SILENCE_NS;
-    if !is_silent || other_timeouts > 0.02 || facts.share_of(longest.ns()) < MIN_COST {
+    let is_silent = facts.stats().max_backoff >= 2 || longest.ns >= SILENCE_NS;
+    if !is_silent || other_share > MAX_OTHER_SHARE || share < MIN_COST {
         return None;
     }
+    let far = if is_near_receiver(facts) {
+        &facts.sender
+    } else {
+        &facts.receiver
+    };
+    let rhythm = Rhythm::of(silences.iter().map(|it| it.start_ns));
+    let observed = match silences.len() {
+        1 => format!(
+            "No packet of {far} arrived for {}, from {} after the beginning on",
+            format::time(longest.ns),
+            format::time(longest.start_ns),
+        ),
+        count => format!(
+            "{} times no packet of {far} arrived for a while, {} at most, first {} after the beginning{}",
+            format::count(count as u64),
+            format::time(longest.ns),
+            format::time(silences[0].start_ns),
+            match rhythm {
+                Some(rhythm) if rhythm.is_regular =>
+                    format!(" and then every {}", format::time(rhythm.period_ns)),
+                _ => String::new(),
+            },
+        ),
+    };
     Some(Rule {
-        share: facts.share_of(longest.ns()),
+        share,
         cause: Cause::LinkInterrupted,
         confidence: 0.8,
         summary: format!(
-            "Nothing passed for {}, from {} after the beginning on. Before and after it, hardly anything was lost.",
-            format::time(longest.ns()),
-            format::time(longest.start_ns),
+            "{observed}. Until {} has repeated what was lost, {} of the time pass; all other retransmission timeouts take {}.",
+            facts.sender,
+            format::percent(share),
+            format::percent(other_share),
         ),
         evidence: evidence([
-            ("interruption_ns", longest.ns() as f64),
+            ("interruptions", silences.len() as f64),
+            ("interruption_ns", longest.ns as f64),
             ("interruption_start_ns", longest.start_ns as f64),
             ("time_outs", facts.stats().time_outs as f64),
         ]),
@@ -53,51 +89,51 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// Only segments above a size are lost, always.
-pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let sent = &facts.model.view.sent;
-    let is_retransmitted = |len: u32| {
-        sent.iter()
-            .filter(|it| it.len == len && it.is_retransmission())
-            .count()
-    };
-    let full = facts.full as u32;
-    let repeated = is_retransmitted(full);
-    let acked = facts.model.view.acks.last()?.ack;
-    // No full segment was ever acknowledged, smaller ones were.
-    let first_full = sent.iter().find(|it| it.len == full)?;
-    let full_acked = facts
-        .model
-        .view
-        .acks
-        .iter()
-        .any(|it| it.ack >= first_full.end);
-    let smaller_passed = sent
-        .iter()
-        .any(|it| it.len > 0 && it.len < full && it.end <= acked);
-    let timeouts = facts.share(Limit::Timeout) + facts.share(Limit::FastRecovery);
-    if full_acked || repeated < 3 || timeouts < 0.5 || full < 500 {
-        return None;
+fn is_near_receiver(facts: &FlowFacts<'_>) -> bool {
+    let (to_receiver, to_sender) = (&facts.model.to_receiver, &facts.model.to_sender);
+    match (to_receiver.base_ns(), to_sender.base_ns()) {
+        (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
+        _ => false,
     }
-    Some(Rule {
-        share: timeouts,
-        cause: Cause::MtuBlackHole,
-        confidence: if smaller_passed { 0.85 } else { 0.6 },
-        summary: format!(
-            "No segment of {} B was ever acknowledged, although it was sent {} times{}.",
-            format::count(facts.full),
-            format::count(repeated as u64 + 1),
-            if smaller_passed { "; smaller ones were" } else { "" },
-        ),
-        evidence: evidence([
-            ("segment_bytes", facts.full as f64),
-            ("retransmissions", repeated as f64),
-            ("time_out_share", timeouts),
-        ]),
-        advice: "A link on the path carries smaller packets only, and the ICMP message that says so does not arrive: \
-                 set the MTU or MSS to its size (TCP_MSS; ip route ... advmss), or let ICMP type 3 code 4 pass."
-            .to_owned(),
-        limits: &[Limit::Timeout],
-        has_gain: false,
-    })
+}
+
+/// The silences of the far end during timeouts.
+fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
+    let model = &facts.model;
+    let far = if is_near_receiver(facts) {
+        model.data_sender
+    } else {
+        model.data_sender.other()
+    };
+    let queue_ns = model.queue_ns.map_or(0, |(_, ns)| ns);
+    let round_trip_ns = model.base_rtt_ns().unwrap_or(0) + queue_ns;
+    let least_ns = INTERRUPTION_NS.max(MIN_ROUND_TRIPS * round_trip_ns);
+    let packets = facts.connection().log().packets();
+    let times: Vec<u64> = packets
+        .iter()
+        .filter(|it| it.from() == far)
+        .map(|it| it.time_ns)
+        .collect();
+    let gaps = times
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] >= least_ns);
+    let overlap_ns = |gap: &[u64], span: &Span| {
+        (span.end_ns.min(gap[1])).saturating_sub(span.start_ns.max(gap[0]))
+    };
+    let silence = |gap: &[u64]| {
+        let spans = model.spans.iter();
+        let timeouts = spans.filter(|span| span.limit == Limit::Timeout);
+        let during = timeouts.filter(|span| overlap_ns(gap, span) > 0);
+        let (mut waited_ns, mut cost_ns) = (0, 0);
+        for span in during {
+            waited_ns += overlap_ns(gap, span);
+            cost_ns += span.ns();
+        }
+        (waited_ns * 2 >= gap[1] - gap[0]).then_some(Silence {
+            start_ns: gap[0],
+            ns: gap[1] - gap[0],
+            cost_ns,
+        })
+    };
+    gaps.filter_map(silence).collect()
 }

@@ -14,6 +14,10 @@ use std::fmt::Write as _;
 const MIN_FLIGHT: u64 = 7;
 /// No window is advised in smaller segments.
 const MIN_ADVISED_SEGMENT: u64 = 200;
+/// Half of the usual least retransmission timeout: what is repeated sooner belongs to the same recovery.
+const EPISODE_NS: u64 = 100_000_000;
+/// Fewer segments behind others show no pattern.
+const MIN_FOLLOWERS: u64 = 8;
 /// A receiver this near to the capture point sees what the capture shows.
 const NEAR_NS: u64 = 300_000;
 
@@ -36,11 +40,9 @@ pub(super) fn discarded(
     let model = &facts.model;
     let (to_receiver_ns, to_sender_ns) = (model.to_receiver.base_ns()?, model.to_sender.base_ns()?);
     let is_at_receiver = to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
-    let arrived = losses
-        .lost
-        .saturating_sub(facts.stats().lost_before_capture);
+    let arrived = model.view.lost_after_capture().min(losses.lost);
     (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::ChecksumErrors,
         confidence: 0.6,
         summary: format!(
@@ -75,20 +77,27 @@ pub(super) fn no_sack(
     let offered = [sender, receiver].map(|end| connection.sack_permitted(end));
     // With little in flight, nothing could be selected.
     let is_little = u64::from(facts.stats().max_in_flight) < MIN_FLIGHT * facts.full;
-    if !both_known || is_little || offered == [true, true] || losses.repair() < MIN_COST {
+    // Reports are visible without the SYNs, or if options were not captured.
+    let lacks_sack = if both_known {
+        offered != [true, true]
+    } else {
+        facts.model.view.is_selective() == Some(false)
+    };
+    if !lacks_sack || is_little || losses.repair() < MIN_COST {
         return None;
     }
     let lacking = match offered {
-        [true, false] => facts.receiver.clone(),
-        [false, true] => facts.sender.clone(),
-        _ => format!("{} and {}", facts.sender, facts.receiver),
+        _ if !both_known => format!("in no acknowledgment of {}", facts.receiver),
+        [true, false] => format!("not offered by {}", facts.receiver),
+        [false, true] => format!("not offered by {}", facts.sender),
+        _ => format!("not offered by {} and {}", facts.sender, facts.receiver),
     };
     Some(Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::NoSack,
         confidence: 0.7,
         summary: format!(
-            "{} of {} segments were lost, and without selective acknowledgments (not offered by {lacking}) the sender \
+            "{} of {} segments were lost, and without selective acknowledgments ({lacking}) the sender \
              repairs one in a round trip, or waits for its timer. {waits}",
             format::count(losses.lost),
             format::count(losses.segments),
@@ -96,14 +105,49 @@ pub(super) fn no_sack(
         evidence: figures.clone(),
         advice: "Enable SACK at both ends (lwIP: LWIP_TCP_SACK_OUT; Linux: net.ipv4.tcp_sack), and find the loss itself."
             .to_owned(),
-        limits: &[Limit::Timeout, Limit::FastRecovery],
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
         has_gain: false,
     })
+}
+
+/// Segments of a flight behind its first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Followers {
+    pub(super) arrived: u64,
+    pub(super) missing: u64,
+}
+
+impl Followers {
+    /// Near the receiver: of the segments that followed others, those that arrived and those that are missing.
+    pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
+        let model = &facts.model;
+        let flight_ns = model.to_sender.base_ns()? / 4 * 3;
+        if model.to_receiver.base_ns()? >= flight_ns {
+            return None;
+        }
+        let mut own = Self::default();
+        let mut sent = model.view.sent.iter().filter(|it| it.len > 0);
+        let first = sent.next()?;
+        let (mut highest, mut last_ns) = (first.end, first.time_ns);
+        for sent in sent {
+            own.missing += u64::from(sent.start > highest);
+            own.arrived += u64::from(sent.time_ns - last_ns < flight_ns);
+            highest = highest.max(sent.end);
+            last_ns = sent.time_ns;
+        }
+        Some(own)
+    }
+
+    /// True if hardly any of them arrive: the first of a flight keeps the receiver busy.
+    pub(super) fn are_lost(self) -> bool {
+        self.missing >= MIN_FOLLOWERS && self.arrived * 3 <= self.missing
+    }
 }
 
 pub(super) fn bursts(
     facts: &FlowFacts<'_>,
     losses: &Losses,
+    followers: Option<Followers>,
     waits: &str,
     figures: BTreeMap<String, f64>,
 ) -> Rule {
@@ -114,7 +158,10 @@ pub(super) fn bursts(
     );
     let is_half_lost =
         |at: &usize| sent[*at] >= 4 && lost[*at] >= MIN_LOSSES && lost[*at] * 2 >= sent[*at];
-    let fits = (1..BURST_POSITIONS).find(is_half_lost);
+    let fits = match followers {
+        Some(_) => Some(1),
+        None => (1..BURST_POSITIONS).find(is_half_lost),
+    };
     let mut advice = "Make the receiver accept a frame while it processes the previous one: more receive buffers and a \
                       shorter receive interrupt."
         .to_owned();
@@ -126,22 +173,39 @@ pub(super) fn bursts(
             format::count(facts.full)
         );
     }
+    let observed = match followers {
+        Some(Followers { arrived, missing }) => format!(
+            "{} segments are missing right behind others, where only {} arrived.",
+            format::count(missing),
+            format::count(arrived),
+        ),
+        None => format!(
+            "{} of the segments right after other packets are lost, but only {} of isolated ones.",
+            format::percent(spacing.back_to_back.rate()),
+            format::percent(spacing.isolated.rate()),
+        ),
+    };
     Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::LossInBursts,
-        confidence: if spacing.excess_ratio() >= 2.0 {
+        confidence: if followers.is_none() && spacing.excess_ratio() >= 2.0 {
             0.9
         } else {
             0.75
         },
-        summary: format!(
-            "{} of the segments right after other packets are lost, but only {} of isolated ones. {waits}",
-            format::percent(spacing.back_to_back.rate()),
-            format::percent(spacing.isolated.rate()),
-        ),
+        summary: format!("{observed} {waits}"),
         evidence: figures,
         advice,
-        limits: &[Limit::Timeout, Limit::FastRecovery],
+        limits: if losses.withheld > 0.0 {
+            &[
+                Limit::Timeout,
+                Limit::FastRecovery,
+                Limit::InFlight,
+                Limit::LateAck,
+            ]
+        } else {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight]
+        },
         has_gain: true,
     }
 }
@@ -176,9 +240,22 @@ pub(super) fn stalls(
         ),
         evidence: figures,
         advice,
-        limits: &[Limit::Timeout],
+        limits: &[Limit::Timeout, Limit::FastRecovery],
         has_gain: true,
     }
+}
+
+/// Groups of retransmissions with longer pauses between them than most recoveries take.
+fn episodes(facts: &FlowFacts<'_>) -> u64 {
+    let sent = facts.model.view.sent.iter();
+    let times: Vec<u64> = sent
+        .filter(|it| it.is_retransmission())
+        .map(|it| it.time_ns)
+        .collect();
+    let pauses = times
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] >= EPISODE_NS);
+    pauses.count() as u64 + u64::from(!times.is_empty())
 }
 
 pub(super) fn random(
@@ -187,9 +264,10 @@ pub(super) fn random(
     waits: &str,
     figures: BTreeMap<String, f64>,
 ) -> Rule {
-    let few = losses.lost < 8;
+    // Losses of one episode have one reason, however many they are.
+    let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
     Rule {
-        share: losses.repair() + losses.reduced,
+        share: losses.cost(),
         cause: Cause::RandomLoss,
         confidence: if few { 0.6 } else { 0.8 },
         summary: format!(
@@ -198,7 +276,7 @@ pub(super) fn random(
             format::count(losses.segments),
             format::percent(losses.rate()),
             if few {
-                "too few to show a pattern".to_owned()
+                "in too few places to show a pattern".to_owned()
             } else {
                 format!("regardless of their distance and of the data in flight of {}", facts.sender)
             },
@@ -206,7 +284,11 @@ pub(super) fn random(
         evidence: figures,
         advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
             .to_owned(),
-        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        limits: if losses.withheld > 0.0 {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight, Limit::LateAck]
+        } else {
+            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight]
+        },
         has_gain: true,
     }
 }

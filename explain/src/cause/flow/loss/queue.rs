@@ -45,7 +45,7 @@ pub(super) fn bucket(
     figures.insert("bucket_bytes_per_s".to_owned(), bucket.bytes_per_s);
     let delay_share = bucket.delay_share.unwrap_or(0.0);
     figures.insert("delay_share".to_owned(), delay_share);
-    let share = losses.repair() + losses.reduced;
+    let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
     let lost = format!(
         "{} of {} segments were lost, nearly all of them when more than {} had passed above {}",
@@ -126,11 +126,13 @@ pub(super) fn queue(
         facts.model.base_rtt_ns().unwrap_or(0) as f64 * facts.fastest().unwrap_or(0.0) / 1e9;
     let is_short_path = product < bytes as f64 / 2.0;
     let lost = format!(
-        "With {capacity} or more segments in flight, {} of {} are lost; with fewer, almost none",
+        "With {capacity} or more segments in flight, {} of {} are lost; with fewer, {} of {}",
         format::count(stats.lost_by_flight[capacity..].iter().sum()),
         format::count(stats.sent_by_flight[capacity..].iter().sum()),
+        format::count(stats.lost_by_flight[..capacity].iter().sum()),
+        format::count(stats.sent_by_flight[..capacity].iter().sum()),
     );
-    let share = losses.repair() + losses.reduced;
+    let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
     if is_short_path {
         Rule {
