@@ -10,9 +10,9 @@ use linerate_results::stats;
 /// at a time gives 1, less what switching between the directions costs; independent directions reach 2, less the time
 /// of the acknowledgments (3% of a line).
 const SHARED: std::ops::RangeInclusive<f64> = 0.75..=1.15;
-/// Both directions must give up this share. If only one does, its acknowledgments wait behind the data of the other one
-/// (RFC 3449 section 2.2): no resource is shared.
-const GIVEN_UP: f64 = 0.15;
+/// Both directions must give up this share: more than acknowledgments and the differences between two transfers take. If
+/// only one does, its acknowledgments wait behind the data of the other one (RFC 3449 section 2.2): no resource is shared.
+const GIVEN_UP: f64 = 0.08;
 /// A medium carries both directions alone at the same rate within this share, a processor seldom: receiving and sending
 /// are different work.
 const SYMMETRIC: f64 = 1.15;
@@ -223,6 +223,7 @@ mod tests {
         assert!(found([94.1, 94.1], [90.0, 88.0], "eth0").is_none());
         // The acknowledgments of one direction wait in the other one's queue.
         assert!(found([9.4, 6.0], [9.2, 0.9], "eth0").is_none());
+        assert!(found([9.4, 6.0], [9.1, 0.9], "eth0").is_none());
         // A rate in part: neither shared nor independent.
         assert!(found([50.0, 80.0], [40.0, 60.0], "eth0").is_none());
     }

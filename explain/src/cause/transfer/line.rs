@@ -101,8 +101,12 @@ impl Packets {
     }
 
     /// The line of 10BASE-T or 100BASE-TX that a payload rate and its acknowledgments fill in half duplex, bits per
-    /// second. By itself the rate proves nothing: other traffic or a shaper leave as much of a full-duplex line.
+    /// second. By itself the rate proves nothing: other traffic or a shaper leave as much of a full-duplex line. None
+    /// without acknowledgments: datagrams in one direction fill both kinds of line alike.
     pub(crate) fn half_duplex_line(&self, bytes_per_s: f64) -> Option<f64> {
+        if self.acknowledgment == 0.0 {
+            return None;
+        }
         HALF_DUPLEX_RATES.into_iter().find(|line| {
             let share = bytes_per_s / self.max_rate(*line, Duplex::Half);
             (1.0 - HALF_DUPLEX_BELOW..=1.0 + ABOVE).contains(&share)
@@ -113,11 +117,20 @@ impl Packets {
 impl Packets {
     /// What a payload rate may be that fills no standard line.
     pub(crate) fn beside_standard_line(&self, bytes_per_s: f64) -> String {
-        let nearest = STANDARD_RATES.into_iter().find_map(|line| {
-            let share = bytes_per_s / self.max_rate(line, Duplex::Full);
-            (NEAR..1.0).contains(&share).then_some((line, share))
-        });
-        nearest.map_or_else(
+        let share = |line: f64| bytes_per_s / self.max_rate(line, Duplex::Full);
+        if let Some(line) = self.half_duplex_line(bytes_per_s) {
+            return format!(
+                "A half-duplex line of {} carries this beside its acknowledgments. It is {} of a full-duplex one: that, \
+                 with other traffic, or a shaper, if both directions at once are as fast as each alone.",
+                format::bits(line),
+                format::percent(share(line)),
+            );
+        }
+        let near = STANDARD_RATES
+            .into_iter()
+            .map(|line| (line, share(line)))
+            .find(|(_, share)| (NEAR..1.0).contains(share));
+        near.map_or_else(
             || {
                 "This is no rate of Ethernet: a shaper, a slower leg of the path, or a station that forwards or processes \
                  at this rate."

@@ -406,6 +406,21 @@ fn a_standard_rate_of_the_path_is_named() {
 }
 
 #[test]
+fn a_half_duplex_line_is_an_explanation_of_its_rate() {
+    let script = Script {
+        bytes_per_s: 9.1e6 / 8.0,
+        ..FULL_PATH
+    };
+    let summary = &script.answer().findings[0].summary;
+    assert!(
+        summary
+            .contains("A half-duplex line of 10 Mbit/s carries this beside its acknowledgments.")
+            && summary.contains("It is 97% of a full-duplex one"),
+        "{summary}"
+    );
+}
+
+#[test]
 fn the_line_of_this_machine_gives_line_rate_and_share() {
     let script = Script {
         bytes_per_s: 94.1e6 / 8.0,
@@ -552,6 +567,9 @@ fn a_capture_confirms_or_decides_and_does_not_contradict() {
     assert!(answer.unknown.is_empty());
     // Losses of a full queue are no cause of their own.
     let (kept, _) = causes(FULL_PATH, Cause::RandomLoss, to);
+    assert_eq!(kept, [Cause::PathRate]);
+    // Nor is a window that fills it.
+    let (kept, _) = causes(FULL_PATH, Cause::ReceiveWindow, to);
     assert_eq!(kept, [Cause::PathRate]);
     // Acknowledgments of the other direction are not this one's.
     let (own, _) = causes(WINDOW, Cause::StretchAcks, Direction::FromDevice);
