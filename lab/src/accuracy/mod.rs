@@ -9,7 +9,7 @@ mod figures;
 mod page;
 
 use anyhow::{Context, Result, bail};
-use cases::{CHAPTERS, Case, Chapter, Figure, Known};
+use cases::{CHAPTERS, Case, Chapter, Figure, Known, Server};
 use figures::Measured;
 use serde_json::Value;
 use std::fs;
@@ -96,12 +96,17 @@ fn error((known, reported): (f64, f64)) -> f64 {
 }
 
 /// Runs the command.
-pub fn run(words: &[String]) -> Result<()> {
+pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
     if !cfg!(target_os = "linux") || !sh::has("ip") {
         bail!("this needs Linux with network namespaces and `ip`: apt-get install iproute2");
     }
-    sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
-    let program = binary()?;
+    let program = match linerate {
+        Some(program) => fs::canonicalize(program)?,
+        None => {
+            sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
+            binary()?
+        }
+    };
     let is_chosen = |chapter: &&Chapter| {
         let has = |word: &String| chapter.words.iter().any(|it| it.contains(word.as_str()));
         words.is_empty() || words.iter().any(has)
@@ -117,16 +122,23 @@ pub fn run(words: &[String]) -> Result<()> {
             }
         }
     }
-    if words.is_empty() {
-        fs::write(sh::root().join(PAGE), page::page(&rows))?;
-        println!("written: {PAGE}");
-    }
+    let file = sh::root().join(PAGE);
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    fs::write(&file, page::page(&old, &rows, &commit()?))?;
+    println!("written: {PAGE}");
     let off = rows.iter().filter(|row| !row.is_within_bounds()).count();
     match (rows.len(), off) {
         (0, _) => bail!("no procedure has such a name"),
         (_, 0) => Ok(()),
         (all, off) => bail!("the error of {off} of {all} figures is not permitted"),
     }
+}
+
+/// Commit and its date.
+fn commit() -> Result<String> {
+    let describe = ["show", "-s", "--format=commit %h of %cs", "HEAD"];
+    let described = sh::read(sh::cmd("git").arg("-C").arg(sh::root()).args(describe))?;
+    Ok(described.trim().to_owned())
 }
 
 fn binary() -> Result<PathBuf> {
@@ -205,23 +217,44 @@ fn script(
     result: &Path,
     captured: Option<&Path>,
 ) -> String {
-    let (program, dir) = (program.display(), sh::out("accuracy"));
-    let log = dir.join("serve.log");
-    let (log, measured) = (log.display(), dir.join("measured"));
+    let (device, is_ready) = device(program, case.server, right);
+    let (program, measured) = (program.display(), sh::out("accuracy").join("measured"));
     let command = case.command.replace("DEVICE", DEVICE);
     let capture = captured.map_or_else(String::new, capture::script);
-    // `linerate serve` prints a line per protocol once it listens.
     format!(
-        ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
-         --seconds 110 2>>{log} & device=$!; {capture} \
+        "{device} & device=$!; {capture} \
          trap 'kill $device $capture; wait $device $capture' EXIT; \
          trap 'exit 1' TERM INT; \
-         until [ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]; do \
+         until {is_ready}; do \
          kill -0 $device || exit 1; sleep 0.05; done; \
          {program} {command} --out {} --json {}",
         measured.display(),
         result.display()
     )
+}
+
+/// Shell commands of the device in namespace `right`, and of the test whether it listens.
+fn device(program: &Path, server: Server, right: &str) -> (String, String) {
+    let log = sh::out("accuracy").join("serve.log");
+    let (program, log) = (program.display(), log.display());
+    let stock = |command: &str, list: &str, port: u16| {
+        (
+            format!("ip netns exec {right} timeout 110 {command} >{log} 2>&1"),
+            format!("ip netns exec {right} ss -H{list}n | grep -q ':{port} '"),
+        )
+    };
+    match server {
+        // It prints a line per protocol once it listens.
+        Server::Linerate => (
+            format!(
+                ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
+                 --seconds 110 2>>{log}"
+            ),
+            format!("[ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]"),
+        ),
+        Server::Iperf2 => stock("iperf -s -u", "ul", 5001),
+        Server::Iperf3 => stock("iperf3 -s", "tl", 5201),
+    }
 }
 
 #[cfg(test)]
