@@ -182,7 +182,7 @@ pub(super) const CASES: &[Case] = &[
         words: "line rate of 100 Mbit/s",
         ..relayed(
             "full duplex at line rate",
-            "--both delay=200us,rate=100M,queue=200",
+            "--busy --both delay=200us,rate=100M,queue=200",
             "iperf3 -s",
             "iperf3://10.0.0.2 --forward",
             &["path-rate", "at-line-rate"],

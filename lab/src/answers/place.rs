@@ -27,7 +27,7 @@ const TRIES: u32 = 3;
 /// The simulated board may fall behind real time by this share.
 const BEHIND: f64 = 0.03;
 
-/// A board has a processor of its own: other programs of this machine must not take its time.
+/// A board and a link have a clock of their own: other programs of this machine must not take their time.
 const PRIORITY: [&str; 2] = ["-n", "-10"];
 
 /// What a measurement needs.
@@ -92,8 +92,10 @@ struct Test<'a> {
 impl Test<'_> {
     fn over_relay(&self, link: &str) -> Result<()> {
         let [left, right] = ["left", "right"].map(|end| format!("ans{}-{end}", std::process::id()));
-        let mut relay = sh::cmd(&self.bench.program);
+        let mut relay = sh::cmd("nice");
         relay
+            .args(PRIORITY)
+            .arg(&self.bench.program)
             .arg("relay")
             .args(["--namespaces", &format!("{left},{right}")])
             .args(["--seconds", LIMIT_S])

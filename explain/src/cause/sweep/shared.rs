@@ -13,11 +13,14 @@ const SHARED: std::ops::RangeInclusive<f64> = 0.75..=1.15;
 /// Both directions must give up this share: more than acknowledgments and the differences between two transfers take. If
 /// only one does, its acknowledgments wait behind the data of the other one (RFC 3449 section 2.2): no resource is shared.
 const GIVEN_UP: f64 = 0.08;
-/// A medium carries both directions alone at the same rate within this share, a processor seldom: receiving and sending
-/// are different work.
+/// A medium carries both directions alone at the same rate, within this share; for a processor, receiving and sending are
+/// different work.
 const SYMMETRIC: f64 = 1.15;
 /// Wireless interfaces on Linux (systemd.net-naming-scheme): their medium is shared and has no standard rate.
 const WIRELESS: &str = "wl";
+/// A shorter round trip is rare over a radio: its stations wait for their turn twice, and an access point forwards
+/// (IEEE 802.11-2020 clause 10.3: about 0.1 ms for each access to an idle medium, several times as much with others).
+const WIRED_NS: u64 = 1_000_000;
 
 /// Rates of the transfers in each direction alone, and of both at once, bytes per second.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +81,7 @@ pub(super) fn evaluate(all: &[&Throughput]) -> Option<ScoredFinding> {
         format::both_rates(rates.from),
     );
     let line = packets.half_duplex_line(rates.fastest());
-    let is_wireless = all
-        .iter()
-        .filter_map(|it| it.observation.link.as_ref())
-        .any(|link| link.interface.starts_with(WIRELESS));
+    let may_be_radio = may_be_radio(all);
     let is_symmetric = rates.fastest() <= rates.to.min(rates.from) * SYMMETRIC;
     let (cause, confidence, why, advice) = match line {
         Some(line) => (
@@ -95,7 +95,7 @@ pub(super) fn evaluate(all: &[&Throughput]) -> Option<ScoredFinding> {
              its switch port or hub."
                 .to_owned(),
         ),
-        None if is_wireless || is_symmetric => (
+        None if may_be_radio => (
             Cause::PathRate,
             0.6,
             "This is no rate of Ethernet: a radio or another medium that both directions share, or the device's processor."
@@ -106,9 +106,9 @@ pub(super) fn evaluate(all: &[&Throughput]) -> Option<ScoredFinding> {
         ),
         None => (
             Cause::MainThreadBound,
-            0.75,
-            "This is no rate of Ethernet, and the directions differ: the device's processor is the limit, unless a radio \
-             link is on the path."
+            if is_symmetric { 0.65 } else { 0.75 },
+            "This is no rate of Ethernet, and the round trip without a queue is too short for most radio links: the \
+             device's processor is the limit."
                 .to_owned(),
             "Profile the device's receive and transmit paths: interrupts for each frame, copies, checksums, the stack. \
              `linerate sweep TARGET size -u` shows what a packet costs, whatever its size."
@@ -133,17 +133,37 @@ pub(super) fn evaluate(all: &[&Throughput]) -> Option<ScoredFinding> {
     })
 }
 
+/// True if a radio link is on the path, as far as this machine can see.
+fn may_be_radio(all: &[&Throughput]) -> bool {
+    let links = all.iter().filter_map(|it| it.observation.link.as_ref());
+    let samples = all
+        .iter()
+        .flat_map(|it| &it.observation.connections)
+        .flat_map(|it| &it.samples);
+    let shortest = samples.map(|it| it.min_rtt_ns).filter(|ns| *ns > 0).min();
+    shortest.is_none_or(|ns| ns >= WIRED_NS)
+        || links
+            .into_iter()
+            .any(|link| link.interface.starts_with(WIRELESS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use linerate_results::record::{
-        CountedAt, Flow, HostLink, Ledger, Observation, ThroughputMetrics, ThroughputParams,
+        CountedAt, Flow, HostLink, Ledger, Observation, TcpConnection, TcpSample,
+        ThroughputMetrics, ThroughputParams,
     };
 
     const SPAN_NS: u64 = 4_000_000_000;
 
     /// A transfer with these rates in Mbit/s.
-    fn transfer(to: Option<f64>, from: Option<f64>, interface: &str) -> Throughput {
+    fn transfer(
+        to: Option<f64>,
+        from: Option<f64>,
+        interface: &str,
+        min_rtt_ns: u64,
+    ) -> Throughput {
         let flow = |mbit: f64| Flow::stream((mbit * 5e5) as u64, SPAN_NS, CountedAt::Host);
         let direction = match (to, from) {
             (Some(_), Some(_)) => Direction::Both,
@@ -163,6 +183,13 @@ mod tests {
             ledger: Ledger::default(),
             findings: Vec::new(),
             observation: Observation {
+                connections: vec![TcpConnection {
+                    samples: vec![TcpSample {
+                        min_rtt_ns,
+                        ..TcpSample::default()
+                    }],
+                    ..TcpConnection::default()
+                }],
                 link: Some(HostLink {
                     interface: interface.to_owned(),
                     ..HostLink::default()
@@ -173,10 +200,19 @@ mod tests {
     }
 
     fn found(alone: [f64; 2], at_once: [f64; 2], interface: &str) -> Option<Finding> {
+        found_at(alone, at_once, interface, 160_000)
+    }
+
+    fn found_at(
+        alone: [f64; 2],
+        at_once: [f64; 2],
+        interface: &str,
+        min_rtt_ns: u64,
+    ) -> Option<Finding> {
         let all = [
-            transfer(Some(alone[0]), None, interface),
-            transfer(None, Some(alone[1]), interface),
-            transfer(Some(at_once[0]), Some(at_once[1]), interface),
+            transfer(Some(alone[0]), None, interface, min_rtt_ns),
+            transfer(None, Some(alone[1]), interface, min_rtt_ns),
+            transfer(Some(at_once[0]), Some(at_once[1]), interface, min_rtt_ns),
         ];
         let all: Vec<&Throughput> = all.iter().collect();
         evaluate(&all).map(|it| it.finding)
@@ -197,6 +233,13 @@ mod tests {
     }
 
     #[test]
+    fn a_processor_may_be_as_fast_in_both_directions() {
+        let finding = found([13.61, 14.01], [6.39, 7.53], "eth0").expect("a finding");
+        assert_eq!(finding.cause, Cause::MainThreadBound);
+        assert!(finding.confidence < 0.7);
+    }
+
+    #[test]
     fn a_half_duplex_line_is_named_by_its_rate() {
         let finding = found([9.12, 7.9], [5.0, 3.9], "eth0").expect("a finding");
         assert_eq!(finding.cause, Cause::PathRate);
@@ -209,8 +252,10 @@ mod tests {
 
     #[test]
     fn a_medium_of_another_rate_is_not_told_from_a_processor() {
-        for (alone, interface) in [([24.0, 25.0], "eth0"), ([20.0, 30.0], "wlan0")] {
-            let finding = found(alone, [alone[0] * 0.5, alone[1] * 0.45], interface);
+        for (interface, rtt_ns) in [("eth0", 2_300_000), ("wlan0", 700_000)] {
+            let alone = [20.0, 30.0];
+            let at_once = [alone[0] * 0.5, alone[1] * 0.45];
+            let finding = found_at(alone, at_once, interface, rtt_ns);
             let finding = finding.expect("a finding");
             assert_eq!(finding.cause, Cause::PathRate);
             assert!(finding.summary.contains("a radio or another medium"));

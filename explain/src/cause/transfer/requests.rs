@@ -12,6 +12,9 @@ const MAIN_SHARE: f64 = 0.3;
 /// machine's scheduling also adds to it.
 const SLOW: f64 = 5.0;
 const SLOW_NS: f64 = 10e6;
+/// A wait that a person does not notice is not worth a finding (ITU-T G.1010, highly interactive use), unless it is most
+/// of a short transfer.
+const NOTICED_NS: f64 = 50e6;
 /// The first retransmission of a SYN (RFC 6298 section 2): a SYN, or its answer, was lost.
 const RETRANSMISSION_NS: f64 = 900e6;
 
@@ -84,13 +87,16 @@ pub(super) fn opening(observation: &Observation) -> Option<Opening> {
         .iter()
         .filter_map(|it| Some(it.connect_ns? as f64))
         .collect();
-    if times.iter().any(|ns| is_slow(*ns)) {
-        let is_slow = |it: &&TcpConnection| it.connect_ns.is_some_and(|ns| is_slow(ns as f64));
-        let slow: Vec<&TcpConnection> = connections.iter().filter(is_slow).collect();
-        let share = stats::ratio(waited(&slow, usual), whole(connections));
+    let is_slow_one = |it: &&TcpConnection| it.connect_ns.is_some_and(|ns| is_slow(ns as f64));
+    let slow: Vec<&TcpConnection> = connections.iter().filter(is_slow_one).collect();
+    let waited = waited(&slow, usual);
+    let share = stats::ratio(waited, whole(connections));
+    let is_main = share >= MAIN_SHARE;
+    if is_main || waited >= NOTICED_NS {
+        let is_first_only = is_first_only(connections, &slow);
         return Some(Opening {
-            finding: slow_handshake(&times, usual, slow.len(), share),
-            is_main: share >= MAIN_SHARE,
+            finding: slow_handshake(&times, usual, slow.len(), is_first_only, share),
+            is_main,
         });
     }
     let idle = observation.idle_round_trip_ns? as f64;
@@ -98,6 +104,15 @@ pub(super) fn opening(observation: &Observation) -> Option<Opening> {
         finding: late_when_idle(idle, usual),
         is_main: false,
     })
+}
+
+/// True if the first connection opened slowly and most others did not.
+fn is_first_only(connections: &[TcpConnection], slow: &[&TcpConnection]) -> bool {
+    let requested = |it: &TcpConnection| it.opened_ns.saturating_sub(it.connect_ns.unwrap_or(0));
+    let opened = || connections.iter().filter(|it| it.connect_ns.is_some());
+    let first = opened().map(requested).min();
+    let is_first = |it: &&&TcpConnection| Some(requested(it)) == first;
+    slow.iter().any(|it| is_first(&it)) && slow.len() * 2 <= opened().count().max(2)
 }
 
 /// Time in which at least one of the handshakes waited longer than `usual`.
@@ -147,7 +162,13 @@ fn late_when_idle(idle: f64, usual: f64) -> Finding {
 }
 
 /// `slow` of the handshakes took longer than `usual`; waiting for them took `share` of the time.
-fn slow_handshake(times: &[f64], usual: f64, slow: usize, share: f64) -> Finding {
+fn slow_handshake(
+    times: &[f64],
+    usual: f64,
+    slow: usize,
+    is_first_only: bool,
+    share: f64,
+) -> Finding {
     let longest = times.iter().copied().max_by(f64::total_cmp).unwrap_or(0.0);
     let facts = evidence([
         ("handshake_ns", longest),
@@ -179,8 +200,7 @@ fn slow_handshake(times: &[f64], usual: f64, slow: usize, share: f64) -> Finding
                 .to_owned(),
         };
     }
-    // With several connections, a slow server delays each of them.
-    let is_first_only = times.len() == 1 || slow * 2 < times.len();
+    // A slow server delays each connection.
     let (cause, confidence) = if is_first_only {
         (
             Cause::WakeUpLatency,

@@ -516,6 +516,25 @@ fn a_late_first_answer_is_the_limit_of_a_short_transfer() {
 }
 
 #[test]
+fn the_first_of_two_connections_wakes_the_device() {
+    let mut result = FULL_PATH.result();
+    let mut control = result.observation.connections[0].clone();
+    control.samples.truncate(1);
+    control.connect_ns = Some(120 * MS);
+    control.opened_ns = 120 * MS;
+    result.observation.connections[0].opened_ns = 125 * MS;
+    result.observation.connections.push(control);
+    let causes = |result: &Throughput| -> Vec<Cause> {
+        let answer = explain_transfer(result).remove(0);
+        answer.findings.iter().map(|it| it.cause).collect()
+    };
+    assert_eq!(causes(&result), [Cause::PathRate, Cause::WakeUpLatency]);
+    // 20 ms of 5 s may be this machine's, and nobody notices them.
+    result.observation.connections[1].connect_ns = Some(20 * MS);
+    assert_eq!(causes(&result), [Cause::PathRate]);
+}
+
+#[test]
 fn a_probe_that_only_load_makes_fast_shows_a_station_that_sleeps() {
     let mut result = FULL_PATH.result();
     result.observation.idle_round_trip_ns = Some(102 * MS);
