@@ -9,7 +9,7 @@ mod figures;
 mod page;
 
 use anyhow::{Context, Result, bail};
-use cases::{CHAPTERS, Case, Chapter, Figure, Known, Server};
+use cases::{CHAPTERS, Case, Chapter, Figure, Known, Server, Unit};
 use figures::Measured;
 use serde_json::Value;
 use std::fs;
@@ -22,6 +22,10 @@ const DEVICE: &str = "10.0.0.2";
 const BENCH: &str = "10.0.0.1";
 /// Permitted relative error.
 const TOLERANCE: f64 = 0.02;
+/// A frame that the relay sends this late disturbs a trial of two seconds by 0.5%.
+const DISTURBED_NS: f64 = 10e6;
+/// Runs of a case that is disturbed.
+const TRIES: usize = 4;
 const PAGE: &str = "docs/accuracy.md";
 
 /// A figure with its values in all runs.
@@ -155,7 +159,7 @@ fn binary() -> Result<PathBuf> {
 fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for _ in 0..case.times {
-        all.push(run_case(program, case)?);
+        all.push(run_undisturbed(program, case)?);
     }
     let row = |figure: &'static Figure| {
         let time = |measured: &Measured| {
@@ -175,6 +179,27 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
     case.figures.iter().map(row).collect()
 }
 
+/// Runs a case again if other programs kept the relay from its times; the last try counts.
+fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
+    for _ in 1..TRIES {
+        let measured = run_case(program, case)?;
+        let late = |direction| {
+            measured
+                .counted(direction, "max_lateness_ns")
+                .unwrap_or(0.0)
+        };
+        let latest = late("forward").max(late("backward"));
+        if latest <= DISTURBED_NS {
+            return Ok(measured);
+        }
+        println!(
+            "    (disturbed: a frame was {} late; repeated)",
+            Unit::Milliseconds.write(latest)
+        );
+    }
+    run_case(program, case)
+}
+
 fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let dir = sh::out("accuracy");
     fs::create_dir_all(&dir)?;
@@ -183,8 +208,16 @@ fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let _ = fs::remove_file(&result);
     let _ = fs::remove_file(&truth);
     let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
-    let mut relay = sh::cmd(program);
+    // Before other programs of this machine. A relay that polls would never leave the processor.
+    let scheduled: &[&str] = if case.link.contains("--busy") {
+        &["nice", "-n", "-10"]
+    } else {
+        &["chrt", "--rr", "10"]
+    };
+    let mut relay = sh::cmd(scheduled[0]);
     relay
+        .args(&scheduled[1..])
+        .arg(program)
         .arg("relay")
         .args(["--namespaces", &format!("{left},{right}")]);
     relay.args(["--seconds", "120"]).arg("--json").arg(&truth);
@@ -260,7 +293,7 @@ fn device(program: &Path, server: Server, right: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cases::{PermittedError, Unit};
+    use cases::PermittedError;
 
     /// Modules in `bench/src/procedure` that are no procedures or have no figures.
     const NO_PROCEDURES: [&str; 6] = [
