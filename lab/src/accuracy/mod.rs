@@ -104,12 +104,11 @@ pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
     if !cfg!(target_os = "linux") || !sh::has("ip") {
         bail!("this needs Linux with network namespaces and `ip`: apt-get install iproute2");
     }
-    let program = match linerate {
-        Some(program) => fs::canonicalize(program)?,
-        None => {
-            sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
-            binary()?
-        }
+    let program = if let Some(program) = linerate {
+        fs::canonicalize(program)?
+    } else {
+        sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
+        binary()?
     };
     let is_chosen = |chapter: &&Chapter| {
         let has = |word: &String| chapter.words.iter().any(|it| it.contains(word.as_str()));

@@ -99,6 +99,9 @@ fn write_chapter(text: &mut String, chapter: &Chapter, rows: &[&Row], commit: &s
     for reason in reasons {
         let _ = writeln!(text, "- {reason}.");
     }
+    if !chapter.notes.is_empty() {
+        let _ = writeln!(text, "\n{}", chapter.notes);
+    }
 }
 
 /// Errors of all runs in per cent; "once" for a single run.

@@ -98,15 +98,15 @@ pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
             None => build()?,
         },
     };
-    let scored = rows(&bench, CASES, words, "scored")?;
-    let further = rows(&bench, FURTHER, words, "further")?;
+    let scored = rows(&bench, CASES, words, "scored");
+    let further = rows(&bench, FURTHER, words, "further");
     if words.is_empty() {
         store(&scored, &further)?;
     }
     Ok(())
 }
 
-fn rows(bench: &Bench, cases: &'static [Case], words: &[String], title: &str) -> Result<Vec<Row>> {
+fn rows(bench: &Bench, cases: &'static [Case], words: &[String], title: &str) -> Vec<Row> {
     let is_chosen = |case: &&Case| {
         let mut words = words.iter();
         words.len() == 0 || words.any(|word| case.name.contains(word.as_str()))
@@ -130,7 +130,7 @@ fn rows(bench: &Bench, cases: &'static [Case], words: &[String], title: &str) ->
         let all = rows.len();
         println!("right: {without} of {all} without a capture, {with} of {all} with\n");
     }
-    Ok(rows)
+    rows
 }
 
 /// What a test names; nothing if it cannot be made.

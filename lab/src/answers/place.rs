@@ -16,7 +16,7 @@ const SECONDS: &str = "4";
 /// Longest duration of a test, with its captures.
 const LIMIT_S: &str = "90";
 /// Timeout of a board's boot.
-const BOOT: Duration = Duration::from_secs(60);
+const BOOT: Duration = Duration::from_mins(1);
 /// Address of a board in QEMU, and of its host.
 const BOARD: &str = "10.0.0.2";
 const BOARD_HOST: &str = "10.0.0.1/24";
@@ -26,6 +26,8 @@ const AGENT: &str = "bench_agent";
 const TRIES: u32 = 3;
 /// The simulated board may fall behind real time by this share.
 const BEHIND: f64 = 0.03;
+/// Behind by this share of a transfer, another try is useless.
+const TOO_SLOW: f64 = 0.75;
 
 /// A board and a link have a clock of their own: other programs of this machine must not take their time.
 const PRIORITY: [&str; 2] = ["-n", "-10"];
@@ -151,6 +153,11 @@ impl Test<'_> {
             let behind = seconds_behind(&device.stop()?);
             if behind <= BEHIND * 3.0 * SECONDS.parse::<f64>()? {
                 return Ok(());
+            }
+            if behind > TOO_SLOW * SECONDS.parse::<f64>()? {
+                bail!(
+                    "the simulation fell behind by {behind:.1} s: this machine is too slow for it"
+                );
             }
             println!("(disturbed: the simulation fell behind by {behind:.1} s; repeated)");
         }

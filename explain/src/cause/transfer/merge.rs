@@ -79,15 +79,15 @@ fn contradicts(findings: &[Finding], shown: &Finding) -> bool {
         Cause::CongestionWindow | Cause::SenderIdle | Cause::HostPacing | Cause::LateAcks => {
             has(Cause::ReceiveWindow) || has(Cause::PathRate)
         }
-        // What a larger window or buffer adds waits in the queue of a full path.
-        Cause::ReceiveWindow | Cause::NoWindowScaling | Cause::SendBuffer => {
-            has(Cause::PathRate) || has(Cause::AtLineRate)
-        }
         Cause::AtLineRate => has(Cause::PathRate) || has(Cause::ReceiveWindow),
-        // A full queue loses what it cannot hold, and delays the rest.
-        Cause::RandomLoss | Cause::LossInBursts | Cause::Bufferbloat | Cause::QueueOverflow => {
-            has(Cause::PathRate) || has(Cause::AtLineRate)
-        }
+        // A full queue loses what it cannot hold, and delays the rest; what a larger window or buffer adds waits there, too.
+        Cause::RandomLoss
+        | Cause::LossInBursts
+        | Cause::Bufferbloat
+        | Cause::QueueOverflow
+        | Cause::ReceiveWindow
+        | Cause::NoWindowScaling
+        | Cause::SendBuffer => has(Cause::PathRate) || has(Cause::AtLineRate),
         _ => false,
     }
 }

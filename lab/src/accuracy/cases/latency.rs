@@ -48,6 +48,7 @@ const FULL_QUEUE_NS: f64 = 76_000.0 / (1_470.0 + 42.0) * datagram_ns(10e6, 1_470
 pub const CHAPTER: Chapter = Chapter {
     title: "Latency",
     words: &["latency"],
+    notes: "",
     cases: &[
         idle("--busy --both delay=1ms", &[round_trip(2e6)]),
         idle("--busy --both delay=5ms", &[round_trip(10e6)]),

@@ -39,6 +39,7 @@ const fn case(link: &'static str, command: &'static str, figures: &'static [Figu
 pub const CHAPTER: Chapter = Chapter {
     title: "Loss, duplicates, order",
     words: &["loss"],
+    notes: "",
     cases: &[
         case(
             "--busy --forward loss=1%,spare=20",

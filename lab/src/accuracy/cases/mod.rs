@@ -16,6 +16,8 @@ pub struct Chapter {
     pub title: &'static str,
     /// Words that select it, including the modules of `bench/src/procedure` that it checks.
     pub words: &'static [&'static str],
+    /// Text below its tables; empty if there is none.
+    pub notes: &'static str,
     /// Its cases.
     pub cases: &'static [Case],
 }
@@ -191,10 +193,11 @@ const HALF_MS: PermittedError = PermittedError::around(
 );
 
 /// The chapters in the order of the page.
-pub const CHAPTERS: [Chapter; 8] = [
+pub const CHAPTERS: [Chapter; 9] = [
     throughput::CHAPTER,
     sweeps::LOADS,
-    stock::CHAPTER,
+    stock::RATES,
+    stock::LOSSES,
     sweeps::SIZES_WINDOWS_GAPS,
     latency::CHAPTER,
     rfc2544::CHAPTER,

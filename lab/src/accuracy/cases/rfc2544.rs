@@ -48,6 +48,7 @@ fn lost(it: &Measured) -> impl Iterator<Item = (f64, f64)> {
 pub const CHAPTER: Chapter = Chapter {
     title: "RFC 2544",
     words: &["rfc2544"],
+    notes: "",
     cases: &[
         Case {
             link: "--busy --both rate=8050k,queue=30",

@@ -60,6 +60,7 @@ const FIGURES: [Figure; 5] = [
 pub const CHAPTER: Chapter = Chapter {
     title: "RFC 6349",
     words: &["rfc6349"],
+    notes: "",
     cases: &[Case {
         link: "--busy --both rate=10M,delay=10ms,queue=100",
         server: Server::Linerate,

@@ -9,7 +9,7 @@ use crate::accuracy::figures::{Measured, number};
 /// lost is a fraction of them.
 const FRAMES: PermittedError = PermittedError::around(
     10.0,
-    "the relay also counts lost frames that are no datagrams of a stream: the ends of five tests, iperf 3's control \
+    "the relay also counts lost frames that are no datagrams of a stream: the ends of tests, iperf 3's control \
      connections, ARP",
 );
 
@@ -118,9 +118,14 @@ const FROM_2: &str = "sweep iperf2://DEVICE load -R --from 1M --to 9M --steps 5"
 const TO_3: &str = "sweep iperf3://DEVICE load --forward --from 1M --to 9M --steps 5";
 const FROM_3: &str = "sweep iperf3://DEVICE load -R --from 1M --to 9M --steps 5";
 
-pub const CHAPTER: Chapter = Chapter {
+pub const RATES: Chapter = Chapter {
     title: "Load sweep, stock servers",
-    words: &["stock"],
+    words: &["stock-rate"],
+    notes: "At first, with a relay that polls (`--busy`) and other programs on the machine, the rows of iperf 3 to the \
+            device had -3.10% and -2.61% (commit 717c8c7): the relay sent frames up to 30 ms late, and the client began \
+            as much later than the server's clock. Now the relay and the programs run before others (`chrt --rr`), and \
+            a run in which a frame is more than 10 ms late is repeated. A queue that still drained at the end, without \
+            loss, gave +0.9%: 20 ms were subtracted too much.",
     cases: &[
         case(Server::Iperf2, OVERLOADED, TO_2, REPEATED, &SATURATION),
         case(Server::Iperf2, OVERLOADED, FROM_2, REPEATED, &SATURATION),
@@ -130,9 +135,25 @@ pub const CHAPTER: Chapter = Chapter {
         case(Server::Iperf2, LOSSY, FROM_2, REPEATED, &FROM_AFTER_LOSS),
         case(Server::Iperf3, LOSSY, TO_3, REPEATED, &TO_AFTER_LOSS),
         case(Server::Iperf3, LOSSY, FROM_3, REPEATED, &FROM_AFTER_LOSS),
-        case(Server::Iperf2, LOSS_ALONE, TO_2, 1, &TO_LOST),
-        case(Server::Iperf2, LOSS_ALONE, FROM_2, 1, &FROM_LOST),
-        case(Server::Iperf3, LOSS_ALONE, TO_3, 1, &TO_LOST),
-        case(Server::Iperf3, LOSS_ALONE, FROM_3, 1, &FROM_LOST),
+    ],
+};
+
+const LONG_TO_2: &str = "sweep iperf2://DEVICE load --forward --from 3M --to 9M --steps 3 -t 6";
+const LONG_FROM_2: &str = "sweep iperf2://DEVICE load -R --from 3M --to 9M --steps 3 -t 6";
+const LONG_TO_3: &str = "sweep iperf3://DEVICE load --forward --from 3M --to 9M --steps 3 -t 6";
+const LONG_FROM_3: &str = "sweep iperf3://DEVICE load -R --from 3M --to 9M --steps 3 -t 6";
+
+pub const LOSSES: Chapter = Chapter {
+    title: "Loss in a load sweep, stock servers",
+    words: &["stock-loss"],
+    notes: "With five loads of two seconds the errors of the share lost were -0.42% and 0.00% (iperf 2), -2.10% and -1.21% \
+            (iperf 3, commit c34dfbe): 5 of 226 and 3 of 235 frames that the relay lost were of iperf 3's control \
+            connections. A first run had +32% to the device (commit 717c8c7): the client had been stopped, its burst \
+            overflowed the queue of 50 frames, and these losses were not in the expected value.",
+    cases: &[
+        case(Server::Iperf2, LOSS_ALONE, LONG_TO_2, 1, &TO_LOST),
+        case(Server::Iperf2, LOSS_ALONE, LONG_FROM_2, 1, &FROM_LOST),
+        case(Server::Iperf3, LOSS_ALONE, LONG_TO_3, 1, &TO_LOST),
+        case(Server::Iperf3, LOSS_ALONE, LONG_FROM_3, 1, &FROM_LOST),
     ],
 };

@@ -16,6 +16,7 @@ fn most_received(it: &Measured) -> Option<f64> {
 pub const LOADS: Chapter = Chapter {
     title: "Load sweep",
     words: &["load sweep", "udp_sweep"],
+    notes: "",
     cases: &[Case {
         link: "--busy --both rate=5M,queue=50",
         server: Server::Linerate,
@@ -147,6 +148,7 @@ const FULL: [Figure; 1] = [Figure::of(
 pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
     title: "Sizes, windows and gaps",
     words: &["size_sweep", "window_sweep", "packet_gaps"],
+    notes: "",
     cases: &[
         Case {
             link: "--busy --both rate=10M,queue=50",

@@ -71,6 +71,7 @@ const STREAMS: [Figure; 2] = [
 pub const CHAPTER: Chapter = Chapter {
     title: "Throughput",
     words: &["throughput"],
+    notes: "",
     cases: &[
         case(
             "--busy --both rate=1M,queue=20",
