@@ -40,7 +40,7 @@ enum Experiment {
         linerate: Option<std::path::PathBuf>,
     },
     /// Test over throttled links, without and with a capture, and count how often the right cause comes first (needs
-    /// root, iperf, iperf3, Python and nftables)
+    /// root, iperf, iperf3, Python, nftables and QEMU)
     Answers {
         /// Only the links whose name contains one of these words
         links: Vec<String>,
