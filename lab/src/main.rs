@@ -33,11 +33,14 @@ struct Cli {
 enum Experiment {
     /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
     Accuracy {
-        /// Only the procedures whose name contains one of these words; the page stays unchanged
+        /// Only the procedures whose name contains one of these words; the other parts of the page stay unchanged
         procedures: Vec<String>,
+        /// Use this linerate
+        #[arg(long, value_name = "PROGRAM")]
+        linerate: Option<std::path::PathBuf>,
     },
     /// Test over throttled links, without and with a capture, and count how often the right cause comes first (needs
-    /// root, iperf, iperf3, Python and nftables)
+    /// root, iperf, iperf3, Python, nftables and QEMU)
     Answers {
         /// Only the links whose name contains one of these words
         links: Vec<String>,
@@ -91,7 +94,10 @@ fn main() -> ExitCode {
         return code;
     }
     let result = match Cli::parse().experiment {
-        Experiment::Accuracy { procedures } => accuracy::run(&procedures),
+        Experiment::Accuracy {
+            procedures,
+            linerate,
+        } => accuracy::run(&procedures, linerate),
         Experiment::Answers { links, linerate } => answers::run(&links, linerate),
         Experiment::Causes {
             set,

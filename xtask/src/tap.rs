@@ -4,7 +4,7 @@
 //! that it started.
 
 mod agent;
-mod board;
+pub mod board;
 pub mod emulated;
 mod partners;
 

@@ -162,10 +162,14 @@ impl Iperf3 {
     }
 }
 
+/// A queue that drains for this multiple of the settling time delays the end of the test, too.
+const DRAINED: u32 = 2;
+
 /// Subtracts the time between the last datagram and the end of the test, which the client announces, from the server's
-/// time. With losses a queue was full: its datagrams arrive in that time.
-fn without_settling(count: Count, sent: Duration) -> Count {
-    if count.lost > 0 {
+/// time. If a queue was full, or still drains when the end is announced, its datagrams arrive in that time.
+fn without_settling(count: Count, sent: Duration, rtt: Duration) -> Count {
+    let waited = count.span.saturating_sub(sent + rtt);
+    if count.lost > 0 || waited >= iperf3::UDP_SETTLE * DRAINED {
         return count;
     }
     let span = count.span.saturating_sub(iperf3::UDP_SETTLE).max(sent);
@@ -177,10 +181,13 @@ fn without_settling(count: Count, sent: Duration) -> Count {
 
 fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
     let outcome = finished.service.outcome(finished.ended);
+    let samples = finished.connections.iter().flat_map(|it| &it.samples);
+    let rtt = samples.map(|it| it.min_rtt_ns).filter(|ns| *ns > 0).min();
+    let rtt = Duration::from_nanos(rtt.unwrap_or(0));
     let reported = outcome.reported.map(|count| {
         let sent = outcome.sent.map_or(count.span, |it| it.span);
         if udp {
-            without_settling(count, sent)
+            without_settling(count, sent, rtt)
         } else {
             count
         }
@@ -326,19 +333,24 @@ mod tests {
 
     #[test]
     fn the_time_before_the_end_is_announced_is_no_time_of_the_stream() {
-        let span_ms = |lost, server, sent| {
+        let span_over = |lost, server, sent, rtt| {
             let count = Count {
                 lost,
                 span: Duration::from_millis(server),
                 ..Count::default()
             };
-            let settled = without_settling(count, Duration::from_millis(sent));
-            settled.span.as_millis()
+            let [sent, rtt] = [sent, rtt].map(Duration::from_millis);
+            without_settling(count, sent, rtt).span.as_millis()
         };
+        let span_ms = |lost, server, sent| span_over(lost, server, sent, 0);
         assert_eq!(span_ms(0, 2_025, 2_000), 2_005);
         assert_eq!(span_ms(0, 2_015, 2_000), 2_000);
         assert_eq!(span_ms(0, 1_990, 2_000), 1_990);
         // The queue was full: it drained in that time.
         assert_eq!(span_ms(9, 2_060, 2_000), 2_060);
+        // It was not full, but still drained.
+        assert_eq!(span_ms(0, 2_088, 2_000), 2_088);
+        // The end travels for a round trip of a long path.
+        assert_eq!(span_over(0, 2_120, 2_000, 100), 2_100);
     }
 }

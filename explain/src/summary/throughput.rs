@@ -7,10 +7,6 @@ use linerate_results::format;
 use linerate_results::record::{Direction, Finding, Flow, Run, Throughput, Transport};
 use linerate_results::stats;
 
-/// Up to this multiple of the faster direction, both at once share one resource. Independent directions reach
-/// their sum, less the acknowledgments.
-const SHARED: f64 = 1.15;
-
 /// One summary of all transfers.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let all: Vec<&Throughput> = run.throughputs().collect();
@@ -88,7 +84,7 @@ fn share_of_line(result: &Throughput, flow: &Flow) -> String {
     })
 }
 
-/// Findings about this machine, then the limit of each direction; each cause of a direction once.
+/// Findings about this machine, and of several transfers together; then the limit of each direction.
 fn findings(run: &Run, all: &[&Throughput]) -> Vec<Finding> {
     let mut findings = sweep::of_transfers(run);
     findings.extend(
@@ -122,7 +118,6 @@ fn notes(all: &[&Throughput]) -> String {
             notes.extend(unknown(result, &answer));
         }
     }
-    notes.extend(shared_medium(all));
     for result in all {
         if let Some(capture) = &result.observation.capture {
             let picture = match capture.picture.as_str() {
@@ -154,28 +149,6 @@ fn unknown(result: &Throughput, answer: &TransferAnswer) -> Option<String> {
         answer.direction.label(),
         answer.unknown
     ))
-}
-
-/// Both directions at once share what each reaches alone.
-fn shared_medium(all: &[&Throughput]) -> Option<String> {
-    let tcp = || {
-        all.iter()
-            .filter(|it| it.params.transport == Transport::Tcp)
-    };
-    let rate = |flow: &Option<Flow>| flow.as_ref().map(|it| it.goodput_bytes_per_s);
-    let both = tcp().find(|it| it.params.direction == Direction::Both)?;
-    let alone = |direction| tcp().find(|it| it.params.direction == direction);
-    let to = rate(&alone(Direction::ToDevice)?.metrics.to_device)?;
-    let from = rate(&alone(Direction::FromDevice)?.metrics.from_device)?;
-    let at_once = rate(&both.metrics.to_device)? + rate(&both.metrics.from_device)?;
-    (at_once <= to.max(from) * SHARED).then(|| {
-        format!(
-            "Both directions at once carry {} together, no more than one alone ({}): they share one resource, a \
-             half-duplex medium or the device's processor.",
-            format::both_rates(at_once),
-            format::both_rates(to.max(from)),
-        )
-    })
 }
 
 fn rows(result: &Throughput) -> Vec<Vec<String>> {

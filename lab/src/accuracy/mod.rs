@@ -9,7 +9,7 @@ mod figures;
 mod page;
 
 use anyhow::{Context, Result, bail};
-use cases::{CHAPTERS, Case, Chapter, Figure, Known};
+use cases::{CHAPTERS, Case, Chapter, Figure, Known, Server, Unit};
 use figures::Measured;
 use serde_json::Value;
 use std::fs;
@@ -22,6 +22,10 @@ const DEVICE: &str = "10.0.0.2";
 const BENCH: &str = "10.0.0.1";
 /// Permitted relative error.
 const TOLERANCE: f64 = 0.02;
+/// A frame that the relay sends this late disturbs a trial of two seconds by 0.5%.
+const DISTURBED_NS: f64 = 10e6;
+/// Runs of a case that is disturbed.
+const TRIES: usize = 4;
 const PAGE: &str = "docs/accuracy.md";
 
 /// A figure with its values in all runs.
@@ -96,12 +100,16 @@ fn error((known, reported): (f64, f64)) -> f64 {
 }
 
 /// Runs the command.
-pub fn run(words: &[String]) -> Result<()> {
+pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
     if !cfg!(target_os = "linux") || !sh::has("ip") {
         bail!("this needs Linux with network namespaces and `ip`: apt-get install iproute2");
     }
-    sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
-    let program = binary()?;
+    let program = if let Some(program) = linerate {
+        fs::canonicalize(program)?
+    } else {
+        sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
+        binary()?
+    };
     let is_chosen = |chapter: &&Chapter| {
         let has = |word: &String| chapter.words.iter().any(|it| it.contains(word.as_str()));
         words.is_empty() || words.iter().any(has)
@@ -117,16 +125,23 @@ pub fn run(words: &[String]) -> Result<()> {
             }
         }
     }
-    if words.is_empty() {
-        fs::write(sh::root().join(PAGE), page::page(&rows))?;
-        println!("written: {PAGE}");
-    }
+    let file = sh::root().join(PAGE);
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    fs::write(&file, page::page(&old, &rows, &commit()?))?;
+    println!("written: {PAGE}");
     let off = rows.iter().filter(|row| !row.is_within_bounds()).count();
     match (rows.len(), off) {
         (0, _) => bail!("no procedure has such a name"),
         (_, 0) => Ok(()),
         (all, off) => bail!("the error of {off} of {all} figures is not permitted"),
     }
+}
+
+/// Commit and its date.
+fn commit() -> Result<String> {
+    let describe = ["show", "-s", "--format=commit %h of %cs", "HEAD"];
+    let described = sh::read(sh::cmd("git").arg("-C").arg(sh::root()).args(describe))?;
+    Ok(described.trim().to_owned())
 }
 
 fn binary() -> Result<PathBuf> {
@@ -143,7 +158,7 @@ fn binary() -> Result<PathBuf> {
 fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for _ in 0..case.times {
-        all.push(run_case(program, case)?);
+        all.push(run_undisturbed(program, case)?);
     }
     let row = |figure: &'static Figure| {
         let time = |measured: &Measured| {
@@ -163,6 +178,27 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
     case.figures.iter().map(row).collect()
 }
 
+/// Runs a case again if other programs kept the relay from its times; the last try counts.
+fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
+    for _ in 1..TRIES {
+        let measured = run_case(program, case)?;
+        let late = |direction| {
+            measured
+                .counted(direction, "max_lateness_ns")
+                .unwrap_or(0.0)
+        };
+        let latest = late("forward").max(late("backward"));
+        if latest <= DISTURBED_NS {
+            return Ok(measured);
+        }
+        println!(
+            "    (disturbed: a frame was {} late; repeated)",
+            Unit::Milliseconds.write(latest)
+        );
+    }
+    run_case(program, case)
+}
+
 fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let dir = sh::out("accuracy");
     fs::create_dir_all(&dir)?;
@@ -171,8 +207,16 @@ fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let _ = fs::remove_file(&result);
     let _ = fs::remove_file(&truth);
     let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
-    let mut relay = sh::cmd(program);
+    // Before other programs of this machine. A relay that polls would never leave the processor.
+    let scheduled: &[&str] = if case.link.contains("--busy") {
+        &["nice", "-n", "-10"]
+    } else {
+        &["chrt", "--rr", "10"]
+    };
+    let mut relay = sh::cmd(scheduled[0]);
     relay
+        .args(&scheduled[1..])
+        .arg(program)
         .arg("relay")
         .args(["--namespaces", &format!("{left},{right}")]);
     relay.args(["--seconds", "120"]).arg("--json").arg(&truth);
@@ -205,18 +249,15 @@ fn script(
     result: &Path,
     captured: Option<&Path>,
 ) -> String {
-    let (program, dir) = (program.display(), sh::out("accuracy"));
-    let log = dir.join("serve.log");
-    let (log, measured) = (log.display(), dir.join("measured"));
+    let (device, is_ready) = device(program, case.server, right);
+    let (program, measured) = (program.display(), sh::out("accuracy").join("measured"));
     let command = case.command.replace("DEVICE", DEVICE);
     let capture = captured.map_or_else(String::new, capture::script);
-    // `linerate serve` prints a line per protocol once it listens.
     format!(
-        ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
-         --seconds 110 2>>{log} & device=$!; {capture} \
+        "{device} & device=$!; {capture} \
          trap 'kill $device $capture; wait $device $capture' EXIT; \
          trap 'exit 1' TERM INT; \
-         until [ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]; do \
+         until {is_ready}; do \
          kill -0 $device || exit 1; sleep 0.05; done; \
          {program} {command} --out {} --json {}",
         measured.display(),
@@ -224,10 +265,34 @@ fn script(
     )
 }
 
+/// Shell commands of the device in namespace `right`, and of the test whether it listens.
+fn device(program: &Path, server: Server, right: &str) -> (String, String) {
+    let log = sh::out("accuracy").join("serve.log");
+    let (program, log) = (program.display(), log.display());
+    let stock = |command: &str, list: &str, port: u16| {
+        (
+            format!("ip netns exec {right} timeout 110 {command} >{log} 2>&1"),
+            format!("ip netns exec {right} ss -H{list}n | grep -q ':{port} '"),
+        )
+    };
+    match server {
+        // It prints a line per protocol once it listens.
+        Server::Linerate => (
+            format!(
+                ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
+                 --seconds 110 2>>{log}"
+            ),
+            format!("[ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]"),
+        ),
+        Server::Iperf2 => stock("iperf -s -u", "ul", 5001),
+        Server::Iperf3 => stock("iperf3 -s", "tl", 5201),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cases::{PermittedError, Unit};
+    use cases::PermittedError;
 
     /// Modules in `bench/src/procedure` that are no procedures or have no figures.
     const NO_PROCEDURES: [&str; 6] = [

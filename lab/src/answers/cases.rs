@@ -1,15 +1,15 @@
 //! The throttled links: how each is made, and the causes that are right for it.
 //!
 //! They are made by other means than linerate's where the system has one: stock iperf with its own buffers, `tc tbf`,
-//! nftables, programs in Python. The relay adds delay, loss and a rate.
+//! nftables, programs and a relay in Python, boards in QEMU. The relay adds delay, loss and a rate.
 
 /// A throttled link.
 pub(super) struct Case {
     /// Its name.
     pub(super) name: &'static str,
-    /// Arguments of `linerate relay`.
-    pub(super) link: &'static str,
-    /// Shell command of the device, in the right namespace.
+    /// The network.
+    pub(super) place: Place,
+    /// Shell command of the device, in the right namespace; empty for a board.
     pub(super) device: &'static str,
     /// Shell commands before the test, in the left namespace; `RIGHT` is the name of the other one.
     pub(super) before: &'static str,
@@ -17,6 +17,48 @@ pub(super) struct Case {
     pub(super) test: &'static str,
     /// Causes that are right, as in results.
     pub(super) causes: &'static [&'static str],
+    /// Words that its summary must contain, if the name of the cause alone is no answer.
+    pub(super) words: &'static str,
+    /// The right cause is among so many first ones.
+    pub(super) within: usize,
+}
+
+/// A network between linerate and a device.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// `linerate relay` with these arguments, between two namespaces.
+    Relay(&'static str),
+    /// A board in QEMU, with its firmware.
+    Emulated {
+        board: &'static str,
+        variant: &'static str,
+        /// Time of its instructions, as QEMU's `-icount`; empty: as fast as the host.
+        icount: &'static str,
+    },
+    /// The simulated board, a half-duplex 10BASE-T station, behind a TAP interface.
+    Simulated,
+    /// lab/links/relay.py with these words, between two namespaces; `LEFT` and `RIGHT` are its interfaces.
+    Sleeper(&'static str),
+}
+
+/// A case over the relay, whose first cause must be right.
+const fn relayed(
+    name: &'static str,
+    link: &'static str,
+    device: &'static str,
+    test: &'static str,
+    causes: &'static [&'static str],
+) -> Case {
+    Case {
+        name,
+        place: Place::Relay(link),
+        device,
+        before: "",
+        test,
+        causes,
+        words: "",
+        within: 1,
+    }
 }
 
 /// A server that takes 150 ms for each answer.
@@ -47,86 +89,190 @@ const POLICER: &str = "ip netns exec RIGHT nft add table inet police; \
     ip netns exec RIGHT nft add rule inet police in ip saddr 10.0.0.1 \
     limit rate over 1000 kbytes/second burst 20 kbytes drop;";
 
-/// All of them.
+/// The device's receiver sleeps after 50 ms without a frame, and wakes up 100 ms after the next one: the beacon interval
+/// of Wi-Fi.
+const SLEEPER: Place = Place::Sleeper(
+    r#"{"left": "LEFT", "right": "RIGHT", "forward": {"delay_ms": 1, "wake": {"idle_ms": 50, "delay_ms": 100}},
+        "backward": {"delay_ms": 1}}"#,
+);
+
+/// A Cortex-A9 with 15.6 million instructions a second and an interrupt for each frame.
+const SLOW_PROCESSOR: Place = Place::Emulated {
+    board: "qemu-sabrelite",
+    variant: "interrupt_per_frame",
+    icount: "shift=6,sleep=on,align=on",
+};
+
+const PROCESSOR: &[&str] = &["main-thread-bound", "per-frame-cost", "path-rate"];
+
+/// The ten that are scored.
 pub(super) const CASES: &[Case] = &[
+    relayed(
+        "window of the device",
+        "--both delay=10ms",
+        "iperf -s -w 8K",
+        "iperf2://10.0.0.2 --forward",
+        &["receive-window"],
+    ),
+    relayed(
+        "rate, to the device",
+        "--forward delay=1ms,rate=8500k,queue=100 --backward delay=1ms",
+        "iperf3 -s",
+        "iperf3://10.0.0.2 --forward",
+        &["path-rate"],
+    ),
+    relayed(
+        "loss, to the device",
+        "--both delay=5ms --forward loss=1%,delay=5ms",
+        "iperf3 -s",
+        "iperf3://10.0.0.2 --forward",
+        &["random-loss"],
+    ),
+    relayed(
+        "delay (a window of 64 kB)",
+        "--both delay=50ms",
+        "iperf -s -w 64K",
+        "iperf2://10.0.0.2 --forward",
+        &["receive-window"],
+    ),
+    relayed(
+        "slow server",
+        "--both delay=2ms",
+        SLOW_SERVER,
+        "http://10.0.0.2/file -R",
+        &["server-think-time"],
+    ),
     Case {
-        name: "window of the device",
-        link: "--both delay=10ms",
-        device: "iperf -s -w 8K",
-        before: "",
-        test: "iperf2://10.0.0.2 --forward",
-        causes: &["receive-window"],
+        place: SLOW_PROCESSOR,
+        words: "processor is the limit",
+        ..relayed("CPU-bound board (QEMU)", "", "", "iperf2://QEMU", PROCESSOR)
     },
     Case {
-        name: "window on a long path",
-        link: "--both delay=50ms",
-        device: "iperf -s -w 64K",
-        before: "",
-        test: "iperf2://10.0.0.2 --forward",
-        causes: &["receive-window"],
+        place: Place::Simulated,
+        words: "half-duplex line of 10 Mbit/s",
+        ..relayed(
+            "half duplex (simulated board)",
+            "",
+            "",
+            "iperf2://BOARD --forward",
+            &["path-rate"],
+        )
     },
     Case {
-        name: "rate, to the device",
-        link: "--forward delay=1ms,rate=8500k,queue=100 --backward delay=1ms",
-        device: "iperf3 -s",
-        before: "",
-        test: "iperf3://10.0.0.2 --forward",
-        causes: &["path-rate"],
-    },
-    Case {
-        name: "rate, from the device",
-        link: "--forward delay=1ms --backward delay=1ms,rate=8500k,queue=100",
-        device: "iperf3 -s",
-        before: "",
-        test: "iperf3://10.0.0.2 -R",
-        causes: &["path-rate"],
-    },
-    Case {
-        name: "shaper (tc tbf)",
-        link: "--both delay=2ms",
-        device: "iperf3 -s",
-        before: "tc qdisc add dev eth0 root tbf rate 20mbit burst 10kb latency 50ms;",
-        test: "iperf3://10.0.0.2 --forward",
-        causes: &["path-rate"],
-    },
-    Case {
-        name: "loss, to the device",
-        link: "--both delay=5ms --forward loss=1%,delay=5ms",
-        device: "iperf3 -s",
-        before: "",
-        test: "iperf3://10.0.0.2 --forward",
-        causes: &["random-loss"],
-    },
-    Case {
-        name: "policer (nftables)",
-        link: "--both delay=5ms",
-        device: "iperf3 -s",
         before: POLICER,
-        test: "iperf3://10.0.0.2 --forward",
-        causes: &["policed", "shallow-queue"],
+        ..relayed(
+            "policer (nftables)",
+            "--both delay=5ms",
+            "iperf3 -s",
+            "iperf3://10.0.0.2 --forward",
+            &["policed", "shallow-queue"],
+        )
     },
     Case {
-        name: "slow server",
-        link: "--both delay=2ms",
-        device: SLOW_SERVER,
-        before: "",
-        test: "http://10.0.0.2/file -R",
-        causes: &["server-think-time"],
+        place: SLEEPER,
+        ..relayed(
+            "wake-up latency",
+            "",
+            "iperf -s",
+            "iperf2://10.0.0.2 --forward -n 20k",
+            &["wake-up-latency"],
+        )
     },
     Case {
-        name: "slow reader",
-        link: "--both delay=2ms",
-        device: SLOW_READER,
-        before: "",
-        test: "iperf2://10.0.0.2 --forward",
-        causes: &["receiver-reads-slowly"],
+        words: "line rate of 100 Mbit/s",
+        ..relayed(
+            "full duplex at line rate",
+            "--busy --both delay=200us,rate=100M,queue=200",
+            "iperf3 -s",
+            "iperf3://10.0.0.2 --forward",
+            &["path-rate", "at-line-rate"],
+        )
+    },
+];
+
+/// Further ones, which are not scored.
+pub(super) const FURTHER: &[Case] = &[
+    relayed(
+        "rate, from the device",
+        "--forward delay=1ms --backward delay=1ms,rate=8500k,queue=100",
+        "iperf3 -s",
+        "iperf3://10.0.0.2 -R",
+        &["path-rate"],
+    ),
+    Case {
+        before: "tc qdisc add dev eth0 root tbf rate 20mbit burst 10kb latency 50ms;",
+        ..relayed(
+            "shaper (tc tbf)",
+            "--both delay=2ms",
+            "iperf3 -s",
+            "iperf3://10.0.0.2 --forward",
+            &["path-rate"],
+        )
+    },
+    relayed(
+        "slow reader",
+        "--both delay=2ms",
+        SLOW_READER,
+        "iperf2://10.0.0.2 --forward",
+        &["receiver-reads-slowly"],
+    ),
+    Case {
+        place: SLEEPER,
+        within: 2,
+        ..relayed(
+            "wake-up latency, long transfer",
+            "",
+            "iperf3 -s",
+            "iperf3://10.0.0.2 --forward",
+            &["wake-up-latency"],
+        )
     },
     Case {
-        name: "line of 100 Mbit/s",
-        link: "--both delay=200us,rate=100M,queue=200",
-        device: "iperf3 -s",
-        before: "",
-        test: "iperf3://10.0.0.2 --forward",
-        causes: &["path-rate", "at-line-rate"],
+        place: Place::Emulated {
+            board: "qemu-mps2-an385",
+            variant: "budgeted",
+            icount: "shift=6,sleep=on,align=on",
+        },
+        words: "processor is the limit",
+        ..relayed(
+            "CPU-bound Cortex-M3 (QEMU)",
+            "",
+            "",
+            "iperf2://QEMU",
+            PROCESSOR,
+        )
     },
+    Case {
+        place: Place::Emulated {
+            board: "qemu-riscv32-virt",
+            variant: "interrupt_per_frame",
+            icount: "shift=7,sleep=on,align=on",
+        },
+        words: "processor is the limit",
+        ..relayed(
+            "CPU-bound RISC-V (QEMU)",
+            "",
+            "",
+            "iperf3://QEMU",
+            PROCESSOR,
+        )
+    },
+    Case {
+        place: Place::Simulated,
+        words: "half-duplex line of 10 Mbit/s",
+        ..relayed(
+            "half duplex, both directions (simulated board)",
+            "",
+            "",
+            "iperf2://BOARD",
+            &["path-rate"],
+        )
+    },
+    relayed(
+        "full duplex, both directions",
+        "--both delay=1ms,rate=20M,queue=100",
+        "iperf -s",
+        "iperf2://10.0.0.2",
+        &["path-rate"],
+    ),
 ];

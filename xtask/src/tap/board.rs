@@ -10,14 +10,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Addresses of the simulated board, built into its programs, and of the host.
-pub(super) const DEVICE: &str = "169.254.10.2";
-pub(super) const HOST: &str = "169.254.10.1";
-pub(super) const TAP: &str = "linerate0";
+pub const DEVICE: &str = "169.254.10.2";
+pub const HOST: &str = "169.254.10.1";
+/// Name of the TAP device.
+pub const TAP: &str = "linerate0";
 /// Timeout for the simulator to write its results and exit.
 const STOP: Duration = Duration::from_secs(10);
 
 /// A network namespace with one TAP device in it.
-pub(super) struct Namespace(String);
+pub struct Namespace(String);
 
 impl Namespace {
     /// Creates one for the simulated board; `suffix` makes its name unique.
@@ -57,7 +58,7 @@ impl Drop for Namespace {
 }
 
 /// A process that is killed when this value is dropped.
-pub(super) struct ChildGuard(pub Child);
+pub struct ChildGuard(pub Child);
 
 impl Drop for ChildGuard {
     fn drop(&mut self) {
@@ -67,7 +68,7 @@ impl Drop for ChildGuard {
 }
 
 /// A board on the TAP device, and the output of its console.
-pub(super) struct Device {
+pub struct Device {
     process: ChildGuard,
     console: Receiver<String>,
     /// Lines read from the console.

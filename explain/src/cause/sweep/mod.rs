@@ -11,6 +11,7 @@
 //! | `path_rate` | the same received rate at each load above it |
 //! | `frame_cost` | the time of a frame as a function of its length |
 //! | `bufferbloat` | round trips under load, compared with idle ones |
+//! | `shared` | transfers in both directions at once, compared with each alone |
 
 mod bufferbloat;
 mod frame_cost;
@@ -18,13 +19,14 @@ mod livelock;
 mod path_rate;
 mod receive_drops;
 mod send_limit;
+mod shared;
 
 use crate::cause::scored::ScoredFinding;
 use crate::series::load::{self, Point, Sweep};
-use crate::series::rfc2544::{self, Throughput, TrialsBySize};
+use crate::series::rfc2544::{self, Throughput as LosslessRate, TrialsBySize};
 use crate::series::size;
 use linerate_results::record::{
-    Cause, Direction, Finding, Flow, Latency, Rfc2544Test, Run, Transport,
+    Cause, Direction, Finding, Flow, Latency, Rfc2544Test, Run, Throughput, Transport,
 };
 use livelock::RateUnit;
 
@@ -55,7 +57,7 @@ pub(crate) fn of_loads(run: &Run, payload_bytes: u64) -> Vec<Finding> {
 
 /// Findings of transfers.
 pub(crate) fn of_transfers(run: &Run) -> Vec<Finding> {
-    ranked(transfers(run).into_iter().collect())
+    ranked(transfers(run))
 }
 
 /// Findings of the gaps between datagrams.
@@ -103,9 +105,11 @@ fn loads(run: &Run, payload_bytes: u64) -> Vec<ScoredFinding> {
     found.into_iter().flatten().collect()
 }
 
-fn transfers(run: &Run) -> Option<ScoredFinding> {
-    let all = run.throughputs();
-    receive_drops::evaluate(all.filter_map(|it| it.metrics.from_device.as_ref()))
+fn transfers(run: &Run) -> Vec<ScoredFinding> {
+    let all: Vec<&Throughput> = run.throughputs().collect();
+    let received = all.iter().filter_map(|it| it.metrics.from_device.as_ref());
+    let found = [receive_drops::evaluate(received), shared::evaluate(&all)];
+    found.into_iter().flatten().collect()
 }
 
 fn gaps(run: &Run) -> Option<ScoredFinding> {
@@ -154,7 +158,7 @@ fn frame_sizes(sizes: &TrialsBySize<'_>) -> Option<ScoredFinding> {
     let mut line_bits_per_s = 0;
     let mut times = Vec::new();
     for (octets, trials) in rfc2544::trials(sizes, Rfc2544Test::Throughput) {
-        if let Some(rate) = Throughput::of(trials).and_then(|it| it.lossless) {
+        if let Some(rate) = LosslessRate::of(trials).and_then(|it| it.lossless) {
             line_bits_per_s = trials[0].params.line_bits_per_s;
             times.push((octets as f64, 1e9 / rate));
         }

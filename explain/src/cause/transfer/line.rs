@@ -17,6 +17,11 @@ const ETHERNET_MSS: f64 = 1_460.0;
 
 /// Rates of Ethernet, bits per second.
 const STANDARD_RATES: [f64; 6] = [10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9];
+/// Rates with a half-duplex mode in use (IEEE 802.3 clauses 14 and 24); 1000BASE-T has none in any product.
+const HALF_DUPLEX_RATES: [f64; 2] = [10e6, 100e6];
+/// Collisions and back-off with two stations cost up to this share (Boggs, Mogul and Kent, 1988: 95% for frames of
+/// 1,536 octets).
+const HALF_DUPLEX_BELOW: f64 = 0.05;
 /// Permitted difference of a rate from that of a line: clock, and the ends of the transfer.
 pub(super) const TOLERANCE: f64 = 0.03;
 
@@ -63,7 +68,7 @@ impl Packets {
     }
 
     /// Packets of a transfer.
-    pub(super) fn of(result: &Throughput) -> Self {
+    pub(crate) fn of(result: &Throughput) -> Self {
         match result.params.transport {
             Transport::Udp => Self::udp(result.params.payload_bytes as f64),
             Transport::Tcp => {
@@ -94,16 +99,38 @@ impl Packets {
             (1.0 - BELOW..=1.0 + ABOVE).contains(&share)
         })
     }
+
+    /// The line of 10BASE-T or 100BASE-TX that a payload rate and its acknowledgments fill in half duplex, bits per
+    /// second. By itself the rate proves nothing: other traffic or a shaper leave as much of a full-duplex line. None
+    /// without acknowledgments: datagrams in one direction fill both kinds of line alike.
+    pub(crate) fn half_duplex_line(&self, bytes_per_s: f64) -> Option<f64> {
+        if self.acknowledgment == 0.0 {
+            return None;
+        }
+        HALF_DUPLEX_RATES.into_iter().find(|line| {
+            let share = bytes_per_s / self.max_rate(*line, Duplex::Half);
+            (1.0 - HALF_DUPLEX_BELOW..=1.0 + ABOVE).contains(&share)
+        })
+    }
 }
 
 impl Packets {
     /// What a payload rate may be that fills no standard line.
     pub(crate) fn beside_standard_line(&self, bytes_per_s: f64) -> String {
-        let nearest = STANDARD_RATES.into_iter().find_map(|line| {
-            let share = bytes_per_s / self.max_rate(line, Duplex::Full);
-            (NEAR..1.0).contains(&share).then_some((line, share))
-        });
-        nearest.map_or_else(
+        let share = |line: f64| bytes_per_s / self.max_rate(line, Duplex::Full);
+        if let Some(line) = self.half_duplex_line(bytes_per_s) {
+            return format!(
+                "A half-duplex line of {} carries this beside its acknowledgments. It is {} of a full-duplex one: that, \
+                 with other traffic, or a shaper, if both directions at once are as fast as each alone.",
+                format::bits(line),
+                format::percent(share(line)),
+            );
+        }
+        let near = STANDARD_RATES
+            .into_iter()
+            .map(|line| (line, share(line)))
+            .find(|(_, share)| (NEAR..1.0).contains(share));
+        near.map_or_else(
             || {
                 "This is no rate of Ethernet: a shaper, a slower leg of the path, or a station that forwards or processes \
                  at this rate."
@@ -185,6 +212,11 @@ mod tests {
         assert_eq!(line(9.56), None);
         assert_eq!(line(8.0), None);
         assert_eq!(line(50.0), None);
+        let half = |mbit: f64| packets.half_duplex_line(mbit * 1e6 / 8.0);
+        assert_eq!(half(9.1), Some(10e6));
+        assert_eq!(half(88.0), Some(100e6));
+        assert_eq!(half(9.4), None);
+        assert_eq!(half(8.5), None);
     }
 
     #[test]

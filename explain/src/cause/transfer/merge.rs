@@ -80,10 +80,14 @@ fn contradicts(findings: &[Finding], shown: &Finding) -> bool {
             has(Cause::ReceiveWindow) || has(Cause::PathRate)
         }
         Cause::AtLineRate => has(Cause::PathRate) || has(Cause::ReceiveWindow),
-        // A full queue loses what it cannot hold, and delays the rest.
-        Cause::RandomLoss | Cause::LossInBursts | Cause::Bufferbloat | Cause::QueueOverflow => {
-            has(Cause::PathRate) || has(Cause::AtLineRate)
-        }
+        // A full queue loses what it cannot hold, and delays the rest; what a larger window or buffer adds waits there, too.
+        Cause::RandomLoss
+        | Cause::LossInBursts
+        | Cause::Bufferbloat
+        | Cause::QueueOverflow
+        | Cause::ReceiveWindow
+        | Cause::NoWindowScaling
+        | Cause::SendBuffer => has(Cause::PathRate) || has(Cause::AtLineRate),
         _ => false,
     }
 }

@@ -66,9 +66,15 @@ fn answer(result: &Throughput, direction: Direction, flow: &Flow) -> TransferAns
         Limit::Known(finding) => (vec![finding], String::new()),
         Limit::Unknown(why) => (Vec::new(), why),
     };
-    let connections = &result.observation.connections;
-    if result.params.transport == Transport::Tcp {
-        findings.extend(requests::slow_handshake(connections));
+    if result.params.transport == Transport::Tcp
+        && let Some(opening) = requests::opening(&result.observation)
+    {
+        if opening.is_main {
+            findings.insert(0, opening.finding);
+            unknown.clear();
+        } else {
+            findings.push(opening.finding);
+        }
     }
     merge::add_capture(result, direction, &mut findings, &mut unknown);
     let prefix = prefix(result, direction);

@@ -1,6 +1,6 @@
 //! Round trips over links with a known delay.
 
-use super::{Case, Chapter, Figure, HALF_MS, PermittedError, REPEATED, Unit, datagram_ns};
+use super::{Case, Chapter, Figure, HALF_MS, PermittedError, REPEATED, Server, Unit, datagram_ns};
 use crate::accuracy::figures::{Measured, number};
 
 const IDLE: &str = "latency stamp://DEVICE:8620 --count 600 --interval 5";
@@ -24,6 +24,7 @@ fn loaded(it: &Measured) -> Option<f64> {
 const fn idle(link: &'static str, figures: &'static [Figure]) -> Case {
     Case {
         link,
+        server: Server::Linerate,
         command: IDLE,
         times: REPEATED,
         figures,
@@ -47,6 +48,7 @@ const FULL_QUEUE_NS: f64 = 76_000.0 / (1_470.0 + 42.0) * datagram_ns(10e6, 1_470
 pub const CHAPTER: Chapter = Chapter {
     title: "Latency",
     words: &["latency"],
+    notes: "",
     cases: &[
         idle("--busy --both delay=1ms", &[round_trip(2e6)]),
         idle("--busy --both delay=5ms", &[round_trip(10e6)]),
@@ -64,6 +66,7 @@ pub const CHAPTER: Chapter = Chapter {
         ),
         Case {
             link: "--busy --both rate=10M,queue=76kB",
+            server: Server::Linerate,
             command: "sweep iperf2://DEVICE latency --forward --from 2M --to 20M --steps 2 \
                       --probe stamp://DEVICE:8620",
             times: REPEATED,

@@ -1,6 +1,6 @@
 //! Frames that the relay lost, duplicated or reordered, by its own count.
 
-use super::{Case, Chapter, Figure, Known, PermittedError, Unit};
+use super::{Case, Chapter, Figure, Known, PermittedError, Server, Unit};
 use crate::accuracy::figures::Measured;
 
 const FRAMES: PermittedError = PermittedError::around(
@@ -29,6 +29,7 @@ const fn counted(
 const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
     Case {
         link,
+        server: Server::Linerate,
         command,
         times: 1,
         figures,
@@ -38,6 +39,7 @@ const fn case(link: &'static str, command: &'static str, figures: &'static [Figu
 pub const CHAPTER: Chapter = Chapter {
     title: "Loss, duplicates, order",
     words: &["loss"],
+    notes: "",
     cases: &[
         case(
             "--busy --forward loss=1%,spare=20",

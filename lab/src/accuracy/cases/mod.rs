@@ -4,6 +4,7 @@ mod latency;
 mod loss;
 mod rfc2544;
 mod rfc6349;
+mod stock;
 mod sweeps;
 mod throughput;
 
@@ -15,6 +16,8 @@ pub struct Chapter {
     pub title: &'static str,
     /// Words that select it, including the modules of `bench/src/procedure` that it checks.
     pub words: &'static [&'static str],
+    /// Text below its tables; empty if there is none.
+    pub notes: &'static str,
     /// Its cases.
     pub cases: &'static [Case],
 }
@@ -23,12 +26,25 @@ pub struct Chapter {
 pub struct Case {
     /// Arguments of `linerate relay`.
     pub link: &'static str,
+    /// The device.
+    pub server: Server,
     /// Arguments of `linerate`, with `DEVICE` for its address.
     pub command: &'static str,
     /// Number of runs, of which the median counts.
     pub times: usize,
     /// The figures to check.
     pub figures: &'static [Figure],
+}
+
+/// Program that is the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// `linerate serve`.
+    Linerate,
+    /// Stock iperf 2.
+    Iperf2,
+    /// Stock iperf 3.
+    Iperf3,
 }
 
 impl Case {
@@ -177,9 +193,11 @@ const HALF_MS: PermittedError = PermittedError::around(
 );
 
 /// The chapters in the order of the page.
-pub const CHAPTERS: [Chapter; 7] = [
+pub const CHAPTERS: [Chapter; 9] = [
     throughput::CHAPTER,
     sweeps::LOADS,
+    stock::RATES,
+    stock::LOSSES,
     sweeps::SIZES_WINDOWS_GAPS,
     latency::CHAPTER,
     rfc2544::CHAPTER,

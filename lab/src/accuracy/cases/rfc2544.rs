@@ -1,6 +1,6 @@
 //! The tests of RFC 2544, with UDP datagrams.
 
-use super::{Case, Chapter, Figure, HALF_MS, Known, PermittedError, Unit};
+use super::{Case, Chapter, Figure, HALF_MS, Known, PermittedError, Server, Unit};
 use crate::accuracy::figures::{Measured, number};
 
 /// Frames of `octets` octets that a link carries per second, with preamble and gap.
@@ -48,9 +48,11 @@ fn lost(it: &Measured) -> impl Iterator<Item = (f64, f64)> {
 pub const CHAPTER: Chapter = Chapter {
     title: "RFC 2544",
     words: &["rfc2544"],
+    notes: "",
     cases: &[
         Case {
             link: "--busy --both rate=8050k,queue=30",
+            server: Server::Linerate,
             command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only throughput \
                       --resolution 2 --trial 4",
             times: 1,
@@ -58,6 +60,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
         Case {
             link: "--busy --both rate=8050k,queue=200",
+            server: Server::Linerate,
             command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 128 --only throughput \
                       --resolution 2 --trial 4",
             times: 1,
@@ -67,6 +70,7 @@ pub const CHAPTER: Chapter = Chapter {
         // for the load, the probes and the device, which would delay each other.
         Case {
             link: "--both delay=5ms",
+            server: Server::Linerate,
             command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only latency --trial 1 \
                       --probe stamp://DEVICE:8620",
             times: 1,
@@ -80,6 +84,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
         Case {
             link: "--busy --both rate=5M,queue=20",
+            server: Server::Linerate,
             command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only loss",
             times: 1,
             figures: &[
@@ -105,6 +110,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
         Case {
             link: "--busy --both rate=10M,queue=100",
+            server: Server::Linerate,
             command: "rfc2544 iperf2://DEVICE --line-rate 20M --sizes 1518 --only burst --trial 0.5",
             times: 1,
             figures: &[Figure::of(

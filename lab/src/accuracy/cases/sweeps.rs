@@ -1,8 +1,8 @@
 //! Sweeps of loads, datagram sizes and TCP windows, and the gaps between datagrams.
 
 use super::{
-    Case, Chapter, Figure, HALF_MS, Known, PermittedError, REPEATED, SEGMENT, Unit, datagram_ns,
-    tcp, udp,
+    Case, Chapter, Figure, HALF_MS, Known, PermittedError, REPEATED, SEGMENT, Server, Unit,
+    datagram_ns, tcp, udp,
 };
 use crate::accuracy::figures::Measured;
 
@@ -16,8 +16,10 @@ fn most_received(it: &Measured) -> Option<f64> {
 pub const LOADS: Chapter = Chapter {
     title: "Load sweep",
     words: &["load sweep", "udp_sweep"],
+    notes: "",
     cases: &[Case {
         link: "--busy --both rate=5M,queue=50",
+        server: Server::Linerate,
         command: "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
         times: 1,
         figures: &[Figure::of(
@@ -146,15 +148,18 @@ const FULL: [Figure; 1] = [Figure::of(
 pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
     title: "Sizes, windows and gaps",
     words: &["size_sweep", "window_sweep", "packet_gaps"],
+    notes: "",
     cases: &[
         Case {
             link: "--busy --both rate=10M,queue=50",
+            server: Server::Linerate,
             command: SIZED,
             times: REPEATED,
             figures: &SIZES,
         },
         Case {
             link: "--busy --both delay=10ms",
+            server: Server::Linerate,
             command: "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 5 \
                       --probe stamp://DEVICE:8620",
             times: REPEATED,
@@ -162,6 +167,7 @@ pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
         },
         Case {
             link: "--busy --both rate=10M,delay=5ms,queue=300",
+            server: Server::Linerate,
             command: "sweep iperf2://DEVICE window --forward --from 64000 --to 256000 --steps 2 -t 3 \
                       --probe stamp://DEVICE:8620",
             times: 1,
@@ -169,12 +175,14 @@ pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
         },
         Case {
             link: "--busy --both rate=10M,queue=50",
+            server: Server::Linerate,
             command: "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
             times: REPEATED,
             figures: &EVEN,
         },
         Case {
             link: "--busy --both rate=10M,queue=50",
+            server: Server::Linerate,
             command: "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
             times: REPEATED,
             figures: &FULL,

@@ -1,6 +1,6 @@
 //! Transfers over links with a known rate.
 
-use super::{Case, Chapter, Figure, Known, REPEATED, Unit, tcp, udp};
+use super::{Case, Chapter, Figure, Known, REPEATED, Server, Unit, tcp, udp};
 use crate::accuracy::figures::Measured;
 
 fn to_device(it: &Measured) -> Option<f64> {
@@ -15,6 +15,7 @@ fn from_device(it: &Measured) -> Option<f64> {
 const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
     Case {
         link,
+        server: Server::Linerate,
         command,
         times: REPEATED,
         figures,
@@ -70,6 +71,7 @@ const STREAMS: [Figure; 2] = [
 pub const CHAPTER: Chapter = Chapter {
     title: "Throughput",
     words: &["throughput"],
+    notes: "",
     cases: &[
         case(
             "--busy --both rate=1M,queue=20",
@@ -123,6 +125,7 @@ pub const CHAPTER: Chapter = Chapter {
         ),
         Case {
             link: "--busy --both rate=10M,queue=200",
+            server: Server::Linerate,
             command: "test iperf3://DEVICE --bidir -t 4",
             times: 1,
             figures: &STREAMS,
