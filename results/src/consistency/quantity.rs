@@ -41,9 +41,9 @@ pub struct Quantity {
 }
 
 /// Words before numbers that name something: a port, a clause of a standard, an option of a program.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "port", "RFC", "section", "clause", "clauses", "IEEE", "type", "code", "-s", "-B", "default",
-    "TCP",
+    "TCP", "iperf",
 ];
 const OPENING: [char; 4] = ['(', '[', '<', '>'];
 const CLOSING: [char; 6] = [')', ']', ',', '.', ':', ';'];

@@ -4,7 +4,7 @@ use super::quantity::{Quantity, Unit, quantities, words};
 use super::{Contradiction, StatedFinding};
 
 /// Words that end with `s`, and are no plural.
-const NO_PLURAL: [&str; 8] = ["s", "ms", "ns", "µs", "is", "was", "has", "its"];
+const NO_PLURAL: [&str; 5] = ["is", "was", "has", "its", "others"];
 /// Figures that standards and definitions give, not the capture: the MSS of Ethernet, the rate at which pauses are
 /// counted, the time within which copies are searched.
 const CONSTANTS: [&str; 4] = ["1,460:", "1,460", "100 Mbit/s", "10 ms"];
@@ -27,7 +27,8 @@ pub(super) fn check(found: &StatedFinding) -> Vec<Contradiction> {
         }
     }
     // Numbers in advice are mostly settings; sizes, times and rates are those of this capture.
-    for quantity in &quantities(&advice) {
+    let advised = quantities(&advice);
+    for quantity in &advised {
         let is_setting = matches!(quantity.unit, Unit::Plain | Unit::Percent);
         if !is_setting && !is_evident(found, quantity) {
             texts.push(format!(
@@ -41,8 +42,8 @@ pub(super) fn check(found: &StatedFinding) -> Vec<Contradiction> {
     }
     parts(&summary, &stated, &mut texts);
     medians(&summary, &stated, &mut texts);
-    for words in [&summary, &advice] {
-        texts.extend(plurals_of_one(words));
+    for (words, stated) in [(&summary, &stated), (&advice, &advised)] {
+        texts.extend(plurals_of_one(words, stated));
     }
     let texts = texts.into_iter();
     texts
@@ -181,12 +182,16 @@ fn medians(words: &[&str], stated: &[Quantity], texts: &mut Vec<String>) {
 }
 
 /// `1 times`, `1 segments`.
-fn plurals_of_one(words: &[&str]) -> Vec<String> {
-    let pairs = words.windows(2).filter(|pair| {
-        let noun = pair[1].trim_end_matches([',', '.', ';', ':', ')']);
-        pair[0].trim_start_matches('(') == "1" && noun.ends_with('s') && !NO_PLURAL.contains(&noun)
+fn plurals_of_one(words: &[&str], stated: &[Quantity]) -> Vec<String> {
+    let ones = stated
+        .iter()
+        .filter(|it| it.unit == Unit::Plain && it.text.trim_start_matches('(') == "1");
+    let nouns = ones.filter_map(|it| words.get(it.next));
+    let plurals = nouns.filter(|noun| {
+        let noun = noun.trim_end_matches([',', '.', ';', ':', ')']);
+        noun.ends_with('s') && !NO_PLURAL.contains(&noun)
     });
-    pairs
-        .map(|pair| format!("`{}` in: {}", pair.join(" "), words.join(" ")))
+    plurals
+        .map(|noun| format!("`1 {noun}` in: {}", words.join(" ")))
         .collect()
 }
