@@ -29,6 +29,8 @@ struct CombinedFinding {
     /// Time of the connections, and without this cause.
     time_ns: u64,
     time_without_ns: Option<u64>,
+    /// Time of their payload at the fastest rate.
+    least_time_ns: u64,
     finding: Finding,
 }
 
@@ -51,6 +53,7 @@ impl CombinedFindings {
                 connections: 1,
                 time_ns: facts.active_ns,
                 time_without_ns: without_ns,
+                least_time_ns: facts.least_time_ns().unwrap_or(0),
                 finding: finding(facts, rule),
             });
             return;
@@ -58,6 +61,7 @@ impl CombinedFindings {
         before.share_of_time += share_of_time;
         before.connections += 1;
         before.time_ns += facts.active_ns;
+        before.least_time_ns += facts.least_time_ns().unwrap_or(0);
         before.time_without_ns = before
             .time_without_ns
             .zip(without_ns)
@@ -101,6 +105,7 @@ impl CombinedFindings {
                     pattern.share_of_time += stall.share_of_time;
                     pattern.connections += stall.connections;
                     pattern.time_ns += stall.time_ns;
+                    pattern.least_time_ns += stall.least_time_ns;
                     let both = pattern.time_without_ns.zip(stall.time_without_ns);
                     pattern.time_without_ns = both.map(|(one, other)| one + other);
                 }
@@ -118,6 +123,7 @@ impl CombinedFinding {
             let figures = &mut finding.evidence;
             figures.insert("time_ns".to_owned(), self.time_ns as f64);
             figures.insert("time_without_ns".to_owned(), without_ns as f64);
+            figures.insert("least_time_ns".to_owned(), self.least_time_ns as f64);
             let (with, without) = (format::time(self.time_ns), format::time(without_ns));
             let whose = match self.connections {
                 1 => format!("its {with}"),
@@ -137,8 +143,39 @@ impl CombinedFinding {
     }
 }
 
+/// The advice of a rule, unless it puts more in flight than the receiver has room for.
+fn advice(facts: &FlowFacts<'_>, rule: &Rule) -> String {
+    let adds = matches!(
+        rule.cause,
+        Cause::ReceiveWindow
+            | Cause::NoWindowScaling
+            | Cause::SendBuffer
+            | Cause::OneInFlight
+            | Cause::LateAcks
+    );
+    if adds && facts.loses_the_second() {
+        return format!(
+            "Do not put more in flight before {} accepts a frame while it processes the previous one (more receive \
+             buffers, a shorter receive interrupt): now it loses most segments that follow another one closely.",
+            facts.receiver
+        );
+    }
+    rule.advice.clone()
+}
+
 fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
+    let advice = advice(facts, &rule);
     let mut evidence = rule.evidence;
+    let mut summary = rule.summary;
+    if facts.model.is_truncated {
+        let packets = facts.connection().log().packets().len() as u64;
+        evidence.insert("explained_packets".to_owned(), packets as f64);
+        let _ = write!(
+            summary,
+            " (These are the figures of the first {} packets of the connection.)",
+            format::count(packets)
+        );
+    }
     add_packets(facts, rule.limits, &mut evidence);
     Finding {
         cause: rule.cause,
@@ -147,9 +184,9 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
         } else {
             rule.confidence
         },
-        summary: rule.summary,
+        summary,
         evidence,
-        advice: rule.advice,
+        advice,
     }
 }
 
