@@ -91,7 +91,7 @@ pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         evidence: evidence([
             ("segment_bytes", facts.full as f64),
-            ("retransmissions", repeated as f64),
+            ("transmissions", repeated as f64 + 1.0),
             ("time_out_share", timeouts),
         ]),
         advice: "A link on the path carries smaller packets only, and the ICMP message that says so does not arrive: \

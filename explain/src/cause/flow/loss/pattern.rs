@@ -19,11 +19,7 @@ const NEAR_NS: u64 = 300_000;
 
 /// True if most bursts lose their second segment: there is one buffer.
 pub(super) fn loses_the_second(facts: &FlowFacts<'_>) -> bool {
-    let (sent, lost) = (
-        &facts.stats().sent_by_position,
-        &facts.stats().lost_by_position,
-    );
-    lost[1] >= MIN_LOSSES && lost[1] * 2 >= sent[1]
+    facts.loses_the_second()
 }
 
 /// Near the receiver, lost segments were captured: they arrived, and the receiver discarded them.
@@ -39,6 +35,8 @@ pub(super) fn discarded(
     let arrived = losses
         .lost
         .saturating_sub(facts.stats().lost_before_capture);
+    let mut figures = figures.clone();
+    figures.insert("arrived_segments".to_owned(), arrived as f64);
     (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
         share: losses.repair() + losses.reduced,
         cause: Cause::ChecksumErrors,
@@ -105,9 +103,14 @@ pub(super) fn bursts(
     facts: &FlowFacts<'_>,
     losses: &Losses,
     waits: &str,
-    figures: BTreeMap<String, f64>,
+    mut figures: BTreeMap<String, f64>,
 ) -> Rule {
     let spacing = &facts.stats().spacing;
+    let rates = [
+        ("back_to_back_loss_rate", spacing.back_to_back),
+        ("isolated_loss_rate", spacing.isolated),
+    ];
+    figures.extend(rates.map(|(name, of)| (name.to_owned(), of.rate())));
     let (sent, lost) = (
         &facts.stats().sent_by_position,
         &facts.stats().lost_by_position,
@@ -119,6 +122,7 @@ pub(super) fn bursts(
                       shorter receive interrupt."
         .to_owned();
     if let Some(fits) = fits.filter(|_| facts.full >= MIN_ADVISED_SEGMENT) {
+        figures.insert("room_segments".to_owned(), fits as f64);
         let segments = if fits == 1 { "segment" } else { "segments" };
         let _ = write!(
             advice,
