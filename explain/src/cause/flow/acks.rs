@@ -95,6 +95,7 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         evidence: evidence([
             ("held_back_acks", count as f64),
             ("held_back_share", share),
+            ("held_back_ns_mean", (total_ns / count) as f64),
         ]),
         advice: "Write whole messages at once, or set TCP_NODELAY at the sender; acknowledging every segment at the \
                  receiver also helps."
@@ -181,6 +182,7 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         evidence: evidence([
             ("segments_per_ack", median),
+            ("acks", steps.len() as f64),
             ("waiting_share", waits),
         ]),
         advice: "Acknowledge at least every second full segment (RFC 9293 section 3.8.6.3); look for filtering of \
