@@ -79,7 +79,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::ServerThinkTime,
         confidence: 0.85,
         summary: format!(
-            "{name} takes {} (median) before {} of its {} answers begin, beyond the round trip of {}: {} of the time.",
+            "{name} takes {} (median) before its answers begin, in {} of {}, beyond the round trip of {}: {} of the time.",
             format::time(median_ns),
             format::count(times.len() as u64),
             format::count(waits.len() as u64),
@@ -90,6 +90,8 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("think_ns_p50", median_ns as f64),
             ("think_ns_total", total_ns as f64),
             ("answers", waits.len() as f64),
+            ("late_answers", times.len() as f64),
+            ("think_share", share),
             ("rtt_ns", leg_ns as f64),
         ]),
         advice: "The network is not the limit. Find what the server does before its first octet: reading a sensor or a \
@@ -130,6 +132,7 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("think_ns_p50", median_ns as f64),
             ("think_ns_total", total_ns as f64),
             ("requests", waits.len() as f64),
+            ("think_share", share),
         ]),
         advice: "The server and the network wait for the client: request the next item before the last is processed, \
                  or request several at once."
