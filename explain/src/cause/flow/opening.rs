@@ -119,15 +119,16 @@ fn finding(
     attempts: &Attempts,
     total_ns: f64,
 ) -> PathFinding {
-    let many = format::count(attempts.connections);
+    let many = |noun| format::counted(attempts.connections, noun);
+    let syns = format::counted(attempts.syns, "SYN");
     let time = format::time(attempts.time_ns);
     let (cause, confidence, summary, advice) = match opening {
         Opening::NoAnswer => (
             Cause::NoAnswer,
             0.95,
             format!(
-                "{client} tried {many} times to open a connection to {server}: none of {} SYNs was answered in {time}.",
-                format::count(attempts.syns)
+                "{client} tried {} to open a connection to {server}: none of {syns} was answered in {time}.",
+                many("time")
             ),
             "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
              and that no firewall drops the port.",
@@ -136,7 +137,8 @@ fn finding(
             Cause::Refused,
             0.85,
             format!(
-                "{client} opened {many} connections to {server}: each was reset before anything was answered."
+                "{client} opened {} to {server}: each was reset before anything was answered.",
+                many("connection")
             ),
             "The program at that port accepts and closes at once: look at its log, its limit of connections, and the \
              free memory for connections (lwIP: MEMP_NUM_TCP_PCB).",
@@ -145,7 +147,8 @@ fn finding(
             Cause::Refused,
             0.95,
             format!(
-                "{client} tried {many} times to open a connection to {server}: a reset answered each SYN."
+                "{client} tried {} to open a connection to {server}: a reset answered each SYN.",
+                many("time")
             ),
             "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
              full.",
@@ -154,9 +157,8 @@ fn finding(
             Cause::SlowHandshake,
             0.85,
             format!(
-                "Opening {many} connections from {client} to {server} took {time} ({} SYNs), much longer than a round \
-                 trip.",
-                format::count(attempts.syns)
+                "Opening {} from {client} to {server} took {time} ({syns}), much longer than a round trip.",
+                many("connection")
             ),
             "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
              listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
