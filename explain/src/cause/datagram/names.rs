@@ -107,13 +107,13 @@ impl<'a> Waiting<'a> {
         let answers = match (self.unanswered, self.repeated) {
             (0, 0) => format!("a name took {} in the median", format::time(median_ns)),
             (0, repeated) => format!(
-                "queries were repeated {} times before the answer",
-                format::count(repeated)
+                "queries were repeated {} before the answer",
+                format::counted(repeated, "time")
             ),
             (unanswered, _) => format!(
-                "{} of {} names got no answer, though asked repeatedly",
+                "{} of {} got no answer, though asked repeatedly",
                 format::count(unanswered),
-                format::count(self.lookups)
+                format::counted(self.lookups, "name")
             ),
         };
         let advice = if self.repeated > 0 {
@@ -153,6 +153,10 @@ impl<'a> Waiting<'a> {
                     ("unanswered", self.unanswered as f64),
                     ("waited_ns", self.waited_ns as f64),
                     ("median_answer_ns", median_ns as f64),
+                    (
+                        "longest_ns",
+                        worst.end_ns.saturating_sub(worst.start_ns) as f64,
+                    ),
                     ("first_packet", first.first_packet as f64),
                     ("last_packet", last.last_packet as f64),
                     ("worst_packet", worst.last_packet as f64),
