@@ -54,6 +54,9 @@ pub struct StatedConnection {
     pub sender: String,
     /// Payload receiver with its port.
     pub receiver: String,
+    /// Number of its first packet.
+    #[serde(default)]
+    pub first_packet: u64,
     /// End near which it was captured, if its handshake shows that.
     #[serde(default)]
     pub captured_near: Option<String>,
@@ -126,8 +129,13 @@ impl StatedConnection {
 }
 
 impl Explanation {
-    /// The connection that a finding describes: the one with the most payload between its hosts.
+    /// The connection that a finding describes: the one that it names by its first packet, else the one with the most
+    /// payload between its hosts.
     pub fn connection_of(&self, found: &StatedFinding) -> Option<&StatedConnection> {
+        if let Some(packet) = found.finding.evidence.get("connection_packet") {
+            let mut named = self.connections.iter();
+            return named.find(|it| it.first_packet == *packet as u64);
+        }
         let (sender, receiver) = (found.sender.as_ref()?, found.receiver.as_ref()?);
         let between = self
             .connections

@@ -100,10 +100,8 @@ fn ranges(found: &StatedFinding, texts: &mut Vec<String>) {
 
 /// The name before a percentile, and its place in [`PERCENTILES`].
 fn split(name: &str) -> Option<(&str, usize)> {
-    let ranked = PERCENTILES.iter().enumerate();
-    ranked
-        .filter_map(|(rank, suffix)| Some((name.strip_suffix(suffix)?, rank)))
-        .next()
+    let mut ranked = PERCENTILES.iter().enumerate();
+    ranked.find_map(|(rank, suffix)| Some((name.strip_suffix(suffix)?, rank)))
 }
 
 /// True if a figure of the evidence, or the share of the time, is printed as `quantity`.
@@ -113,7 +111,7 @@ fn is_evident(found: &StatedFinding, quantity: &Quantity) -> bool {
     {
         return true;
     }
-    let figures = found.finding.evidence.iter();
+    let mut figures = found.finding.evidence.iter();
     let shown = |(name, value): (&String, &f64)| {
         let (unit, scale) = unit_of(name);
         let is_same = match quantity.unit {
@@ -124,8 +122,7 @@ fn is_evident(found: &StatedFinding, quantity: &Quantity) -> bool {
         };
         is_same && quantity.shows(value * scale)
     };
-    figures.map(shown).any(|it| it)
-        || quantity.unit == Unit::Percent && quantity.shows(found.share_of_time)
+    figures.any(shown) || quantity.unit == Unit::Percent && quantity.shows(found.share_of_time)
 }
 
 /// Unit of a figure of evidence by its name, and the factor to the base unit.
@@ -174,7 +171,7 @@ fn medians(words: &[&str], stated: &[Quantity], texts: &mut Vec<String>) {
         return;
     };
     let longest = times().find(|it| it.word > longest_at);
-    for (median, longest) in times().find(is_median).zip(longest).into_iter() {
+    for (median, longest) in times().find(is_median).zip(longest) {
         if median.value > longest.value * 1.01 {
             texts.push(format!("median {}, longest {}", median.text, longest.text));
         }

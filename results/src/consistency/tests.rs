@@ -24,6 +24,7 @@ fn connection(goodput: f64) -> StatedConnection {
     StatedConnection {
         sender: "10.0.0.1:5201".to_owned(),
         receiver: "10.0.0.2:40000".to_owned(),
+        first_packet: 1,
         captured_near: None,
         handshake_rtt_ns: None,
         goodput_bytes_per_s: goodput,
