@@ -46,25 +46,32 @@ pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport])
 
 /// Where the connection that a finding describes was captured.
 fn vantage(found: &PathFinding, connections: &[ConnectionReport]) -> Vantage {
-    let (Some(sender), Some(receiver)) = (&found.sender, &found.receiver) else {
-        return Vantage::Other;
-    };
+    connection(found, connections).map_or(Vantage::Other, |it| {
+        let is_near_sender = it.captured_near.map(|near| near == EndRole::Sender);
+        Vantage::of_connection(is_near_sender, it.handshake_rtt_ns.is_some())
+    })
+}
+
+/// The connection that a finding names by its first packet, else the one with the most payload between its hosts.
+fn connection<'a>(
+    found: &PathFinding,
+    all: &'a [ConnectionReport],
+) -> Option<&'a ConnectionReport> {
+    if let Some(packet) = found.finding.evidence.get("connection_packet") {
+        return all.iter().find(|it| it.first_packet == *packet as u64);
+    }
+    let (sender, receiver) = (found.sender.as_ref()?, found.receiver.as_ref()?);
     let is_of = |end: &str, host: &str| {
         end.rsplit_once(':')
             .is_some_and(|(address, _)| address.trim_matches(['[', ']']) == host)
     };
-    let is_between = |it: &&ConnectionReport, from: &str, to: &str| {
+    let is_between = |it: &ConnectionReport, from: &str, to: &str| {
         is_of(&it.sender, from) && is_of(&it.receiver, to)
     };
-    let between = connections
+    let between = all
         .iter()
         .filter(|it| is_between(it, sender, receiver) || is_between(it, receiver, sender));
-    between
-        .max_by_key(|it| it.payload.unique_bytes)
-        .map_or(Vantage::Other, |it| {
-            let is_near_sender = it.captured_near.map(|near| near == EndRole::Sender);
-            Vantage::of_connection(is_near_sender, it.handshake_rtt_ns.is_some())
-        })
+    between.max_by_key(|it| it.payload.unique_bytes)
 }
 
 /// The measured share of right answers, with the rule's own confidence as the first guess; two decimals.

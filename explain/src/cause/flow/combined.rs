@@ -39,6 +39,7 @@ impl CombinedFindings {
     pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, part: f64) {
         let share_of_time = rule.share * part;
         let without_ns = facts.time_without_ns(rule.share).filter(|_| rule.has_gain);
+        let least_ns = facts.least_time_ns().unwrap_or(0).min(facts.active_ns);
         let same = |it: &&mut CombinedFinding| {
             it.finding.cause == rule.cause
                 && it.sender == facts.sender
@@ -53,7 +54,7 @@ impl CombinedFindings {
                 connections: 1,
                 time_ns: facts.active_ns,
                 time_without_ns: without_ns,
-                least_time_ns: facts.least_time_ns().unwrap_or(0),
+                least_time_ns: least_ns,
                 finding: finding(facts, rule),
             });
             return;
@@ -61,7 +62,7 @@ impl CombinedFindings {
         before.share_of_time += share_of_time;
         before.connections += 1;
         before.time_ns += facts.active_ns;
-        before.least_time_ns += facts.least_time_ns().unwrap_or(0);
+        before.least_time_ns += least_ns;
         before.time_without_ns = before
             .time_without_ns
             .zip(without_ns)
@@ -167,6 +168,9 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
     let advice = advice(facts, &rule);
     let mut evidence = rule.evidence;
     let mut summary = rule.summary;
+    // Of several connections, the one that is described.
+    let first_packet = facts.connection().first_packet;
+    evidence.insert("connection_packet".to_owned(), first_packet as f64);
     if facts.model.is_truncated {
         let packets = facts.connection().log().packets().len() as u64;
         evidence.insert("explained_packets".to_owned(), packets as f64);

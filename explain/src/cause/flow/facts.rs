@@ -110,6 +110,18 @@ impl<'a> FlowFacts<'a> {
         stats::ratio(self.bytes() as f64 * 1e9, self.active_ns as f64)
     }
 
+    /// Average rate of the acknowledged payload, from the first segment to its acknowledgment, octets per second.
+    pub(super) fn acknowledged_rate(&self) -> f64 {
+        let view = &self.model.view;
+        let highest = view.acks.iter().map(|it| it.ack).max().unwrap_or(0);
+        let acked = view.acks.iter().find(|it| it.ack == highest);
+        let (Some(first), Some(acked)) = (view.sent.first(), acked) else {
+            return 0.0;
+        };
+        let ns = acked.time_ns.saturating_sub(first.time_ns);
+        stats::ratio(highest.saturating_sub(first.start) as f64 * 1e9, ns as f64)
+    }
+
     /// The fastest rate that the path showed, octets of payload per second.
     pub(super) fn fastest(&self) -> Option<f64> {
         self.model.fastest.map(|rate| rate.bytes_per_s)

@@ -79,10 +79,12 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         facts.share(Limit::PathRate)
     };
-    let shared = facts.shared.map(|it| it.bytes_per_s);
-    let rate = shared.or(facts.model.busy_rate).or(facts
+    let own = facts.model.busy_rate.or(facts
         .fastest()
         .map(|it| it * facts.model.utilization.min(1.0)))?;
+    // The path is at least as fast as this connection on average.
+    let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
+    let rate = own.max(shared).max(facts.acknowledged_rate());
     let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
     let line = line_of(wire_bits_per_s);
     let mut figures = evidence([
