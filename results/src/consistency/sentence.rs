@@ -171,10 +171,10 @@ fn medians(words: &[&str], stated: &[Quantity], texts: &mut Vec<String>) {
         return;
     };
     let longest = times().find(|it| it.word > longest_at);
-    for (median, longest) in times().find(is_median).zip(longest) {
-        if median.value > longest.value * 1.01 {
-            texts.push(format!("median {}, longest {}", median.text, longest.text));
-        }
+    if let Some((median, longest)) = times().find(is_median).zip(longest)
+        && median.value > longest.value * 1.01
+    {
+        texts.push(format!("median {}, longest {}", median.text, longest.text));
     }
 }
 

@@ -92,13 +92,14 @@ fn sums(explanation: &Explanation) -> Vec<Contradiction> {
 fn rates(it: &StatedFinding, connection: &StatedConnection) -> Vec<String> {
     let figure = |name: &str| it.finding.evidence.get(name).copied();
     let mut texts = Vec::new();
+    let goodput = connection.goodput_bytes_per_s;
     // Rules judge the time after the opening.
     let opening = connection
         .time_share
         .get("handshake")
         .copied()
         .unwrap_or(0.0);
-    let goodput = connection.goodput_bytes_per_s / (1.0 - opening).max(f64::EPSILON);
+    let after_opening = goodput / (1.0 - opening).max(f64::EPSILON);
     let is_limit = matches!(it.finding.cause, Cause::PathRate | Cause::AtLineRate);
     let has_direction = it.sender.as_ref().zip(it.receiver.as_ref());
     let is_same = has_direction.is_some_and(|(from, to)| connection.is_between(from, to));
@@ -118,9 +119,9 @@ fn rates(it: &StatedFinding, connection: &StatedConnection) -> Vec<String> {
     }
     let share = figure("path_busy_share").unwrap_or(0.0);
     let is_shared = figure("connections").is_some_and(|connections| connections > 1.0);
-    if !is_shared && goodput < fastest * share * MIN_FILLED {
+    if !is_shared && after_opening < fastest * share * MIN_FILLED {
         texts.push(format!(
-            "the path is full for {share:.3} of the time with {fastest:.0} B/s, but the goodput is {goodput:.0} B/s"
+            "the path is full for {share:.3} of the time with {fastest:.0} B/s, but the goodput is {after_opening:.0} B/s"
         ));
     }
     texts
