@@ -24,11 +24,11 @@ use crate::causes;
 use anyhow::{Result, bail};
 use bands::Bands;
 use clap::{Args, Subcommand};
-use explained::Explained;
+use explained::{Explained, program};
 use label::{Label, Part};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tally::{Outcome, Tally};
 use xtask::sh;
 
@@ -72,14 +72,6 @@ pub fn run(action: Action) -> Result<()> {
     match action {
         Action::Score(it) => score(&it),
         Action::Calibrate(it) => calibrate::run(&it),
-    }
-}
-
-/// The given program, or the one of this checkout.
-fn program(given: Option<&Path>) -> Result<PathBuf> {
-    match given {
-        Some(built) => Ok(built.to_owned()),
-        None => causes::linerate(),
     }
 }
 

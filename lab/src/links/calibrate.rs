@@ -1,8 +1,9 @@
 //! `cargo xtask links calibrate`: the table from which `linerate explain` takes its confidence.
 
+use super::explained::{Explained, program};
 use super::label::{self, Part};
 use super::tally::{Count, Outcome, name};
-use super::{Explained, program};
+
 use anyhow::{Result, bail};
 use linerate_results::record::Cause;
 use linerate_results::vantage::Vantage;

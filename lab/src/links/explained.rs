@@ -1,10 +1,11 @@
 //! The answer of `linerate explain` for a capture.
 
 use super::tally::Named;
+use crate::causes;
 use anyhow::{Context, Result};
 use linerate_results::consistency::{Explanation, StatedFinding};
 use linerate_results::vantage::Vantage;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xtask::sh;
 
 /// What was answered for a capture.
@@ -37,6 +38,17 @@ impl Explained {
                 .map(ToString::to_string)
                 .collect(),
         })
+    }
+}
+
+/// The given program, or the one of this checkout.
+///
+/// # Errors
+/// It cannot be built.
+pub fn program(given: Option<&Path>) -> Result<PathBuf> {
+    match given {
+        Some(built) => Ok(built.to_owned()),
+        None => causes::linerate(),
     }
 }
 

@@ -115,11 +115,14 @@ impl<'a> FlowFacts<'a> {
         let view = &self.model.view;
         let highest = view.acks.iter().map(|it| it.ack).max().unwrap_or(0);
         let acked = view.acks.iter().find(|it| it.ack == highest);
-        let (Some(first), Some(acked)) = (view.sent.first(), acked) else {
+        // The first octets may have been captured late, when they were repeated.
+        let lowest = view.sent.iter().map(|it| it.start).min();
+        let (Some(first), Some(lowest), Some(acked)) = (view.sent.first(), lowest, acked) else {
             return 0.0;
         };
         let ns = acked.time_ns.saturating_sub(first.time_ns);
-        stats::ratio(highest.saturating_sub(first.start) as f64 * 1e9, ns as f64)
+        let bytes = highest.saturating_sub(lowest).min(self.bytes());
+        stats::ratio(bytes as f64 * 1e9, ns as f64)
     }
 
     /// The fastest rate that the path showed, octets of payload per second.
