@@ -1,26 +1,35 @@
 //! `cargo xtask links score DIR`: scores `linerate explain` on the captures that `lab/links/provoke.py` made without
-//! linerate's relay, simulator or programs.
+//! linerate's relay, simulator or programs, and on published captures. `cargo xtask links calibrate DIR` derives the
+//! confidence of answers from the development part.
 //!
 //! | module | content |
 //! |---|---|
 //! | `label` | a line of labels.ndjson |
+//! | `explained` | the answer for a capture |
+//! | `calibrate` | the table of confidence |
+//! | `bands` | right answers by confidence |
+//! | `by_kind` | precision and recall by cause and kind of capture |
 //! | `tally` | how often the right cause came first, by part, kind of capture and cause |
 //! | `table` | the same as text |
 
+mod bands;
+mod by_kind;
+mod calibrate;
+mod explained;
 mod label;
 mod table;
 mod tally;
 
 use crate::causes;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use bands::Bands;
 use clap::{Args, Subcommand};
+use explained::{Explained, program};
 use label::{Label, Part};
-use linerate_results::record::Cause;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use tally::{Named, Outcome, Tally};
+use std::path::PathBuf;
+use tally::{Outcome, Tally};
 use xtask::sh;
 
 /// File with the scores, in the folder of the captures of `cargo xtask causes`.
@@ -31,13 +40,16 @@ const SCORES: &str = "scores.json";
 pub enum Action {
     /// Explain each labelled capture and count how often the right cause comes first
     Score(Score),
+    /// Derive the confidence of answers from the development captures
+    Calibrate(calibrate::Calibrate),
 }
 
 /// Options of `score`.
 #[derive(Debug, Args)]
 pub struct Score {
-    /// Folder with the captures and labels.ndjson
-    folder: PathBuf,
+    /// Folders with the captures and labels.ndjson
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
     /// Only this part
     #[arg(long, value_enum)]
     part: Option<Part>,
@@ -47,18 +59,9 @@ pub struct Score {
     /// Use this linerate
     #[arg(long, value_name = "PROGRAM")]
     linerate: Option<PathBuf>,
-}
-
-/// The part of `linerate explain --json` that is used.
-#[derive(Deserialize)]
-struct Explained {
-    findings: Vec<Finding>,
-}
-
-#[derive(Deserialize)]
-struct Finding {
-    cause: Cause,
-    evidence: BTreeMap<String, f64>,
+    /// Write the tables of confidence and of causes to docs/causes/README.md
+    #[arg(long)]
+    page: bool,
 }
 
 /// Runs the command.
@@ -68,68 +71,75 @@ struct Finding {
 pub fn run(action: Action) -> Result<()> {
     match action {
         Action::Score(it) => score(&it),
+        Action::Calibrate(it) => calibrate::run(&it),
     }
 }
 
 fn score(options: &Score) -> Result<()> {
-    let labels: Vec<Label> = label::read(&options.folder)?
-        .into_iter()
-        .filter(|it| options.part.is_none_or(|part| it.part == part))
-        .filter(|it| {
-            options.only.is_empty() || options.only.iter().any(|word| it.case.contains(word))
-        })
-        .collect();
-    if labels.is_empty() {
-        bail!("no such capture in {}", options.folder.display());
-    }
-    let linerate = match &options.linerate {
-        Some(built) => built.clone(),
-        None => causes::linerate()?,
-    };
+    let linerate = program(options.linerate.as_deref())?;
     let mut outcomes = Vec::new();
-    for label in labels {
-        let named = explain(&linerate, &options.folder.join(&label.file)).unwrap_or_else(|error| {
-            eprintln!("{}: {error:#}", label.file);
-            Vec::new()
-        });
-        outcomes.push(Outcome::new(label, named));
-    }
-    let mut scores = BTreeMap::new();
-    for part in Part::ALL {
-        let of_part: Vec<&Outcome> = outcomes.iter().filter(|it| it.part() == part).collect();
-        if !of_part.is_empty() {
-            let tally = Tally::of(&of_part);
-            println!("{}", table::format(part.name(), &of_part, &tally));
-            scores.insert(part.name(), serde_json::to_value(&tally)?);
+    for folder in &options.folders {
+        for label in label::read(folder)?
+            .into_iter()
+            .filter(|it| options.selects(it))
+        {
+            let explained =
+                Explained::of(&linerate, &folder.join(&label.file)).unwrap_or_else(|error| {
+                    eprintln!("{}: {error:#}", label.file);
+                    Explained::default()
+                });
+            outcomes.push(Outcome::new(label, explained));
         }
     }
+    if outcomes.is_empty() {
+        bail!("no such capture");
+    }
+    let mut sets: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in &outcomes {
+        sets.entry(outcome.set()).or_default().push(outcome);
+    }
+    let mut scores = BTreeMap::new();
+    let mut tables = Vec::new();
+    let mut together = Bands::default();
+    for (set, of_set) in sets {
+        let tally = Tally::of(&of_set);
+        println!("{}", table::format(&set, &of_set, &tally));
+        scores.insert(set.replace(' ', "-"), serde_json::to_value(&tally)?);
+        together = together.merged(&tally.confidence);
+        tables.push((set, of_set, tally.confidence));
+    }
+    if tables.len() > 1 {
+        println!("all together\n{}", together.lines());
+    }
+    print_contradictions(&outcomes);
+    if options.page {
+        by_kind::write(&by_kind::markdown(&tables))?;
+    }
     if options.only.is_empty() {
-        store(&scores)?;
+        store(scores)?;
     }
     Ok(())
 }
 
-/// What `linerate explain` names for a capture, in its order.
-fn explain(linerate: &Path, capture: &Path) -> Result<Vec<Named>> {
-    let mut explain = sh::cmd(linerate);
-    explain.arg("explain").arg(capture).arg("--json");
-    let explained: Explained = serde_json::from_str(&sh::read(&mut explain)?)
-        .with_context(|| format!("unexpected output of `{}`", sh::show(&explain)))?;
-    let named = |it: Finding| Named {
-        cause: it.cause,
-        gain: gain(&it.evidence),
-    };
-    Ok(explained.findings.into_iter().map(named).collect())
+impl Score {
+    fn selects(&self, label: &Label) -> bool {
+        let is_named = self.only.iter().any(|word| label.case.contains(word));
+        self.part.is_none_or(|part| label.part == part) && (self.only.is_empty() || is_named)
+    }
 }
 
-/// How many times faster the transfer would be without the cause.
-fn gain(evidence: &BTreeMap<String, f64>) -> Option<f64> {
-    let (with, without) = (evidence.get("time_ns")?, evidence.get("time_without_ns")?);
-    Some(with / without.max(1.0))
+fn print_contradictions(outcomes: &[Outcome]) {
+    let all: usize = outcomes.iter().map(|it| it.contradictions().len()).sum();
+    println!("contradictions: {all}");
+    for outcome in outcomes {
+        for text in outcome.contradictions() {
+            println!("  {}: {text}", outcome.file());
+        }
+    }
 }
 
 /// Writes the scores; a part that was not scored this time keeps its own.
-fn store(scores: &BTreeMap<&str, serde_json::Value>) -> Result<()> {
+fn store(scores: BTreeMap<String, serde_json::Value>) -> Result<()> {
     let file = causes::out().join(SCORES);
     fs::create_dir_all(causes::out())?;
     let before = fs::read_to_string(&file).unwrap_or_default();
@@ -137,11 +147,7 @@ fn store(scores: &BTreeMap<&str, serde_json::Value>) -> Result<()> {
         serde_json::from_str(&before).unwrap_or_default();
     let date = sh::read(sh::cmd("date").args(["-u", "+%Y-%m-%d"]))?;
     all.insert("date".to_owned(), date.trim().into());
-    all.extend(
-        scores
-            .iter()
-            .map(|(part, it)| ((*part).to_owned(), it.clone())),
-    );
+    all.extend(scores);
     fs::write(&file, serde_json::to_string_pretty(&all)? + "\n")?;
     println!("scores: {}", file.display());
     Ok(())

@@ -75,6 +75,21 @@ pub fn count(number: u64) -> String {
     out
 }
 
+/// A number of things: `1 wait`, `2 waits`. `noun` is its singular.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// `once`, `twice`, `3 times`.
+pub fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{} times", count(number)),
+    }
+}
+
 /// The relative error of `predicted`, signed, in per cent.
 pub fn error(predicted: f64, published: f64) -> String {
     if published == 0.0 {
@@ -138,6 +153,8 @@ mod tests {
         assert_eq!(percent(0.0001), "<0.1%");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(123), "123");
+        assert_eq!(counted(1, "wait"), "1 wait");
+        assert_eq!(counted(1_234, "wait"), "1,234 waits");
         assert_eq!(error(655.0, 619.0), "+5.8%");
         assert_eq!(error(5.0, 10.0), "-50%");
         assert_eq!(error(0.0, 0.0), "0%");

@@ -2,9 +2,13 @@
 
 /// The value at `percent` (0 to 100) by nearest rank; `None` if empty.
 pub fn percentile(values: &[u64], percent: f64) -> Option<u64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    sorted.get(rank(sorted.len(), percent)?).copied()
+    percentile_of(values.to_vec(), percent)
+}
+
+/// [`percentile`] of values that are not needed any more.
+pub fn percentile_of(mut values: Vec<u64>, percent: f64) -> Option<u64> {
+    let rank = rank(values.len(), percent)?;
+    Some(*values.select_nth_unstable(rank).1)
 }
 
 /// [`percentile`] of floats.

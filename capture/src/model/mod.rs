@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `view` | one direction with sequence numbers that do not wrap |
 //! | `round_trip` | round trips from the capture point to each end |
+//! | `stamp` | delays by the clocks that stamp packets |
 //! | `rate` | the fastest rate, and when it was reached |
 //! | `bucket` | whether losses depend on what passed before |
 //! | `edge` | the round trip to a sender that always fills the window |
@@ -24,6 +25,7 @@ mod limit;
 mod rate;
 mod reaction;
 mod round_trip;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -103,8 +105,6 @@ const STACK_NS: u64 = 500_000;
 const NEAR_NS: u64 = 300_000;
 /// Fewer acknowledgments that release data show nothing.
 const MIN_RELEASES: usize = 8;
-/// Ticks of a clock between the first and the last stamp, at least.
-const MIN_TICKS: u32 = 20;
 /// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
 const MIN_QUEUED: u64 = 3;
 /// A queue is longer than this, because hosts take time, too.
@@ -164,10 +164,10 @@ impl FlowModel {
         }
         let edge_ns = edge.map(|edge| edge.median_ns);
         let scale = WindowScale::of(&view, offered, reaction_ns, edge_ns);
-        let window_bytes = rate_window(&view, connection.stats(data_sender).max_in_flight);
+        let window_bytes = rate_window(&view, connection.logged_stats(data_sender).max_in_flight);
         let progress = [Progress::sent(&view), Progress::acknowledged(&view)];
         // The bottleneck spaces what passes it: the evener of the two is behind it.
-        let max_in_flight = u64::from(connection.stats(data_sender).max_in_flight);
+        let max_in_flight = u64::from(connection.logged_stats(data_sender).max_in_flight);
         let fastest = |progress: &Progress| progress.fastest(window_bytes, max_in_flight);
         let (sent_rate, acked_rate) = (fastest(&progress[0]), fastest(&progress[1]));
         let (behind, fastest) = match (sent_rate, acked_rate) {
@@ -434,38 +434,13 @@ fn ack_queue_ns(
             .iter()
             .map(|it| (it.time_ns, it.timestamp))
             .collect();
-        Some(all_ns.saturating_sub(stamp_delay_ns(&data)?))
+        Some(all_ns.saturating_sub(stamp::delay_ns(&data)?))
     } else {
         let acks: Vec<(u64, u32)> = view
             .acks
             .iter()
             .map(|it| (it.time_ns, it.timestamp))
             .collect();
-        stamp_delay_ns(&acks)
+        stamp::delay_ns(&acks)
     }
-}
-
-/// Median delay of packets over their stamps, beyond the shortest. `None` without stamps in ticks of 10 ms or less.
-fn stamp_delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
-    let (first, last) = (stamped.first()?, stamped.last()?);
-    let ticks = last.1.wrapping_sub(first.1);
-    let span_ns = last.0.saturating_sub(first.0);
-    if stamped.iter().any(|(_, stamp)| *stamp == 0) || !(MIN_TICKS..=1 << 31).contains(&ticks) {
-        return None;
-    }
-    let measured_ns = span_ns as f64 / f64::from(ticks);
-    // Clocks tick at 1 ms, 4 ms or 10 ms; a queue that grows falsifies the quotient.
-    let tick_ns = [1e6, 4e6, 1e7]
-        .into_iter()
-        .find(|tick| (measured_ns / tick - 1.0).abs() < 0.15)?;
-    let delay = |(time_ns, stamp): &(u64, u32)| {
-        let since = stamp.wrapping_sub(first.1) as i32;
-        *time_ns as i64 - (f64::from(since) * tick_ns) as i64
-    };
-    let delays: Vec<i64> = stamped.iter().map(delay).collect();
-    let least = *delays.iter().min()?;
-    percentile(
-        delays.into_iter().map(|ns| (ns - least) as u64).collect(),
-        50,
-    )
 }

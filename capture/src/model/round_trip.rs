@@ -2,6 +2,7 @@
 
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
+use linerate_results::stats;
 
 /// Packets that are searched at most, which bounds the time for any capture.
 const MAX_LOOK_BACK: usize = 512;
@@ -139,8 +140,7 @@ impl RoundTrips {
     }
 }
 
-/// Percentile 0 to 100 of `values`.
-pub fn percentile(mut values: Vec<u64>, percent: usize) -> Option<u64> {
-    let at = values.len().checked_sub(1)? * percent.min(100) / 100;
-    Some(*values.select_nth_unstable(at).1)
+/// Percentile 0 to 100 of `values`, by nearest rank.
+pub fn percentile(values: Vec<u64>, percent: usize) -> Option<u64> {
+    stats::percentile_of(values, percent as f64)
 }

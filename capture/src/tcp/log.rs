@@ -130,7 +130,7 @@ impl PacketLog {
         time_ns: u64,
         number: u64,
     ) {
-        if self.packets.len() == MAX_LOGGED || self.is_discarded {
+        if self.is_complete() || self.is_discarded {
             self.is_full = true;
             return;
         }
@@ -160,6 +160,12 @@ impl PacketLog {
     /// True if further packets were not logged.
     pub fn is_truncated(&self) -> bool {
         self.is_full
+    }
+
+    /// True if no further packet will be logged, because there are enough.
+    #[inline]
+    pub(super) fn is_complete(&self) -> bool {
+        self.packets.len() == MAX_LOGGED
     }
 
     /// Discards the packets, and logs no further ones.

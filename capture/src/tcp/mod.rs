@@ -90,6 +90,8 @@ pub struct Connection {
     far_rtt_ns: [u64; 2],
     traces: Option<Box<[Trace; 2]>>,
     log: PacketLog,
+    /// Counters when the log was full.
+    logged_stats: Option<Box<[SenderStats; 2]>>,
 }
 
 /// Times of the three-way handshake.
@@ -158,6 +160,7 @@ impl Connection {
             far_rtt_ns: [0; 2],
             traces: None,
             log: PacketLog::default(),
+            logged_stats: None,
         }
     }
 
@@ -217,6 +220,9 @@ impl Connection {
         // Capture clocks may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(MAX_DURATION_NS);
         let time_ns = self.start_ns + since_start_ns;
+        if self.log.is_complete() && self.logged_stats.is_none() {
+            self.keep_logged_stats();
+        }
         let (sender, receiver) = own_and_other(&mut self.senders, end);
         let sent = sender.on_sent(segment, time_ns, number);
         self.log.push(end, segment, sent, since_start_ns, number);
@@ -232,6 +238,13 @@ impl Connection {
         self.end_ns = self.end_ns.max(time_ns);
         self.last_packet = number;
         flags
+    }
+
+    /// Keeps the counters of the logged packets.
+    #[cold]
+    fn keep_logged_stats(&mut self) {
+        let stats = self.senders.each_ref().map(|sender| sender.stats.clone());
+        self.logged_stats = Some(Box::new(stats));
     }
 
     /// Records a packet in the traces.
@@ -329,6 +342,19 @@ impl Connection {
     /// Counters of what `end` sent and of the acknowledgments for it.
     pub fn stats(&self, end: End) -> &SenderStats {
         &self.senders[end as usize].stats
+    }
+
+    /// Octets of `end` that are sent and not acknowledged.
+    pub fn in_flight(&self, end: End) -> u32 {
+        self.senders[end as usize].in_flight()
+    }
+
+    /// The [counters](Self::stats) of the [logged](Self::log) packets only.
+    pub fn logged_stats(&self, end: End) -> &SenderStats {
+        match &self.logged_stats {
+            Some(stats) => &stats[end as usize],
+            None => self.stats(end),
+        }
     }
 
     /// Window scale of `end`; `None` if its SYN was not captured, 0 if it or the other end does not offer the option.

@@ -39,10 +39,13 @@ pub struct ConnectionReport {
     pub captured_near: Option<EndRole>,
     /// Round-trip time of its handshake, if captured.
     pub handshake_rtt_ns: Option<u64>,
-    /// Payload, each octet once, from the first packet to the acknowledgment of the last octet.
+    /// Acknowledged payload, each octet once, from the first packet to its last acknowledgment.
     pub goodput_bytes_per_s: f64,
     /// Time by limit: shares that add up to 1.
     pub time_share: BTreeMap<&'static str, f64>,
+    /// Packets from which its limits and findings are derived: the first ones, if not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explained_packets: Option<u64>,
     /// The same in chronological order, without gaps; times since the capture's first packet.
     pub limits: Vec<LimitSpan>,
     /// Spans shorter than this were merged, with the limit that took the most of them; 0 if none were.
@@ -293,12 +296,17 @@ impl ConnectionReport {
         let connection = &flow.connection;
         let data_sender = connection.data_sender();
         let stats = connection.stats(data_sender);
+        let log = connection.log();
         let total: u64 = time.shares.iter().sum();
         let mut limits = time.spans;
         for span in &mut limits {
             span.start_ns = span.start_ns.saturating_sub(start_ns);
             span.end_ns = span.end_ns.saturating_sub(start_ns);
         }
+        // What was in flight at the end is not counted: its time is not, either.
+        let acked_bytes = stats
+            .unique_bytes
+            .saturating_sub(u64::from(connection.in_flight(data_sender)));
         let seconds = stats.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
         Self {
             sender: format_end(flow.ends[data_sender as usize]),
@@ -315,13 +323,14 @@ impl ConnectionReport {
                 }
             }),
             handshake_rtt_ns: connection.handshake().rtt_ns(),
-            goodput_bytes_per_s: stats::ratio(stats.unique_bytes as f64, seconds),
+            goodput_bytes_per_s: stats::ratio(acked_bytes as f64, seconds),
             time_share: Limit::ALL
                 .into_iter()
                 .zip(time.shares)
                 .filter(|(_, ns)| *ns > 0)
                 .map(|(limit, ns)| (limit.name(), stats::ratio(ns as f64, total as f64)))
                 .collect(),
+            explained_packets: log.is_truncated().then_some(log.packets().len() as u64),
             limits,
             limits_coarser_than_ns: time.coarser_than_ns,
             payload: DirectionReport::new(flow, data_sender, start_ns),

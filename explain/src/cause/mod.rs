@@ -4,6 +4,7 @@
 //! finding; its weight is the share of the time that the cause explains. A new cause is
 //! a new file, a variant of [`Cause`] and a line in `RULES`.
 
+mod calibration;
 mod code_in_flash;
 mod collision;
 mod datagram;
@@ -23,7 +24,6 @@ pub(crate) mod transfer;
 mod transmit;
 mod wire_errors;
 mod with_results;
-mod wording;
 
 use linerate_ether::ledger::{DropCause, Layer};
 
@@ -31,6 +31,7 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding, HttpGet, Ping};
 use linerate_results::stats;
 
+pub use calibration::calibrate;
 pub use datagram::add_datagram_findings;
 pub use http_put::explain_http_put;
 pub use scored::PathFinding;

@@ -62,6 +62,8 @@ impl Report {
         // Each flow is freed as soon as it is reported: there may be thousands.
         let flows = analysis.flows.into_iter().zip(explained.times);
         let connections = flows.map(|(flow, time)| ConnectionReport::new(&flow, time, start_ns));
+        let connections: Vec<ConnectionReport> = connections.collect();
+        cause::calibrate(&mut findings, &connections);
         let streams = analysis.udp_streams.iter();
         Self {
             schema: 1,
@@ -70,7 +72,7 @@ impl Report {
             duration_ns: analysis.duration_ns,
             packets: analysis.counts,
             stations: analysis.stations,
-            connections: connections.collect(),
+            connections,
             other_connections: analysis.other_connections,
             udp_streams: streams
                 .map(|stream| UdpStreamReport::new(stream, start_ns))

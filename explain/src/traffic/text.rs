@@ -167,6 +167,17 @@ impl Report {
                 format::count(large)
             );
         }
+        let packets = self
+            .connections
+            .iter()
+            .filter_map(|it| it.explained_packets);
+        if let Some(explained) = packets.max() {
+            let _ = writeln!(
+                text,
+                "the causes and limits of longer connections are those of their first {} packets",
+                format::count(explained)
+            );
+        }
         let unseen = sum(|direction| direction.unseen_bytes);
         if unseen > 0 {
             let _ = writeln!(

@@ -1,28 +1,24 @@
 use super::SocketError;
-use super::connection::{CHUNK_OCTETS, Ready, Stream, WriteProgress};
+use super::connection::{CHUNK_OCTETS, Ready, Stream};
 use super::log::SocketLog;
 use super::tcp_info;
 use crate::load::udp::drops_of_port;
-use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
+use linerate_agent::{Instant, Service, SocketRequest, Udp};
 use linerate_results::record::TcpConnection;
 use mio::event::Event;
-use mio::net::{TcpListener, TcpStream, UdpSocket};
+use mio::net::{TcpListener, UdpSocket};
 use mio::{Events, Interest, Poll, Token};
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::SockRef;
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant as Clock};
 
-/// Datagrams of one socket before others are served.
-const DATAGRAMS_PER_TURN: usize = 256;
 /// Maximum datagram size.
 const MAX_DATAGRAM: usize = 65_536;
 /// Requested receive buffer of a UDP socket: it absorbs bursts while this thread is not scheduled. The
 /// system may grant less.
 const UDP_BUFFER: usize = 4 << 20;
-/// Connections accepted by one listener before others are served.
-const ACCEPTS_PER_TURN: usize = 64;
 /// Time before a deadline in which the driver polls instead of sleeping: a sleep is rounded up to whole
 /// milliseconds, and the system wakes later than that.
 const SPIN: Duration = Duration::from_micros(1_100);
@@ -30,7 +26,7 @@ const SPIN: Duration = Duration::from_micros(1_100);
 const BLOCKED_WAIT: Duration = Duration::from_millis(1);
 
 /// First tokens in the event queue: connections from 0, then UDP sockets, then listeners.
-const UDP_TOKENS: usize = 1 << 8;
+pub(super) const UDP_TOKENS: usize = 1 << 8;
 const LISTENER_TOKENS: usize = 1 << 16;
 
 /// Configuration of a driver.
@@ -67,37 +63,16 @@ pub enum ConnectFailure {
     NoAnswer,
 }
 
-struct Listener {
-    port: u16,
-    socket: TcpListener,
+pub(super) struct Listener {
+    pub(super) port: u16,
+    pub(super) socket: TcpListener,
     /// A connection may be pending.
-    ready: bool,
+    pub(super) ready: bool,
 }
 
-/// Action after an error of accept.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum AcceptAction {
-    /// Accept the next: this connection was aborted.
-    Next,
-    /// No connection is pending.
-    Empty,
-    /// Try again later: a resource is exhausted, usually file descriptors.
-    Later,
-}
-
-impl AcceptAction {
-    pub(super) fn after(error: ErrorKind) -> Self {
-        match error {
-            ErrorKind::ConnectionAborted | ErrorKind::Interrupted => Self::Next,
-            ErrorKind::WouldBlock => Self::Empty,
-            _ => Self::Later,
-        }
-    }
-}
-
-struct DatagramSocket {
-    socket: UdpSocket,
-    ready: Ready,
+pub(super) struct DatagramSocket {
+    pub(super) socket: UdpSocket,
+    pub(super) ready: Ready,
 }
 
 impl DatagramSocket {
@@ -109,29 +84,29 @@ impl DatagramSocket {
 
 /// Runs a service.
 pub struct Driver<S> {
-    service: S,
-    config: DriverConfig,
-    poll: Poll,
-    events: Events,
-    clock: Clock,
-    listeners: Vec<Listener>,
-    streams: Vec<Option<Stream>>,
-    datagrams: BTreeMap<u8, DatagramSocket>,
+    pub(super) service: S,
+    pub(super) config: DriverConfig,
+    pub(super) poll: Poll,
+    pub(super) events: Events,
+    pub(super) clock: Clock,
+    pub(super) listeners: Vec<Listener>,
+    pub(super) streams: Vec<Option<Stream>>,
+    pub(super) datagrams: BTreeMap<u8, DatagramSocket>,
     /// Drops of closed sockets; `None` if unavailable.
-    dropped: Option<u64>,
-    chunk: Vec<u8>,
+    pub(super) dropped: Option<u64>,
+    pub(super) chunk: Vec<u8>,
     /// Datagram that did not fit in the send buffer.
-    unsent: Option<(Udp, SocketAddr, Vec<u8>)>,
+    pub(super) unsent: Option<(Udp, SocketAddr, Vec<u8>)>,
     /// There is work without waiting.
-    busy: bool,
+    pub(super) busy: bool,
     /// Start of the last turn, and whether anything was received or sent in it.
-    turn_start: Instant,
-    progressed: bool,
-    log: Option<SocketLog>,
+    pub(super) turn_start: Instant,
+    pub(super) progressed: bool,
+    pub(super) log: Option<SocketLog>,
     /// An outgoing connection was established, or the first one was refused.
-    has_connected: bool,
-    is_refused: bool,
-    has_failed: bool,
+    pub(super) has_connected: bool,
+    pub(super) is_refused: bool,
+    pub(super) has_failed: bool,
 }
 
 impl<S: Service> Driver<S> {
@@ -376,241 +351,12 @@ impl<S: Service> Driver<S> {
             .insert(number, DatagramSocket { socket, ready });
         Ok(())
     }
-
-    /// Limits a connection's buffers. Must precede the connection: the window scale is sent in the first
-    /// segment (RFC 7323 section 2.2).
-    fn limit_buffers(&self, socket: &SockRef<'_>) {
-        if let Some(octets) = self.config.buffer_octets {
-            let _ = socket.set_recv_buffer_size(octets as usize);
-            let _ = socket.set_send_buffer_size(octets as usize);
-        }
-    }
-
-    fn connection_to(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-        socket.set_nonblocking(true)?;
-        self.limit_buffers(&SockRef::from(&socket));
-        match socket.connect(&to.into()) {
-            Err(error) if !is_in_progress(&error) => Err(error),
-            _ => Ok(TcpStream::from_std(socket.into())),
-        }
-    }
-
-    fn connect(&mut self, to: SocketAddr, token: u8) {
-        let socket = self.connection_to(to).ok();
-        let at = socket.and_then(|socket| self.insert_stream(Stream::new(socket, Some(token))));
-        if at.is_none() {
-            let now = self.now();
-            self.service.failed(token, now);
-        }
-        self.open_log(at, true);
-    }
-
-    /// Begins the log of the connection at this index.
-    fn open_log(&mut self, at: Option<usize>, is_outgoing: bool) {
-        let now = self.now();
-        if let Some(log) = &mut self.log
-            && let Some(stream) = at.and_then(|at| self.streams[at].as_mut())
-        {
-            stream.log_id = log.open(now, is_outgoing);
-            if let Some(id) = stream.log_id {
-                log.set_congestion_control(id, tcp_info::congestion_control(stream.socket()));
-            }
-        }
-    }
-
-    fn accept_all(&mut self) {
-        for at in 0..self.listeners.len() {
-            for _ in 0..ACCEPTS_PER_TURN {
-                let listener = &mut self.listeners[at];
-                if !listener.ready {
-                    break;
-                }
-                match listener.socket.accept() {
-                    Ok((socket, from)) => {
-                        let port = listener.port;
-                        self.accepted(socket, Opened::Accepted { port, from });
-                    }
-                    Err(error) => match AcceptAction::after(error.kind()) {
-                        AcceptAction::Next => {}
-                        AcceptAction::Empty => listener.ready = false,
-                        AcceptAction::Later => break,
-                    },
-                }
-            }
-        }
-    }
-
-    fn accepted(&mut self, socket: TcpStream, opened: Opened) {
-        self.progressed = true;
-        // More connections may be pending.
-        self.busy = true;
-        let Some(at) = self.insert_stream(Stream::new(socket, None)) else {
-            // The limit is reached: the socket is closed.
-            return;
-        };
-        self.open_log(Some(at), false);
-        let (connection, now) = (Connection(at as u8), self.now());
-        if self.service.opened(connection, opened, now).is_err()
-            && let Some(mut stream) = self.streams[at].take()
-        {
-            stream.close(Close::Reset);
-        }
-    }
-
-    /// Stores a connection and returns its index, or resets it at the limit.
-    fn insert_stream(&mut self, mut stream: Stream) -> Option<usize> {
-        let free = self.streams.iter().position(Option::is_none);
-        let at = free.unwrap_or(self.streams.len());
-        if at >= self.config.connections.min(UDP_TOKENS) {
-            stream.close(Close::Reset);
-            return None;
-        }
-        let both = Interest::READABLE | Interest::WRITABLE;
-        let registry = self.poll.registry();
-        registry.register(stream.socket(), Token(at), both).ok()?;
-        if free.is_none() {
-            self.streams.push(None);
-        }
-        self.streams[at] = Some(stream);
-        Some(at)
-    }
-
-    fn read_streams(&mut self) {
-        let clock = self.clock;
-        for at in 0..self.streams.len() {
-            let connection = Connection(at as u8);
-            let Some(stream) = &mut self.streams[at] else {
-                continue;
-            };
-            if let Some(token) = stream.connect_token {
-                let opened = match stream.connect_result() {
-                    None => continue,
-                    Some(false) => {
-                        self.progressed = true;
-                        self.has_failed = true;
-                        self.is_refused |= stream.is_refused;
-                        self.service.failed(token, now(clock));
-                        self.streams[at] = None;
-                        continue;
-                    }
-                    Some(true) => Opened::Connected { token },
-                };
-                self.progressed = true;
-                self.has_connected = true;
-                stream.connect_token = None;
-                if let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
-                    log.on_established(id, now(clock));
-                }
-                if self.service.opened(connection, opened, now(clock)).is_err() {
-                    stream.close(Close::Reset);
-                    self.streams[at] = None;
-                    continue;
-                }
-            }
-            let has_read = stream.read(connection, &mut self.service, &mut self.chunk, || {
-                now(clock)
-            });
-            self.progressed |= has_read;
-            if has_read && let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
-                log.on_read(id, now(clock));
-            }
-        }
-    }
-
-    fn write_streams(&mut self) {
-        let clock = self.clock;
-        for at in 0..self.streams.len() {
-            let connection = Connection(at as u8);
-            let Some(stream) = &mut self.streams[at] else {
-                continue;
-            };
-            if stream.connect_token.is_some() {
-                continue;
-            }
-            let wrote = stream.write(connection, &mut self.service, || now(clock));
-            self.progressed |= wrote != WriteProgress::Nothing;
-            let logged = self.log.as_mut().zip(stream.log_id);
-            if let Some((log, id)) = logged.filter(|_| wrote != WriteProgress::Nothing) {
-                log.on_write(id, now(clock));
-            }
-            stream.close(self.service.close(connection));
-            self.busy |= wrote == WriteProgress::More || stream.is_busy();
-            if stream.is_closed() {
-                self.progressed = true;
-                if let Some((log, id)) = self.log.as_mut().zip(stream.log_id)
-                    && let Some(info) = tcp_info::read(stream.socket())
-                {
-                    log.sample(id, now(clock), &info);
-                }
-                self.streams[at] = None;
-                self.service.closed(connection, now(clock));
-            }
-        }
-    }
-
-    fn receive_datagrams(&mut self) {
-        for (number, it) in &mut self.datagrams {
-            for _ in 0..DATAGRAMS_PER_TURN {
-                if !it.ready.read {
-                    break;
-                }
-                match it.socket.recv_from(&mut self.chunk) {
-                    Ok((len, from)) => {
-                        self.progressed = true;
-                        let now = now(self.clock);
-                        let octets = &self.chunk[..len];
-                        self.service.datagram(Udp(*number), from, octets, now);
-                    }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => it.ready.read = false,
-                    // ICMP error of an earlier datagram: ignored.
-                    Err(_) => {}
-                }
-            }
-            self.busy |= it.ready.read;
-        }
-    }
-
-    fn send_datagrams(&mut self) {
-        for _ in 0..DATAGRAMS_PER_TURN {
-            let (from, to, octets) = if let Some(unsent) = self.unsent.take() {
-                unsent
-            } else {
-                let now = now(self.clock);
-                let Some(next) = self.service.next_datagram(&mut self.chunk, now) else {
-                    return;
-                };
-                (next.socket, next.to, self.chunk[..next.len].to_vec())
-            };
-            let Some(it) = self.datagrams.get_mut(&from.0) else {
-                self.progressed = true;
-                continue;
-            };
-            match it.socket.send_to(&octets, to) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.unsent = Some((from, to, octets));
-                    return;
-                }
-                // Lost, as on any network.
-                Ok(_) | Err(_) => self.progressed = true,
-            }
-        }
-        self.busy = true;
-    }
 }
 
-fn now(clock: Clock) -> Instant {
+/// Time since the driver's start.
+pub(super) fn now(clock: Clock) -> Instant {
     let ns = clock.elapsed().as_nanos();
     Instant::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
-}
-
-/// True if the error means that a non-blocking connect is in progress.
-fn is_in_progress(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    if error.raw_os_error() == Some(libc::EINPROGRESS) {
-        return true;
-    }
-    error.kind() == ErrorKind::WouldBlock
 }
 
 fn update_ready(ready: &mut Ready, event: &Event) {

@@ -1,6 +1,6 @@
 //! The driver over loopback.
 
-use super::driver::AcceptAction;
+use super::streams::AcceptAction;
 use super::{Driver, DriverConfig};
 use linerate_agent::{
     Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest, Udp, http, stamp,

@@ -21,8 +21,6 @@ pub enum Part {
 }
 
 impl Part {
-    pub const ALL: [Self; 2] = [Self::Development, Self::Frozen];
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Development => "development",
@@ -38,10 +36,59 @@ pub struct Label {
     pub case: String,
     pub part: Part,
     pub kind: String,
-    /// The causes that may come first; empty for a control.
-    pub expected: Vec<Cause>,
+    #[serde(default)]
+    pub seed: u64,
+    pub expected: Answer,
     pub control: bool,
     pub truth: Truth,
+    /// Counters of the path that provoked it; none for a published capture.
+    #[serde(default)]
+    pub path: Option<serde::de::IgnoredAny>,
+}
+
+/// The right answer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub enum Answer {
+    /// The causes that may come first; none for a control.
+    Causes(Vec<Cause>),
+    /// Not even a careful reader knows.
+    Unknown,
+}
+
+impl TryFrom<Vec<String>> for Answer {
+    type Error = serde_json::Error;
+
+    fn try_from(names: Vec<String>) -> Result<Self, Self::Error> {
+        if names == ["unknown"] {
+            return Ok(Self::Unknown);
+        }
+        let causes = names
+            .into_iter()
+            .map(|name| serde_json::from_value(name.into()));
+        causes.collect::<Result<_, _>>().map(Self::Causes)
+    }
+}
+
+impl Answer {
+    /// The causes that may come first.
+    pub fn causes(&self) -> &[Cause] {
+        match self {
+            Self::Causes(causes) => causes,
+            Self::Unknown => &[],
+        }
+    }
+}
+
+impl Label {
+    /// The captures that it is scored with: provoked or published ones of a part.
+    pub fn set(&self) -> String {
+        let part = self.part.name();
+        match self.path {
+            Some(_) => part.to_owned(),
+            None => format!("published {part}"),
+        }
+    }
 }
 
 /// What was measured while the capture was made.

@@ -24,7 +24,7 @@ pub fn format(part: &str, outcomes: &[&Outcome], tally: &Tally) -> String {
     }
     totals(&mut text, tally);
     causes(&mut text, tally);
-    text
+    text + "\n" + &tally.confidence.lines()
 }
 
 fn line(text: &mut String, case: &str, outcomes: &[&Outcome]) {
@@ -52,7 +52,8 @@ fn line(text: &mut String, case: &str, outcomes: &[&Outcome]) {
     let _ = writeln!(text, "{}", line.trim_end());
 }
 
-fn share(count: Count) -> String {
+/// Count and per cent.
+pub fn share(count: Count) -> String {
     format!("{}/{} ({:.1}%)", count.right, count.of, count.percent())
 }
 
@@ -76,6 +77,9 @@ fn totals(text: &mut String, tally: &Tally) {
             share(*count),
             share(controls)
         );
+    }
+    if tally.undecided.of > 0 {
+        let _ = writeln!(text, "  undecided            {}", share(tally.undecided));
     }
     let gains = tally.gains;
     let near = Count {

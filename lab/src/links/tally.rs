@@ -1,6 +1,8 @@
 //! How often the right cause came first, by part, kind of capture and cause.
 
-use super::label::{Label, Part};
+use super::bands::Bands;
+use super::explained::Explained;
+use super::label::{Answer, Label};
 use linerate_results::record::Cause;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,24 +14,42 @@ const GAIN_FACTOR: f64 = 1.5;
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     pub cause: Cause,
+    pub confidence: f64,
     /// How many times faster it would be without the cause.
     pub gain: Option<f64>,
 }
+
+/// From this confidence on, an answer counts where nobody knows the right one.
+const CONFIDENT: f64 = 0.8;
 
 /// A labelled capture and what was named for it.
 #[derive(Debug)]
 pub struct Outcome {
     label: Label,
     named: Vec<Named>,
+    contradictions: Vec<String>,
 }
 
 impl Outcome {
-    pub fn new(label: Label, named: Vec<Named>) -> Self {
-        Self { label, named }
+    pub fn new(label: Label, explained: Explained) -> Self {
+        Self {
+            label,
+            named: explained.named,
+            contradictions: explained.contradictions,
+        }
     }
 
-    pub fn part(&self) -> Part {
-        self.label.part
+    pub fn file(&self) -> &str {
+        &self.label.file
+    }
+
+    /// Sentences of the answer that contradict a figure beside them.
+    pub fn contradictions(&self) -> &[String] {
+        &self.contradictions
+    }
+
+    pub fn set(&self) -> String {
+        self.label.set()
     }
 
     pub fn case(&self) -> &str {
@@ -40,14 +60,18 @@ impl Outcome {
         self.label.control
     }
 
-    /// `sender`, `receiver`, `late` or `snapped`.
-    fn kind(&self) -> &str {
+    pub fn is_undecided(&self) -> bool {
+        self.label.expected == Answer::Unknown
+    }
+
+    /// `sender`, `receiver`, `late` or `snapped`; `middle` for published captures.
+    pub fn kind(&self) -> &str {
         let kind = &self.label.kind;
         kind.split_once('-').map_or(kind.as_str(), |(how, _)| how)
     }
 
     pub fn expected(&self) -> Option<Cause> {
-        self.label.expected.first().copied()
+        self.label.expected.causes().first().copied()
     }
 
     pub fn first(&self) -> Option<Cause> {
@@ -63,7 +87,17 @@ impl Outcome {
             .map(|it| it.cause)
     }
 
-    /// True if the right cause was named first; for a control, if none was named.
+    /// The first answer with its confidence, and true if it is right. `None` if there is none, if nobody knows the right
+    /// one, or if a control was given the limit of a healthy transfer.
+    pub fn first_answer(&self) -> Option<(Named, bool)> {
+        let first = *self.named.first()?;
+        let is_open =
+            self.is_undecided() || self.is_control() && self.false_alarm() != Some(first.cause);
+        (!is_open).then(|| (first, self.label.expected.causes().contains(&first.cause)))
+    }
+
+    /// True if the right cause was named first; for a control, if none was named; where nobody knows it, if none was named
+    /// with confidence.
     pub fn is_right(&self) -> bool {
         self.is_right_in(1)
     }
@@ -73,8 +107,11 @@ impl Outcome {
         if self.is_control() {
             return self.false_alarm().is_none();
         }
+        if self.is_undecided() {
+            return self.named.iter().all(|it| it.confidence < CONFIDENT);
+        }
         let mut named = self.named.iter().take(first);
-        named.any(|it| self.label.expected.contains(&it.cause))
+        named.any(|it| self.label.expected.causes().contains(&it.cause))
     }
 
     /// The predicted gain of the right cause compared with the measured one.
@@ -83,7 +120,7 @@ impl Outcome {
             return Gain::Unknown;
         };
         let mut named = self.named.iter();
-        match named.find(|it| self.label.expected.contains(&it.cause)) {
+        match named.find(|it| self.label.expected.causes().contains(&it.cause)) {
             None => Gain::Unknown,
             Some(Named { gain: None, .. }) => Gain::NotGiven,
             Some(Named {
@@ -112,7 +149,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, right: bool) {
+    pub fn add(&mut self, right: bool) {
         self.right += usize::from(right);
         self.of += 1;
     }
@@ -152,10 +189,14 @@ pub struct Tally {
     pub first: Count,
     pub first_two: Count,
     pub controls_clean: Count,
+    /// Captures of which nobody knows the cause: none was named with confidence.
+    pub undecided: Count,
     pub kinds: BTreeMap<String, Count>,
     pub controls_by_kind: BTreeMap<String, Count>,
     pub causes: BTreeMap<String, OfCause>,
     pub gains: Gains,
+    /// First answers by confidence.
+    pub confidence: Bands,
 }
 
 impl Tally {
@@ -169,6 +210,13 @@ impl Tally {
 
     fn add(&mut self, outcome: &Outcome) {
         let right = outcome.is_right();
+        if outcome.is_undecided() {
+            self.undecided.add(right);
+            return;
+        }
+        if let Some((first, is_right)) = outcome.first_answer() {
+            self.confidence.add(first.confidence, is_right);
+        }
         let kind = outcome.kind().to_owned();
         if outcome.is_control() {
             self.controls_clean.add(right);
@@ -214,21 +262,31 @@ pub fn name(cause: Option<Cause>) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::links::label::Truth;
+    use crate::links::label::{Part, Truth};
 
     /// An outcome of the case `case`.
     pub fn outcome(kind: &str, expected: &[Cause], named: &[Cause]) -> Outcome {
-        let named = named.iter().map(|&cause| Named { cause, gain: None });
+        let named = named.iter().map(|&cause| Named {
+            cause,
+            confidence: 0.7,
+            gain: None,
+        });
         let label = Label {
             file: "case-1-sender.pcap".to_owned(),
             case: "case".to_owned(),
             part: Part::Frozen,
             kind: kind.to_owned(),
-            expected: expected.to_vec(),
+            seed: 1,
+            expected: Answer::Causes(expected.to_vec()),
             control: expected.is_empty(),
             truth: Truth::default(),
+            path: None,
         };
-        Outcome::new(label, named.collect())
+        let explained = Explained {
+            named: named.collect(),
+            ..Explained::default()
+        };
+        Outcome::new(label, explained)
     }
 
     fn tally(outcomes: &[Outcome]) -> Tally {
@@ -268,6 +326,20 @@ pub mod tests {
         assert_eq!(sums.controls_clean, count(2, 3));
         assert_eq!(sums.first, count(0, 0));
         assert_eq!(sums.causes["bufferbloat"].precision, count(0, 1));
+    }
+
+    #[test]
+    fn where_nobody_knows_the_cause_only_confident_answers_are_wrong() {
+        let undecided = |confidence| {
+            let mut it = outcome("sender", &[], &[Cause::Policed]);
+            it.label.expected = Answer::Unknown;
+            it.label.control = false;
+            it.named[0].confidence = confidence;
+            it
+        };
+        let sums = tally(&[undecided(0.79), undecided(0.8)]);
+        assert_eq!((sums.undecided, sums.first), (count(1, 2), count(0, 0)));
+        assert_eq!(sums.confidence, Bands::default());
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFind
         .iter()
         .filter(|it| is_explained(it))
         .map(|it| it.share_of_time)
-        .sum();
+        .fold(0.0, |sum, share| sum + share);
     others.retain(|it| !is_explained(it));
     found.share_of_time = cost.min(1.0);
     others.push(found);

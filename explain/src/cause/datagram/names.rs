@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::cause::scored::{PathFinding, evidence};
-use crate::cause::wording::{counted, times};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{Flow, NameLookup};
 use linerate_results::format;
@@ -160,12 +159,12 @@ impl<'a> Waiting<'a> {
             (0, 0) => format!("a name took {} in the median", format::time(median_ns)),
             (0, repeated) => format!(
                 "queries were repeated {} before the answer",
-                times(repeated)
+                format::counted(repeated, "time")
             ),
             (unanswered, _) => format!(
                 "{} of {} got no answer, though asked repeatedly",
                 format::count(unanswered),
-                counted(self.lookups, "name", "names")
+                format::counted(self.lookups, "name")
             ),
         };
         let advice = if self.repeated > 0 {
@@ -204,6 +203,10 @@ impl<'a> Waiting<'a> {
                     ("waited_ns", self.waited_ns as f64),
                     ("held_back_ns", self.held_back_ns as f64),
                     ("median_answer_ns", median_ns as f64),
+                    (
+                        "longest_ns",
+                        worst.end_ns.saturating_sub(worst.start_ns) as f64,
+                    ),
                     ("first_packet", first.first_packet as f64),
                     ("last_packet", last.last_packet as f64),
                     ("worst_packet", worst.last_packet as f64),

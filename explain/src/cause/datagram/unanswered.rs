@@ -1,7 +1,6 @@
 //! UDP requests that are refused or not answered, and hosts that do not answer ARP.
 
 use crate::cause::scored::{PathFinding, evidence};
-use crate::cause::wording::times;
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{AbsentHost, Analysis, Requests};
 use linerate_results::format;
@@ -140,7 +139,7 @@ fn absent(it: &AbsentHost, share_of_time: f64) -> PathFinding {
                 "{} asked {} for the hardware address of {} (ARP), without an answer: that host is off, or has \
                  another address.",
                 it.asker,
-                times(it.requests),
+                format::times(it.requests),
                 it.target,
             ),
             evidence: evidence([

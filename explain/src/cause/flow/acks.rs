@@ -3,7 +3,6 @@
 use super::facts::{FlowClass, FlowFacts};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use crate::cause::wording::times;
 use linerate_capture::model::{DirectionView, Limit, Reaction, RoundTrips, percentile};
 use linerate_capture::tcp::End;
 use linerate_results::format;
@@ -97,13 +96,14 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         summary: format!(
             "{}, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
              one, on average after {}.",
-            times(count),
+            format::times(count),
             format::percent(share),
             format::time(total_ns / count),
         ),
         evidence: evidence([
             ("held_back_acks", count as f64),
             ("held_back_share", share),
+            ("held_back_ns_mean", (total_ns / count) as f64),
         ]),
         advice: "Write whole messages at once, or set TCP_NODELAY at the sender; acknowledging every segment at the \
                  receiver also helps."
@@ -185,6 +185,7 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         evidence: evidence([
             ("segments_per_ack", median),
+            ("acks", steps.len() as f64),
             ("waiting_share", waits),
         ]),
         advice: "Acknowledge at least every second full segment (RFC 9293 section 3.8.6.3); look for filtering of \

@@ -43,6 +43,8 @@ struct CombinedFinding {
     /// Time of the connections, and without this cause.
     time_ns: u64,
     time_without: Option<TimeWithout>,
+    /// Time of their payload at the rate of the path.
+    least_time_ns: u64,
     finding: Finding,
 }
 
@@ -56,6 +58,7 @@ impl CombinedFindings {
         } else {
             without
         };
+        let least_ns = facts.least_time_ns().unwrap_or(0).min(facts.active_ns);
         let same = |it: &&mut CombinedFinding| {
             it.finding.cause == rule.cause
                 && it.sender == facts.sender
@@ -70,6 +73,7 @@ impl CombinedFindings {
                 connections: 1,
                 time_ns: facts.active_ns,
                 time_without: without,
+                least_time_ns: least_ns,
                 finding: finding(facts, rule),
             });
             return;
@@ -77,6 +81,7 @@ impl CombinedFindings {
         before.share_of_time += share_of_time;
         before.connections += 1;
         before.time_ns += facts.active_ns;
+        before.least_time_ns += least_ns;
         before.time_without = before
             .time_without
             .zip(without)
@@ -120,6 +125,7 @@ impl CombinedFindings {
                     pattern.share_of_time += stall.share_of_time;
                     pattern.connections += stall.connections;
                     pattern.time_ns += stall.time_ns;
+                    pattern.least_time_ns += stall.least_time_ns;
                     let both = pattern.time_without.zip(stall.time_without);
                     pattern.time_without = both.map(|(one, other)| one.plus(other));
                 }
@@ -141,6 +147,7 @@ impl CombinedFinding {
             let figures = &mut finding.evidence;
             figures.insert("time_ns".to_owned(), self.time_ns as f64);
             figures.insert(name.to_owned(), without.ns() as f64);
+            figures.insert("least_time_ns".to_owned(), self.least_time_ns as f64);
             let (with, without) = (format::time(self.time_ns), format::time(without.ns()));
             let whose = match self.connections {
                 1 => format!("its {with}"),
@@ -160,8 +167,42 @@ impl CombinedFinding {
     }
 }
 
+/// The advice of a rule, unless it puts more in flight than the receiver has room for.
+fn advice(facts: &FlowFacts<'_>, rule: &Rule) -> String {
+    let adds = matches!(
+        rule.cause,
+        Cause::ReceiveWindow
+            | Cause::NoWindowScaling
+            | Cause::SendBuffer
+            | Cause::OneInFlight
+            | Cause::LateAcks
+    );
+    if adds && facts.loses_the_second() {
+        return format!(
+            "Do not put more in flight before {} accepts a frame while it processes the previous one (more receive \
+             buffers, a shorter receive interrupt): now it loses most segments that follow another one closely.",
+            facts.receiver
+        );
+    }
+    rule.advice.clone()
+}
+
 fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
+    let advice = advice(facts, &rule);
     let mut evidence = rule.evidence;
+    let mut summary = rule.summary;
+    // Of several connections, the one that is described.
+    let first_packet = facts.connection().first_packet;
+    evidence.insert("connection_packet".to_owned(), first_packet as f64);
+    if facts.model.is_truncated {
+        let packets = facts.connection().log().packets().len() as u64;
+        evidence.insert("explained_packets".to_owned(), packets as f64);
+        let _ = write!(
+            summary,
+            " (These are the figures of the first {} packets of the connection.)",
+            format::count(packets)
+        );
+    }
     add_packets(facts, rule.limits, &mut evidence);
     Finding {
         cause: rule.cause,
@@ -170,9 +211,9 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
         } else {
             rule.confidence
         },
-        summary: rule.summary,
+        summary,
         evidence,
-        advice: rule.advice,
+        advice,
     }
 }
 

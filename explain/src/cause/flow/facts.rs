@@ -24,6 +24,9 @@ const EXCHANGE_TURNS: usize = 4;
 /// Segments of a transfer are larger on average, unless they are sent close together.
 const SMALL_BYTES: u64 = 400;
 
+/// Fewer losses have no pattern.
+const MIN_SECOND_LOST: u64 = 3;
+
 /// Payload of segments that fill the MTU of Ethernet: 1,500 octets less headers of IPv4 or IPv6 and TCP with options.
 const MTU_PAYLOAD: (u64, u64) = (1_400, 1_460);
 
@@ -80,6 +83,16 @@ pub(super) struct FlowFacts<'a> {
     pub(super) is_beside_full: bool,
     /// True if a transfer in the other direction fills the way back meanwhile.
     pub(super) is_against_full: bool,
+    /// The rate of the path, if other transfers fill it together with this one.
+    pub(super) shared: Option<SharedRate>,
+}
+
+/// Rate of a path that several transfers fill together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SharedRate {
+    pub(super) connections: usize,
+    /// Payload of all of them while it is full, octets per second.
+    pub(super) bytes_per_s: f64,
 }
 
 impl<'a> FlowFacts<'a> {
@@ -101,6 +114,7 @@ impl<'a> FlowFacts<'a> {
             is_against_full: false,
             flow,
             model,
+            shared: None,
         })
     }
 
@@ -108,9 +122,9 @@ impl<'a> FlowFacts<'a> {
         &self.flow.connection
     }
 
-    /// Counters of the payload sender.
+    /// Counters of the payload sender, of the packets from which the model is derived.
     pub(super) fn stats(&self) -> &SenderStats {
-        self.connection().stats(self.model.data_sender)
+        self.connection().logged_stats(self.model.data_sender)
     }
 
     /// MSS that the payload receiver announced, which limits the sender.
@@ -139,6 +153,21 @@ impl<'a> FlowFacts<'a> {
         stats::ratio(self.bytes() as f64 * 1e9, self.active_ns as f64)
     }
 
+    /// Average rate of the acknowledged payload, from the first segment to its acknowledgment, octets per second.
+    pub(super) fn acknowledged_rate(&self) -> f64 {
+        let view = &self.model.view;
+        let highest = view.acks.iter().map(|it| it.ack).max().unwrap_or(0);
+        let acked = view.acks.iter().find(|it| it.ack == highest);
+        // The first octets may have been captured late, when they were repeated.
+        let lowest = view.sent.iter().map(|it| it.start).min();
+        let (Some(first), Some(lowest), Some(acked)) = (view.sent.first(), lowest, acked) else {
+            return 0.0;
+        };
+        let ns = acked.time_ns.saturating_sub(first.time_ns);
+        let bytes = highest.saturating_sub(lowest).min(self.bytes());
+        stats::ratio(bytes as f64 * 1e9, ns as f64)
+    }
+
     /// The fastest rate that the path showed, octets of payload per second.
     pub(super) fn fastest(&self) -> Option<f64> {
         self.model.fastest.map(|rate| rate.bytes_per_s)
@@ -153,6 +182,19 @@ impl<'a> FlowFacts<'a> {
             .train
             .filter(|train| self.full >= MIN_TRAIN_BYTES && train.bytes_per_s >= self.goodput());
         full.or(train.map(|train| train.bytes_per_s))
+    }
+
+    /// True if most bursts lose their second segment: the receiver has one buffer, and more in flight is lost.
+    pub(super) fn loses_the_second(&self) -> bool {
+        let stats = self.stats();
+        let (sent, lost) = (&stats.sent_by_position, &stats.lost_by_position);
+        lost[1] >= MIN_SECOND_LOST && lost[1] * 2 >= sent[1]
+    }
+
+    /// Time that all payload takes at the rate of the path, or at the fastest rate that it showed.
+    pub(super) fn least_time_ns(&self) -> Option<u64> {
+        let rate = self.path_rate().or(self.fastest())?;
+        Some((self.bytes() as f64 * 1e9 / rate) as u64)
     }
 
     /// Active time without `share` of it, but at least what all payload takes on the path: near the receiver, that is part
@@ -174,15 +216,50 @@ impl<'a> FlowFacts<'a> {
         })
     }
 
-    /// Octets on the wire for each octet of payload in full segments. Full segments of most hosts fill the MTU of
-    /// 1,500 octets; with gap and preamble that is 1,538 (IEEE 802.3 clauses 3.1 and 4.4.2).
+    /// Octets on the wire for each octet of payload in full frames. Full frames of most hosts fill the MTU of 1,500
+    /// octets; with gap and preamble that is 1,538 (IEEE 802.3 clauses 3.1 and 4.4.2).
     pub(super) fn wire_factor(&self) -> f64 {
-        let full = self.full.max(1) as f64;
-        if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&self.full) {
-            1538.0 / full
-        } else {
-            (full + 78.0) / full
+        wire_factor(self.frame_payload())
+    }
+
+    /// Octets of payload in a full frame: those of a full segment, unless an adapter splits or merges segments (TSO, GRO)
+    /// and the capture has larger ones than the wire.
+    pub(super) fn frame_payload(&self) -> u64 {
+        let is_stamped = self.model.view.sent.iter().any(|it| it.timestamp != 0);
+        frame_payload(self.full, self.mss(), is_stamped)
+    }
+}
+
+fn wire_factor(frame_payload: u64) -> f64 {
+    let payload = frame_payload.max(1) as f64;
+    if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&frame_payload) {
+        1538.0 / payload
+    } else {
+        (payload + 78.0) / payload
+    }
+}
+
+/// Timestamps with their padding (RFC 7323 appendix A), which the MSS does not count (RFC 6691).
+const STAMP_OCTETS: u64 = 12;
+/// Payload of the largest frames in use, of 9,000 octets.
+const JUMBO_PAYLOAD: u64 = 8_960;
+
+fn frame_payload(full: u64, mss: Option<u64>, is_stamped: bool) -> u64 {
+    let options = if is_stamped { STAMP_OCTETS } else { 0 };
+    let of_mss = |mss: u64| mss.saturating_sub(options).max(1);
+    match mss {
+        Some(mss) if full > mss => of_mss(mss),
+        // Without the handshake: multiples of a full frame's payload, or more than any frame carries.
+        None if full > MTU_PAYLOAD.1 => {
+            let ethernet = of_mss(MTU_PAYLOAD.1);
+            let is_multiple = full.is_multiple_of(ethernet);
+            if is_multiple || full > JUMBO_PAYLOAD {
+                ethernet
+            } else {
+                full
+            }
         }
+        _ => full,
     }
 }
 
@@ -215,4 +292,76 @@ fn is_trickle(model: &FlowModel) -> bool {
         .filter(|(it, flight)| **flight <= u64::from(it.len) + 1)
         .count();
     alone * 2 >= flights.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_capture::reader::Address;
+    use linerate_capture::tcp::Segment;
+
+    #[test]
+    fn figures_of_a_long_connection_are_those_of_its_logged_packets() {
+        const SEGMENTS: u32 = 40_000;
+        let mut connection = Connection::new(1, 0);
+        // The first half of the time passes ten times as fast as the second one, which is not logged completely.
+        let mut now_ns = 0;
+        for at in 0..SEGMENTS {
+            now_ns += if at < SEGMENTS / 2 {
+                100_000
+            } else {
+                1_000_000
+            };
+            let seq = 1 + at * 1_000;
+            let data = segment(seq, 1, 1_000);
+            connection.record_segment(End::First, &data, now_ns, u64::from(2 * at + 1));
+            let ack = segment(1, seq + 1_000, 0);
+            connection.record_segment(End::Second, &ack, now_ns + 50_000, u64::from(2 * at + 2));
+        }
+        let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+        let flow = Flow {
+            ends,
+            connection: Box::new(connection),
+        };
+        let facts = FlowFacts::of(&flow).expect("payload");
+        assert!(facts.model.is_truncated);
+        assert_eq!(facts.bytes(), (1 << 15) * 1_000);
+        let seconds = 2.0 + f64::from((1 << 15) - SEGMENTS / 2) / 1e3;
+        let goodput = facts.bytes() as f64 / seconds;
+        assert!(
+            (facts.goodput() / goodput - 1.0).abs() < 0.01,
+            "{}",
+            facts.goodput()
+        );
+    }
+
+    fn segment(seq: u32, ack: u32, len: u32) -> Segment<'static> {
+        Segment {
+            seq,
+            ack,
+            len,
+            flags: Segment::ACK,
+            window: 60_000,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn frames_of_merged_segments_have_the_payload_of_the_mss() {
+        // TSO and GRO: up to 64 kB in a segment of the capture, 1,448 octets in a frame with timestamps.
+        assert_eq!(frame_payload(65_160, Some(1_460), true), 1_448);
+        assert_eq!(frame_payload(2_920, Some(1_460), false), 1_460);
+        assert_eq!(frame_payload(43_440, None, true), 1_448);
+        assert!(
+            (wire_factor(frame_payload(65_160, Some(1_460), true)) - 1538.0 / 1448.0).abs() < 1e-9
+        );
+    }
+
+    #[test]
+    fn frames_of_other_segments_carry_a_full_segment() {
+        assert_eq!(frame_payload(1_448, Some(1_460), true), 1_448);
+        assert_eq!(frame_payload(536, Some(1_460), false), 536);
+        assert_eq!(frame_payload(8_948, Some(8_960), true), 8_948);
+        assert_eq!(frame_payload(8_948, None, true), 8_948);
+    }
 }

@@ -91,7 +91,16 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     let mut combined = CombinedFindings::default();
     for facts in relevant {
         let part = stats::ratio(facts.active_ns as f64, total_ns);
-        for rule in evaluate(facts) {
+        let rules = evaluate(facts);
+        // Rules that overlap share the time that they explain together.
+        let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
+        let sum: f64 = faults.map(|rule| rule.share).sum();
+        for rule in rules {
+            let part = if is_limit(rule.cause) {
+                part
+            } else {
+                part / sum.max(1.0)
+            };
             combined.add(facts, rule, part);
         }
     }

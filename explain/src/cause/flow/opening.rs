@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::cause::scored::{PathFinding, evidence};
-use crate::cause::wording::{counted, times};
 use linerate_capture::tcp::{End, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::format;
@@ -109,7 +108,7 @@ fn accepted(flows: &[Flow], client: &str, server: &str, attempts: &Attempts) -> 
 
 /// The connections that were accepted, in a sentence.
 fn others(accepted: Accepted) -> String {
-    let before = counted(accepted.before, "connection", "connections");
+    let before = format::counted(accepted.before, "connection");
     match (accepted.before, accepted.after_ns) {
         (0, Some(ns)) => format!("another was accepted {} later", format::time(ns)),
         (1, None) => format!("{before} before was accepted"),
@@ -182,8 +181,8 @@ fn finding(
     } else {
         "each SYN"
     };
-    let tried = times(attempts.connections);
-    let connections = counted(attempts.connections, "connection", "connections");
+    let tried = format::times(attempts.connections);
+    let connections = format::counted(attempts.connections, "connection");
     let each_one = if attempts.connections == 1 {
         "it"
     } else {
@@ -196,7 +195,7 @@ fn finding(
             0.95,
             format!(
                 "{client} tried {tried} to open a connection to {server}: none of {} was answered in {time}.",
-                counted(attempts.syns, "SYN", "SYNs")
+                format::counted(attempts.syns, "SYN")
             ),
             "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
              and that no firewall drops the port.",
@@ -234,7 +233,7 @@ fn finding(
             0.85,
             format!(
                 "Opening {connections} from {client} to {server} took {time} ({}), much longer than a round trip.",
-                counted(attempts.syns, "SYN", "SYNs")
+                format::counted(attempts.syns, "SYN")
             ),
             "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
              listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",

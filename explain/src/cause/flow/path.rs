@@ -41,6 +41,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let rate = facts.goodput();
     let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
+    let needed = needed.max(4 * facts.full);
     Some(Rule {
         share: facts.share(Limit::PathRate),
         cause: Cause::Bufferbloat,
@@ -54,6 +55,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         evidence: evidence([
             ("queue_ns_p50", queue_ns as f64),
             ("base_rtt_ns", base_ns as f64),
+            ("needed_in_flight_bytes", needed as f64),
             (
                 "most_in_flight_bytes",
                 f64::from(facts.stats().max_in_flight),
@@ -62,7 +64,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         advice: format!(
             "The rate stays the same with less in flight: {} fill this path. Limit the queue at the slowest link (a \
              shorter transmit ring, tc fq_codel or cake), or the receiver's window.",
-            format::bytes(needed.max(4 * facts.full)),
+            format::bytes(needed),
         ),
         // It costs other traffic, not this transfer.
         limits: &[Limit::PathRate],
@@ -233,7 +235,11 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::count(mss),
             1460.0 / mss as f64,
         ),
-        evidence: evidence([("mss_bytes", mss as f64), ("full_segments", full as f64)]),
+        evidence: evidence([
+            ("mss_bytes", mss as f64),
+            ("full_segments", full as f64),
+            ("segments_factor", 1460.0 / mss as f64),
+        ]),
         advice: "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
                  has a smaller MTU."
             .to_owned(),

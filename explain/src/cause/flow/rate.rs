@@ -79,9 +79,12 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         facts.share(Limit::PathRate)
     };
-    let rate = facts.model.busy_rate.or(facts
+    let own = facts.model.busy_rate.or(facts
         .fastest()
         .map(|it| it * facts.model.utilization.min(1.0)))?;
+    // The path is at least as fast as this connection on average.
+    let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
+    let rate = own.max(shared).max(facts.acknowledged_rate());
     let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
     let line = line_of(wire_bits_per_s);
     let mut figures = evidence([
@@ -89,13 +92,25 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         ("fastest_bytes_per_s", rate),
         ("wire_bits_per_s", wire_bits_per_s),
     ]);
+    if let Some(line) = line {
+        figures.insert("line_bits_per_s".to_owned(), line);
+    }
     if let Some((p50, p90)) = facts.model.queue_ns {
         figures.insert("queue_ns_p50".to_owned(), p50 as f64);
         figures.insert("queue_ns_p90".to_owned(), p90 as f64);
     }
+    let what = match facts.shared {
+        Some(shared) => {
+            figures.insert("connections".to_owned(), shared.connections as f64);
+            format!(
+                "{} connections between the same hosts fill the path together with",
+                format::count(shared.connections as u64)
+            )
+        }
+        None => "segments pass at the fastest rate that the path shows,".to_owned(),
+    };
     let passed = format!(
-        "For {} of the time segments pass at the fastest rate that the path shows, {} of payload ({:.2} Mbit/s on an \
-         Ethernet wire)",
+        "For {} of the time {what} {} of payload ({:.2} Mbit/s on an Ethernet wire)",
         format::percent(share),
         format::rate(rate),
         wire_bits_per_s / 1e6,

@@ -128,7 +128,7 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
-    let overhead = (facts.wire_factor() - 1.0) * facts.full as f64;
+    let overhead = (facts.wire_factor() - 1.0) * facts.frame_payload() as f64;
     let efficiency = |payload: f64| payload / (payload + overhead);
     let gain = efficiency(mss) / efficiency(mean);
     Some(Rule {
@@ -136,14 +136,17 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::SmallWrites,
         confidence: 0.9,
         summary: format!(
-            "{} sends {} in {} segments close together, {mean:.0} octets each where {mss:.0} fit: headers and \
+            "{} sends {} in {} segments close together, {mean:.0} octets each where {mss} fit: headers and \
              per-packet work take the rest.",
             facts.sender,
             format::bytes(stats.unique_bytes),
             format::count(stats.segments),
+            mss = format::count(mss as u64),
         ),
         evidence: evidence([
+            ("payload_bytes", stats.unique_bytes as f64),
             ("payload_bytes_mean", mean),
+            ("mss_bytes", mss),
             ("segments", stats.segments as f64),
             ("small_behind", behind as f64),
         ]),
@@ -192,6 +195,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("stalls", stalls.len() as f64),
             ("stall_ns_mean", mean_ns as f64),
             ("period_ns", rhythm.period_ns as f64),
+            ("stall_share", share),
         ]),
         advice: "Find what runs at this interval on the sender (flash access, a timer, garbage collection, a lock), or \
                  prepare enough data before it."

@@ -1,6 +1,6 @@
 //! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::facts::{FlowClass, FlowFacts, SharedRate};
 use super::rate;
 use linerate_capture::model::{FlowModel, Window};
 
@@ -81,6 +81,57 @@ fn share(facts: &mut [FlowFacts<'_>], group: &[usize]) {
         let busy = queued(&facts[*at].model);
         facts[*at].model.set_busy(busy);
     }
+    let shared: Vec<Option<SharedRate>> = group
+        .iter()
+        .map(|at| {
+            let sender = &facts[*at].sender;
+            let members = group.iter().map(|other| &facts[*other]);
+            rate(
+                &members
+                    .filter(|it| it.sender == *sender)
+                    .collect::<Vec<_>>(),
+            )
+        })
+        .collect();
+    for (at, shared) in group.iter().zip(shared) {
+        facts[*at].shared = shared;
+    }
+}
+
+/// Payload of transfers in one direction per time in which segments of any of them wait.
+fn rate(members: &[&FlowFacts<'_>]) -> Option<SharedRate> {
+    let start_ns = |it: &FlowFacts<'_>| it.connection().start_ns;
+    let mut busy: Vec<(u64, u64)> = Vec::new();
+    for member in members {
+        let windows = queued(&member.model).into_iter();
+        let start_ns = start_ns(member);
+        busy.extend(windows.map(|it| (start_ns + it.start_ns, start_ns + it.end_ns)));
+    }
+    busy.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (from_ns, until_ns) in busy {
+        match merged.last_mut() {
+            Some(last) if from_ns <= last.1 => last.1 = last.1.max(until_ns),
+            _ => merged.push((from_ns, until_ns)),
+        }
+    }
+    let is_busy = |at_ns: u64| {
+        let at = merged.partition_point(|(from_ns, _)| *from_ns <= at_ns);
+        at > 0 && at_ns < merged[at - 1].1
+    };
+    let passed = |member: &&FlowFacts<'_>| -> u64 {
+        let start_ns = start_ns(member);
+        let sent = member.model.view.sent.iter();
+        let sent = sent.filter(|it| is_busy(start_ns + it.time_ns));
+        sent.map(|it| u64::from(it.len)).sum()
+    };
+    let bytes: u64 = members.iter().map(passed).sum();
+    let durations = merged.iter().map(|(from_ns, until_ns)| until_ns - from_ns);
+    let total_ns: u64 = durations.sum();
+    (members.len() >= 2 && total_ns > 0).then(|| SharedRate {
+        connections: members.len(),
+        bytes_per_s: bytes as f64 * 1e9 / total_ns as f64,
+    })
 }
 
 /// Times at which segments waited at least a quarter as long as they do typically.

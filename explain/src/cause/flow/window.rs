@@ -59,6 +59,7 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         ("closed_window_share", closed),
         ("receive_window_share", full),
         ("zero_windows", facts.stats().zero_windows as f64),
+        ("read_bytes_per_s", facts.goodput()),
         ("most_window_bytes", facts.model.largest_window() as f64),
     ]);
     let is_stalling = stalls.len() >= MIN_STALLS
@@ -94,10 +95,9 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         cause: Cause::ReceiverReadsSlowly,
         confidence: 0.9,
         summary: format!(
-            "{} closes its window {} times and keeps it closed for {} of the time: its program reads {}, less than \
-             arrives.",
+            "{} closes its window {} and keeps it closed for {} of the time: its program reads {}, less than arrives.",
             facts.receiver,
-            format::count(facts.stats().zero_windows),
+            format::counted(facts.stats().zero_windows, "time"),
             format::percent(closed),
             format::rate(facts.goodput()),
         ),
@@ -191,6 +191,8 @@ fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
         evidence: evidence([
             ("small_windows", facts.stats().small_windows as f64),
             ("small_segments", small_segments as f64),
+            ("segments", segments as f64),
+            ("acks", view.acks.len() as f64),
             ("receive_window_share", full),
         ]),
         advice: "Advertise a window only when it has grown by a segment or by half of the buffer (RFC 9293 section \

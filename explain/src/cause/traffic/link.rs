@@ -86,7 +86,7 @@ pub(super) fn broadcast_storm(analysis: &Analysis) -> Option<PathFinding> {
             confidence: 0.8,
             summary: format!(
                 "{} broadcasts per second ({} of {} packets): every station must receive each of them.",
-                format::count(per_s as u64),
+                format::count(per_s.round() as u64),
                 format::count(counts.broadcasts),
                 format::count(counts.packets),
             ),

@@ -41,6 +41,8 @@ const MIN_COST_ON_FULL_PATH: f64 = 0.15;
 const MIN_SEGMENTS: u64 = 30;
 /// Fewer losses have no pattern.
 const MIN_LOSSES: u64 = 3;
+/// A smaller window that limits the sender for less of the time is not worth mentioning.
+const MIN_REDUCED: f64 = 0.01;
 /// Significance level: less probable patterns are not chance.
 const SIGNIFICANCE: f64 = 0.001;
 /// From this share of the cost of losses on, timeouts dominate it.
@@ -120,7 +122,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
-    let figures = evidence([
+    let mut figures = evidence([
         ("lost_segments", losses.lost as f64),
         ("segments", losses.segments as f64),
         ("loss_rate", losses.rate()),
@@ -134,15 +136,18 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let spacing = &facts.stats().spacing;
     let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < SIGNIFICANCE;
     let stalls_ns = stalls_ns(facts);
+    figures.insert("repair_share".to_owned(), losses.repair());
+    figures.insert("segment_bytes".to_owned(), facts.full as f64);
+    if let Some(longest_ns) = stalls_ns.iter().max() {
+        let mean_ns = facts.model.time_ns(Limit::Timeout) / stalls_ns.len() as u64;
+        figures.insert("timer_waits".to_owned(), stalls_ns.len() as f64);
+        figures.insert("timer_wait_ns_mean".to_owned(), mean_ns as f64);
+        figures.insert("timer_wait_ns_max".to_owned(), *longest_ns as f64);
+    }
     let longest = match stalls_ns.iter().max() {
         Some(longest_ns) => format!(
-            " ({} {} for the timer, the longest {})",
-            format::count(stalls_ns.len() as u64),
-            if stalls_ns.len() == 1 {
-                "wait"
-            } else {
-                "waits"
-            },
+            " ({} for the timer, the longest {})",
+            format::counted(stalls_ns.len() as u64, "wait"),
             format::time(*longest_ns)
         ),
         None => String::new(),
@@ -156,10 +161,16 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         String::new()
     };
     let waits = format!(
-        "Repairing them takes {} of the time{longest}, and for {} the congestion window that they reduced is the \
-         limit.{withheld}",
+        "Repairing them takes {} of the time{longest}{}.{withheld}",
         format::percent(losses.repair()),
-        format::percent(losses.reduced),
+        if losses.reduced >= MIN_REDUCED {
+            format!(
+                ", and for {} the congestion window that they reduced is the limit",
+                format::percent(losses.reduced)
+            )
+        } else {
+            String::new()
+        },
     );
     let followers = Followers::of(facts).filter(|it| it.are_lost());
     Some(

@@ -23,11 +23,7 @@ const NEAR_NS: u64 = 300_000;
 
 /// True if most bursts lose their second segment: there is one buffer.
 pub(super) fn loses_the_second(facts: &FlowFacts<'_>) -> bool {
-    let (sent, lost) = (
-        &facts.stats().sent_by_position,
-        &facts.stats().lost_by_position,
-    );
-    lost[1] >= MIN_LOSSES && lost[1] * 2 >= sent[1]
+    facts.loses_the_second()
 }
 
 /// Near the receiver, lost segments were captured: they arrived, and the receiver discarded them.
@@ -41,6 +37,8 @@ pub(super) fn discarded(
     let (to_receiver_ns, to_sender_ns) = (model.to_receiver.base_ns()?, model.to_sender.base_ns()?);
     let is_at_receiver = to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
     let arrived = model.view.lost_after_capture().min(losses.lost);
+    let mut figures = figures.clone();
+    figures.insert("arrived_segments".to_owned(), arrived as f64);
     (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
         share: losses.cost(),
         cause: Cause::ChecksumErrors,
@@ -149,9 +147,14 @@ pub(super) fn bursts(
     losses: &Losses,
     followers: Option<Followers>,
     waits: &str,
-    figures: BTreeMap<String, f64>,
+    mut figures: BTreeMap<String, f64>,
 ) -> Rule {
     let spacing = &facts.stats().spacing;
+    let rates = [
+        ("back_to_back_loss_rate", spacing.back_to_back),
+        ("isolated_loss_rate", spacing.isolated),
+    ];
+    figures.extend(rates.map(|(name, of)| (name.to_owned(), of.rate())));
     let (sent, lost) = (
         &facts.stats().sent_by_position,
         &facts.stats().lost_by_position,
@@ -166,6 +169,7 @@ pub(super) fn bursts(
                       shorter receive interrupt."
         .to_owned();
     if let Some(fits) = fits.filter(|_| facts.full >= MIN_ADVISED_SEGMENT) {
+        figures.insert("room_segments".to_owned(), fits as f64);
         let segments = if fits == 1 { "segment" } else { "segments" };
         let _ = write!(
             advice,

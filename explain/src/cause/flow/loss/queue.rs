@@ -43,15 +43,18 @@ pub(super) fn bucket(
     figures.insert("separation".to_owned(), bucket.separation);
     figures.insert("bucket_bytes".to_owned(), bucket.depth_bytes);
     figures.insert("bucket_bytes_per_s".to_owned(), bucket.bytes_per_s);
-    let delay_share = bucket.delay_share.unwrap_or(0.0);
-    figures.insert("delay_share".to_owned(), delay_share);
+    // Noise makes it negative.
+    let delay_share = bucket.delay_share.unwrap_or(0.0).max(0.0);
+    figures.insert("delay_by_level".to_owned(), delay_share);
+    let bucket_segments = (bucket.depth_bytes / facts.full as f64).round();
+    figures.insert("bucket_segments".to_owned(), bucket_segments);
     let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
     let lost = format!(
         "{} of {} segments were lost, nearly all of them when more than {} had passed above {}",
         format::count(losses.lost),
         format::count(losses.segments),
-        format::bytes(bucket.depth_bytes as u64),
+        format::bytes(bucket.depth_bytes.round() as u64),
         format::rate(bucket.bytes_per_s),
     );
     let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
@@ -82,8 +85,8 @@ pub(super) fn bucket(
         },
         confidence: 0.8,
         summary: format!(
-            "{lost}: a queue of about {} segments before {} overflows. {waits}",
-            format::count((bucket.depth_bytes / facts.full as f64).round() as u64),
+            "{lost}: a queue of about {} before {} overflows. {waits}",
+            format::counted(bucket_segments as u64, "segment"),
             facts.receiver,
         ),
         evidence: figures,
@@ -125,6 +128,14 @@ pub(super) fn queue(
     let product =
         facts.model.base_rtt_ns().unwrap_or(0) as f64 * facts.fastest().unwrap_or(0.0) / 1e9;
     let is_short_path = product < bytes as f64 / 2.0;
+    let (above_lost, above) = (
+        stats.lost_by_flight[capacity..].iter().sum::<u64>(),
+        stats.sent_by_flight[capacity..].iter().sum::<u64>(),
+    );
+    figures.insert("room_bytes".to_owned(), bytes as f64);
+    figures.insert("most_window_bytes".to_owned(), stats.max_window.into());
+    figures.insert("lost_above_room".to_owned(), above_lost as f64);
+    figures.insert("segments_above_room".to_owned(), above as f64);
     let lost = format!(
         "With {capacity} or more segments in flight, {} of {} are lost; with fewer, {} of {}",
         format::count(stats.lost_by_flight[capacity..].iter().sum()),
