@@ -231,10 +231,8 @@ impl FlowModel {
         });
         Some(Self {
             data_sender,
-            back,
-            turns,
-            conditions,
             view,
+            back,
             span_ns,
             is_truncated,
             to_receiver,
@@ -250,6 +248,8 @@ impl FlowModel {
             queue_ns,
             ack_queue_ns,
             spans,
+            turns,
+            conditions,
         })
     }
 

@@ -79,8 +79,10 @@ impl WindowScale {
     /// The least scale that the data in flight permits.
     pub fn least(self) -> u8 {
         match self {
-            Self::Known(shift) | Self::Inferred(shift) => shift,
-            Self::Ample(shift) | Self::AtLeast(shift) => shift,
+            Self::Known(shift)
+            | Self::Inferred(shift)
+            | Self::Ample(shift)
+            | Self::AtLeast(shift) => shift,
         }
     }
 }

@@ -274,7 +274,9 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut figures = evidence([
         ("think_ns_p50", median_ns as f64),
         ("think_ns_total", total_ns as f64),
-        ("answers", thinking.turns as f64),
+        ("answers", thinking.turns.max(thinking.times.len()) as f64),
+        ("late_answers", thinking.times.len() as f64),
+        ("think_share", share.min(1.0)),
         ("rtt_ns", thinking.leg_ns as f64),
     ]);
     figures.extend(
@@ -363,7 +365,9 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut figures = evidence([
         ("think_ns_p50", median_ns as f64),
         ("think_ns_total", total_ns as f64),
-        ("requests", thinking.turns as f64),
+        ("requests", thinking.turns.max(thinking.times.len()) as f64),
+        ("think_share", share),
+        ("late_requests", thinking.times.len() as f64),
     ]);
     figures.extend(
         thinking

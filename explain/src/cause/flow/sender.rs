@@ -258,6 +258,7 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
 fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     if rate::is_full(facts)
         || rate::is_steady(facts)
+        || facts.is_beside_full
         || facts.model.is_queued && facts.model.utilization > 0.7
     {
         return None;

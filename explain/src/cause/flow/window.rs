@@ -116,7 +116,7 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_stall = |span: &&Span| {
         span.limit == Limit::Timeout
             && span.ns() >= STALL_NS
-            && facts.model.unacknowledged_at(span.start_ns) > 0
+            && facts.model.unacknowledged_at(span.end_ns - 1) > 0
     };
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let share = facts.share_of(stalls.iter().map(Span::ns).sum());
@@ -127,6 +127,10 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
     let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
+    // Between stalls it answers; an end that is gone does not.
+    if facts.class != FlowClass::Bulk || rhythm.period_ns < mean_ns {
+        return None;
+    }
     Some(Rule {
         share,
         cause: Cause::ReceiverStalls,
