@@ -307,7 +307,11 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
     let (grants, note) = if is_known {
-        (format!("up to {}", format::bytes(window)), "")
+        let bound = match facts.model.scale {
+            WindowScale::Ample(_) => "at least",
+            _ => "up to",
+        };
+        (format!("{bound} {}", format::bytes(window)), "")
     } else {
         (
             "more, as far as the capture shows".to_owned(),
@@ -329,7 +333,8 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
             facts.receiver,
         ),
         evidence: evidence([
-            ("in_flight_limit_share", limited),
+            ("limited_share", limited.min(1.0)),
+            ("round_trips", rounds as f64),
             ("in_flight_bytes_p98", p98 as f64),
             ("rtt_ns", rtt_ns as f64),
             ("most_window_bytes", window as f64),
@@ -357,11 +362,12 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         confidence: 0.65,
         summary: format!(
             "For {} of the time the congestion window of {} limits the data in flight, although {} would accept more.",
-            format::percent(limited + start),
+            format::percent((limited + start).min(1.0)),
             facts.sender,
             facts.receiver,
         ),
         evidence: evidence([
+            ("limited_share", (limited + start).min(1.0)),
             ("in_flight_limit_share", limited),
             ("slow_start_share", start),
         ]),

@@ -63,7 +63,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         evidence: evidence([
             ("segment_bytes", facts.full as f64),
-            ("retransmissions", repeated as f64),
+            ("transmissions", repeated as f64 + 1.0),
             ("time_out_share", share),
         ]),
         advice: ADVICE.to_owned(),

@@ -153,6 +153,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         None => String::new(),
     };
     let withheld = if losses.withheld > 0.0 {
+        figures.insert("withheld_share".to_owned(), losses.withheld);
         format!(
             " Delayed acknowledgments for the single segments of so small a window take {}.",
             format::percent(losses.withheld)

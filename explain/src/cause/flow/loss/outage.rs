@@ -65,22 +65,36 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
             },
         ),
     };
+    let mut figures = evidence([
+        ("interruptions", silences.len() as f64),
+        ("interruption_ns", longest.ns as f64),
+        ("interruption_start_ns", longest.start_ns as f64),
+        ("first_interruption_ns", silences[0].start_ns as f64),
+        ("repair_share", share),
+        ("other_time_out_share", other_share),
+        ("time_outs", facts.stats().time_outs as f64),
+    ]);
+    if let Some(rhythm) = rhythm.filter(|it| it.is_regular) {
+        figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
+    }
+    let others = if other_share > 0.0 {
+        format!(
+            "; all other retransmission timeouts take {}",
+            format::percent(other_share)
+        )
+    } else {
+        String::new()
+    };
     Some(Rule {
         share,
         cause: Cause::LinkInterrupted,
         confidence: 0.8,
         summary: format!(
-            "{observed}. Until {} has repeated what was lost, {} of the time pass; all other retransmission timeouts take {}.",
+            "{observed}. Until {} has repeated what was lost, {} of the time passes{others}.",
             facts.sender,
             format::percent(share),
-            format::percent(other_share),
         ),
-        evidence: evidence([
-            ("interruptions", silences.len() as f64),
-            ("interruption_ns", longest.ns as f64),
-            ("interruption_start_ns", longest.start_ns as f64),
-            ("time_outs", facts.stats().time_outs as f64),
-        ]),
+        evidence: figures,
         advice: "Look for a lost link at that time: kernel log (link is down), the PHY's status register, roaming, a \
                  loose connector, a reset of one end. The sender resumed only when its retransmission timer expired."
             .to_owned(),

@@ -177,6 +177,10 @@ pub(super) fn bursts(
             format::count(facts.full)
         );
     }
+    if let Some(Followers { arrived, missing }) = followers {
+        figures.insert("missing_followers".to_owned(), missing as f64);
+        figures.insert("arrived_followers".to_owned(), arrived as f64);
+    }
     let observed = match followers {
         Some(Followers { arrived, missing }) => format!(
             "{} segments are missing right behind others, where only {} arrived.",

@@ -133,15 +133,22 @@ pub(super) fn queue(
         stats.sent_by_flight[capacity..].iter().sum::<u64>(),
     );
     figures.insert("room_bytes".to_owned(), bytes as f64);
-    figures.insert("most_window_bytes".to_owned(), stats.max_window.into());
+    let window = facts.model.largest_window();
+    figures.insert("most_window_bytes".to_owned(), window as f64);
     figures.insert("lost_above_room".to_owned(), above_lost as f64);
     figures.insert("segments_above_room".to_owned(), above as f64);
+    let (below_lost, below) = (
+        stats.lost_by_flight[..capacity].iter().sum::<u64>(),
+        stats.sent_by_flight[..capacity].iter().sum::<u64>(),
+    );
+    figures.insert("lost_below_room".to_owned(), below_lost as f64);
+    figures.insert("segments_below_room".to_owned(), below as f64);
     let lost = format!(
         "With {capacity} or more segments in flight, {} of {} are lost; with fewer, {} of {}",
-        format::count(stats.lost_by_flight[capacity..].iter().sum()),
-        format::count(stats.sent_by_flight[capacity..].iter().sum()),
-        format::count(stats.lost_by_flight[..capacity].iter().sum()),
-        format::count(stats.sent_by_flight[..capacity].iter().sum()),
+        format::count(above_lost),
+        format::count(above),
+        format::count(below_lost),
+        format::count(below),
     );
     let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
@@ -153,7 +160,7 @@ pub(super) fn queue(
             summary: format!(
                 "{lost}: a queue before {} is full, but its window of {} lets {} send them. {waits}",
                 facts.receiver,
-                format::bytes(stats.max_window.into()),
+                format::bytes(window),
                 facts.sender,
             ),
             evidence: figures,
