@@ -1,8 +1,9 @@
 //! Findings: the causes that keep a measurement from line rate. Pure: the same record gives the same findings.
 //!
-//! Each cause is one file with one function that evaluates a record and returns `None` or a scored
+//! For downloads in a scenario, each cause is one file with one function that evaluates a record and returns `None` or a scored
 //! finding; its weight is the share of the time that the cause explains. A new cause is
-//! a new file, a variant of [`Cause`] and a line in `RULES`.
+//! a new file, a variant of [`Cause`] and a line in `RULES`. The modules `flow`, `datagram` and `traffic` have the rules
+//! about captures, `transfer` those of `linerate test`, `sweep` those of sweeps.
 
 mod calibration;
 mod code_in_flash;
