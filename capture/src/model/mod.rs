@@ -14,16 +14,22 @@
 //! | `window` | the scale of the receiver's window |
 //! | `limit` | what limits the speed |
 //! | `time` | the limit of each interval between transmissions |
+//! | `busy` | the time in which the path was busy |
 //! | `timeline` | the same in bounded memory |
+//! | `queue` | time that packets wait in queues |
+//! | `release` | how long the sender takes to react |
 //! | `train` | the rate of the slowest link |
 //! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
 mod bucket;
+mod busy;
 mod edge;
 mod limit;
+mod queue;
 mod rate;
 mod reaction;
+mod release;
 mod round_trip;
 mod stamp;
 #[cfg(test)]
@@ -99,12 +105,6 @@ pub struct FlowModel {
 const BUSY_SHARE: f64 = 0.8;
 /// Windows for the rate: at least and at most this many full segments.
 const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
-/// Time that a host's stack takes to answer.
-const STACK_NS: u64 = 500_000;
-/// A host answers within this time if nothing lies between it and the capture point.
-const NEAR_NS: u64 = 300_000;
-/// Fewer acknowledgments that release data show nothing.
-const MIN_RELEASES: usize = 8;
 /// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
 const MIN_QUEUED: u64 = 3;
 /// A queue is longer than this, because hosts take time, too.
@@ -137,7 +137,7 @@ impl FlowModel {
             let answers = waits.filter(|it| !it.has_retransmission && it.acked_ns.is_some());
             let answers = answers.map(|wait| wait.ns);
             let acknowledged = (end == data_sender)
-                .then(|| acknowledged_ns(&back))
+                .then(|| release::acknowledged_ns(&back))
                 .flatten();
             answers.chain(leg(end)).chain(acknowledged).min()
         };
@@ -148,9 +148,9 @@ impl FlowModel {
             to_sender.base_ns().unwrap_or(0),
         );
         let offered = connection.window_shift(data_sender.other());
-        let mut reaction_ns = reaction_ns(&to_receiver, &to_sender);
+        let mut reaction_ns = release::reaction_ns(&to_receiver, &to_sender);
         // A window that is always full shows the round trip better than a handshake does.
-        let release_ns = release_ns(&view, &to_receiver);
+        let release_ns = release::release_ns(&view, &to_receiver);
         let is_plausible = |ns: u64| {
             let base_ns = to_sender.base_ns();
             base_ns.is_none_or(|base_ns| ns <= base_ns + base_ns / 8)
@@ -179,13 +179,13 @@ impl FlowModel {
         };
         let segment_ns = fastest.map_or(0, |rate| (full as f64 * 1e9 / rate.bytes_per_s) as u64);
         // What leaves in bursts is held back by its sender, not by a queue.
-        let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS)
+        let is_near = to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS)
             && to_sender.base_ns() > to_receiver.base_ns();
         let could_queue = [
             max_in_flight >= MIN_QUEUED * full && !is_near,
             sent_rate.is_some(),
         ];
-        let queue_ns = queue_ns([&to_receiver, &to_sender], could_queue);
+        let queue_ns = queue::queue_ns([&to_receiver, &to_sender], could_queue);
         let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
         let is_queued = queue_ns
             .is_some_and(|(_, p90)| p90 >= MIN_QUEUE_NS.max(2 * segment_ns).max(base_ns / 8));
@@ -204,7 +204,7 @@ impl FlowModel {
             opened_ns,
             end_ns: span_ns,
             busy,
-            round_trips: if acks_are_held(&to_receiver, &progress[1], max_in_flight, full) {
+            round_trips: if queue::acks_are_held(&to_receiver, &progress[1], max_in_flight, full) {
                 to_receiver.samples().to_vec()
             } else {
                 Vec::new()
@@ -221,7 +221,7 @@ impl FlowModel {
             }
             _ => queue_ns.map(|(p50, _)| p50),
         };
-        let ack_queue_ns = ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
+        let ack_queue_ns = queue::ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
         let is_near_receiver = conditions.is_near_receiver;
         let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
         let spans = time::attribute(&view, &conditions);
@@ -286,13 +286,25 @@ impl FlowModel {
         windows.max().unwrap_or(0) << self.scale.least()
     }
 
-    /// Octets that were captured and not acknowledged at `time_ns`.
-    pub fn unacknowledged_at(&self, time_ns: u64) -> u64 {
-        let (sent, acks) = (&self.view.sent, &self.view.acks);
-        let sent = &sent[..sent.partition_point(|it| it.time_ns <= time_ns)];
-        let acks = &acks[..acks.partition_point(|it| it.time_ns <= time_ns)];
-        let end = sent.iter().map(|it| it.end).max().unwrap_or(0);
-        end.saturating_sub(acks.iter().map(|it| it.ack).max().unwrap_or(end))
+    /// Octets that were captured and not acknowledged at each of these times, which ascend.
+    pub fn unacknowledged_at(&self, times_ns: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let mut sent = self.view.sent.iter().peekable();
+        let mut acks = self.view.acks.iter().peekable();
+        let (mut end, mut acked) = (0, 0);
+        let open = |time_ns: u64| {
+            while let Some(sent) = sent.next_if(|it| it.time_ns <= time_ns) {
+                end = end.max(sent.end);
+            }
+            while let Some(ack) = acks.next_if(|it| it.time_ns <= time_ns) {
+                acked = acked.max(ack.ack);
+            }
+            if acked == 0 {
+                0
+            } else {
+                end.saturating_sub(acked)
+            }
+        };
+        times_ns.into_iter().map(open).collect()
     }
 
     /// Base round trip between the ends, if both parts are known.
@@ -345,102 +357,10 @@ fn average(windows: &[Window]) -> Option<f64> {
     (ns > 0).then(|| bytes as f64 * 1e9 / ns as f64)
 }
 
-/// Time from an acknowledgment at the capture point to the data that it releases. Near the sender it is none: a stack
-/// answers a SYN more slowly than an acknowledgment.
-fn reaction_ns(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> u64 {
-    let sender_ns = to_sender.base_ns().unwrap_or(0);
-    match to_receiver.base_ns() {
-        Some(receiver_ns) if sender_ns < receiver_ns / 4 => 0,
-        // Echoed timestamps are exact; a handshake is answered more slowly.
-        _ if to_sender.count() >= 8 => sender_ns.saturating_sub(STACK_NS),
-        _ => (sender_ns - sender_ns / 8).saturating_sub(STACK_NS),
-    }
-}
-
-/// The shortest time to the acknowledgment of payload. Those of FIN are left out: to close takes hosts time.
-fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
-    let mut payload = view.clone();
-    payload.sent.retain(|it| it.len > 0);
-    RoundTrips::to_receiver(&payload, None).base_ns()
-}
-
-/// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the
-/// round trip to the receiver. Where the path to the sender is longer than that, they come at any time.
-fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Option<u64> {
-    let near_ns = to_receiver.percentile(50)? / 8;
-    let mut delays = Vec::new();
-    let mut acks = view.acks.iter().peekable();
-    let mut acked = 0;
-    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
-        let mut released_ns = None;
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
-            if ack.ack > acked {
-                released_ns = Some(ack.time_ns);
-                acked = ack.ack;
-            }
-        }
-        delays.extend(released_ns.map(|ns| sent.time_ns - ns));
-    }
-    let is_near = delays.len() >= MIN_RELEASES
-        && percentile(delays.clone(), 75).is_some_and(|ns| ns <= near_ns);
-    percentile(delays, 50).filter(|_| is_near)
-}
-
-/// True if late acknowledgments are the receiver's work, and not a queue's: the way from the capture point to it is short,
-/// or most of what is in flight is acknowledged at once.
-fn acks_are_held(
-    to_receiver: &RoundTrips,
-    acked: &Progress,
-    max_in_flight: u64,
-    full: u64,
-) -> bool {
-    let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS);
-    is_near || max_in_flight <= 2 * full || acked.step() * 3 >= max_in_flight
-}
-
 /// Octets over which rates are measured: half of what is typically in flight, so that a window that fits into a round
 /// trip shows the gap after each flight.
 fn rate_window(view: &DirectionView, max_in_flight: u32) -> u64 {
     let full = u64::from(view.full_segment());
     let (least, most) = WINDOW_SEGMENTS;
     (u64::from(max_in_flight) / 2).clamp(least * full, most * full)
-}
-
-/// Median and 90th percentile of the time in queues, on the side of the capture point where more of it is.
-fn queue_ns(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> Option<(u64, u64)> {
-    let of = |trips: &RoundTrips| {
-        (trips.count() >= 8)
-            .then(|| Some((trips.queue_ns(50)?, trips.queue_ns(90)?)))
-            .flatten()
-    };
-    let sides = trips.into_iter().zip(could_queue);
-    sides
-        .filter(|(_, could)| *could)
-        .filter_map(|(trips, _)| of(trips))
-        .max()
-}
-
-/// Median time that acknowledgments wait on their way back. Near the sender, it is the delay of acknowledgments over
-/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
-fn ack_queue_ns(
-    view: &DirectionView,
-    is_near_receiver: bool,
-    waited_ns: Option<u64>,
-) -> Option<u64> {
-    let all_ns = waited_ns?;
-    if is_near_receiver {
-        let data: Vec<(u64, u32)> = view
-            .sent
-            .iter()
-            .map(|it| (it.time_ns, it.timestamp))
-            .collect();
-        Some(all_ns.saturating_sub(stamp::delay_ns(&data)?))
-    } else {
-        let acks: Vec<(u64, u32)> = view
-            .acks
-            .iter()
-            .map(|it| (it.time_ns, it.timestamp))
-            .collect();
-        stamp::delay_ns(&acks)
-    }
 }

@@ -157,6 +157,7 @@ mod tests {
             class,
             is_from_second: end == End::Second,
             has_dsack: false,
+            options_len: 0,
         };
         let new = PacketClass::NewData;
         let mut packets = vec![

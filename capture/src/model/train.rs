@@ -50,7 +50,7 @@ impl TrainRate {
         let sent = sent.map(|pair| (full, pair[1].time_ns - pair[0].time_ns));
         let by_acks = mode(acks, full, average);
         // Where acknowledgments come at once, they are those of a receiver beside the capture point.
-        let is_beside = is_near_receiver || to_receiver.percentile(50)? < super::NEAR_NS;
+        let is_beside = is_near_receiver || to_receiver.percentile(50)? < super::queue::NEAR_NS;
         let by_segments = is_beside.then(|| mode(sent, full, average)).flatten();
         match (by_acks, by_segments) {
             (Some(acks), Some(sent)) if sent.bytes_per_s > acks.bytes_per_s => Some(acks),

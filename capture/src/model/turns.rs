@@ -230,6 +230,7 @@ mod tests {
             },
             is_from_second: end == End::Second,
             has_dsack: false,
+            options_len: 0,
         }
     }
 

@@ -82,6 +82,22 @@ impl Download {
         self.record(End::Second, at_ns, Segment::ACK, seq, 100, MSS, &options);
     }
 
+    /// An acknowledgment with this many octets of options, none of them captured.
+    pub(super) fn cut_ack(&mut self, at_ns: u64, ack: u32, options_len: u8) {
+        self.number += 1;
+        let segment = Segment {
+            seq: 100,
+            ack,
+            flags: Segment::ACK,
+            window: self.window,
+            options_len,
+            is_cut: true,
+            ..Segment::default()
+        };
+        self.connection
+            .record_segment(End::First, &segment, at_ns, self.number);
+    }
+
     /// A segment of `len` octets.
     pub(super) fn part(&mut self, at_ns: u64, seq: u32, len: u32) {
         self.record(End::Second, at_ns, Segment::ACK, seq, 100, len, &[]);

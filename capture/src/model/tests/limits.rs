@@ -142,20 +142,7 @@ fn longer_options_of_duplicate_acknowledgments_show_selective_ones_even_if_not_c
         for number in 0..60_u32 {
             let at_ns = 40 * MS + u64::from(number) * MS;
             download.data(at_ns, 500 + (1 + number) * MSS, (1, 1));
-            let segment = Segment {
-                seq: 100,
-                ack: 500,
-                flags: Segment::ACK,
-                window: 60_000,
-                options_len,
-                is_cut: true,
-                ..Segment::default()
-            };
-            download.number += 1;
-            let number = download.number;
-            download
-                .connection
-                .record_segment(End::First, &segment, at_ns + 1000, number);
+            download.cut_ack(at_ns + 1000, 500, options_len);
         }
         download.model().view.is_selective()
     };

@@ -112,13 +112,12 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
 
 /// The receiver does nothing for a while, again and again: timeouts, although nothing was lost.
 pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let is_stall = |span: &&Span| span.limit == Limit::Timeout && span.ns() >= STALL_NS;
+    let mut stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     // What it does not acknowledge has arrived, as far as the capture shows.
-    let is_stall = |span: &&Span| {
-        span.limit == Limit::Timeout
-            && span.ns() >= STALL_NS
-            && facts.model.unacknowledged_at(span.end_ns - 1) > 0
-    };
-    let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
+    let ends = stalls.iter().map(|span| span.end_ns - 1);
+    let mut open = facts.model.unacknowledged_at(ends).into_iter();
+    stalls.retain(|_| open.next().is_some_and(|octets| octets > 0));
     let share = facts.share_of(stalls.iter().map(Span::ns).sum());
     let lost = facts.model.view.lost();
     if share < MIN_STANDSTILL_SHARE || stalls.len() < MIN_STALLS || lost as usize * 2 > stalls.len()

@@ -1,0 +1,60 @@
+//! Time that packets wait in queues.
+
+use super::rate::Progress;
+use super::round_trip::RoundTrips;
+use super::stamp;
+use super::view::DirectionView;
+
+/// A host answers within this time if nothing lies between it and the capture point.
+pub(super) const NEAR_NS: u64 = 300_000;
+
+/// True if late acknowledgments are the receiver's work, and not a queue's: the way from the capture point to it is short,
+/// or most of what is in flight is acknowledged at once.
+pub(super) fn acks_are_held(
+    to_receiver: &RoundTrips,
+    acked: &Progress,
+    max_in_flight: u64,
+    full: u64,
+) -> bool {
+    let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS);
+    is_near || max_in_flight <= 2 * full || acked.step() * 3 >= max_in_flight
+}
+
+/// Median and 90th percentile of the time in queues, on the side of the capture point where more of it is.
+pub(super) fn queue_ns(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> Option<(u64, u64)> {
+    let of = |trips: &RoundTrips| {
+        (trips.count() >= 8)
+            .then(|| Some((trips.queue_ns(50)?, trips.queue_ns(90)?)))
+            .flatten()
+    };
+    let sides = trips.into_iter().zip(could_queue);
+    sides
+        .filter(|(_, could)| *could)
+        .filter_map(|(trips, _)| of(trips))
+        .max()
+}
+
+/// Median time that acknowledgments wait on their way back. Near the sender, it is the delay of acknowledgments over
+/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
+pub(super) fn ack_queue_ns(
+    view: &DirectionView,
+    is_near_receiver: bool,
+    waited_ns: Option<u64>,
+) -> Option<u64> {
+    let all_ns = waited_ns?;
+    if is_near_receiver {
+        let data: Vec<(u64, u32)> = view
+            .sent
+            .iter()
+            .map(|it| (it.time_ns, it.timestamp))
+            .collect();
+        Some(all_ns.saturating_sub(stamp::delay_ns(&data)?))
+    } else {
+        let acks: Vec<(u64, u32)> = view
+            .acks
+            .iter()
+            .map(|it| (it.time_ns, it.timestamp))
+            .collect();
+        stamp::delay_ns(&acks)
+    }
+}

@@ -1,0 +1,50 @@
+//! How long the sender takes to react to acknowledgments, as seen at the capture point.
+
+use super::round_trip::{RoundTrips, percentile};
+use super::view::DirectionView;
+
+/// Time that a host's stack takes to answer.
+const STACK_NS: u64 = 500_000;
+/// Fewer acknowledgments that release data show nothing.
+const MIN_RELEASES: usize = 8;
+
+/// Time from an acknowledgment at the capture point to the data that it releases. Near the sender it is none: a stack
+/// answers a SYN more slowly than an acknowledgment.
+pub(super) fn reaction_ns(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> u64 {
+    let sender_ns = to_sender.base_ns().unwrap_or(0);
+    match to_receiver.base_ns() {
+        Some(receiver_ns) if sender_ns < receiver_ns / 4 => 0,
+        // Echoed timestamps are exact; a handshake is answered more slowly.
+        _ if to_sender.count() >= 8 => sender_ns.saturating_sub(STACK_NS),
+        _ => (sender_ns - sender_ns / 8).saturating_sub(STACK_NS),
+    }
+}
+
+/// The shortest time to the acknowledgment of payload. Those of FIN are left out: to close takes hosts time.
+pub(super) fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
+    let mut payload = view.clone();
+    payload.sent.retain(|it| it.len > 0);
+    RoundTrips::to_receiver(&payload, None).base_ns()
+}
+
+/// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the
+/// round trip to the receiver. Where the path to the sender is longer than that, they come at any time.
+pub(super) fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Option<u64> {
+    let near_ns = to_receiver.percentile(50)? / 8;
+    let mut delays = Vec::new();
+    let mut acks = view.acks.iter().peekable();
+    let mut acked = 0;
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        let mut released_ns = None;
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            if ack.ack > acked {
+                released_ns = Some(ack.time_ns);
+                acked = ack.ack;
+            }
+        }
+        delays.extend(released_ns.map(|ns| sent.time_ns - ns));
+    }
+    let is_near = delays.len() >= MIN_RELEASES
+        && percentile(delays.clone(), 75).is_some_and(|ns| ns <= near_ns);
+    percentile(delays, 50).filter(|_| is_near)
+}
