@@ -15,6 +15,8 @@ const INTERRUPTION_NS: u64 = 400_000_000;
 const SILENCE_NS: u64 = 580_000_000;
 /// A silence is longer than any queue of the path accounts for if it takes this many round trips.
 const MIN_ROUND_TRIPS: u64 = 4;
+/// Transmissions without an answer during an interruption, at least.
+const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time.
 const MAX_OTHER_SHARE: f64 = 0.02;
 
@@ -114,7 +116,8 @@ fn is_near_receiver(facts: &FlowFacts<'_>) -> bool {
 /// The silences of the far end during timeouts.
 fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
     let model = &facts.model;
-    let far = if is_near_receiver(facts) {
+    let near_receiver = is_near_receiver(facts);
+    let far = if near_receiver {
         model.data_sender
     } else {
         model.data_sender.other()
@@ -143,7 +146,14 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
             waited_ns += overlap_ns(gap, span);
             cost_ns += span.ns();
         }
-        (waited_ns * 2 >= gap[1] - gap[0]).then_some(Silence {
+        // One lost segment is silence until the timer expires; in an interruption, what is repeated is lost, too.
+        let repeated = model
+            .view
+            .sent
+            .iter()
+            .filter(|it| it.is_retransmission() && it.time_ns > gap[0] && it.time_ns < gap[1]);
+        let is_repeated = near_receiver || repeated.count() >= MIN_REPEATED;
+        (is_repeated && waited_ns * 2 >= gap[1] - gap[0]).then_some(Silence {
             start_ns: gap[0],
             ns: gap[1] - gap[0],
             cost_ns,
