@@ -189,6 +189,63 @@ fn data_missing_in_the_capture_is_no_loss() {
 }
 
 #[test]
+fn octets_lost_on_both_sides_of_the_capture_point_count_once() {
+    let mut talk = TestConnection::new();
+    talk.data(10 * MS, 500, 1000);
+    // 1500 to 2000 is lost before the capture point, the next segment after it.
+    talk.data(11 * MS, 2000, 1000);
+    talk.answer(12 * MS, 1500);
+    // The retransmission is cut elsewhere: 2000 to 2500 was captured already.
+    talk.data(300 * MS, 1500, 1000);
+    let stats = talk.stats();
+    assert_eq!((stats.unique_bytes, stats.lost_before_capture), (2500, 1));
+    talk.data(301 * MS, 2500, 500);
+    talk.data(500 * MS, 1500, 1000);
+    talk.answer(502 * MS, 3000);
+    let stats = talk.stats();
+    assert_eq!((stats.unique_bytes, stats.unseen_bytes), (2500, 0));
+}
+
+#[test]
+fn segments_lost_together_before_the_capture_point_count_each() {
+    let mut talk = TestConnection::new();
+    talk.data(10 * MS, 500, 1000);
+    // 1500 to 4500 is lost before the capture point.
+    talk.data(11 * MS, 4500, 1000);
+    talk.answer(12 * MS, 1500);
+    for (turn, seq) in [2500, 1500, 1500].into_iter().enumerate() {
+        talk.data((300 + 10 * turn as u64) * MS, seq, 1000);
+    }
+    let stats = talk.stats();
+    assert_eq!((stats.unique_bytes, stats.lost_before_capture), (4000, 2));
+    assert_eq!(stats.lost_by_flight.iter().sum::<u64>(), 0);
+    // From the middle of a captured segment into the gap.
+    talk.data(330 * MS, 3000, 1000);
+    assert_eq!(talk.stats().unique_bytes, 4500);
+    talk.answer(340 * MS, 4000);
+    talk.answer(342 * MS, 5500);
+    let stats = talk.stats();
+    assert_eq!((stats.unique_bytes, stats.unseen_bytes), (4500, 500));
+    // The sender's own retransmissions are no round trips.
+    assert_eq!(stats.rtt.max(), Some(2 * MS));
+}
+
+#[test]
+fn gaps_without_room_do_not_count_twice() {
+    let mut talk = TestConnection::new();
+    // Every second segment is lost before the capture point, until no further range is tracked.
+    for turn in 0..4000 {
+        talk.data(10 * MS, 1500 + 2000 * turn, 1000);
+    }
+    for turn in 0..4000 {
+        talk.data(300 * MS, 500 + 2000 * turn, 2000);
+        talk.data(600 * MS, 500 + 2000 * turn, 2000);
+    }
+    let unique = talk.stats().unique_bytes;
+    assert!((6_000_000..=8_000_000).contains(&unique), "{unique}");
+}
+
+#[test]
 fn delayed_ack_that_a_small_segment_waits_for() {
     let mut talk = TestConnection::new();
     for turn in 0..4 {

@@ -17,7 +17,7 @@ pub(super) struct SentRange {
     pub(super) end: u32,
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
-    /// Number of times it was captured; 0 if only the data around it was.
+    /// Number of known transmissions; 0 if only the data around it was captured.
     pub(super) transmissions: u8,
     /// Its position in the burst of its last transmission, from 0.
     pub(super) burst_position: u8,
@@ -26,6 +26,19 @@ pub(super) struct SentRange {
     /// True if its last transmission followed another packet closely.
     pub(super) follows_closely: bool,
     pub(super) sacked: bool,
+}
+
+impl SentRange {
+    /// Number of its octets from `seq` to `end`, if none of them was captured; else 0.
+    pub(super) fn missing(&self, seq: u32, end: u32) -> u32 {
+        let from = if seq_lt(self.seq, seq) { seq } else { self.seq };
+        let until = if seq_lt(end, self.end) { end } else { self.end };
+        if self.transmissions == 0 && seq_lt(from, until) {
+            until.wrapping_sub(from)
+        } else {
+            0
+        }
+    }
 }
 
 /// Result of removing acknowledged ranges.
@@ -55,16 +68,44 @@ impl Unacked {
     /// Appends a range after all others.
     #[inline]
     pub(super) fn push(&mut self, range: SentRange, has_acks: bool) {
+        if self.has_room(has_acks) {
+            self.ranges.push(range);
+        } else if let Some(last) = self.ranges.last_mut() {
+            last.end = range.end;
+            last.last_ns = range.last_ns;
+            // Octets in it were counted: none may count again.
+            last.transmissions = last.transmissions.max(1);
+        }
+    }
+
+    #[inline]
+    fn has_room(&self, has_acks: bool) -> bool {
         let max = if has_acks {
             MAX_RANGES
         } else {
             MAX_RANGES_WITHOUT_ACKS
         };
-        if self.ranges.len() - self.acked < max {
-            self.ranges.push(range);
-        } else if let Some(last) = self.ranges.last_mut() {
-            last.end = range.end;
-            last.last_ns = range.last_ns;
+        self.ranges.len() - self.acked < max
+    }
+
+    /// Splits the ranges that were not captured at `seq` and `end`, as far as there is room.
+    pub(super) fn split_gaps(&mut self, seq: u32, end: u32, has_acks: bool) {
+        self.split_gap_at(seq, has_acks);
+        self.split_gap_at(end, has_acks);
+    }
+
+    fn split_gap_at(&mut self, seq: u32, has_acks: bool) {
+        let has_room = self.has_room(has_acks);
+        let first = self.acked;
+        let at = first + self.ranges[first..].partition_point(|range| seq_le(range.end, seq));
+        let Some(range) = self.ranges.get_mut(at) else {
+            return;
+        };
+        if has_room && range.transmissions == 0 && seq_lt(range.seq, seq) {
+            let mut before = *range;
+            before.end = seq;
+            range.seq = seq;
+            self.ranges.insert(at, before);
         }
     }
 
@@ -104,6 +145,9 @@ impl Unacked {
                 continue;
             }
             if seq_lt(range.seq, ack) {
+                if range.transmissions == 0 {
+                    unseen += ack.wrapping_sub(range.seq);
+                }
                 range.seq = ack;
             }
             break;

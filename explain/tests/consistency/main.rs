@@ -36,7 +36,7 @@ fn settings() -> impl Strategy<Value = Setting> {
             2_000_000..100_000_000_u64
         ],
         prop_oneof![2..20_usize, 20..400_usize],
-        prop_oneof![3 => Just(0_u64), 2 => 1..30_u64],
+        prop_oneof![3 => Just(0_u64), 2 => 1..30_u64, 1 => 100..300_u64],
         prop_oneof![4 => Just(false), 1 => Just(true)],
     );
     let ends = (
@@ -49,7 +49,7 @@ fn settings() -> impl Strategy<Value = Setting> {
     );
     let capture = (
         3..400_u32,
-        prop_oneof![Just(0_u8), Just(2)],
+        0..=2_u8,
         prop_oneof![2 => Just(0_usize), 1 => 3..60_usize],
         any::<bool>(),
         any::<u64>(),

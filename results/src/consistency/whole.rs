@@ -14,7 +14,7 @@ const RATE_TOLERANCE: f64 = 0.03;
 const LINE_TOLERANCE: f64 = 0.012;
 /// A path that is full for a share of the time passes this part of its rate times the share as payload at least; the rest
 /// are retransmissions, and the wait of a short transfer for its last acknowledgment.
-const MIN_FILLED: f64 = 0.4;
+const MIN_FILLED: f64 = 0.5;
 /// Bursts of which the second segment is lost this often are lost first at the second.
 const MIN_SECOND_LOST: u64 = 3;
 /// Advice that puts more in flight.

@@ -49,9 +49,13 @@ impl Sender {
             self.count_retransmission(segment, None);
             return SendClass::Retransmission(RetransmitReason::Spurious);
         }
+        self.unacked.split_gaps(seq, end, self.last_ack.is_some());
+        let payload = seq.wrapping_add(u32::from(segment.has_any(Segment::SYN)));
+        let payload_end = payload.wrapping_add(segment.len);
         let mut oldest: Option<SentRange> = None;
         for range in self.unacked.overlapping(seq, end) {
             oldest.get_or_insert(*range);
+            self.stats.unique_bytes += u64::from(range.missing(payload, payload_end));
         }
         let Some(sent_range) = oldest else {
             return SendClass::NoData;
@@ -62,11 +66,9 @@ impl Sender {
             if !asked_for && delay_ns < REORDERED_NS.max(self.rto.srtt_ns / 2) {
                 self.stats.out_of_order += 1;
                 self.stats.out_of_order_at.record(number, delay_ns);
-                self.stats.unique_bytes += u64::from(segment.len.min(snd_nxt.wrapping_sub(seq)));
-                self.mark_retransmitted(seq, end, time_ns);
+                self.mark_sent(seq, end, time_ns, 0);
                 return SendClass::Reordered;
             }
-            self.stats.unique_bytes += u64::from(segment.len.min(snd_nxt.wrapping_sub(seq)));
             self.stats.lost_before_capture += 1;
         }
         let reason = self.retransmit_reason(seq, end, snd_nxt, &sent_range, delay_ns, time_ns);
@@ -114,7 +116,7 @@ impl Sender {
             }
             self.stats.spacing.add_sent(self.follows_closely);
         }
-        self.mark_retransmitted(seq, end, time_ns);
+        self.mark_sent(seq, end, time_ns, 1);
         SendClass::Retransmission(reason)
     }
 
@@ -129,10 +131,12 @@ impl Sender {
         }
     }
 
-    fn mark_retransmitted(&mut self, seq: u32, end: u32, time_ns: u64) {
+    /// Records a transmission of tracked octets; those captured for the first time were sent `before` times before.
+    fn mark_sent(&mut self, seq: u32, end: u32, time_ns: u64, before: u8) {
         let (burst_position, follows_closely) = (self.burst_position, self.follows_closely);
         for range in self.unacked.overlapping(seq, end) {
-            range.transmissions = range.transmissions.saturating_add(1);
+            let before = range.transmissions.max(before);
+            range.transmissions = before.saturating_add(1);
             range.last_ns = time_ns;
             range.burst_position = burst_position;
             range.follows_closely = follows_closely;
