@@ -8,6 +8,9 @@ use super::view::DirectionView;
 /// A host answers within this time if nothing lies between it and the capture point.
 pub(super) const NEAR_NS: u64 = 300_000;
 
+/// A receiver that processes segments late holds back the acknowledgments of few; more of them wait in a queue.
+const MAX_HELD: u64 = 16;
+
 /// True if late acknowledgments are the receiver's work, and not a queue's: the way from the capture point to it is short,
 /// or most of what is in flight is acknowledged at once.
 pub(super) fn acks_are_held(
@@ -16,7 +19,8 @@ pub(super) fn acks_are_held(
     max_in_flight: u64,
     full: u64,
 ) -> bool {
-    let is_near = to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS);
+    let is_near =
+        to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS) && max_in_flight <= MAX_HELD * full;
     is_near || max_in_flight <= 2 * full || acked.step() * 3 >= max_in_flight
 }
 

@@ -66,6 +66,8 @@ const RULES: [RuleFn; 15] = [
 
 /// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
 const MIN_COST_NS: f64 = 5e7;
+/// A path that carries its fastest rate for this share of the time is the limit.
+const MIN_FULL: f64 = 0.5;
 /// A connection with less than 1 / this of the payload of another one between the same hosts only controls it.
 const CONTROL_DIVISOR: u64 = 500;
 
@@ -164,6 +166,10 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
     let limit = limit.filter(|_| !found.iter().any(is_back_full));
+    // On a full path, the sender has data, and acknowledgments wait in its queue.
+    if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
+        found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));
+    }
     // An end that sleeps after each silence stands still, and makes its peer retransmit.
     let wakes = found.iter().filter(|it| it.cause == Cause::WakeUpLatency);
     let woken = wakes.map(|it| it.share).fold(0.0, f64::max);

@@ -15,6 +15,8 @@ const MIN_SHARE: f64 = 0.2;
 const NEAR_NS: u64 = 1_000_000;
 /// Segments this close together leave at once.
 const BURST_GAP_NS: u64 = 400_000;
+/// The rate of the bursts exceeds the average by this factor at most: a program writes in blocks, too.
+const MAX_PACED: f64 = 1.4;
 /// Fewer losses may be chance.
 const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
@@ -76,6 +78,9 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         p50 * 3 / 5
     };
     let is_even = p90 - p10 <= spread;
+    // A sender that paces does not stop: its rate is that of its bursts.
+    let paced = stats::ratio(per_burst * facts.full as f64 * 1e9, p50 as f64);
+    let is_constant = paced <= MAX_PACED * facts.goodput();
     let share = facts.share(Limit::SenderIdle)
         + facts.share(Limit::InFlight)
         + facts.share(Limit::SlowStart);
@@ -105,7 +110,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     if is_near_receiver && model.reaction_ns == 0 && model.to_sender.base_ns().is_none() {
         return None;
     }
-    if !is_even || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {
+    if !is_even || !is_constant || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {
         return None;
     }
     Some(Rule {

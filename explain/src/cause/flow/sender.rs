@@ -21,6 +21,10 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_IDLE_SPANS: usize = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
+/// A receiver beside the capture point acknowledges within this time.
+const BESIDE_NS: u64 = 1_000_000;
+/// Fewer round trips do not show how they change.
+const MIN_ROUND_TRIPS: usize = 8;
 /// A transfer grows its window in slow start; only where that took longer is it worth a finding.
 const LONG_START_NS: u64 = 200_000_000;
 
@@ -218,7 +222,12 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(long.iter().map(|span| span.ns()).sum());
     let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
     let is_held_back = facts.stats().delayed_acks >= 3;
-    if share < MIN_IDLE || is_exchange || is_media(facts) || is_held_back || rate::is_steady(facts)
+    if share < MIN_IDLE
+        || facts.is_beside_full
+        || is_exchange
+        || is_media(facts)
+        || is_held_back
+        || rate::is_steady(facts)
     {
         return None;
     }
@@ -244,7 +253,16 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// of `silences` follow the end of a write that does not fill a segment.
 fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let model = &facts.model;
-    let sees_sender = model.to_sender.base_ns().is_some() || model.release_ns.is_some();
+    let is_beside_receiver = model.to_receiver.percentile(50).is_some_and(|ns| {
+        ns < BESIDE_NS && model.to_sender.base_ns().is_none_or(|it| it * 2 >= ns)
+    });
+    // The handshake's round trip is that of an empty path: behind a queue, acknowledgments reach the sender later.
+    let sees_sender = if is_beside_receiver {
+        model.to_sender.count() >= MIN_ROUND_TRIPS
+            || model.to_sender.base_ns().is_some() && model.train.is_some()
+    } else {
+        model.to_sender.base_ns().is_some() || model.release_ns.is_some()
+    };
     let sent = &model.view.sent;
     let is_after_write = |span: &&&Span| {
         let before = sent.partition_point(|it| it.time_ns <= span.start_ns);

@@ -5,7 +5,7 @@ use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, WindowScale};
+use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -20,6 +20,10 @@ const MIN_CLOSES: u64 = 5;
 const MIN_STANDSTILL_SHARE: f64 = 0.1;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
+/// A window that stays below a quarter of the largest one is what unread data leaves of the buffer.
+const SHRUNK: u64 = 4;
+/// A smaller buffer holds little unread data.
+const MIN_BUFFER_SEGMENTS: u64 = 8;
 /// Largest window without scaling (RFC 9293 section 3.1).
 const UNSCALED: u32 = 65_535;
 
@@ -47,7 +51,7 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if is_inferred && (rate::is_full(facts) || rate::is_steady(facts)) {
         return None;
     }
-    Some(small_window(facts, full))
+    slow_reader(facts, full).or_else(|| Some(small_window(facts, full)))
 }
 
 fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
@@ -203,6 +207,48 @@ fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
             .to_owned(),
         limits: &[Limit::ReceiveWindow],
         has_gain: false,
+    })
+}
+
+/// A window that stays far below the largest one granted: the buffer is full of what the program has not read.
+fn slow_reader(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
+    let model = &facts.model;
+    let shift = model.scale.shift()?;
+    let late = &model.view.acks[model.view.acks.len() / 4..];
+    let windows: Vec<u64> = late
+        .iter()
+        .map(|ack| u64::from(ack.window) << shift)
+        .collect();
+    let usual = percentile(windows, 75)?;
+    let largest = model.largest_window();
+    if usual * SHRUNK > largest || largest < MIN_BUFFER_SEGMENTS * facts.full || late.len() < 20 {
+        return None;
+    }
+    Some(Rule {
+        share: full,
+        cause: Cause::ReceiverReadsSlowly,
+        confidence: 0.8,
+        summary: format!(
+            "{}'s window stays at {} or less for most of the time, where {} were granted before, and {} has filled it for {} \
+             of the time: what arrived waits for its program, which reads {}.",
+            facts.receiver,
+            format::bytes(usual),
+            format::bytes(largest),
+            facts.sender,
+            format::percent(full),
+            format::rate(facts.goodput()),
+        ),
+        evidence: evidence([
+            ("receive_window_share", full),
+            ("window_bytes_p75", usual as f64),
+            ("most_window_bytes", largest as f64),
+            ("read_bytes_per_s", facts.goodput()),
+        ]),
+        advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays \
+                 the problem."
+            .to_owned(),
+        limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
+        has_gain: true,
     })
 }
 

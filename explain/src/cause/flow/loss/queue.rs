@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// The loss rate rises at least by this factor when the data in flight exceeds a queue.
 const LOSS_RATE_FACTOR: f64 = 8.0;
+/// With less in flight than a queue holds, fewer are lost than by chance on a usable path.
+const MAX_RATE_BELOW: f64 = 0.02;
 /// A smaller queue is reported as loss inside bursts.
 const MIN_QUEUE_SEGMENTS: usize = 3;
 /// The counted numbers of segments in flight end here; more are counted together.
@@ -108,6 +110,7 @@ pub(super) fn queue_capacity(facts: &FlowFacts<'_>) -> Option<usize> {
         let expected = all_lost as f64 * stats::ratio(sum(&sent[..*at]) as f64, sum(sent) as f64);
         let rate = |lost: u64, of: &[u64]| stats::ratio(lost as f64, sum(of) as f64);
         beyond >= MIN_LOSSES
+            && rate(below, &sent[..*at]) <= MAX_RATE_BELOW
             && rate(beyond, &sent[*at..]) >= LOSS_RATE_FACTOR * rate(below, &sent[..*at])
             && poisson_at_most(below, expected) < SIGNIFICANCE
     };
