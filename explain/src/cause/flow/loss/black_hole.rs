@@ -32,7 +32,8 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let full = facts.full as u32;
     let is_repeated = |it: &&Transmission| it.len == full && it.is_retransmission();
     let repeated = view.sent.iter().filter(is_repeated).count();
-    let acked = view.acks.last()?.ack;
+    // Without payload before, only the handshake was acknowledged.
+    let acked = view.acks.last().map_or(0, |ack| ack.ack);
     let first_full = view.sent.iter().find(|it| it.len == full)?;
     let full_acked = view.acks.iter().any(|it| it.ack >= first_full.end);
     let smaller_passed = view

@@ -27,6 +27,7 @@ use black_hole::mtu_black_hole;
 use duplex::duplex_mismatch;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
+use linerate_results::record::Cause;
 use linerate_results::stats;
 use lost_acks::lost_acks;
 use outage::interrupted;
@@ -37,6 +38,9 @@ use queue::{bucket, queue, queue_capacity};
 const MIN_COST: f64 = 0.1;
 /// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
 const MIN_COST_ON_FULL_PATH: f64 = 0.15;
+/// Reno keeps a path full for three quarters of the time with the shortest queue: it halves its window after a loss (RFC
+/// 5681 section 3.1).
+const NEARLY_FULL: f64 = 0.75;
 /// A few losses among fewer segments may be chance.
 const MIN_SEGMENTS: u64 = 30;
 /// Fewer losses have no pattern.
@@ -178,6 +182,13 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         if followers.is_some() || in_bursts && loses_the_second(facts) {
             bursts(facts, &losses, followers, &waits, figures)
         } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+            // A link that is nearly always full loses what its queue cannot hold.
+            let queued = rule.evidence.get("bucket_bytes_per_s").copied();
+            let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
+            let is_harmless = losses.repair() < MIN_COST_ON_FULL_PATH;
+            if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
+                return None;
+            }
             rule
         } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
             rule
