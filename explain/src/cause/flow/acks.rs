@@ -13,6 +13,8 @@ use linerate_results::stats;
 const MIN_SHARE: f64 = 0.15;
 /// Delayed acknowledgments of common stacks come after 40 ms or more (RFC 9293 section 3.8.6.3 permits 500 ms).
 const DELAYED_ACK_NS: u64 = 25_000_000;
+/// An acknowledgment that is later than this is noticed (the tick of common timers is 1 to 10 ms).
+const LATE_NS: u64 = 5_000_000;
 /// Waking up for a smaller share of the time is not worth a finding.
 const MIN_WAKE_UP_SHARE: f64 = 0.05;
 /// A shorter delay is no sleep.
@@ -120,6 +122,11 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let usual_ns = facts.model.to_receiver.percentile(50)?;
     let base_ns = facts.model.to_receiver.base_ns()?;
+    // A few late ones are accidents.
+    let late_ns = facts.model.to_receiver.percentile(75)?;
+    if late_ns < base_ns + LATE_NS {
+        return None;
+    }
     Some(Rule {
         share,
         cause: Cause::LateAcks,
