@@ -31,6 +31,8 @@ mod rhythm;
 mod rule;
 mod sender;
 mod shared;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use facts::{FlowClass, FlowFacts};

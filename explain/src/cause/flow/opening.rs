@@ -239,6 +239,17 @@ fn finding(
              listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
         ),
     };
+    let mut figures = evidence([
+        ("connections", attempts.connections as f64),
+        ("syns", attempts.syns as f64),
+        ("opening_ns", attempts.time_ns as f64),
+        ("accepted_before", accepted.before as f64),
+        ("first_packet", attempts.first_packet as f64),
+        ("last_packet", attempts.last_packet as f64),
+    ]);
+    if let Some(after_ns) = accepted.after_ns {
+        figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
+    }
     PathFinding {
         sender: Some(client),
         receiver: server.split(' ').next().map(str::to_owned),
@@ -251,13 +262,7 @@ fn finding(
             cause,
             confidence,
             summary,
-            evidence: evidence([
-                ("connections", attempts.connections as f64),
-                ("syns", attempts.syns as f64),
-                ("opening_ns", attempts.time_ns as f64),
-                ("first_packet", attempts.first_packet as f64),
-                ("last_packet", attempts.last_packet as f64),
-            ]),
+            evidence: figures,
             advice: advice.to_owned(),
         },
     }

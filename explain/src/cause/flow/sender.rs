@@ -23,6 +23,9 @@ const MIN_IDLE_SPANS: usize = 3;
 const MIN_SEGMENTS: usize = 20;
 /// A receiver beside the capture point acknowledges within this time.
 const BESIDE_NS: u64 = 1_000_000;
+/// A sender that loses one in this many segments keeps to a small window, or paces itself (RFC 5681 section 3.1: with such
+/// losses a window of about ten segments).
+const LOSSES_DIVISOR: u64 = 100;
 /// Fewer round trips do not show how they change.
 const MIN_ROUND_TRIPS: usize = 8;
 /// A transfer grows its window in slow start; only where that took longer is it worth a finding.
@@ -269,7 +272,12 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
         let last = before.checked_sub(1).map(|at| sent[at]);
         last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
     };
-    sees_sender || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
+    // After losses, congestion control may hold data back, too.
+    let stats = facts.stats();
+    let lost = stats.retransmitted.saturating_sub(stats.spurious);
+    let is_reduced = lost * LOSSES_DIVISOR >= stats.segments;
+    sees_sender && !is_reduced
+        || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
 }
 
 /// Less in flight than the window permits: a send buffer if always the same, else the congestion window.

@@ -66,7 +66,10 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         ("read_bytes_per_s", facts.goodput()),
         ("most_window_bytes", facts.model.largest_window() as f64),
     ]);
+    // Between stalls a program reads all that arrives; a slow one takes no more than a buffer until the next closing.
+    let per_stall = facts.bytes() / stalls.len().max(1) as u64;
     let is_stalling = stalls.len() >= MIN_STALLS
+        && per_stall >= 2 * facts.model.largest_window()
         && facts.share_of(stalled_ns) >= 0.6 * closed
         && facts.share_of(stalled_ns) < 0.9;
     if let Some(rhythm) = rhythm.filter(|_| is_stalling) {
