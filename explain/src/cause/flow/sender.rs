@@ -23,8 +23,8 @@ const MIN_IDLE_SPANS: usize = 3;
 const MIN_SEGMENTS: usize = 20;
 /// A receiver beside the capture point acknowledges within this time.
 const BESIDE_NS: u64 = 1_000_000;
-/// A sender that loses one in this many segments keeps to a small window, or paces itself (RFC 5681 section 3.1: with such
-/// losses a window of about ten segments).
+/// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
+/// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
 /// Fewer round trips do not show how they change.
 const MIN_ROUND_TRIPS: usize = 8;

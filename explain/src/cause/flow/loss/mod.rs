@@ -38,8 +38,8 @@ use queue::{bucket, queue, queue_capacity};
 const MIN_COST: f64 = 0.1;
 /// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
 const MIN_COST_ON_FULL_PATH: f64 = 0.15;
-/// Reno keeps a path full for three quarters of the time with the shortest queue: it halves its window after a loss (RFC
-/// 5681 section 3.1).
+/// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
+/// and is halved again (RFC 5681 section 3.1).
 const NEARLY_FULL: f64 = 0.75;
 /// A few losses among fewer segments may be chance.
 const MIN_SEGMENTS: u64 = 30;
