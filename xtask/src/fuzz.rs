@@ -3,11 +3,9 @@
 //! `cargo fuzz` passes the same compiler options; without it there is one tool less to install.
 
 use crate::steps::Outcome;
-use crate::{sh, tools};
+use crate::{concurrent, sh, tools};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Compiler flags for the coverage instrumentation that libFuzzer requires, and the address sanitizer.
 const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
@@ -61,28 +59,9 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
         ));
     }
     let programs = build(all, log)?;
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut results = Vec::new();
-        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            results.push(fuzz(target, &programs, extent, log));
-        }
-        results
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let results: Vec<_> = thread::scope(|scope| {
-        let started: Vec<_> = (0..workers.min(targets.len()))
-            .map(|_| scope.spawn(worker))
-            .collect();
-        started
-            .into_iter()
-            .flat_map(|worker| worker.join().unwrap_or_default())
-            .collect()
+    let results = concurrent::map(&targets, concurrent::cores(), |target| {
+        fuzz(target, &programs, extent, log)
     });
-    // Targets of a worker that panicked have no result.
-    if results.len() != targets.len() {
-        bail!("{} of {} targets ran", results.len(), targets.len());
-    }
     let failed: Vec<String> = results
         .into_iter()
         .filter_map(|result| Some(format!("{:#}", result.err()?)))

@@ -8,6 +8,7 @@
 
 pub mod board;
 pub mod captures;
+pub mod concurrent;
 pub mod demo;
 pub mod docs;
 pub mod elapsed;

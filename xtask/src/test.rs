@@ -4,7 +4,8 @@ use crate::board::Board;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
-    board, captures, firmware, foreign, fuzz, lab, procedures, repro, scenarios, sh, tap, tools,
+    board, captures, concurrent, firmware, foreign, fuzz, lab, procedures, repro, scenarios, sh,
+    tap, tools,
 };
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -199,14 +200,8 @@ fn failures(output: &str) -> String {
 fn loom_and_no_std(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     let log_beside = log.with_extension("no_std.log");
     let _ = std::fs::remove_file(&log_beside);
-    std::thread::scope(|scope| {
-        let beside = scope.spawn(|| no_std(&log_beside));
-        let tested = loom(steps, log);
-        match beside.join() {
-            Ok(checked) => checked.and(tested),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    let (checked, tested) = concurrent::both(|| no_std(&log_beside), || loom(steps, log));
+    checked.and(tested)
 }
 
 /// Tests the receive queue under every interleaving that loom finds.
@@ -292,23 +287,18 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
     let (first, others): (Vec<_>, Vec<_>) = boards.into_iter().partition(is_first);
     let log_beside = log.with_extension("boards.log");
     let _ = std::fs::remove_file(&log_beside);
-    let (built, foreign) = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| {
-            let built = firmware_of(&others, &log_beside)?;
-            let foreign = if with_foreign {
-                foreign::build(Some(&log_beside))?.len()
-            } else {
-                0
-            };
-            anyhow::Ok((built, foreign))
-        });
-        let first = firmware_of(&first, log);
-        let (others, foreign) = match beside.join() {
-            Ok(built) => built,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }?;
-        anyhow::Ok((first? + others, foreign))
-    })?;
+    let beside = || {
+        let built = firmware_of(&others, &log_beside)?;
+        let foreign = if with_foreign {
+            foreign::build(Some(&log_beside))?.len()
+        } else {
+            0
+        };
+        anyhow::Ok((built, foreign))
+    };
+    let (beside, first) = concurrent::both(beside, || firmware_of(&first, log));
+    let (others, foreign) = beside?;
+    let built = first? + others;
     Ok(Outcome::Done(format!(
         "{built} ELFs, {foreign} of other projects"
     )))

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// UDP rate in bit/s of real time, low enough for a simulation several times slower than real time.
 const RATE: &str = "1M";
+/// Payloads of the datagrams, octets.
+const SIZES: [u64; 3] = [64, 1000, 1470];
 /// Timeouts of a program in seconds, and of the event on the console after it.
 const PROGRAM_TIMEOUT_S: &str = "120";
 const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -146,11 +148,10 @@ impl Bench<'_> {
                 bail!("{both}: the firmware counted {served:?}, iperf {counted:?}");
             }
         }
-        for size in ["64", "1000", "1470"] {
-            let printed = run(self, &["-u", "-b", RATE, "-l", size])?;
+        for size in SIZES {
+            let printed = run(self, &["-u", "-b", RATE, "-l", &size.to_string()])?;
             let served = self.served("iperf2", "udp", "received")?;
-            expect_equal(&served["octets"], csv(&printed, 7)?)?;
-            expect_equal(&served["lost"], 0)?;
+            expect_datagrams(&served, size, csv(&printed, 7)?)?;
         }
         Ok(())
     }
@@ -185,14 +186,15 @@ impl Bench<'_> {
                 bail!("--bidir: nothing was {direction}");
             }
         }
-        for size in ["64", "1000", "1470"] {
-            let printed = run(self, &["-u", "-b", RATE, "-l", size])?;
+        for size in SIZES {
+            let printed = run(self, &["-u", "-b", RATE, "-l", &size.to_string()])?;
             let served = self.served("iperf3", "udp", "received")?;
             expect_equal(
                 &served["lost"],
                 number(&printed["end"]["sum"]["lost_packets"])?,
             )?;
-            expect_equal(&served["octets"], number(&printed["end"]["sum"]["bytes"])?)?;
+            let sent = number(&printed["end"]["sum"]["bytes"])?;
+            expect_datagrams(&served, size, sent)?;
         }
         run(self, &["-u", "-b", RATE, "-l", "1000", "--bidir"])?;
         for direction in ["received", "sent"] {
@@ -211,7 +213,7 @@ impl Bench<'_> {
 
     fn curl(&mut self) -> Result<()> {
         let octets = self.octets;
-        let file = sh::out("tap").join("from-agent");
+        let file = self.namespace.file("from-agent");
         let path = file.display().to_string();
         let at = |name: &str| format!("http://{}/{name}", self.address);
         let (from, to) = (at(&octets.to_string()), at("crc32"));
@@ -261,6 +263,22 @@ fn number(value: &Value) -> Result<u64> {
 fn expect_equal(counted: &Value, expected: u64) -> Result<()> {
     if number(counted)? != expected {
         bail!("the firmware counted {counted}, the other end {expected}");
+    }
+    Ok(())
+}
+
+/// Compares a test with datagrams of `size` octets with the `sent` octets that the other end printed.
+///
+/// On a busy machine the simulated board falls behind real time: datagrams are lost before its receiver, and those that
+/// it has not received when the program ends the test are in no count. So the counts must add up to no more than was
+/// sent, and to most of it.
+fn expect_datagrams(served: &Value, size: u64, sent: u64) -> Result<()> {
+    let octets = number(&served["octets"])?;
+    let known = octets + number(&served["lost"])? * size;
+    // The last datagram may be shorter.
+    let datagrams = octets.div_ceil(size);
+    if datagrams != number(&served["datagrams"])? || known > sent || known < sent / 2 {
+        bail!("the firmware counted {served}, the other end sent {sent} octets");
     }
     Ok(())
 }

@@ -43,6 +43,11 @@ impl Namespace {
         sh::read(sh::cmd("ip").args(["-n", &self.0]).args(args))
     }
 
+    /// Path of a file that no other namespace uses.
+    pub fn file(&self, name: &str) -> PathBuf {
+        sh::out("tap").join(format!("{}-{name}", self.0))
+    }
+
     /// Command that runs in the namespace.
     pub fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = sh::cmd("ip");

@@ -5,7 +5,7 @@ use super::board::{Device, Namespace, TAP};
 use super::{BOOT, agent, missing};
 use crate::board::{self, Board, Qemu};
 use crate::steps::Outcome;
-use crate::{firmware, sh};
+use crate::{concurrent, firmware, sh};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn run(log: &Path) -> Result<Outcome> {
     if let Some(missing) = missing() {
         return Ok(Outcome::Skipped(missing));
     }
-    let mut passed = Vec::new();
+    let mut boards = Vec::new();
     for name in board::all() {
         let board = board::read(&name)?;
         let Some(qemu) = &board.qemu else { continue };
@@ -42,17 +42,34 @@ pub fn run(log: &Path) -> Result<Outcome> {
         let mut variants = board.variants.clone();
         variants.retain(|it| it != FLOODED);
         let elfs = firmware::build(&board, &[PROGRAM.to_owned()], &variants, Some(log))?;
-        for elf in elfs {
-            let outcome = check(&board, qemu, &elf);
-            passed.push(outcome.with_context(|| firmware::relative(&elf))?);
-        }
+        boards.push((board, elfs));
     }
-    Ok(Outcome::Done(passed.join("; ")))
+    let cases: Vec<Case> = boards
+        .iter()
+        .filter_map(|(board, elfs)| Some((board, board.qemu.as_ref()?, elfs)))
+        .flat_map(|(board, qemu, elfs)| elfs.iter().map(move |elf| Case { board, qemu, elf }))
+        .collect();
+    // A board and the programs that test it keep one core busy.
+    let passed: Result<Vec<String>> = concurrent::map(&cases, concurrent::cores(), |case| {
+        check(case).with_context(|| firmware::relative(case.elf))
+    })
+    .into_iter()
+    .collect();
+    Ok(Outcome::Done(passed?.join("; ")))
+}
+
+/// A firmware of an emulated board.
+struct Case<'a> {
+    board: &'a Board,
+    qemu: &'a Qemu,
+    elf: &'a Path,
 }
 
 /// Tests a firmware of a board.
-fn check(board: &Board, qemu: &Qemu, elf: &Path) -> Result<String> {
-    let namespace = match Namespace::with_address(&format!("-{}", board.name), HOST) {
+fn check(case: &Case) -> Result<String> {
+    let Case { board, qemu, elf } = *case;
+    let variant = elf.file_stem().unwrap_or_default().display();
+    let namespace = match Namespace::with_address(&format!("-{}-{variant}", board.name), HOST) {
         Ok(namespace) => namespace,
         Err(error) => bail!("cannot create a network namespace with a TAP device: {error:#}"),
     };

@@ -2,7 +2,7 @@
 //! and the traffic over it. The scenario `negotiation` does the same with a simulated host.
 
 use super::board::{DEVICE, Device, Namespace};
-use crate::sh;
+use crate::{concurrent, sh};
 use anyhow::{Context, Result, bail};
 use linerate_ether::pattern;
 use std::fs;
@@ -89,16 +89,9 @@ const BYTES: usize = 300_000;
 /// # Errors
 /// The outcome of a case is wrong; the error names the partners.
 pub(super) fn check_all(linerate: &Path, elf: &Path) -> Result<String> {
-    let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..)
-            .zip(&CASES)
-            .map(|(number, case)| scope.spawn(move || check(number, case, linerate, elf)))
-            .collect();
-        let ended = started.into_iter().map(|thread| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        ended.collect()
+    let cases: Vec<_> = (0..).zip(&CASES).collect();
+    let outcomes = concurrent::map(&cases, cases.len(), |(number, case)| {
+        check(*number, case, linerate, elf)
     });
     let wrong: Vec<String> = CASES
         .iter()
