@@ -121,6 +121,9 @@ pub fn run(
         profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
+    if let Some(earlier) = store.earlier_note() {
+        progress.note(&earlier);
+    }
     let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
     let outcomes = jobs.iter().zip(done);
     for (job, done) in outcomes {

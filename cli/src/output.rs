@@ -32,5 +32,6 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
         std::fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
     }
-    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+    linerate_bench::store::whole::write(path, content)
+        .with_context(|| format!("cannot write {}", path.display()))
 }

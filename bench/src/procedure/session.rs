@@ -67,6 +67,9 @@ pub fn run(
     }
     let mut run = header(session, target);
     let store = Store::create(&session.out, &run)?;
+    if let Some(earlier) = store.earlier_note() {
+        note(&earlier);
+    }
     let mut outcome = Ok(());
     let mut store_failed = false;
     let mut unreachable = None;

@@ -126,7 +126,10 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
         );
     }
     let text = std::fs::read_to_string(fixture.options.out.join("run.json")).expect("written");
-    assert_eq!(crate::store::read(&text).expect("readable"), outcome.run);
+    assert_eq!(
+        crate::store::read(&text).expect("readable").run,
+        outcome.run
+    );
     assert_eq!(
         outcome.failures,
         ["windowed, 1,460 B: goodput_bytes_per_s_p50 365 kB/s is below 1 MB/s"]
@@ -203,7 +206,11 @@ fn a_target_that_fails_is_named_and_the_rest_is_kept() {
     let kept =
         std::fs::read_to_string(fixture.options.out.join(crate::store::TRIALS)).expect("written");
     assert_eq!(
-        crate::store::read(&kept).expect("readable").results.len(),
+        crate::store::read(&kept)
+            .expect("readable")
+            .run
+            .results
+            .len(),
         2
     );
 }

@@ -7,10 +7,10 @@ use linerate_host::quantity;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate report results/run.json\n  \
-    linerate report results/trials.ndjson --out partial.html   report of a killed run\n  \
+    linerate report results --out partial.html                 also of a killed run\n  \
     linerate report results/run.json --markdown                summary on stdout")]
 pub struct Report {
-    /// run.json, or trials.ndjson of an incomplete run
+    /// Folder of a run, run.json, or trials.ndjson of an incomplete run
     pub results: PathBuf,
     /// Output file [default: report.html next to the results]
     #[arg(long, value_name = "FILE")]
@@ -27,7 +27,7 @@ pub struct Report {
     Results are matched by measurement and conditions. A goodput is worse if it decreases, a loss or\n\
     latency if it increases; descriptive figures are not judged. A missing result counts as worse.")]
 pub struct Compare {
-    /// Earlier results: run.json or trials.ndjson
+    /// Earlier results: folder, run.json or trials.ndjson
     pub before: PathBuf,
     /// Later results
     pub after: PathBuf,

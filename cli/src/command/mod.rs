@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use linerate_bench::store;
 use linerate_bench::timing::TimingTable;
 use linerate_results::record;
 
@@ -54,11 +55,30 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads results of a complete or incomplete run.
+/// Reads results of a complete or incomplete run: a file, or the folder of a run. Prints what an incomplete or damaged
+/// file lacks.
 fn results(path: &Path) -> anyhow::Result<record::Run> {
-    let text = output::read(path)?;
-    linerate_bench::store::read(&text)
-        .with_context(|| format!("{} contains no linerate results", path.display()))
+    let (run, trials) = (path.join(store::RUN), path.join(store::TRIALS));
+    let path = match path.is_dir() {
+        true if run.exists() => &run,
+        true => &trials,
+        false => path,
+    };
+    let text = output::read(path).with_context(|| match path.with_file_name(store::TRIALS) {
+        trials if path.ends_with(store::RUN) && trials.exists() => {
+            format!(
+                "the run did not finish; its results are in {}",
+                trials.display()
+            )
+        }
+        _ => "no results".to_owned(),
+    })?;
+    let read = store::read(&text)
+        .with_context(|| format!("{} contains no linerate results", path.display()))?;
+    for lack in &read.lacks {
+        eprintln!("{}: {}: {}", path.display(), lack.what, lack.why);
+    }
+    Ok(read.into_run())
 }
 
 /// Flag set by Ctrl-C; results so far are still written.
