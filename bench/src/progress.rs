@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -20,6 +21,10 @@ pub trait Progress: Sync {
     fn end(&self, job: usize, name: &str, virtual_ns: u64);
     /// A note for the user.
     fn note(&self, text: &str);
+    /// True if the user has cancelled the run.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Reports nothing.
@@ -40,6 +45,35 @@ pub fn on_stderr() -> Box<dyn Progress> {
         Box::new(Bars::new())
     } else {
         Box::new(Lines)
+    }
+}
+
+/// Progress of a run that the user can cancel.
+pub struct Cancellable<'a> {
+    /// Receives the progress.
+    pub progress: &'a dyn Progress,
+    /// Set to cancel.
+    pub cancelled: &'a AtomicBool,
+}
+
+impl Progress for Cancellable<'_> {
+    fn begin(&self, job: usize, name: &str, steps: u64) {
+        self.progress.begin(job, name, steps);
+    }
+    fn step(&self, job: usize, steps: u64, virtual_ns: u64) {
+        self.progress.step(job, steps, virtual_ns);
+    }
+    fn result(&self, result: &Measurement) {
+        self.progress.result(result);
+    }
+    fn end(&self, job: usize, name: &str, virtual_ns: u64) {
+        self.progress.end(job, name, virtual_ns);
+    }
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linerate_results::record::{
-    Measurement, PeerModel, Provenance, Run, SCHEMA, Setting, SourceKind,
+    Measurement, NotMeasured, PeerModel, Provenance, Run, SCHEMA, Setting, SourceKind,
 };
 use linerate_sim::chip::TimingTable;
 
@@ -41,8 +41,10 @@ pub struct Options {
 pub struct Outcome {
     /// The results.
     pub run: Run,
-    /// Expectations that were not met, each in a sentence.
+    /// Expectations that were not met, each in a sentence; none if the run was cancelled.
     pub failures: Vec<String>,
+    /// The user cancelled the run: results are missing.
+    pub is_cancelled: bool,
 }
 
 /// Why a scenario failed.
@@ -95,7 +97,8 @@ struct Job {
 /// Result of a job.
 struct JobResult {
     identity: Identity,
-    driven: DriveOutcome,
+    /// `None` if it was cancelled.
+    driven: Option<DriveOutcome>,
     results: Vec<Measurement>,
 }
 
@@ -126,20 +129,45 @@ pub fn run(
     }
     let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
     let outcomes = jobs.iter().zip(done);
+    let mut is_cancelled = false;
     for (job, done) in outcomes {
-        add_provenance(&mut header.provenance, &job.config.name, &done, &store)?;
-        for warning in &done.driven.artifacts.warnings {
-            progress.note(&format!("{}: {warning}", job.config.name));
+        let name = &job.config.name;
+        let driven = match done {
+            Some(done) => {
+                add_identity(&mut header.provenance, &done.identity);
+                header.results.extend(done.results);
+                done.driven
+            }
+            None => None,
+        };
+        let Some(driven) = driven else {
+            is_cancelled = true;
+            header.not_measured.push(NotMeasured {
+                what: name.clone(),
+                why: MeasureError::Cancelled.to_string(),
+            });
+            continue;
+        };
+        add_artifacts(&mut header.provenance, name, &driven, &store)?;
+        for warning in &driven.artifacts.warnings {
+            progress.note(&format!("{name}: {warning}"));
         }
-        if let Some(profile) = done.driven.artifacts.profile {
-            header.profiles.insert(job.config.name.clone(), profile);
+        if let Some(profile) = driven.artifacts.profile {
+            header.profiles.insert(name.clone(), profile);
         }
-        header.results.extend(done.results);
     }
     let run = header;
-    let failures = failures(&run, &scenario.expect);
+    let failures = if is_cancelled {
+        Vec::new()
+    } else {
+        failures(&run, &scenario.expect)
+    };
     store.finish(&run, &failures)?;
-    Ok(Outcome { run, failures })
+    Ok(Outcome {
+        run,
+        failures,
+        is_cancelled,
+    })
 }
 
 /// Every firmware, in the scenario's order.
@@ -189,21 +217,22 @@ fn job(
     })
 }
 
-/// Runs every job on up to `threads` threads; the first failure ends it.
+/// Runs every job on up to `threads` threads; the first failure ends it. `None` for jobs that a cancelled run did not
+/// reach.
 fn run_jobs(
     jobs: &[Job],
     threads: usize,
     open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Vec<JobResult>, RunError> {
+) -> Result<Vec<Option<JobResult>>, RunError> {
     let next = AtomicUsize::new(0);
     let slots: Mutex<Vec<Option<JobResult>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let failure: Mutex<Option<RunError>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
             scope.spawn(|| {
-                while lock(&failure).is_none() {
+                while lock(&failure).is_none() && !progress.is_cancelled() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
                     match run_job(at, job, open, store, progress) {
@@ -215,7 +244,7 @@ fn run_jobs(
         }
     });
     let failure = lock(&failure).take();
-    failure.map_or_else(|| Ok(lock(&slots).drain(..).flatten().collect()), Err)
+    failure.map_or_else(|| Ok(std::mem::take(&mut *lock(&slots))), Err)
 }
 
 /// A thread that panicked leaves whole values, so the lock can be used.
@@ -258,11 +287,20 @@ fn run_job(
             }
             results.push(result);
         },
-        &mut |now_ns, (steps, _)| progress.step(at, steps, now_ns),
-    )
-    .map_err(failed)?;
+        &mut |now_ns, (steps, _)| {
+            progress.step(at, steps, now_ns);
+            !progress.is_cancelled()
+        },
+    );
+    let driven = match driven {
+        Ok(driven) => Some(driven),
+        Err(MeasureError::Cancelled) => None,
+        Err(error) => return Err(failed(error)),
+    };
     written?;
-    progress.end(at, name, driven.ended_ns);
+    if let Some(driven) = &driven {
+        progress.end(at, name, driven.ended_ns);
+    }
     Ok(JobResult {
         identity,
         driven,
@@ -297,27 +335,28 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     }
 }
 
-/// Adds the provenance of a finished job, and writes its artifacts.
-fn add_provenance(
-    provenance: &mut Provenance,
-    name: &str,
-    done: &JobResult,
-    store: &Store,
-) -> Result<(), StoreError> {
-    provenance.board.clone_from(&done.identity.board);
-    provenance
-        .timing_table
-        .clone_from(&done.identity.timing_table);
-    provenance.guesses = done
-        .identity
+/// Adds the provenance of a job's machine.
+fn add_identity(provenance: &mut Provenance, identity: &Identity) {
+    provenance.board.clone_from(&identity.board);
+    provenance.timing_table.clone_from(&identity.timing_table);
+    provenance.guesses = identity
         .timing
         .iter()
         .filter(|entry| entry.kind == SourceKind::Guess)
         .map(|entry| entry.name.clone())
         .collect();
-    provenance.timing.clone_from(&done.identity.timing);
-    provenance.virtual_ns += done.driven.ended_ns;
-    let artifacts = &done.driven.artifacts;
+    provenance.timing.clone_from(&identity.timing);
+}
+
+/// Adds what a finished job recorded, and writes its artifacts.
+fn add_artifacts(
+    provenance: &mut Provenance,
+    name: &str,
+    driven: &DriveOutcome,
+    store: &Store,
+) -> Result<(), StoreError> {
+    provenance.virtual_ns += driven.ended_ns;
+    let artifacts = &driven.artifacts;
     if !artifacts.trace_hash.is_empty() {
         provenance
             .trace_hash

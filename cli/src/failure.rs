@@ -15,6 +15,8 @@ pub enum Failure {
     Input(anyhow::Error),
     /// The target failed (exit code 3).
     Target(anyhow::Error),
+    /// The user cancelled with Ctrl-C; what was measured is reported (exit code 130).
+    Cancelled,
 }
 
 impl Failure {
@@ -34,6 +36,10 @@ impl Failure {
             Self::Target(error) => {
                 eprintln!("error: {error:#}");
                 ExitCode::from(3)
+            }
+            Self::Cancelled => {
+                eprintln!("cancelled: the results are incomplete");
+                ExitCode::from(130)
             }
         }
     }

@@ -133,7 +133,9 @@ fn ping(stage: &Stage, variant: &str, run: &Run) -> Option<Row> {
         figure: "ping, median".into(),
         source: Source::Console,
         published: stage.ping_ns? as f64,
-        predicted: ping.map(|ping| ping.metrics.rtt_ns.p50 as f64),
+        predicted: ping
+            .and_then(|ping| ping.metrics.rtt_ns)
+            .map(|rtt| rtt.p50 as f64),
         unit: Unit::Nanoseconds,
         fitted: "",
     })

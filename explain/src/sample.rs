@@ -221,6 +221,7 @@ fn gap(bytes: u64, rate: f64) -> GapToLineRate {
 
 fn setting(variant: &str) -> Setting {
     Setting {
+        notes: Vec::new(),
         run: variant.into(),
         duplex: Duplex::Half,
         conditions: Conditions {

@@ -208,7 +208,13 @@ pub fn compare(
             continue;
         };
         let (_, other) = rest.remove(at);
-        comparison.compare_figures(&name(result), figures(result), &figures(other), thresholds);
+        let later = without_cut(figures(other));
+        comparison.compare_figures(
+            &name(result),
+            without_cut(figures(result)),
+            &later,
+            thresholds,
+        );
     }
     rest.retain(|(_, result)| !is_search_step(result));
     comparison.new = rest.iter().map(|(_, result)| name(result)).collect();
@@ -229,6 +235,16 @@ fn is_search_step(result: &Measurement) -> bool {
         Measurement::UdpSweep(_) => true,
         _ => false,
     }
+}
+
+/// The figures without those of transfers that were cut: they are not comparable.
+fn without_cut(figures: Vec<Figure>) -> Vec<Figure> {
+    let cut = figures
+        .iter()
+        .filter_map(|it| it.metric.strip_suffix("is_cut"));
+    let cut: Vec<String> = cut.map(str::to_owned).collect();
+    let is_cut = |it: &Figure| cut.iter().any(|prefix| it.metric.starts_with(prefix));
+    figures.into_iter().filter(|it| !is_cut(it)).collect()
 }
 
 impl Comparison {
@@ -303,104 +319,4 @@ fn change(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fixture() -> Run {
-        Run::from_json(include_str!("../tests/fixtures/run.json")).expect("the fixture is valid")
-    }
-
-    #[test]
-    fn a_run_equals_itself() {
-        let run = fixture();
-        let comparison = compare(&run, &run, none, &Thresholds::default());
-        assert_eq!(comparison.failures(), [""; 0]);
-        assert!(comparison.changes.len() > 20 && comparison.new.is_empty());
-        assert!(comparison.markdown().starts_with("All "));
-    }
-
-    fn none(_: &Run) -> DerivedFigures {
-        Vec::new()
-    }
-
-    fn goodput(run: &mut Run) -> &mut f64 {
-        let gets = run.results.iter_mut().find_map(|result| match result {
-            Measurement::HttpGet(get) => Some(get),
-            _ => None,
-        });
-        &mut gets.expect("a download").metrics.goodput_bytes_per_s_p50
-    }
-
-    #[test]
-    fn slower_is_reported_and_faster_is_not() {
-        let before = fixture();
-        let mut after = fixture();
-        *goodput(&mut after) *= 0.9;
-        let comparison = compare(&before, &after, none, &Thresholds::default());
-        let failures = comparison.failures();
-        assert_eq!(failures.len(), 1, "{failures:?}");
-        assert!(
-            failures[0].contains("goodput_bytes_per_s_p50"),
-            "{failures:?}"
-        );
-        assert!(comparison.markdown().contains("worse"));
-        // A threshold of the metric.
-        let thresholds = Thresholds {
-            by_metric: vec![("goodput_bytes_per_s_p50".to_owned(), 0.2)],
-            ..Thresholds::default()
-        };
-        assert_eq!(
-            compare(&before, &after, none, &thresholds).failures(),
-            [""; 0]
-        );
-        assert_eq!(
-            compare(&after, &before, none, &Thresholds::default()).failures(),
-            [""; 0]
-        );
-    }
-
-    #[test]
-    fn a_result_that_disappeared_is_missing() {
-        let before = fixture();
-        let mut after = fixture();
-        after.results.remove(0);
-        let comparison = compare(&before, &after, none, &Thresholds::default());
-        assert_eq!(comparison.missing.len(), 1);
-        assert!(comparison.failures()[0].contains("was measured before"));
-        assert_eq!(
-            compare(&after, &before, none, &Thresholds::default())
-                .new
-                .len(),
-            1
-        );
-    }
-
-    #[test]
-    fn a_figure_that_disappeared_is_missing() {
-        let mut comparison = Comparison::default();
-        let figure = |metric: &str| Figure {
-            metric: metric.to_owned(),
-            value: 1.0,
-        };
-        let earlier = vec![figure("rtt.p50_ns"), figure("rtt.count")];
-        comparison.compare_figures("latency", earlier, &[], &Thresholds::default());
-        assert_eq!(comparison.missing, ["latency: rtt.p50_ns"]);
-    }
-
-    #[test]
-    fn preferred_direction_of_metrics() {
-        for (metric, expected) in [
-            ("goodput_bytes_per_s_p50", Better::Higher),
-            ("to_device.datagrams.received", Better::Higher),
-            ("to_device.datagrams.lost", Better::Lower),
-            ("rtt_ns.p99", Better::Lower),
-            ("frame_loss_rate", Better::Lower),
-            ("to_device.span_ns", Better::Neither),
-            ("rtt.count", Better::Neither),
-            ("pdv_ns", Better::Lower),
-            ("answered", Better::Higher),
-        ] {
-            assert_eq!(better(metric), expected, "{metric}");
-        }
-    }
-}
+mod tests;

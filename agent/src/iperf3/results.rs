@@ -101,10 +101,14 @@ pub(super) struct Reader {
     id: Option<u64>,
     count: Count,
     start: Duration,
+    /// Payload is present.
+    has_octets: bool,
+    /// A counter is no number, negative or too large.
+    is_invalid: bool,
 }
 
 impl Reader {
-    /// Handles a JSON event; calls `take` with each stream's id and counters.
+    /// Handles a JSON event; calls `take` with the id and the counters of each stream that has valid ones.
     pub(super) fn on_event(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
         match (depth, event) {
             (1, Event::Key(key)) => self.field = (key == b"streams").then_some(Field::Streams),
@@ -116,7 +120,10 @@ impl Reader {
             (3, Event::End { object: true }) if self.in_streams => {
                 let count = &mut self.count;
                 count.span = span(ns(count.span).saturating_sub(ns(self.start)));
-                if let Some(id) = self.id {
+                if let Some(id) = self.id
+                    && self.has_octets
+                    && !self.is_invalid
+                {
                     take(id, count);
                 }
             }
@@ -125,12 +132,22 @@ impl Reader {
                 self.field = field.map(|(_, field)| *field);
             }
             (3, Event::Number(number)) => {
-                // Negative or too large: unknown.
+                // Negative or too large: invalid.
                 let integer = number.scaled(0);
-                let time = || span(number.scaled(9).unwrap_or(0));
-                match self.field.take() {
+                let nanoseconds = number.scaled(9);
+                let time = || span(nanoseconds.unwrap_or(0));
+                let field = self.field.take();
+                self.is_invalid |= match field {
+                    Some(Field::Octets | Field::Lost | Field::Datagrams) => integer.is_none(),
+                    Some(Field::Jitter | Field::Start | Field::End) => nanoseconds.is_none(),
+                    Some(Field::Id | Field::Streams) | None => false,
+                };
+                match field {
                     Some(Field::Id) => self.id = integer,
-                    Some(Field::Octets) => self.count.octets = integer.unwrap_or(0),
+                    Some(Field::Octets) => {
+                        self.count.octets = integer.unwrap_or(0);
+                        self.has_octets = true;
+                    }
                     Some(Field::Jitter) => self.count.jitter = time(),
                     Some(Field::Lost) => self.count.lost = integer.unwrap_or(0),
                     Some(Field::Datagrams) => self.count.datagrams = integer.unwrap_or(0),
@@ -139,7 +156,11 @@ impl Reader {
                     Some(Field::Streams) | None => {}
                 }
             }
-            _ => self.field = None,
+            _ => {
+                // Another value in place of a number.
+                self.is_invalid |= self.in_streams && self.field.is_some();
+                self.field = None;
+            }
         }
     }
 
@@ -149,5 +170,7 @@ impl Reader {
         self.id = None;
         self.count = Count::default();
         self.start = Duration::ZERO;
+        self.has_octets = false;
+        self.is_invalid = false;
     }
 }

@@ -239,6 +239,12 @@ impl<const N: usize> Streams<N> {
         }
     }
 
+    /// True if the other end reported counters of each stream on which this end sends.
+    pub(super) fn are_reported(&self) -> bool {
+        let mut sending = self.iter().filter(|stream| stream.sends());
+        sending.all(|stream| stream.reported.is_some())
+    }
+
     /// True if everything that the other end reports as sent has arrived.
     pub(super) fn all_received(&self) -> bool {
         self.test.omit.is_zero()

@@ -1,9 +1,11 @@
 //! Runs a client of the agent over this host's sockets, to the end of its test.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use linerate_agent::{Instant, Service};
+use linerate_results::format;
 use linerate_results::record::{Distribution, Interval, TcpConnection};
 
 use super::arrivals::{DataFilter, Gaps};
@@ -33,8 +35,10 @@ pub(super) enum ClientState<F> {
 }
 
 /// Options of a client.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ClientOptions {
+    /// The longest time that it runs, whatever the peer sends.
+    pub(super) limit: Duration,
     /// Socket buffers at this end; `None`: the system's default.
     pub(super) buffer_octets: Option<u32>,
     /// Datagrams whose arrival times are measured; `None`: none.
@@ -54,6 +58,8 @@ pub(super) struct FinishedClient<S> {
     pub(super) dropped: Option<u64>,
     /// The user cancelled it before it was done.
     pub(super) is_cancelled: bool,
+    /// Its longest time passed before it was done.
+    pub(super) is_expired: bool,
     /// The TCP connections, as this host's sockets report them.
     pub(super) connections: Vec<TcpConnection>,
 }
@@ -83,6 +89,7 @@ pub(super) fn run<S: Service, F>(
         logs: true,
     };
     let mut driver = Driver::new(Gaps::wrap(service, options.data), settings)?;
+    let limit_ns = u64::try_from(options.limit.as_nanos()).unwrap_or(u64::MAX);
     let mut to_device = IntervalSeries::default();
     let mut from_device = IntervalSeries::default();
     loop {
@@ -118,7 +125,8 @@ pub(super) fn run<S: Service, F>(
             }
         };
         let is_cancelled = !is_done && monitor.is_cancelled();
-        if is_done || is_cancelled {
+        let is_expired = !is_done && now.ns() >= limit_ns;
+        if is_done || is_cancelled || is_expired {
             let dropped = driver.dropped_datagrams();
             let connections = driver.take_log();
             let arrivals = driver.into_service();
@@ -130,9 +138,40 @@ pub(super) fn run<S: Service, F>(
                 from_device: from_device.intervals,
                 dropped,
                 is_cancelled,
+                is_expired,
                 connections,
             });
         }
+    }
+}
+
+impl<S> FinishedClient<S> {
+    /// Of the octets written to the connection that this host opened, those that the peer acknowledged; `None` if the
+    /// system does not report it.
+    pub(super) fn acked_octets(&self) -> Option<u64> {
+        let mut connections = self.connections.iter();
+        let opened = connections.find(|it| it.connect_ns.is_some())?;
+        opened.samples.last().map(|it| it.acked_bytes)
+    }
+}
+
+/// Sentence about a device that does not end a trial.
+pub(super) fn expired(limit: Duration, octets: u64) -> String {
+    format!(
+        "it does not end the transfer: stopped after {} s, {} received by then",
+        limit.as_secs(),
+        format::bytes(octets)
+    )
+}
+
+/// Cancels transfers that run beside the one that the user's monitor watches.
+pub(super) struct LinkedMonitor<'a>(pub(super) &'a AtomicBool);
+
+impl TrialMonitor for LinkedMonitor<'_> {
+    fn update(&mut self, _: Duration, _: u64) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -8,6 +8,7 @@
 mod arrivals;
 mod board;
 mod client;
+mod deadline;
 mod error;
 mod http;
 mod iperf2;
@@ -16,6 +17,7 @@ mod monitor;
 mod observed;
 mod pair;
 mod path;
+mod plausible;
 mod raw;
 mod stamp;
 mod target;

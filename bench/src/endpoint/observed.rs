@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use linerate_capture::reader::Reader;
 use linerate_capture::traffic::Traffic;
@@ -206,6 +207,10 @@ impl Target for Observed {
         self.target.address()
     }
 
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        self.target.deadline(trial)
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         self.target.path_mtu()
     }
@@ -248,7 +253,6 @@ mod tests {
     use super::*;
     use crate::endpoint::{Amount, Stream};
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     /// A target behind loopback that transfers nothing.
     struct Local;

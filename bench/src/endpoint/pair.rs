@@ -1,7 +1,14 @@
 //! Two targets at the same device: one loads the link, the other measures round trips at the same
 //! time.
 
-use super::{NoMonitor, Outcome, RoundTrips, Target, TargetError, Trial, TrialMonitor};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::client::LinkedMonitor;
+use super::{Outcome, RoundTrips, Target, TargetError, Trial, TrialMonitor};
+
+/// Interval at which the end of the load is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A target that loads the link, and one that is probed; a trial that needs one of them is passed
 /// to it.
@@ -24,10 +31,16 @@ impl Pair {
             ..asked.clone()
         });
         let (loader, probe) = (&mut self.load, &mut self.probe);
+        let stop = AtomicBool::new(false);
         let (loaded, probed) = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| loader.run(load, &mut NoMonitor));
+            let loading = scope.spawn(|| loader.run(load, &mut LinkedMonitor(&stop)));
             std::thread::sleep(asked.head_start());
             let probed = probe.run(&alone, monitor);
+            // The load goes on until its time is over, unless the user cancels.
+            while !loading.is_finished() && !monitor.is_cancelled() {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            stop.store(monitor.is_cancelled(), Ordering::Relaxed);
             (loading.join(), probed)
         });
         let loaded = match loaded {
@@ -66,6 +79,20 @@ impl Target for Pair {
 
     fn address(&self) -> Option<std::net::IpAddr> {
         self.load.address()
+    }
+
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        let of = |target: &dyn Target, trial: &Trial| target.deadline(trial);
+        match trial {
+            Trial::RoundTrips(RoundTrips {
+                load: Some(load), ..
+            }) => {
+                let load = of(self.load.as_ref(), load)?;
+                Some(load.max(of(self.probe.as_ref(), trial)?))
+            }
+            Trial::RoundTrips(_) => of(self.probe.as_ref(), trial),
+            _ => of(self.load.as_ref(), trial),
+        }
     }
 
     fn path_mtu(&self) -> Option<u32> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use linerate_agent::stamp::{Clock, LEN, Plan, Sender};
 
 use super::client::{self, ClientState};
+use super::deadline;
 use super::{
     Options, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target, TargetError, Trial,
     TrialMonitor, Url,
@@ -72,7 +73,12 @@ impl Stamp {
         let finished = client::run(
             Sender::new(plan),
             self.to,
-            client::ClientOptions::default(),
+            client::ClientOptions {
+                limit: LAST_ANSWER_TIMEOUT
+                    + deadline::limit(asked.interval * asked.count, Duration::ZERO),
+                buffer_octets: None,
+                data: None,
+            },
             monitor,
             step,
             |never| match never {},
@@ -87,8 +93,16 @@ impl Stamp {
                 ),
             });
         }
+        let mut notes = Vec::new();
+        if finished.is_cancelled {
+            notes.push("cancelled by the user".to_owned());
+        }
+        if finished.is_expired {
+            notes.push("requests could not be sent in time: stopped".to_owned());
+        }
         Ok(Outcome {
             round_trips: Some(answers(&outcome, samples)),
+            notes,
             ..Outcome::default()
         })
     }
@@ -128,6 +142,10 @@ impl Target for Stamp {
 
     fn address(&self) -> Option<std::net::IpAddr> {
         Some(self.to.ip())
+    }
+
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        Some(deadline::of(trial, LAST_ANSWER_TIMEOUT))
     }
 
     fn run(

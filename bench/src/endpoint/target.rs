@@ -49,6 +49,11 @@ pub trait Target: Send {
         None
     }
 
+    /// True if both directions share the line, so that a frame that comes back takes it twice.
+    fn is_half_duplex(&self) -> bool {
+        false
+    }
+
     /// True if its times are simulated: they are exact, and independent of this host's load and
     /// clock.
     fn is_simulated(&self) -> bool {
@@ -57,6 +62,12 @@ pub trait Target: Send {
 
     /// The address that it sends to, if it is behind this machine's network.
     fn address(&self) -> Option<IpAddr> {
+        None
+    }
+
+    /// The longest time of `trial`, whatever the device does; `None` for simulated targets, whose trials end in their
+    /// own time.
+    fn deadline(&self, _trial: &Trial) -> Option<Duration> {
         None
     }
 

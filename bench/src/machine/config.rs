@@ -3,7 +3,7 @@
 use linerate_sim::chip::TimingTable;
 use linerate_sim::peer::generator;
 use linerate_sim::wire::config::{Duplex, Hub, Impairments, Partner};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::board::Board;
 
@@ -90,10 +90,13 @@ pub struct Peer {
     /// Its kind, a name in `linerate_sim::peer::KINDS`.
     pub kind: String,
     /// Time from a received frame to the first response, microseconds.
+    #[serde(deserialize_with = "limited::<_, MAX_TURNAROUND_US>")]
     pub turnaround_us: u64,
     /// Maximum random addition to the turnaround, microseconds, as on a busy host.
+    #[serde(deserialize_with = "limited::<_, MAX_TURNAROUND_US>")]
     pub turnaround_jitter_us: u64,
     /// Interval of broadcast ARP requests for an unrelated address, milliseconds; 0 for none.
+    #[serde(deserialize_with = "limited::<_, MAX_BACKGROUND_MS>")]
     pub background_arp_ms: u64,
     /// Ignores SACK blocks, as if the device had agreed to SACK and never sent any.
     pub disregard_sack_blocks: bool,
@@ -109,6 +112,21 @@ impl Default for Peer {
             disregard_sack_blocks: false,
         }
     }
+}
+
+/// Longest turnaround, microseconds: a minute.
+const MAX_TURNAROUND_US: u64 = 60_000_000;
+/// Longest interval of broadcasts, milliseconds: an hour.
+const MAX_BACKGROUND_MS: u64 = 3_600_000;
+
+/// Reads a time of at most `MAX`: in nanoseconds, a larger one would not fit.
+fn limited<'de, D: Deserializer<'de>, const MAX: u64>(deserializer: D) -> Result<u64, D::Error> {
+    let value = u64::deserialize(deserializer)?;
+    if value > MAX {
+        let message = format!("it is {value}, and must be between 0 and {MAX}");
+        return Err(serde::de::Error::custom(message));
+    }
+    Ok(value)
 }
 
 /// Recordings made in addition to the results.
@@ -132,5 +150,20 @@ impl Default for Record {
             vcd_ms: 50,
             profile: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Peer;
+
+    /// Nanoseconds in 64 bits would wrap.
+    #[test]
+    fn times_of_the_peer_have_a_range() {
+        let peer = |us: u64| toml::from_str::<Peer>(&format!("turnaround_us = {us}"));
+        assert!(peer(60_000_000).is_ok_and(|peer| peer.turnaround_us == 60_000_000));
+        let error = peer(4_611_686_018_427_387_904).expect_err("too long");
+        let text = error.to_string();
+        assert!(text.contains("must be between 0 and 60000000"), "{text}");
     }
 }

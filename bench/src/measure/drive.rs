@@ -22,7 +22,7 @@ pub struct DriveOutcome {
 }
 
 /// Drives `machine` until its program reports that it is done, and passes each measurement to
-/// `result` as soon as it is complete. `tick` receives the progress after every step.
+/// `result` as soon as it is complete. `tick` receives the progress after every step, and returns false to cancel.
 ///
 /// # Errors
 /// [`MeasureError`] if the program did not complete.
@@ -31,7 +31,7 @@ pub fn drive(
     observer: &mut dyn Observer,
     limit_s: u64,
     result: &mut dyn FnMut(Measurement),
-    tick: &mut dyn FnMut(u64, (u64, u64)),
+    tick: &mut dyn FnMut(u64, (u64, u64)) -> bool,
 ) -> Result<DriveOutcome, MeasureError> {
     let mut watchdog = Watchdog::default();
     while !watchdog.done {
@@ -69,7 +69,9 @@ pub fn drive(
             .into_iter()
             .for_each(|measured| result(with_duplex(duplex, measured)));
         watchdog.done |= observer.poll_complete();
-        tick(machine.now_ns(), observer.progress());
+        if !tick(machine.now_ns(), observer.progress()) && !watchdog.done {
+            return Err(MeasureError::Cancelled);
+        }
         watchdog.check(machine.now_ns(), QUIET_S, limit_s)?;
     }
     let ended_ns = machine.now_ns();
@@ -209,7 +211,7 @@ mod tests {
             &mut Nothing,
             limit_s,
             &mut |_| {},
-            &mut |_, _| {},
+            &mut |_, _| true,
         )
         .map(|driven| driven.ended_ns)
         .map_err(|error| error.to_string())

@@ -62,6 +62,9 @@ pub trait Observer {
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
+    /// The user cancelled the run.
+    #[error("cancelled by the user")]
+    Cancelled,
     /// The machine cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),

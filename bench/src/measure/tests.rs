@@ -48,7 +48,7 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
         observer.as_mut(),
         plan.limit_s(),
         &mut |result| results.push(result),
-        &mut |_, _| {},
+        &mut |_, _| true,
     )
     .expect("measured");
     let result = results.pop().expect("a result");

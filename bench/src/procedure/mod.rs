@@ -36,6 +36,12 @@ pub trait Procedure {
     /// simulated.
     fn min_duration(&self) -> Duration;
 
+    /// Maximum duration of its trials, whatever the device does; `None` for a simulated target, or if it has no other
+    /// bound than that of each trial.
+    fn max_duration(&self, _target: &dyn Target) -> Option<Duration> {
+        None
+    }
+
     /// Checks that `target` supports the whole procedure.
     ///
     /// # Errors
@@ -61,6 +67,8 @@ pub struct TrialContext<'a> {
     note: &'a mut dyn FnMut(&str),
     monitor: &'a mut dyn TrialMonitor,
     not_measured: Vec<NotMeasured>,
+    /// Notes on trials whose results are not saved yet.
+    trial_notes: Vec<String>,
 }
 
 /// Maximum time that a wait continues after the user has cancelled.
@@ -79,10 +87,11 @@ impl<'a> TrialContext<'a> {
             note,
             monitor,
             not_measured: Vec::new(),
+            trial_notes: Vec::new(),
         }
     }
 
-    /// Runs a trial and reports the notes on its figures to the user.
+    /// Runs a trial and reports the notes on its figures to the user. They are in the next result that is saved.
     ///
     /// # Errors
     /// It failed.
@@ -93,17 +102,27 @@ impl<'a> TrialContext<'a> {
     ) -> Result<Outcome, TargetError> {
         let outcome = target.run(trial, self.monitor)?;
         for note in &outcome.notes {
-            (self.note)(note);
+            self.note_on_result(note);
         }
         Ok(outcome)
     }
 
-    /// Saves a result.
+    /// Saves a result with the notes on its trials.
     ///
     /// # Errors
     /// It can't be written.
-    pub fn save(&mut self, result: Measurement) -> Result<(), SessionError> {
+    pub fn save(&mut self, mut result: Measurement) -> Result<(), SessionError> {
+        let notes = &mut result.setting_mut().notes;
+        notes.append(&mut self.trial_notes);
         (self.save)(result)
+    }
+
+    /// Prints a note on the figures of the next result, and adds it to that result.
+    pub fn note_on_result(&mut self, text: &str) {
+        (self.note)(text);
+        if !self.trial_notes.iter().any(|known| known == text) {
+            self.trial_notes.push(text.to_owned());
+        }
     }
 
     /// Prints a note for the user.

@@ -6,7 +6,7 @@ use linerate_results::record::{
     Direction, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
-use super::sweep_trials::{SweepTrials, SweptFlow};
+use super::sweep_trials::{SweepTrials, SweptFlow, max_duration};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
@@ -43,6 +43,11 @@ impl Procedure for PacketGaps {
 
     fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
+    }
+
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let trials = self.sizes.iter().map(|size| self.trial(*size));
+        max_duration(target, trials, self.settle)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {

@@ -148,7 +148,7 @@ impl Rfc6349 {
         let streams = self.streams_of(direction, trials.target);
         let many = self.stream(direction, streams, None);
         let (flow, failure) = match trials.run_one(&many, direction)? {
-            SweepOutcome::Flow(flow, _) => (Some(flow), String::new()),
+            SweepOutcome::Flow(flow, _) => (Some(*flow), String::new()),
             SweepOutcome::NoReport(why) => (None, why),
             SweepOutcome::Cancelled => return Ok(()),
         };
@@ -173,7 +173,7 @@ impl Rfc6349 {
                 SweepOutcome::Flow(flow, rest) => {
                     let answers = rest.round_trips.unwrap_or_default();
                     let times = answers.samples.iter().map(|it| it.round_trip_ns);
-                    metrics(Some(flow), distribution::of(times), String::new())
+                    metrics(Some(*flow), distribution::of(times), String::new())
                 }
                 SweepOutcome::NoReport(why) => metrics(None, None, why),
                 SweepOutcome::Cancelled => return Ok(()),

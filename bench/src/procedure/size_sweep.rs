@@ -7,7 +7,7 @@ use linerate_results::record::{
     Transport,
 };
 
-use super::sweep_trials::{SweepTrials, SweptFlow};
+use super::sweep_trials::{SweepTrials, SweptFlow, max_duration};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
@@ -57,6 +57,11 @@ impl Procedure for SizeSweep {
 
     fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.sizes.len() as u32
+    }
+
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let trials = self.sizes.iter().map(|size| self.trial(*size));
+        max_duration(target, trials, self.settle)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {

@@ -11,7 +11,7 @@ use crate::endpoint::{Outcome, Target, TargetError, Trial};
 #[derive(Debug)]
 pub(super) enum SweepOutcome {
     /// The flow, with the rest of the target's report.
-    Flow(Flow, Box<Outcome>),
+    Flow(Box<Flow>, Box<Outcome>),
     /// No report, for this reason.
     NoReport(String),
     /// Cancelled by the user: the figures are incomplete.
@@ -24,6 +24,17 @@ pub(super) struct SweptFlow {
     pub(super) flow: Option<Flow>,
     pub(super) failure: String,
     pub(super) observation: Observation,
+}
+
+/// Maximum duration of `trials` with a pause after each.
+pub(super) fn max_duration(
+    target: &dyn Target,
+    trials: impl Iterator<Item = Trial>,
+    settle: Duration,
+) -> Option<Duration> {
+    trials
+        .map(|trial| Some(target.deadline(&trial)? + settle))
+        .sum()
 }
 
 /// The trials of a sweep on a target. After its first report, a missing report is a result; before, it
@@ -65,7 +76,7 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
             }
             let swept = match self.run_one(&trial(value), direction)? {
                 SweepOutcome::Flow(flow, outcome) => SweptFlow {
-                    flow: Some(flow),
+                    flow: Some(*flow),
                     failure: String::new(),
                     observation: outcome.observation,
                 },
@@ -88,7 +99,7 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
         direction: Direction,
     ) -> Result<SweepOutcome, SessionError> {
         if self.has_reported && !self.target.is_simulated() {
-            std::thread::sleep(self.settle);
+            self.context.wait(self.settle);
         }
         let mut outcome = match self.context.trial(self.target, trial) {
             Ok(outcome) => outcome,
@@ -108,7 +119,7 @@ impl<'a, 'b> SweepTrials<'a, 'b> {
             Direction::ToDevice | Direction::Both => outcome.to_device.take(),
         };
         Ok(match flow {
-            Some(flow) => SweepOutcome::Flow(flow, Box::new(outcome)),
+            Some(flow) => SweepOutcome::Flow(Box::new(flow), Box::new(outcome)),
             None => SweepOutcome::NoReport("the target did not report what it received".to_owned()),
         })
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use linerate_explain::cause::explain_transfer;
 use linerate_results::record::{
-    Direction, Ledger, Measurement, Throughput as Record, ThroughputMetrics, ThroughputParams,
-    Transport,
+    Direction, Flow, Ledger, Measurement, Throughput as Record, ThroughputMetrics,
+    ThroughputParams, Transport,
 };
 
 use super::latency::idle;
@@ -67,7 +67,7 @@ impl Throughput {
         let before = match idle(target, context) {
             Ok(rtt) => rtt.map(|rtt| rtt.min_ns),
             Err(SessionError::Target(TargetError::Failed { what, .. })) => {
-                context.note(&format!("without a probe: {what}"));
+                context.note_on_result(&format!("without a probe: {what}"));
                 return Ok(context.trial(target, &self.trial)?);
             }
             Err(error) => return Err(error),
@@ -82,7 +82,7 @@ impl Throughput {
         };
         if let Err(TargetError::Failed { what, .. }) = &outcome {
             // The load may have silenced the probe.
-            context.note(&format!("without a probe: {what}"));
+            context.note_on_result(&format!("without a probe: {what}"));
             outcome = context.trial(target, &self.trial);
         }
         let mut outcome = outcome?;
@@ -103,6 +103,42 @@ impl Throughput {
             interval: RoundTrips::interval_within(span, probe.count),
             ..probe.clone()
         }
+    }
+
+    /// Checks that something arrived, as far as the target reports it.
+    fn check_received(
+        &self,
+        target: &dyn Target,
+        context: &mut TrialContext<'_>,
+        outcome: &Outcome,
+    ) -> Result<(), SessionError> {
+        let (to, from) = (&outcome.to_device, &outcome.from_device);
+        let flows: &[_] = match self.direction() {
+            Direction::ToDevice => &[to],
+            Direction::FromDevice => &[from],
+            Direction::Both => &[to, from],
+        };
+        let is_cut = context.is_cancelled();
+        if flows.iter().any(|flow| flow.is_none()) && !is_cut {
+            context.note_on_result(&format!(
+                "{}: the target did not report what it received",
+                self.label()
+            ));
+        }
+        let nothing = |flow: &&Flow| flow.octets == 0;
+        if flows
+            .iter()
+            .filter_map(|flow| flow.as_ref())
+            .any(|flow| nothing(&flow))
+            && !is_cut
+        {
+            return Err(TargetError::Failed {
+                target: target.name(),
+                what: "nothing of what was sent arrived".to_owned(),
+            }
+            .into());
+        }
+        Ok(())
     }
 
     const fn direction(&self) -> Direction {
@@ -127,6 +163,16 @@ impl Procedure for Throughput {
         }
     }
 
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let transfer = target.deadline(&self.trial)?;
+        let Some(probe) = &self.probe else {
+            return Some(transfer);
+        };
+        // Before the transfer, during it, and once more without it if it does not answer.
+        let before = target.deadline(&Trial::RoundTrips(probe.clone()));
+        Some(before.unwrap_or_default() + transfer * 2)
+    }
+
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         target.supports(&self.trial)
     }
@@ -138,17 +184,7 @@ impl Procedure for Throughput {
     ) -> Result<(), SessionError> {
         let params = self.params(context);
         let outcome = self.measure(target, context)?;
-        let missing = match self.direction() {
-            Direction::ToDevice => outcome.to_device.is_none(),
-            Direction::FromDevice => outcome.from_device.is_none(),
-            Direction::Both => outcome.to_device.is_none() || outcome.from_device.is_none(),
-        };
-        if missing {
-            context.note(&format!(
-                "{}: the target did not report what it received",
-                self.label()
-            ));
-        }
+        self.check_received(target, context, &outcome)?;
         let mut record = Record {
             params,
             metrics: ThroughputMetrics {
@@ -172,7 +208,7 @@ mod tests {
     use super::super::scripted::{Scripted, answered, done};
     use super::*;
     use crate::endpoint::Stream;
-    use linerate_results::record::{CountedAt, Flow};
+    use linerate_results::record::CountedAt;
 
     fn transfer() -> Throughput {
         let amount = Amount::Span(Duration::from_secs(2));
@@ -232,5 +268,43 @@ mod tests {
             notes[0].starts_with("without a probe: no answer"),
             "{notes:?}"
         );
+    }
+
+    fn alone() -> Throughput {
+        Throughput {
+            probe: None,
+            ..transfer()
+        }
+    }
+
+    #[test]
+    fn notes_on_a_transfer_are_in_its_result() {
+        let mut target = Scripted::new(|_| {
+            Ok(Outcome {
+                notes: vec!["the device ended the transfer".to_owned()],
+                ..flow()
+            })
+        });
+        let (outcome, kept, notes) = done(&alone(), &mut target);
+        assert!(outcome.is_ok());
+        assert_eq!(notes, ["the device ended the transfer"]);
+        assert_eq!(kept[0].setting().notes, notes);
+    }
+
+    #[test]
+    fn a_transfer_of_nothing_has_failed() {
+        let mut target = Scripted::new(|_| {
+            Ok(Outcome {
+                from_device: Some(Flow::stream(0, 2_000_000_000, CountedAt::Host)),
+                ..Outcome::default()
+            })
+        });
+        let (outcome, kept, _) = done(&alone(), &mut target);
+        let error = outcome.expect_err("nothing").to_string();
+        assert!(
+            error.contains("nothing of what was sent arrived"),
+            "{error}"
+        );
+        assert!(kept.is_empty());
     }
 }

@@ -7,7 +7,7 @@ use linerate_results::record::{
     Direction, Ledger, Measurement, UdpSweep as Record, UdpSweepMetrics, UdpSweepParams,
 };
 
-use super::sweep_trials::{SweepOutcome, SweepTrials};
+use super::sweep_trials::{SweepOutcome, SweepTrials, max_duration};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
@@ -138,7 +138,7 @@ impl SweepRun<'_, '_, '_> {
         let trial = sweep.trial(direction, offer);
         let (metrics, received) = match self.trials.run_one(&trial, direction)? {
             SweepOutcome::Flow(flow, _) if flow.datagrams.is_some() => {
-                let metrics = UdpSweepMetrics::of(&params, flow);
+                let metrics = UdpSweepMetrics::of(&params, *flow);
                 let received = metrics.received_bytes_per_s;
                 (metrics, Some(received))
             }
@@ -210,6 +210,18 @@ impl Procedure for UdpSweep {
     fn min_duration(&self) -> Duration {
         let loads = self.loads() * self.directions.len();
         (self.span + self.settle) * u32::try_from(loads).unwrap_or(u32::MAX)
+    }
+
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let loads = match &self.offers {
+            OfferedLoads::Listed(offers) => offers.len() as u32,
+            OfferedLoads::Searched { from } => {
+                let doublings = (MAX_BITS_PER_S / (*from).max(1)).max(1).ilog2();
+                doublings + 1 + 2 * KNEE_LOADS
+            }
+        };
+        let trials = self.directions.iter().map(|way| self.trial(*way, 1));
+        Some(max_duration(target, trials, self.settle)? * loads)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {

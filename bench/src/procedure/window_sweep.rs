@@ -10,7 +10,7 @@ use linerate_results::record::{
 use linerate_results::distribution;
 
 use super::latency::idle;
-use super::sweep_trials::{SweepTrials, SweptFlow};
+use super::sweep_trials::{SweepTrials, SweptFlow, max_duration};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Stream, Target, Trial};
 
@@ -57,6 +57,12 @@ impl Procedure for WindowSweep {
 
     fn min_duration(&self) -> Duration {
         (self.span + self.settle) * self.windows.len() as u32
+    }
+
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let trials = self.windows.iter().map(|window| self.trial(*window));
+        let idle = super::latency::max_idle_duration(target);
+        Some(idle + max_duration(target, trials, self.settle)?)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {

@@ -16,6 +16,7 @@ pub fn of(run: &str, environment: &Environment) -> Setting {
     Setting {
         run: run.to_owned(),
         duplex: duplex(environment.duplex),
+        notes: Vec::new(),
         conditions: Conditions {
             turnaround_ns: peer.turnaround_us * 1_000,
             turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,

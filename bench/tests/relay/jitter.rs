@@ -141,7 +141,7 @@ fn attempt(
     drop(server);
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    let reported_ns = flow.datagrams.expect("datagrams").jitter_ns;
+    let reported_ns = flow.datagrams.expect("datagrams").jitter_ns?;
     Some(((reported_ns, printed_text, record), lost))
 }
 

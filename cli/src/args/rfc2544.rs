@@ -4,6 +4,9 @@ use clap::ValueEnum;
 
 use super::{Link, quantity};
 
+/// The frame sizes of RFC 2544 section 9.1, written as on the command line.
+const DEFAULT_SIZES: &str = "64,128,256,512,1024,1280,1518";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate rfc2544 sim://esp32c6-bitbang\n  \
@@ -23,7 +26,7 @@ pub struct Rfc2544 {
     #[arg(long, value_name = "BITS|IF", value_parser = line_rate)]
     pub line_rate: Option<LineRate>,
     /// Frame sizes in octets including FCS, 64 to 1518
-    #[arg(long, value_name = "OCTETS", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(64..=1518), default_values_t = linerate_bench::procedure::rfc2544::SIZES)]
+    #[arg(long, value_name = "OCTETS", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(64..=1518), default_value = DEFAULT_SIZES)]
     pub sizes: Vec<u16>,
     /// Run only these tests; latency and burst also measure the throughput, on which they depend
     #[arg(long, value_enum, value_name = "TESTS", value_delimiter = ',')]
@@ -97,4 +100,28 @@ fn resolution(written: &str) -> Result<f64, String> {
 
 fn in_range(written: &str, range: std::ops::RangeInclusive<f64>) -> Option<f64> {
     written.parse().ok().filter(|number| range.contains(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        rfc2544: Rfc2544,
+    }
+
+    fn sizes(arguments: &[&str]) -> Vec<u16> {
+        let line = ["linerate", "sim://esp32c6-bitbang"];
+        Line::parse_from(line.iter().chain(arguments)).rfc2544.sizes
+    }
+
+    #[test]
+    fn the_default_sizes_can_be_given_as_help_prints_them() {
+        let default = linerate_bench::procedure::rfc2544::SIZES;
+        assert_eq!(sizes(&[]), default);
+        assert_eq!(sizes(&["--sizes", DEFAULT_SIZES]), default);
+    }
 }

@@ -88,12 +88,21 @@ pub struct Test {
     /// Number of TCP connections in each direction
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=60))]
     pub parallel: u8,
-    /// Socket buffers of this end in octets, which limit the window [default: the system's]
-    #[arg(long, short = 'w', value_name = "OCTETS", value_parser = clap::value_parser!(u32).range(1_000..=1_000_000_000))]
+    /// Socket buffers of this end in octets (suffixes k, M), which limit the window [default: the system's]
+    #[arg(long, short = 'w', value_name = "OCTETS", value_parser = window)]
     pub window: Option<u32>,
     /// Interval between progress lines in seconds
     #[arg(long, short = 'i', value_name = "SECONDS", value_parser = interval)]
     pub interval: Option<Duration>,
+}
+
+/// Parses `8k`.
+fn window(written: &str) -> Result<u32, String> {
+    let octets = quantity(written)?;
+    match u32::try_from(octets) {
+        Ok(octets) if (1_000..=1_000_000_000).contains(&octets) => Ok(octets),
+        _ => Err("expected 1000 (1k) to 1000000000 (1G) octets".to_owned()),
+    }
 }
 
 /// Parses `1` or `0.5`.

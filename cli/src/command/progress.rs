@@ -63,6 +63,11 @@ impl Terminal {
         (watching, Lines(this))
     }
 
+    /// True if the user pressed Ctrl-C.
+    pub fn is_cancelled(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
     /// Removes the bar.
     pub fn end(&self) {
         if let Some(bar) = &self.bar {
@@ -117,7 +122,7 @@ impl TrialMonitor for Watching<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.terminal.stopped.load(Ordering::Relaxed)
+        self.terminal.is_cancelled()
     }
 }
 

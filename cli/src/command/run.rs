@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use linerate_bench::board::published;
+use linerate_bench::machine;
+use linerate_bench::progress::{self, Cancellable};
 use linerate_bench::run::{self, Options};
 use linerate_bench::scenario::Scenario;
-use linerate_bench::{machine, progress};
 use linerate_explain::report;
 
 use crate::args;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 
 use super::compare::Baseline;
-use super::{processors, timing_table};
+use super::{processors, stop_on_ctrl_c, timing_table};
 
 pub fn run(args: &args::Run) -> Result<(), Failure> {
     let text = output::read(&args.scenario)?;
@@ -47,12 +48,12 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         timing: timing_table(args.timing.as_deref())?,
     };
     let baseline = Baseline::read(args.baseline.as_deref())?;
-    let outcome = run::run(
-        &scenario,
-        &options,
-        &machine::open,
-        progress::on_stderr().as_ref(),
-    )?;
+    let cancelled = stop_on_ctrl_c()?;
+    let progress = Cancellable {
+        progress: &*progress::on_stderr(),
+        cancelled: &cancelled,
+    };
+    let outcome = run::run(&scenario, &options, &machine::open, &progress)?;
 
     let json = outcome.run.to_json();
     match &args.json {
@@ -67,6 +68,9 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         ))?;
     }
     eprintln!("report: {}", options.out.join("report.html").display());
+    if outcome.is_cancelled {
+        return Err(Failure::Cancelled);
+    }
     let mut failures = outcome.failures;
     if let Some(baseline) = baseline {
         match baseline.judge(&args.limits, &outcome.run) {

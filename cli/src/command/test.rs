@@ -8,7 +8,7 @@ use linerate_bench::board::published;
 use linerate_bench::endpoint::{
     self, CaptureOptions, Observed, Options, Pair, Target, TargetError,
 };
-use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig};
+use linerate_bench::procedure::{self, RequestedProcedure, SessionConfig, SessionError};
 use linerate_bench::request::{NamedDirections, RequestError, TransferRequest};
 use linerate_explain::report;
 use linerate_results::record::Run;
@@ -67,8 +67,23 @@ pub fn measure(
     interval: Option<Duration>,
 ) -> Result<(), Failure> {
     let baseline = Baseline::read(link.baseline.as_deref())?;
-    let run = session(name, link, asked, target, interval)?;
+    let (run, is_cancelled) = session(name, link, asked, target, interval)?;
+    let run = match run {
+        Err(error) if is_cancelled => {
+            eprintln!("{error}");
+            return Err(Failure::Cancelled);
+        }
+        run => run?,
+    };
     print_results(link, &run)?;
+    if is_cancelled {
+        return Err(Failure::Cancelled);
+    }
+    if run.results.is_empty() {
+        let why = run.not_measured.first();
+        let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
+        return Err(anyhow!("no results{why}").into());
+    }
     let failures: Vec<String> = run
         .results
         .iter()
@@ -80,14 +95,15 @@ pub fn measure(
     baseline.map_or(Ok(()), |baseline| baseline.judge(&link.limits, &run))
 }
 
-/// Runs the procedures with progress on stderr, and with figures every `interval`.
+/// Runs the procedures with progress on stderr, and with figures every `interval`. Returns the run, and true if the
+/// user cancelled it.
 fn session(
     name: &str,
     link: &args::Link,
     asked: &[RequestedProcedure],
     target: &mut dyn Target,
     interval: Option<Duration>,
-) -> Result<Run, Failure> {
+) -> Result<(Result<Run, SessionError>, bool), Failure> {
     let session = SessionConfig {
         name: name.to_owned(),
         url: link.target.clone(),
@@ -100,8 +116,15 @@ fn session(
     } else {
         ""
     };
+    let at_most: Option<Duration> = asked
+        .iter()
+        .map(|it| it.procedure.max_duration(target))
+        .sum();
+    let at_most = at_most.map_or_else(String::new, |span| {
+        format!(", at most {} s", span.as_secs_f64().ceil())
+    });
     eprintln!(
-        "{}: at least {} s{unit_note}; Ctrl-C stops and keeps the results so far",
+        "{}: at least {} s{unit_note}{at_most}; Ctrl-C stops and keeps the results so far",
         target.name(),
         at_least.as_secs().max(1)
     );
@@ -123,10 +146,19 @@ fn session(
         },
     );
     terminal.end();
-    if run.is_err() {
+    if run.as_ref().is_err_and(has_folder) {
         eprintln!("results so far are in {}", session.out.display());
     }
-    Ok(run?)
+    Ok((run, terminal.is_cancelled()))
+}
+
+/// True if the session wrote its folder before this error.
+fn has_folder(error: &SessionError) -> bool {
+    match error {
+        // Before the first measurement, or the folder itself cannot be written.
+        SessionError::Target(TargetError::Unsupported { .. }) | SessionError::Store(_) => false,
+        SessionError::Target(_) => true,
+    }
 }
 
 fn out(name: &str, link: &args::Link) -> PathBuf {
@@ -148,11 +180,6 @@ fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
     }
     let page = out(&run.scenario, link).join("report.html");
     eprintln!("report: {}", page.display());
-    if run.results.is_empty() {
-        let why = run.not_measured.first();
-        let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
-        return Err(anyhow!("no results{why}").into());
-    }
     Ok(())
 }
 

@@ -75,27 +75,27 @@ fn scored_findings(get: &HttpGet) -> Vec<ScoredFinding> {
     found
 }
 
-/// The components of a ping's round trip. Never empty.
+/// The components of a ping's round trip; none if nothing came back.
 pub fn explain_ping(ping: &Ping) -> Vec<Finding> {
     let line_ns = ping.limits.line_rtt_ns;
-    let rtt_ns = ping.metrics.wire_rtt_ns.p50;
-    let stations_ns = rtt_ns.saturating_sub(line_ns);
-    let mut findings = vec![Finding {
+    let round_trip = ping.metrics.rtt_ns.zip(ping.metrics.wire_rtt_ns);
+    let components = round_trip.map(|(rtt, wire)| Finding {
         cause: Cause::MainThreadBound,
         confidence: 0.8,
         summary: format!(
             "Of a median round trip of {}, the wire takes {}; the rest is processing in the two stations.",
-            format::time(ping.metrics.rtt_ns.p50),
+            format::time(rtt.p50),
             format::time(line_ns),
         ),
         evidence: evidence([
-            ("rtt_ns_p50", ping.metrics.rtt_ns.p50 as f64),
-            ("wire_rtt_ns_p50", rtt_ns as f64),
+            ("rtt_ns_p50", rtt.p50 as f64),
+            ("wire_rtt_ns_p50", wire.p50 as f64),
             ("line_rtt_ns", line_ns as f64),
-            ("stations_ns", stations_ns as f64),
+            ("stations_ns", wire.p50.saturating_sub(line_ns) as f64),
         ]),
         advice: "No change needed unless latency matters.".into(),
-    }];
+    });
+    let mut findings: Vec<Finding> = components.into_iter().collect();
     findings.extend(ledger::imbalance(&ping.ledger).map(|scored| scored.finding));
     findings
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::names::name;
+use super::names::{name, notes};
 use super::verdict::verdict;
 use linerate_results::format;
 
@@ -53,6 +53,9 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
     for it in &run.not_measured {
         writeln!(out, "Not measured: {}: {}", it.what, it.why)?;
     }
+    for (what, note) in notes(run) {
+        writeln!(out, "Note on {what}: {note}")?;
+    }
 
     if run.http_gets().next().is_some() {
         writeln!(
@@ -89,15 +92,16 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
     }
     for ping in run.pings() {
         let rtt = ping.metrics.rtt_ns;
+        let time = |ns: Option<u64>| ns.map_or_else(|| "–".into(), format::time);
         writeln!(
             out,
             "| {} | {} of {} | {} | {} | {} |",
             row_name(run, &ping.params.variant, &ping.params.setting),
             ping.metrics.received,
             ping.metrics.sent,
-            format::time(rtt.min),
-            format::time(rtt.p50),
-            format::time(rtt.max),
+            time(rtt.map(|rtt| rtt.min)),
+            time(rtt.map(|rtt| rtt.p50)),
+            time(rtt.map(|rtt| rtt.max)),
         )?;
     }
 

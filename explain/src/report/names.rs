@@ -1,7 +1,7 @@
-//! Names of results, and the loss surfaces by them.
+//! Names of results, and the loss surfaces and notes by them.
 
 use crate::svg::surface::Point;
-use linerate_results::record::{Run, Setting};
+use linerate_results::record::{Measurement, Run, Setting};
 
 /// The name of a result: that of its run, or the variant if the run has none.
 pub(super) fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
@@ -35,4 +35,14 @@ pub(super) fn surfaces(run: &Run) -> Vec<(&str, u64, Vec<Point>)> {
         }
     }
     runs
+}
+
+/// The notes on results, each with the result that it belongs to.
+pub(super) fn notes(run: &Run) -> Vec<(String, String)> {
+    let of = |result: &Measurement| {
+        let what = result.describe().detail();
+        let notes = result.setting().notes.clone();
+        notes.into_iter().map(move |note| (what.clone(), note))
+    };
+    run.results.iter().flat_map(of).collect()
 }

@@ -158,6 +158,7 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
         streams => format!(" × {streams}"),
     };
     let none = || "–".to_owned();
+    let cut = |flow: &Flow| if flow.is_cut { " (cut)" } else { "" };
     directions(result)
         .map(|(direction, flow)| {
             let mut row = vec![
@@ -168,7 +169,7 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
                 } else {
                     "unlimited".to_owned()
                 },
-                format::rate(flow.goodput_bytes_per_s),
+                format!("{}{}", format::rate(flow.goodput_bytes_per_s), cut(flow)),
                 format::bytes(flow.octets),
                 format::time(flow.span_ns),
             ];
@@ -183,7 +184,7 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
                     ),
                     it.out_of_order.map_or_else(none, format::count),
                     it.duplicates.map_or_else(none, format::count),
-                    format::time(it.jitter_ns),
+                    it.jitter_ns.map_or_else(none, format::time),
                 ],
             });
             row

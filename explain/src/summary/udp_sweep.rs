@@ -181,7 +181,9 @@ impl Sweep<'_> {
                     format::percent(point.loss)
                 ),
                 place,
-                format::time(datagrams.jitter_ns),
+                datagrams
+                    .jitter_ns
+                    .map_or_else(|| "–".to_owned(), format::time),
             ]);
             row
         };

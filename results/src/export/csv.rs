@@ -1,10 +1,10 @@
-//! CSV with one row per figure (RFC 4180): the same columns for every measurement.
+//! CSV with one row per figure or note (RFC 4180): the same columns for every measurement.
 
 use super::figures::{conditions, figures};
 use crate::record::Run;
 
 /// The table, with a head: `result` is the number of the result, from 1; `params` has `name=value`,
-/// joined by `;`.
+/// joined by `;`. A row with the metric `note` has a sentence on the figures in place of a number.
 pub fn csv(run: &Run) -> String {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
@@ -25,15 +25,19 @@ pub fn csv(run: &Run) -> String {
             .filter(|(name, _)| name != "run")
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        for figure in figures(result) {
+        let notes = result.setting().notes.iter();
+        let notes = notes.map(|note| ("note".to_owned(), note.clone()));
+        let figures = figures(result).into_iter();
+        let figures = figures.map(|figure| (figure.metric, figure.value.to_string()));
+        for (metric, value) in figures.chain(notes) {
             let _ = writer.write_record([
                 run.scenario.as_str(),
                 &(at + 1).to_string(),
                 result.kind(),
                 &result.setting().run,
                 &params.join(";"),
-                &figure.metric,
-                &figure.value.to_string(),
+                &metric,
+                &value,
             ]);
         }
     }

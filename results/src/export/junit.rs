@@ -22,7 +22,9 @@ pub fn junit(run: &Run, failures: &[String]) -> String {
             status,
         );
         case.set_classname(format!("{}.{}", run.scenario, result.kind()));
-        case.set_system_out(description.one_line());
+        let notes = result.setting().notes.iter();
+        let lines = std::iter::once(description.one_line()).chain(notes.cloned());
+        case.set_system_out(lines.collect::<Vec<_>>().join("\n"));
         measured.add_test_case(case);
     }
     for it in &run.not_measured {

@@ -27,6 +27,16 @@ pub fn openmetrics(run: &Run) -> String {
                 .into_iter()
                 .map(|(name, value)| (identifier(&name), value)),
         );
+        for note in &result.setting().notes {
+            let mut labels = labels.clone();
+            labels.push(("note".to_owned(), note.clone()));
+            let name = format!("linerate_{}_note", result.kind());
+            families
+                .entry(name)
+                .or_default()
+                .get_or_create(&labels)
+                .set(1.0);
+        }
         for figure in figures(result) {
             let name = format!("linerate_{}_{}", result.kind(), identifier(&figure.metric));
             families

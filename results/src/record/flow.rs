@@ -75,6 +75,10 @@ pub struct Flow {
     pub goodput_bytes_per_s: f64,
     /// The end that made the count.
     pub counted_by: CountedAt,
+    /// True if the transfer ended before its time or its amount: cancelled by the user, or ended by the device. The
+    /// notes of the result give the reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     /// Further counts for UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
@@ -142,8 +146,9 @@ pub struct Datagrams {
     /// Duplicates; `None` if the receiver does not distinguish them from late datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<u64>,
-    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end.
-    pub jitter_ns: u64,
+    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` if the receiver's value is impossible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ns: Option<u64>,
     /// Of `lost`, those that this machine's socket dropped; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_by_host: Option<u64>,

@@ -17,6 +17,10 @@ pub struct Setting {
     pub duplex: Duplex,
     /// Properties of the peer and the cable.
     pub conditions: Conditions,
+    /// Notes on the figures of the result, a sentence each: why a transfer was cut, which count of the device was not
+    /// used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Properties of the peer and the cable.

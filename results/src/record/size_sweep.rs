@@ -69,7 +69,8 @@ impl Describe for SizeSweep {
                 let loss = flow.datagrams.map_or_else(String::new, |it| {
                     format!(", {} lost", format::percent(it.loss_ratio()))
                 });
-                format!("{}{loss}", format::rate(flow.goodput_bytes_per_s))
+                let cut = if flow.is_cut { " (cut)" } else { "" };
+                format!("{}{cut}{loss}", format::rate(flow.goodput_bytes_per_s))
             }
         };
         format!("{:<10} {}: {outcome}", "size", self.detail())

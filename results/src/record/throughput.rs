@@ -68,7 +68,8 @@ impl ThroughputMetrics {
 
 /// One direction as text.
 fn describe_flow(flow: &Flow) -> String {
-    let rate = format::rate(flow.goodput_bytes_per_s);
+    let cut = if flow.is_cut { " (cut)" } else { "" };
+    let rate = format!("{}{cut}", format::rate(flow.goodput_bytes_per_s));
     let Some(datagrams) = &flow.datagrams else {
         return rate;
     };
@@ -84,11 +85,16 @@ fn describe_flow(flow: &Flow) -> String {
         Some(lost) => format!(" ({} of them by this machine)", format::count(lost)),
     };
     format!(
-        "{rate}, {} of {} datagrams lost ({}){host}{out_of_order}{duplicates}, jitter {}",
+        "{rate}, {} of {} datagrams lost ({}){host}{out_of_order}{duplicates}{}",
         format::count(datagrams.lost),
         format::count(datagrams.sent),
         format::percent(datagrams.loss_ratio()),
-        format::time(datagrams.jitter_ns),
+        datagrams
+            .jitter_ns
+            .map_or_else(String::new, |jitter| format!(
+                ", jitter {}",
+                format::time(jitter)
+            )),
     )
 }
 

@@ -101,11 +101,16 @@ impl Describe for UdpSweep {
         };
         let datagrams = flow.datagrams.unwrap_or_default();
         format!(
-            "{offered}: {} sent, {} received, {} lost, jitter {}",
+            "{offered}: {} sent, {} received, {} lost{}",
             format::bit_rate(metrics.sent_bytes_per_s),
             format::bit_rate(metrics.received_bytes_per_s),
             format::percent(datagrams.loss_ratio()),
-            format::time(datagrams.jitter_ns),
+            datagrams
+                .jitter_ns
+                .map_or_else(String::new, |jitter| format!(
+                    ", jitter {}",
+                    format::time(jitter)
+                )),
         )
     }
 }

@@ -80,6 +80,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 });
                 match whole {
                     Ok(false) => {}
+                    Ok(true) if !streams.are_reported() => self.fail(Failure::BadResults),
                     Ok(true) => self.phase = Phase::AwaitState(state::DISPLAY_RESULTS),
                     Err(_) => self.fail(Failure::BadResults),
                 }

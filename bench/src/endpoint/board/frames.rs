@@ -84,7 +84,7 @@ impl BoardTarget {
                 lost,
                 out_of_order: Some(counts.out_of_order),
                 duplicates: Some(counts.duplicates),
-                jitter_ns: counts.jitter_ns,
+                jitter_ns: Some(counts.jitter_ns),
                 lost_by_host: None,
             },
         );

@@ -210,6 +210,11 @@ impl endpoint::Target for BoardTarget {
         ))
     }
 
+    fn is_half_duplex(&self) -> bool {
+        // The simulated line is, unless a scenario negotiates.
+        self.runner.is_simulated
+    }
+
     fn line_bits_per_s(&self) -> Option<u64> {
         self.runner.line_bits_per_s
     }

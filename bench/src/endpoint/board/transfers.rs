@@ -159,17 +159,19 @@ impl Transfer {
                 from_device: client.from_device.intervals,
                 // This end has no sockets.
                 dropped: None,
-                is_cancelled: false,
+                is_cancelled: session.is_cancelled,
+                is_expired: false,
             });
         }
-        Ok(match (&self.trial, finished.pop()) {
+        let counted = match (&self.trial, finished.pop()) {
             (Trial::Datagrams(asked), Some(one)) => count::datagrams(one, asked),
             (Trial::Stream(asked), Some(one)) => {
                 finished.push(one);
-                count::streams(finished, asked.direction)
+                count::streams(finished, asked)
             }
-            _ => Outcome::default(),
-        })
+            _ => Ok(Outcome::default()),
+        };
+        counted.map_err(|what| session.failed(&what))
     }
 }
 

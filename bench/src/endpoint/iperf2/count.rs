@@ -6,20 +6,31 @@ use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
 use crate::endpoint::client::FinishedClient;
-use crate::endpoint::{Datagrams, Outcome};
+use crate::endpoint::plausible::{self, Requested, Sent};
+use crate::endpoint::{Amount, Datagrams, Outcome, Stream};
 
 /// Interval at which the datagram that ends a stream is repeated.
 const END_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Total of streams that ran in parallel.
+///
+/// # Errors
+/// A count that cannot be, or nothing was transferred.
 pub(in crate::endpoint) fn streams(
     finished: Vec<FinishedClient<Client>>,
-    direction: Direction,
-) -> Outcome {
+    asked: &Stream,
+) -> Result<Outcome, String> {
+    let direction = asked.direction;
     let mut to = Total::default();
     let mut from = Total::default();
+    let mut acked = Some(0);
+    let mut elapsed_ns = 0;
+    let mut is_cancelled = false;
     let mut outcome = Outcome::default();
     for mut one in finished {
+        acked = acked.zip(one.acked_octets()).map(|(sum, one)| sum + one);
+        elapsed_ns = elapsed_ns.max(one.ended.ns());
+        is_cancelled |= one.is_cancelled;
         let connections = &mut outcome.observation.connections;
         connections.append(&mut one.connections);
         let counted = one.service.outcome(one.ended);
@@ -34,15 +45,61 @@ pub(in crate::endpoint) fn streams(
             let span_ns = received.span.as_nanos() as u64;
             from.add(received.octets, span_ns, one.from_device);
         }
-        cut(&mut outcome, one.is_cancelled);
     }
-    if direction != Direction::FromDevice {
-        outcome.to_device = to.flow();
+    let notes = &mut outcome.notes;
+    if direction != Direction::FromDevice
+        && let Some(flow) = to.flow()
+    {
+        let flow = if is_cancelled {
+            Ok(cut(flow))
+        } else {
+            plausible::acknowledged(flow, acked, notes)
+        };
+        outcome.to_device = Some(flow?);
     }
-    if direction != Direction::ToDevice {
-        outcome.from_device = from.flow();
+    if direction != Direction::ToDevice
+        && let Some(flow) = from.flow()
+    {
+        let flow = if is_cancelled {
+            Ok(cut(flow))
+        } else {
+            plausible::received(flow, requested(asked.amount), elapsed_ns, notes)
+        };
+        outcome.from_device = Some(flow?);
     }
-    outcome
+    note_cancelled(&mut outcome, is_cancelled);
+    Ok(outcome)
+}
+
+/// A flow that the user cancelled.
+fn cut(flow: Flow) -> Flow {
+    Flow {
+        is_cut: true,
+        ..flow
+    }
+}
+
+/// The request as the counts are held against.
+pub(in crate::endpoint) fn requested(amount: Amount) -> Requested {
+    match amount {
+        Amount::Span(span) => Requested {
+            span_ns: span.as_nanos() as u64,
+            ..Requested::default()
+        },
+        Amount::Octets(octets) => Requested {
+            octets,
+            ..Requested::default()
+        },
+    }
+}
+
+/// The request of datagrams.
+pub(in crate::endpoint) fn requested_datagrams(asked: &Datagrams) -> Requested {
+    Requested {
+        payload_octets: u64::from(asked.payload_octets),
+        bits_per_s: asked.payload_bits_per_s,
+        ..requested(asked.amount)
+    }
 }
 
 #[derive(Default)]
@@ -76,25 +133,37 @@ impl Total {
 }
 
 /// The datagrams of one test.
+///
+/// # Errors
+/// A count that cannot be.
 pub(in crate::endpoint) fn datagrams(
     finished: FinishedClient<Client>,
     asked: &Datagrams,
-) -> Outcome {
+) -> Result<Outcome, String> {
     let counted = finished.service.outcome(finished.ended);
+    let elapsed_ns = finished.ended.ns();
     let mut outcome = Outcome::default();
-    if asked.direction != Direction::FromDevice {
+    let notes = &mut outcome.notes;
+    if asked.direction != Direction::FromDevice
+        && let Some(report) = counted.reported
+    {
         let sent = counted.sent.unwrap_or_default();
-        outcome.to_device = counted.reported.map(|report| Flow {
+        let report = without_repeated_end(report, sent.span, counted.repeated_end);
+        let flow = Flow {
             intervals: finished.to_device,
-            ..flow(
-                without_repeated_end(report, sent.span, counted.repeated_end),
-                CountedAt::Device,
-                [None; 2],
-            )
-        });
+            ..flow(with_losses(report, notes), CountedAt::Device, [None; 2])
+        };
+        let sent = Sent {
+            octets: sent.octets,
+            datagrams: u64::from(sent.datagrams),
+            span_ns: sent.span.as_nanos() as u64,
+        };
+        outcome.to_device = Some(plausible::reported(flow, sent, elapsed_ns, notes)?);
     }
-    if asked.direction != Direction::ToDevice {
-        outcome.from_device = counted.received.map(|report| Flow {
+    if asked.direction != Direction::ToDevice
+        && let Some(report) = counted.received
+    {
+        let flow = Flow {
             intervals: finished.from_device,
             gaps: finished.gaps,
             ..flow(
@@ -102,10 +171,29 @@ pub(in crate::endpoint) fn datagrams(
                 CountedAt::Host,
                 [Some(counted.received_duplicates), finished.dropped],
             )
-        });
+        };
+        let flow = if finished.is_cancelled {
+            Ok(cut(flow))
+        } else {
+            plausible::received(flow, requested_datagrams(asked), elapsed_ns, notes)
+        };
+        outcome.from_device = Some(flow?);
     }
-    cut(&mut outcome, finished.is_cancelled);
-    outcome
+    note_cancelled(&mut outcome, finished.is_cancelled);
+    Ok(outcome)
+}
+
+/// A server that takes duplicates for late datagrams subtracts them from its losses, also below zero: the field is
+/// signed there.
+fn with_losses(report: Report, notes: &mut Vec<String>) -> Report {
+    let lost = report.lost.cast_signed();
+    if lost >= 0 || lost.unsigned_abs() > report.out_of_order {
+        return report;
+    }
+    notes.push(format!(
+        "the device counts {lost} lost datagrams, as it takes duplicates for late ones: taken as none"
+    ));
+    Report { lost: 0, ..report }
 }
 
 /// Subtracts the time for which the end of the stream was repeated from the server's time, as far as that exceeds
@@ -131,7 +219,7 @@ fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u6
         lost,
         out_of_order: Some(u64::from(report.out_of_order)),
         duplicates,
-        jitter_ns: report.jitter.as_nanos() as u64,
+        jitter_ns: Some(report.jitter.as_nanos() as u64),
         // Packets to the socket other than the test's may be dropped, too.
         lost_by_host: dropped.map(|dropped| dropped.min(lost)),
     };
@@ -139,8 +227,8 @@ fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u6
     Flow::datagrams(report.octets, span_ns, counted_by, datagrams)
 }
 
-fn cut(outcome: &mut Outcome, is_cancelled: bool) {
-    if is_cancelled && outcome.notes.is_empty() {
+fn note_cancelled(outcome: &mut Outcome, is_cancelled: bool) {
+    if is_cancelled {
         outcome.notes.push("cancelled by the user".to_owned());
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod count;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use linerate_agent::Progress;
@@ -10,7 +11,8 @@ use linerate_agent::iperf2::{self, Client, DatagramHeader, Failure, Plan, Return
 use linerate_results::record::Direction;
 
 use super::arrivals::DataFilter;
-use super::client::{self, ClientState};
+use super::client::{self, ClientState, LinkedMonitor};
+use super::deadline;
 use super::{
     Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
@@ -126,7 +128,7 @@ impl Iperf2 {
     fn run_client(
         &self,
         plan: Plan,
-        window: Option<u32>,
+        (window, limit): (Option<u32>, Duration),
         monitor: &mut dyn TrialMonitor,
     ) -> Result<client::FinishedClient<Client>, TargetError> {
         let step = |client: &mut Client, now| match client.progress(now) {
@@ -144,10 +146,36 @@ impl Iperf2 {
         let failed = |failure| self.failed(failure, &plan);
         let client = Client::new(plan).with_time_of_day(time_of_day_ns());
         let options = client::ClientOptions {
+            limit,
             buffer_octets: window,
             data: data(&plan),
         };
-        client::run(client, self.to, options, monitor, step, failed)
+        let finished = client::run(client, self.to, options, monitor, step, failed)?;
+        if finished.is_expired {
+            let received = finished.service.outcome(finished.ended).received;
+            let octets = received.map_or(0, |report| report.octets);
+            return Err(self.failure(client::expired(limit, octets)));
+        }
+        Ok(finished)
+    }
+
+    /// Duration of a test that was requested for `span`: with `-r`, the device sends when this host has.
+    fn duration(&self, span: Duration, direction: Direction) -> Duration {
+        match (self.send_mode, direction) {
+            (SendMode::Tradeoff, Direction::FromDevice) => span * 2,
+            _ => span,
+        }
+    }
+
+    fn limit(&self, span: Duration, direction: Direction) -> Duration {
+        deadline::limit(self.duration(span, direction), self.timeout)
+    }
+
+    fn failure(&self, what: String) -> TargetError {
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
     }
 
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
@@ -173,10 +201,7 @@ impl Iperf2 {
                 format!("{what} (waited {} s)", self.timeout.as_secs())
             }
         };
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
+        self.failure(what)
     }
 
     fn stream(
@@ -193,22 +218,26 @@ impl Iperf2 {
             })
             .collect();
         let (first, others) = plans.split_at(1);
-        let window = stream.window_octets;
+        let span = deadline::stream_span(stream.amount);
+        let options = (stream.window_octets, self.limit(span, stream.direction));
+        let stop = AtomicBool::new(false);
         let this = &*self;
         let finished = std::thread::scope(|scope| {
             let others: Vec<_> = others
                 .iter()
                 .map(|plan| {
-                    scope.spawn(move || this.run_client(*plan, window, &mut super::NoMonitor))
+                    let mut monitor = LinkedMonitor(&stop);
+                    scope.spawn(move || this.run_client(*plan, options, &mut monitor))
                 })
                 .collect();
-            let mut finished = vec![this.run_client(first[0], window, monitor)];
+            let mut finished = vec![this.run_client(first[0], options, monitor)];
+            stop.store(monitor.is_cancelled(), Ordering::Relaxed);
             for other in others {
                 finished.extend(other.join());
             }
             finished.into_iter().collect::<Result<Vec<_>, _>>()
         })?;
-        Ok(count::streams(finished, stream.direction))
+        count::streams(finished, stream).map_err(|what| self.failure(what))
     }
 
     fn datagrams(
@@ -222,8 +251,10 @@ impl Iperf2 {
         };
         let octets = u32::from(asked.payload_octets);
         let test = self.test(asked.direction, asked.amount, octets, rate);
-        let finished = self.run_client(self.plan(true, test), None, monitor)?;
-        Ok(count::datagrams(finished, asked))
+        let span = deadline::datagrams_span(asked);
+        let options = (None, self.limit(span, asked.direction));
+        let finished = self.run_client(self.plan(true, test), options, monitor)?;
+        count::datagrams(finished, asked).map_err(|what| self.failure(what))
     }
 }
 
@@ -262,6 +293,15 @@ impl Target for Iperf2 {
 
     fn address(&self) -> Option<std::net::IpAddr> {
         Some(self.to.ip())
+    }
+
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        let (span, direction) = match trial {
+            Trial::Stream(stream) => (deadline::stream_span(stream.amount), stream.direction),
+            Trial::Datagrams(asked) => (deadline::datagrams_span(asked), asked.direction),
+            _ => return Some(deadline::of(trial, self.timeout)),
+        };
+        Some(self.limit(span, direction) + SETTLE)
     }
 
     fn path_mtu(&self) -> Option<u32> {

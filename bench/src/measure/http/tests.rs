@@ -88,7 +88,7 @@ fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
         &mut observer,
         sizes.limit_s,
         &mut |result| results.push(result),
-        &mut |_, _| {},
+        &mut |_, _| true,
     )?;
     let get = |result| match result {
         Measurement::HttpGet(get) => get,

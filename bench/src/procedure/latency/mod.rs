@@ -175,6 +175,15 @@ pub(super) fn idle(
     ))
 }
 
+/// Maximum duration of [`idle`].
+pub(super) fn max_idle_duration(target: &dyn Target) -> Duration {
+    let trial = Trial::RoundTrips(BEFORE);
+    if target.supports(&trial).is_err() {
+        return Duration::ZERO;
+    }
+    target.deadline(&trial).unwrap_or_default()
+}
+
 impl Procedure for Latency {
     fn label(&self) -> String {
         "latency".to_owned()
@@ -183,6 +192,13 @@ impl Procedure for Latency {
     fn min_duration(&self) -> Duration {
         let loaded = (self.span() + MARGIN) * self.loads.len() as u32;
         self.span() + loaded
+    }
+
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let loads = self.loads.iter().map(|load| self.trial(Some(*load)));
+        let loaded = loads.filter(|trial| target.supports(trial).is_ok());
+        let loaded: Option<Duration> = loaded.map(|trial| target.deadline(&trial)).sum();
+        Some(target.deadline(&self.trial(None))? + loaded?)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {

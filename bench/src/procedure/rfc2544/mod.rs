@@ -37,6 +37,10 @@ use crate::endpoint::Target;
 /// also sends.
 const COUNTINGS: [Counting; 3] = [Counting::Agent, Counting::Reflector, Counting::Datagrams];
 
+/// The limit of reflected frames on a half-duplex line.
+const HALF_DUPLEX: &str = "the line is half duplex: a reflected frame takes it twice, so that frames can come back at 50% \
+                           of the line rate at most";
+
 /// The benchmarks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rfc2544 {
@@ -165,6 +169,9 @@ impl Rfc2544 {
             ..self.plan.clone()
         };
         trials.context.note(suite.counting.label());
+        if suite.counting == Counting::Reflector && trials.target.is_half_duplex() {
+            trials.context.note_on_result(HALF_DUPLEX);
+        }
         for test in TESTS.into_iter().filter(|test| plan.includes(*test)) {
             let mut kept = Vec::new();
             for mut size in suite.sizes {

@@ -7,8 +7,10 @@ use linerate_results::record::{
 };
 
 use crate::endpoint::{
-    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
+    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target,
+    TargetError, Trial,
 };
+use linerate_results::stats::percentile;
 
 /// Overhead of a frame with a UDP datagram: Ethernet header and FCS, IPv4 without options, UDP.
 pub const DATAGRAM_OVERHEAD: u16 = 18 + 20 + 8;
@@ -21,6 +23,11 @@ const TOLERANCE: f64 = 0.95;
 /// Minimum duration for a check of the rate: in a shorter trial, buffered frames are too large a
 /// part.
 const MIN_RATE_SPAN: Duration = Duration::from_millis(450);
+/// Growth of the round trips during a trial, as a share of its duration, from which a queue grows: more is offered than
+/// comes back. A longer trial would fill the queue and lose frames.
+const MAX_GROWTH: f64 = 0.01;
+/// Reflected frames with fewer samples show no growth.
+const MIN_GROWTH_SAMPLES: usize = 40;
 
 /// Frames of one size for one line, with one counting method.
 #[derive(Clone, Copy, Debug)]
@@ -122,9 +129,10 @@ impl Offer {
         let arrived = metrics.received_frames.max(1) as f64;
         // Lost frames occupied the line, too.
         let sent_rate = metrics.received_frames_per_s * metrics.sent_frames as f64 / arrived;
-        metrics.is_below_offered = span >= MIN_RATE_SPAN.as_secs_f64()
+        let is_slow = span >= MIN_RATE_SPAN.as_secs_f64()
             && sent_rate > 0.0
             && sent_rate < frames_per_s * TOLERANCE;
+        metrics.is_below_offered |= is_slow;
         Ok(metrics)
     }
 
@@ -144,7 +152,7 @@ impl Offer {
             out_of_order_frames: answers.out_of_order,
             duplicate_frames: answers.duplicates,
             received_frames_per_s: per_second(received, span_ns),
-            is_below_offered: false,
+            is_below_offered: is_queue_growing(answers, serialisation_ns),
             round_trips: round_trips(answers, serialisation_ns as u64),
         })
     }
@@ -171,6 +179,24 @@ impl Offer {
         }
         Ok(())
     }
+}
+
+/// True if the round trips grow during the trial: frames queue on the way.
+fn is_queue_growing(answers: &RoundTripReport, serialisation_ns: f64) -> bool {
+    let mut samples = answers.samples.clone();
+    if samples.len() < MIN_GROWTH_SAMPLES {
+        return false;
+    }
+    samples.sort_unstable_by_key(|it| it.sent_ns);
+    let tenth = samples.len() / 10;
+    let median = |part: &[RoundTripSample]| {
+        let times: Vec<u64> = part.iter().map(|it| it.round_trip_ns).collect();
+        percentile(&times, 50.0).unwrap_or(0) as f64
+    };
+    let growth = median(&samples[samples.len() - tenth..]) - median(&samples[..tenth]);
+    let span = samples[samples.len() - 1].sent_ns - samples[0].sent_ns;
+    // A frame that waits for another one is no queue.
+    growth > span as f64 * MAX_GROWTH && growth > 3.0 * serialisation_ns
 }
 
 /// Why an outcome has no valid figures.
@@ -220,4 +246,33 @@ fn round_trips(answers: &RoundTripReport, serialisation_ns: u64) -> Option<Frame
     let tagged = answers.samples.iter().filter(|it| it.sent_ns >= half);
     let tagged = tagged.min_by_key(|it| it.sent_ns);
     FrameRoundTrips::of(&times, tagged.map(|it| it.round_trip_ns), serialisation_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Round trips of frames sent each 1.3 ms that come back each `ms_back`.
+    fn reflected(ms_back: f64) -> RoundTripReport {
+        let sample = |number: u32| {
+            let sent = f64::from(number) * 1.3e6;
+            let back = (f64::from(number) * ms_back * 1e6).max(sent) + 2.6e6;
+            RoundTripSample {
+                sent_ns: sent as u64,
+                round_trip_ns: (back - sent) as u64,
+            }
+        };
+        RoundTripReport {
+            sent: 400,
+            samples: (0..400).map(sample).collect(),
+            ..RoundTripReport::default()
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_shows_in_a_short_trial() {
+        assert!(!is_queue_growing(&reflected(1.3), 2.5e6));
+        // 4 per cent more than comes back, as 52 per cent each way on a half-duplex line.
+        assert!(is_queue_growing(&reflected(1.3 * 1.04), 2.5e6));
+    }
 }

@@ -32,7 +32,7 @@ use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
 use crate::published::Published;
-use crate::report::names::name;
+use crate::report::names::{name, notes};
 use crate::report::verdict::verdict;
 use crate::summary;
 use crate::svg::dots;
@@ -65,6 +65,8 @@ pub struct Page<'a> {
     cases: Vec<CaseRow<'a>>,
     summaries: Vec<SummaryView>,
     others: Vec<OtherRow<'a>>,
+    /// Result, and a note on it.
+    notes: Vec<(String, String)>,
     pings: Vec<PingRow>,
     findings: Vec<StageFindings<'a>>,
     provenance: Vec<(&'static str, String)>,
@@ -164,6 +166,7 @@ impl<'a> Page<'a> {
             cases: cases(run),
             summaries: summary::all(run).into_iter().map(Into::into).collect(),
             others: others(run),
+            notes: notes(run),
             pings: run
                 .pings()
                 .map(|ping| {

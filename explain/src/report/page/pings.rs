@@ -25,15 +25,19 @@ pub(super) fn ping_row(ping: &Ping, figures: &Published, class: String) -> PingR
         .stage(&ping.params.variant)
         .and_then(|stage| stage.ping_ns);
     let rtt = ping.metrics.rtt_ns;
+    let time = |ns: Option<u64>| ns.map_or_else(|| "–".into(), format::time);
     PingRow {
         class,
         variant: name(&ping.params.variant, &ping.params.setting).to_owned(),
         answered: format!("{} of {}", ping.metrics.received, ping.metrics.sent),
-        min: format::time(rtt.min),
-        p50: format::time(rtt.p50),
-        max: format::time(rtt.max),
-        wire: format::time(ping.metrics.wire_rtt_ns.p50),
-        published: published.map_or_else(|| "–".into(), format::time),
-        error: published.map_or_else(|| "–".into(), |ns| format::error(rtt.p50 as f64, ns as f64)),
+        min: time(rtt.map(|rtt| rtt.min)),
+        p50: time(rtt.map(|rtt| rtt.p50)),
+        max: time(rtt.map(|rtt| rtt.max)),
+        wire: time(ping.metrics.wire_rtt_ns.map(|rtt| rtt.p50)),
+        published: time(published),
+        error: published.zip(rtt).map_or_else(
+            || "–".into(),
+            |(ns, rtt)| format::error(rtt.p50 as f64, ns as f64),
+        ),
     }
 }

@@ -20,7 +20,7 @@ fn point(direction: Direction, mbit_per_s: f64, sent: u64, lost: u64) -> Measure
         sent,
         received: sent - lost,
         lost,
-        jitter_ns: 12_000,
+        jitter_ns: Some(12_000),
         lost_by_host: (direction == Direction::FromDevice).then_some(lost / 2),
         ..Datagrams::default()
     };

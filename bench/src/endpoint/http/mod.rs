@@ -1,26 +1,30 @@
 //! `http://HOST:PORT/PATH`: a web server, downloaded from and uploaded to.
 
+mod total;
+
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::http::{Client, Failure, Plan, Upload};
-use linerate_results::record::{CountedAt, Direction, Flow, Interval, Observation, TcpConnection};
+use linerate_results::record::{Direction, Interval, Observation};
 
-use super::client::{self, ClientState};
-use super::{
-    Amount, NoMonitor, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+use self::total::{FIRST_OCTETS, TransferTotal, check_upload};
+
+use crate::endpoint::client::{self, ClientState, LinkedMonitor};
+use crate::endpoint::deadline;
+use crate::endpoint::{
+    Amount, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
 
 const PORT: u16 = 80;
-/// Sizes of the first and of the largest transfer in a timed test: a slow device should not exceed its
-/// time by much, a fast one should not get too many requests.
-const FIRST_OCTETS: u64 = 16_000;
-const MAX_OCTETS: u64 = 1_000_000;
-/// Maximum growth of a transfer over the previous one: a short one gives an inaccurate rate.
-const GROWTH: u64 = 4;
 /// Maximum number of connections in the result: one for each request.
 const MAX_CONNECTIONS: usize = 200;
+/// A shorter time of an answer is that of a buffer: the connection's counts.
+const MIN_SPAN: Duration = Duration::from_micros(100);
+/// Interval at which the end of an upload beside a download is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 struct Http {
     to: SocketAddr,
@@ -50,44 +54,6 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
         path,
         timeout: options.timeout,
     }))
-}
-
-/// Total of consecutive transfers.
-struct TransferTotal {
-    began: Instant,
-    octets: u64,
-    span_ns: u64,
-    intervals: Vec<Interval>,
-    is_cancelled: bool,
-    does_not_match: bool,
-    connections: Vec<TcpConnection>,
-}
-
-impl TransferTotal {
-    fn new() -> Self {
-        Self {
-            began: Instant::now(),
-            octets: 0,
-            span_ns: 0,
-            intervals: Vec::new(),
-            is_cancelled: false,
-            does_not_match: false,
-            connections: Vec::new(),
-        }
-    }
-
-    /// Size of the next transfer with `left` time remaining, after one of `before` octets.
-    fn next_piece(&self, before: u64, left: Duration) -> u64 {
-        let octets = self.octets as f64 * left.as_nanos() as f64 / self.span_ns.max(1) as f64;
-        (octets as u64).clamp(FIRST_OCTETS, MAX_OCTETS.min(before * GROWTH))
-    }
-
-    fn flow(self) -> Flow {
-        Flow {
-            intervals: self.intervals,
-            ..Flow::stream(self.octets, self.span_ns, CountedAt::Host)
-        }
-    }
 }
 
 /// Reports the progress of a transfer as a continuation of the previous ones.
@@ -123,12 +89,13 @@ impl Http {
         stream: &Stream,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<TransferTotal, TargetError> {
-        let mut total = TransferTotal::new();
+        let span = deadline::stream_span(stream.amount);
+        let mut total = TransferTotal::new(deadline::limit(span, self.timeout));
         match stream.amount {
             Amount::Octets(octets) => self.transfer(upload, octets, stream, &mut total, monitor)?,
             Amount::Span(span) => {
                 let mut piece = FIRST_OCTETS;
-                while total.began.elapsed() < span && !total.is_cancelled {
+                while total.began.elapsed() < span && !total.is_cancelled && !total.is_cut {
                     self.transfer(upload, piece, stream, &mut total, monitor)?;
                     piece = total.next_piece(piece, span.saturating_sub(total.began.elapsed()));
                 }
@@ -183,6 +150,7 @@ impl Http {
             })
         };
         let options = client::ClientOptions {
+            limit: total.limit.saturating_sub(total.began.elapsed()),
             buffer_octets: stream.window_octets,
             data: None,
         };
@@ -200,19 +168,45 @@ impl Http {
             failed,
         )?;
         let outcome = finished.service.outcome();
-        total.connections.extend(finished.connections);
+        let acked = finished.acked_octets();
+        let elapsed = Duration::from_nanos(finished.ended.ns());
+        let room = MAX_CONNECTIONS.saturating_sub(total.connections.len());
+        total
+            .connections
+            .extend(finished.connections.into_iter().take(room));
         total.is_cancelled |= finished.is_cancelled;
-        if !finished.is_cancelled && !(200..300).contains(&outcome.status) {
+        if finished.is_expired {
+            total
+                .stop(upload, outcome.received, &path)
+                .map_err(|what| self.failed(what))?;
+        } else if !finished.is_cancelled && !(200..300).contains(&outcome.status) {
             return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
         }
         total.does_not_match |= outcome.mismatch_at.is_some();
+        let is_whole = !finished.is_cancelled && !finished.is_expired;
         let (octets, intervals) = if upload {
-            (
-                outcome.confirmed.unwrap_or(outcome.sent),
-                finished.to_device,
-            )
+            if is_whole {
+                let note =
+                    check_upload(&outcome, octets, acked).map_err(|what| self.failed(what))?;
+                total.note(note);
+            }
+            (outcome.sent, finished.to_device)
         } else {
+            if is_whole && outcome.received == 0 {
+                return Err(self.failed(format!("its answer to {path} has no content")));
+            }
+            if is_whole && self.path.is_empty() && outcome.received != octets {
+                total.note(Some(format!(
+                    "{path} has {} octets: another server than linerate's",
+                    outcome.received
+                )));
+            }
             (outcome.received, finished.from_device)
+        };
+        let span = if outcome.span < MIN_SPAN {
+            elapsed
+        } else {
+            outcome.span
         };
         let before = total.span_ns;
         let moved = intervals.into_iter().map(|interval| Interval {
@@ -221,7 +215,7 @@ impl Http {
         });
         total.intervals.extend(moved);
         total.octets += octets;
-        total.span_ns += outcome.span.as_nanos() as u64;
+        total.span_ns += span.as_nanos() as u64;
         Ok(())
     }
 }
@@ -248,6 +242,10 @@ impl Target for Http {
         Some(self.to.ip())
     }
 
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        Some(deadline::of(trial, self.timeout))
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }
@@ -263,12 +261,17 @@ impl Target for Http {
             (Err(why), _) => return Err(super::unsupported(self, trial, why)),
         };
         let this = &*self;
+        let stop = AtomicBool::new(false);
         let (to, from) = match stream.direction {
             Direction::ToDevice => (Some(this.one_way(true, stream, monitor)?), None),
             Direction::FromDevice => (None, Some(this.one_way(false, stream, monitor)?)),
             Direction::Both => std::thread::scope(|scope| {
-                let up = scope.spawn(|| this.one_way(true, stream, &mut NoMonitor));
+                let up = scope.spawn(|| this.one_way(true, stream, &mut LinkedMonitor(&stop)));
                 let down = this.one_way(false, stream, monitor);
+                while !up.is_finished() && !monitor.is_cancelled() {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                stop.store(monitor.is_cancelled(), Ordering::Relaxed);
                 let up = up
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -276,7 +279,11 @@ impl Target for Http {
             })?,
         };
         let both = [&to, &from];
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = both
+            .into_iter()
+            .flatten()
+            .flat_map(|total| total.notes.iter().cloned())
+            .collect();
         if both.into_iter().flatten().any(|total| total.is_cancelled) {
             notes.push("cancelled by the user".to_owned());
         }
@@ -302,26 +309,5 @@ impl Target for Http {
             notes,
             ..Outcome::default()
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transfers_grow_with_the_rate_and_fit_into_the_time_left() {
-        let total = |octets, ms: u64| TransferTotal {
-            octets,
-            span_ns: ms * 1_000_000,
-            ..TransferTotal::new()
-        };
-        let left = Duration::from_secs;
-        // 10 kB/s: the amount for two seconds, and no less than the first.
-        assert_eq!(total(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
-        assert_eq!(total(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
-        // 100 MB/s.
-        assert_eq!(total(16_000, 0).next_piece(16_000, left(9)), 64_000);
-        assert_eq!(total(900_000, 9).next_piece(500_000, left(9)), 1_000_000);
     }
 }

@@ -1,15 +1,18 @@
 //! `iperf3://HOST:PORT`: a server of iperf 3.
 
+mod count;
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
-use linerate_results::record::{self, CountedAt, Direction, Flow, Interval, Observation};
+use linerate_results::record::Direction;
 
-use super::arrivals::DataFilter;
-use super::client::{self, ClientState, FinishedClient};
-use super::{
+use crate::endpoint::arrivals::DataFilter;
+use crate::endpoint::client::{self, ClientState};
+use crate::endpoint::deadline;
+use crate::endpoint::{
     Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
 
@@ -94,7 +97,9 @@ impl Iperf3 {
             failure = Some(what);
             self.failed(what)
         };
+        let limit = self.limit(&test);
         let options = client::ClientOptions {
+            limit,
             buffer_octets: window,
             data: test.udp.then_some(DataFilter {
                 octets: test.octets,
@@ -104,13 +109,41 @@ impl Iperf3 {
         };
         let finished = client::run(Client::new(plan), self.to, options, monitor, step, failed);
         match (finished, failure) {
-            (Ok(finished), _) => Ok(Ok(counted(finished, test.udp))),
+            (Ok(finished), _) if finished.is_expired => {
+                let received = finished.service.outcome(finished.ended).received;
+                let octets = received.map_or(0, |count| count.octets);
+                Err(self.failure(client::expired(limit, octets)))
+            }
+            (Ok(finished), _) => count::counted(finished, &test)
+                .map(Ok)
+                .map_err(|what| self.failure(what)),
             (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
                 if self.may_be_closing() =>
             {
                 Ok(Err(ServerBusy))
             }
             (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The longest time of a test. Its duration is in whole seconds.
+    fn limit(&self, test: &Test) -> Duration {
+        let span = match test.amount {
+            iperf3::Amount::Span(span) => span + Duration::from_secs(1),
+            iperf3::Amount::Octets(octets) if test.udp => {
+                let bytes_per_s = (test.rate_bits_per_s / 8).max(1_000);
+                Duration::from_secs(octets.div_ceil(bytes_per_s))
+            }
+            iperf3::Amount::Octets(octets) => deadline::stream_span(Amount::Octets(octets)),
+            iperf3::Amount::Blocks(_) => Duration::ZERO,
+        };
+        deadline::limit(span, self.timeout)
+    }
+
+    fn failure(&self, what: String) -> TargetError {
+        TargetError::Failed {
+            target: self.name(),
+            what,
         }
     }
 
@@ -155,105 +188,8 @@ impl Iperf3 {
             Failure::BadResults => "its results can't be read".to_owned(),
             Failure::TooManyStreams => format!("{STREAMS} streams at most, both ways together"),
         };
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
+        self.failure(what)
     }
-}
-
-/// A queue that drains for this multiple of the settling time delays the end of the test, too.
-const DRAINED: u32 = 2;
-
-/// Subtracts the time between the last datagram and the end of the test, which the client announces, from the server's
-/// time. If a queue was full, or still drains when the end is announced, its datagrams arrive in that time.
-fn without_settling(count: Count, sent: Duration, rtt: Duration) -> Count {
-    let waited = count.span.saturating_sub(sent + rtt);
-    if count.lost > 0 || waited >= iperf3::UDP_SETTLE * DRAINED {
-        return count;
-    }
-    let span = count.span.saturating_sub(iperf3::UDP_SETTLE).max(sent);
-    Count {
-        span: span.min(count.span),
-        ..count
-    }
-}
-
-fn counted(finished: FinishedClient<Client<STREAMS>>, udp: bool) -> Outcome {
-    let outcome = finished.service.outcome(finished.ended);
-    let samples = finished.connections.iter().flat_map(|it| &it.samples);
-    let rtt = samples.map(|it| it.min_rtt_ns).filter(|ns| *ns > 0).min();
-    let rtt = Duration::from_nanos(rtt.unwrap_or(0));
-    let reported = outcome.reported.map(|count| {
-        let sent = outcome.sent.map_or(count.span, |it| it.span);
-        if udp {
-            without_settling(count, sent, rtt)
-        } else {
-            count
-        }
-    });
-    let to = reported.or(outcome.sent);
-    let by = if outcome.reported.is_some() {
-        CountedAt::Device
-    } else {
-        CountedAt::Host
-    };
-    let mut notes = Vec::new();
-    let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
-    let counted_by_server = outcome.reported.map_or(sent, |it| it.datagrams);
-    if udp && sent > counted_by_server {
-        notes.push(format!(
-            "{} of {sent} datagrams were still in transit when the server counted: they are neither \
-             received nor lost",
-            sent - counted_by_server
-        ));
-    }
-    if finished.is_cancelled {
-        notes.push("cancelled by the user".to_owned());
-    }
-    let mut from_device = outcome.received.map(|count| Flow {
-        gaps: finished.gaps,
-        ..flow(count, udp, CountedAt::Host, finished.from_device)
-    });
-    if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
-        // A hello may be dropped, too.
-        datagrams.lost_by_host = finished.dropped.map(|dropped| dropped.min(datagrams.lost));
-    }
-    Outcome {
-        to_device: to.map(|count| flow(count, udp, by, finished.to_device)),
-        from_device,
-        notes,
-        observation: Observation {
-            connections: finished.connections,
-            ..Observation::default()
-        },
-        ..Outcome::default()
-    }
-}
-
-fn flow(count: Count, udp: bool, counted_by: CountedAt, intervals: Vec<Interval>) -> Flow {
-    let span_ns = count.span.as_nanos() as u64;
-    let flow = if udp {
-        // The server's results have neither out-of-order nor duplicate datagrams.
-        let is_ours = counted_by == CountedAt::Host;
-        let datagrams = record::Datagrams {
-            sent: count.datagrams,
-            received: count.datagrams.saturating_sub(count.lost),
-            lost: count.lost,
-            out_of_order: is_ours.then_some(count.out_of_order),
-            duplicates: is_ours.then_some(count.duplicates),
-            jitter_ns: count.jitter.as_nanos() as u64,
-            lost_by_host: None,
-        };
-        // The time is the whole test's, from before the first datagram.
-        Flow {
-            datagrams: Some(datagrams),
-            ..Flow::stream(count.octets, span_ns, counted_by)
-        }
-    } else {
-        Flow::stream(count.octets, span_ns, counted_by)
-    };
-    Flow { intervals, ..flow }
 }
 
 impl Target for Iperf3 {
@@ -274,6 +210,12 @@ impl Target for Iperf3 {
 
     fn address(&self) -> Option<std::net::IpAddr> {
         Some(self.to.ip())
+    }
+
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        // Rounded to whole seconds; a server may first close the previous test.
+        let longest = deadline::of(trial, self.timeout);
+        Some(longest + Duration::from_secs(1) + CLOSING_TIME)
     }
 
     fn path_mtu(&self) -> Option<u32> {
@@ -324,33 +266,5 @@ impl Target for Iperf3 {
             }
             _ => Ok(Outcome::default()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_before_the_end_is_announced_is_no_time_of_the_stream() {
-        let span_over = |lost, server, sent, rtt| {
-            let count = Count {
-                lost,
-                span: Duration::from_millis(server),
-                ..Count::default()
-            };
-            let [sent, rtt] = [sent, rtt].map(Duration::from_millis);
-            without_settling(count, sent, rtt).span.as_millis()
-        };
-        let span_ms = |lost, server, sent| span_over(lost, server, sent, 0);
-        assert_eq!(span_ms(0, 2_025, 2_000), 2_005);
-        assert_eq!(span_ms(0, 2_015, 2_000), 2_000);
-        assert_eq!(span_ms(0, 1_990, 2_000), 1_990);
-        // The queue was full: it drained in that time.
-        assert_eq!(span_ms(9, 2_060, 2_000), 2_060);
-        // It was not full, but still drained.
-        assert_eq!(span_ms(0, 2_088, 2_000), 2_088);
-        // The end travels for a round trip of a long path.
-        assert_eq!(span_over(0, 2_120, 2_000, 100), 2_100);
     }
 }
