@@ -13,6 +13,7 @@
 //! | [`measure`] | measurements of a scenario: one file or folder each |
 //! | [`procedure`] | procedures run on a target: one file or folder each |
 //! | [`profile`] | instructions per frame by layer, on an emulated board |
+//! | [`replay`] | a recorded host's connections again, with the simulated host in its place |
 //! | [`request`] | requests of a user as procedures: defaults, ranges, directions |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guessed timing entry changed |
@@ -34,6 +35,7 @@ pub mod profile;
 pub mod progress;
 pub mod provenance;
 pub mod registers;
+pub mod replay;
 pub mod request;
 pub mod run;
 pub mod scenario;

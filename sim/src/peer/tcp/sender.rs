@@ -5,13 +5,18 @@
 
 use std::collections::VecDeque;
 
-use super::cubic::{Cubic, INITIAL_WINDOW};
+use super::Kernel;
+use super::cubic::INITIAL_WINDOW;
+use super::growth::{Congestion, Growth};
 use super::rack::Rack;
 use super::retransmission::{RetransmissionQueue, SentSegment};
 use super::rtt::RttEstimator;
 use super::statistics::{RetransmitReason, Statistics};
 use super::timers::Timer;
 use crate::time::{Instant, Span};
+
+/// Largest batch of segments in the send queue, in octets: Linux's segmentation offload takes no more at a time.
+const MAX_BATCH: u64 = 65_536;
 
 /// Congestion state of a sender: Linux's `tcp_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -62,6 +67,10 @@ pub struct PeerParameters {
     pub sack: bool,
     /// The peer's window from its SYN, in octets.
     pub window: u64,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Version of Linux.
+    pub kernel: Kernel,
 }
 
 /// The sending half of one connection.
@@ -85,13 +94,21 @@ pub struct Sender {
     pub(super) window_from: u64,
     /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
     small_segment_end: u64,
+    /// See [`Self::batch_end`].
+    batch_end: u64,
+    /// The last segment sent was a full one, and more of its batch may be sent with it.
+    in_batch: bool,
+    /// Segments that may still be sent with it.
+    batch_left: u32,
+    /// Largest window that the peer has offered.
+    pub(super) max_window: u64,
 
     pub(super) queue: RetransmissionQueue,
     pub(super) congestion_state: CongestionState,
     /// Congestion window in segments.
     pub(super) cwnd: u32,
     pub(super) ssthresh: u32,
-    pub(super) cubic: Cubic,
+    pub(super) growth: Growth,
     pub(super) rack: Rack,
     pub(super) round_trip: RttEstimator,
     pub(super) recovery: super::recovery::Recovery,
@@ -128,11 +145,15 @@ impl Sender {
             window: parameters.window,
             window_from: peer_position,
             small_segment_end: 0,
+            batch_end: 0,
+            in_batch: false,
+            batch_left: 0,
+            max_window: parameters.window,
             queue: RetransmissionQueue::default(),
             congestion_state: CongestionState::Open,
             cwnd: INITIAL_WINDOW,
             ssthresh: u32::MAX,
-            cubic: Cubic::default(),
+            growth: Growth::new(parameters.congestion),
             rack: Rack::default(),
             round_trip: RttEstimator::default(),
             recovery: super::recovery::Recovery::default(),
@@ -152,6 +173,11 @@ impl Sender {
     pub fn measure_handshake(&mut self, round_trip: Span) {
         self.round_trip
             .update(round_trip, self.unacknowledged, self.next);
+    }
+
+    /// The handshake's SYN was repeated: there is no measurement.
+    pub fn handshake_repeated(&mut self) {
+        self.round_trip.fall_back();
     }
 
     /// Appends as many of `bytes` to the stream as the buffer accepts; returns their number. With
@@ -199,6 +225,12 @@ impl Sender {
     #[must_use]
     pub fn octets_sent(&self) -> u64 {
         self.next.min(self.data_end()) - 1
+    }
+
+    /// True if everything written was sent at least once.
+    #[must_use]
+    pub fn has_sent_all(&self) -> bool {
+        self.next >= self.data_end()
     }
 
     /// True if the FIN is acknowledged.
@@ -304,13 +336,16 @@ impl Sender {
             if let Some(index) = self.queue.first_lost() {
                 let outgoing = self.retransmit(index, reason, now);
                 if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
-                    self.set_timer(Timer::Retransmission, now + self.round_trip.timeout());
+                    self.set_timer(Timer::Retransmission, now + self.round_trip.timeout(), now);
                 }
                 self.recovery.prr_out += 1;
                 return outgoing;
             }
         }
-        if may_send && let Some((len, fin)) = self.sendable(true) {
+        let sendable = self.sendable(true);
+        let fin_exceeds_window = self.parameters.kernel == Kernel::Before6_10;
+        let sendable = sendable.filter(|&(_, fin)| may_send || (fin && fin_exceeds_window));
+        if let Some((len, fin)) = sendable {
             if self.congestion_state >= CongestionState::Cwr {
                 self.recovery.prr_out += 1;
             }
@@ -333,38 +368,70 @@ impl Sender {
     pub(super) fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
         let unsent = self.data_end().saturating_sub(self.next);
         let pushed = self.push_boundary.saturating_sub(self.next);
-        let whole = if pushed > 0 {
-            pushed.min(unsent)
-        } else {
-            unsent
-        };
-        let len = whole.min(self.parameters.mss as u64) as usize;
-        let fin = self.fin && unsent as usize == len && self.next <= self.data_end();
+        let mut whole = self.batch_end().saturating_sub(self.next).min(unsent);
+        if pushed > 0 {
+            whole = whole.min(pushed);
+        }
+        let mss = self.parameters.mss as u64;
+        let room = self.window_end().saturating_sub(self.next);
+        let small_is_out = self.small_segment_end > self.unacknowledged && !self.queue.is_empty();
+        let waits_for_small = nagle && !self.no_delay && small_is_out;
+        let mut len = whole.min(mss);
+        // Data must fit the window completely (silly-window avoidance), but where a full segment of the same batch
+        // precedes, a short one follows it up to the edge.
+        if len > room {
+            if room == 0 || !self.in_batch || waits_for_small {
+                return None;
+            }
+            len = room;
+        }
+        // A FIN may exceed the window.
+        let fin = self.fin && unsent == len && self.next <= self.data_end();
         if len == 0 && !fin {
             return None;
         }
-        // A FIN alone may exceed the window; data must fit completely (silly-window avoidance).
-        if len > 0 && self.next + len as u64 > self.window_end() {
+        let is_short_end = len < mss && len == unsent && !fin;
+        let waits_for_more = nagle && self.more_follows && pushed == 0;
+        if is_short_end && (waits_for_more || waits_for_small) {
             return None;
         }
-        let short = len < self.parameters.mss && !fin;
-        let small_is_out = self.small_segment_end > self.unacknowledged && !self.queue.is_empty();
-        let waits = (self.more_follows && pushed == 0) || (!self.no_delay && small_is_out);
-        if nagle && short && waits {
-            return None;
+        Some((len as usize, fin))
+    }
+
+    /// First position that no segment from `next` on crosses. Linux queues what a program writes in batches of whole
+    /// segments, at most half of the peer's largest window, and cuts each into segments by itself: the octets behind a
+    /// segment that was cut at the edge of the window end where its batch ends.
+    fn batch_end(&self) -> u64 {
+        if self.parameters.kernel == Kernel::Since6_10 {
+            return u64::MAX;
         }
-        Some((len, fin))
+        if self.next < self.batch_end {
+            return self.batch_end;
+        }
+        let mss = self.parameters.mss as u64;
+        let most = (self.max_window / 2).clamp(mss, MAX_BATCH);
+        self.next + most / mss * mss
     }
 
     fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> OutgoingSegment {
         if self.queue.is_empty() {
             self.restart_after_idle(now);
         }
+        if !self.in_batch {
+            // Linux sends at most half of the congestion window as one large segment.
+            let half = (self.cwnd / 2).max(1);
+            self.batch_left = self.cwnd.saturating_sub(self.in_flight()).min(half);
+        }
+        self.batch_left = self.batch_left.saturating_sub(1);
         let start = self.next;
         let end = start + len as u64 + u64::from(fin);
         let first = self.queue.is_empty();
         self.queue.push(SentSegment::new(start, end, fin, now));
+        let batch_end = self.batch_end();
         self.next = end;
+        let is_over = end >= batch_end || end >= self.data_end() || end == self.push_boundary;
+        self.batch_end = if is_over { end } else { batch_end };
+        self.in_batch = len == self.parameters.mss && !is_over && self.batch_left > 0;
         if len < self.parameters.mss {
             self.small_segment_end = end;
         }
@@ -455,11 +522,12 @@ impl Sender {
             self.cwnd = (self.cwnd / 2).max(least);
             idle -= timeout;
         }
-        self.cubic.on_idle();
+        self.growth.on_idle();
     }
 
     /// Nothing more can be sent now: records whether the window was the limit, and starts a timer.
     fn on_burst_end(&mut self, window_left: bool, now: Instant) {
+        self.in_batch = false;
         let queued = self.queue.len();
         let limited = !window_left;
         if self.unacknowledged >= self.cwnd_usage_end

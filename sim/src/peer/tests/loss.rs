@@ -136,7 +136,8 @@ fn timeouts_double_until_something_gets_through() {
     assert!(timeouts.len() >= 4, "{timeouts:?}");
     for (index, pair) in timeouts.windows(2).enumerate().skip(1) {
         let ratio = pair[1].1.as_secs_f64() / pair[0].1.as_secs_f64();
-        assert!((1.99..2.01).contains(&ratio), "{index}: {timeouts:?}");
+        // A kernel rounds long timers up to multiples of 32 or 256 ms.
+        assert!((1.9..2.1).contains(&ratio), "{index}: {timeouts:?}");
         assert_eq!(pair[1].0, pair[0].0 + 1);
     }
 }
