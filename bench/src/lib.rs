@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`scenario`] | an experiment as a TOML file |
+//! | [`answers`] | what the simulated peer's HTTP server answers |
 //! | [`board`] | the supported boards |
 //! | [`conformance`] | tests that every driver has to pass |
 //! | [`firmware`] | finding a board's firmware |
@@ -23,6 +24,7 @@
 //! | [`progress`], [`provenance`] | progress on stderr; version and host of a run |
 #![forbid(unsafe_code)]
 
+pub mod answers;
 pub mod board;
 pub mod conformance;
 pub mod endpoint;

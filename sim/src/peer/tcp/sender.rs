@@ -402,7 +402,8 @@ impl Sender {
     /// segments, at most half of the peer's largest window, and cuts each into segments by itself: the octets behind a
     /// segment that was cut at the edge of the window end where its batch ends.
     fn batch_end(&self) -> u64 {
-        if self.parameters.kernel == Kernel::Since6_10 {
+        // Without Nagle's algorithm only the newer kernel's way is known from a recording.
+        if self.parameters.kernel == Kernel::Since6_10 || self.no_delay {
             return u64::MAX;
         }
         if self.next < self.batch_end {
