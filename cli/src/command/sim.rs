@@ -46,7 +46,8 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
     for warning in &artifacts.warnings {
         eprintln!("note: {warning}");
     }
-    if !artifacts.plain_registers.is_empty() {
+    // Those of the board's own programs are known to be irrelevant.
+    if args.elf.is_some() && !artifacts.plain_registers.is_empty() {
         eprintln!(
             "note: {} registers without behaviour here hold what the program wrote: {}",
             artifacts.plain_registers.len(),
