@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`segment`] | segments, parsed and emitted |
 //! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; segment arrival |
-//! | [`sender`], [`timers`] | the stream, which data may be sent; the sender's timer |
+//! | [`sender`], `batch`, [`timers`] | the stream, which data may be sent, in which pieces; the sender's timer |
 //! | [`acknowledge`] | processing of an acknowledgment |
 //! | [`recovery`], [`undo`] | loss: recovery, rate reduction; undo of spurious recovery |
 //! | [`retransmission`] | the retransmission queue, the SACK scoreboard |
@@ -23,6 +23,7 @@
 
 pub mod acknowledge;
 mod arrival;
+mod batch;
 pub mod connection;
 pub mod cubic;
 mod growth;

@@ -15,9 +15,6 @@ use super::statistics::{RetransmitReason, Statistics};
 use super::timers::Timer;
 use crate::time::{Instant, Span};
 
-/// Largest batch of segments in the send queue, in octets: Linux's segmentation offload takes no more at a time.
-const MAX_BATCH: u64 = 65_536;
-
 /// Congestion state of a sender: Linux's `tcp_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum CongestionState {
@@ -80,12 +77,12 @@ pub struct Sender {
     capacity: usize,
     /// Octets not yet acknowledged, sent or not; the first is at `buffer_start`.
     buffer: VecDeque<u8>,
-    buffer_start: u64,
-    more_follows: bool,
+    pub(super) buffer_start: u64,
+    pub(super) more_follows: bool,
     /// Position of the last push, which no segment crosses.
-    push_boundary: u64,
-    no_delay: bool,
-    fin: bool,
+    pub(super) push_boundary: u64,
+    pub(super) no_delay: bool,
+    pub(super) fin: bool,
 
     pub(super) unacknowledged: u64,
     pub(super) next: u64,
@@ -93,13 +90,13 @@ pub struct Sender {
     /// Position of the segment in the peer's stream that last updated the window (SND.WL1).
     pub(super) window_from: u64,
     /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
-    small_segment_end: u64,
+    pub(super) small_segment_end: u64,
     /// See [`Self::batch_end`].
-    batch_end: u64,
+    pub(super) batch_end: u64,
     /// The last segment sent was a full one, and more of its batch may be sent with it.
-    in_batch: bool,
+    pub(super) in_batch: bool,
     /// Segments that may still be sent with it.
-    batch_left: u32,
+    pub(super) batch_left: u32,
     /// Largest window that the peer has offered.
     pub(super) max_window: u64,
 
@@ -282,7 +279,7 @@ impl Sender {
     }
 
     /// The position after the last octet written.
-    fn data_end(&self) -> u64 {
+    pub(super) fn data_end(&self) -> u64 {
         self.buffer_start + self.buffer.len() as u64
     }
 
@@ -364,75 +361,17 @@ impl Sender {
         None
     }
 
-    /// Payload length and FIN of the next new segment, if the peer's window and Nagle allow one.
-    pub(super) fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
-        let unsent = self.data_end().saturating_sub(self.next);
-        let pushed = self.push_boundary.saturating_sub(self.next);
-        let mut whole = self.batch_end().saturating_sub(self.next).min(unsent);
-        if pushed > 0 {
-            whole = whole.min(pushed);
-        }
-        let mss = self.parameters.mss as u64;
-        let room = self.window_end().saturating_sub(self.next);
-        let small_is_out = self.small_segment_end > self.unacknowledged && !self.queue.is_empty();
-        let waits_for_small = nagle && !self.no_delay && small_is_out;
-        let mut len = whole.min(mss);
-        // Data must fit the window completely (silly-window avoidance), but where a full segment of the same batch
-        // precedes, a short one follows it up to the edge.
-        if len > room {
-            if room == 0 || !self.in_batch || waits_for_small {
-                return None;
-            }
-            len = room;
-        }
-        // A FIN may exceed the window.
-        let fin = self.fin && unsent == len && self.next <= self.data_end();
-        if len == 0 && !fin {
-            return None;
-        }
-        let is_short_end = len < mss && len == unsent && !fin;
-        let waits_for_more = nagle && self.more_follows && pushed == 0;
-        if is_short_end && (waits_for_more || waits_for_small) {
-            return None;
-        }
-        Some((len as usize, fin))
-    }
-
-    /// First position that no segment from `next` on crosses. Linux queues what a program writes in batches of whole
-    /// segments, at most half of the peer's largest window, and cuts each into segments by itself: the octets behind a
-    /// segment that was cut at the edge of the window end where its batch ends.
-    fn batch_end(&self) -> u64 {
-        // Without Nagle's algorithm only the newer kernel's way is known from a recording.
-        if self.parameters.kernel == Kernel::Since6_10 || self.no_delay {
-            return u64::MAX;
-        }
-        if self.next < self.batch_end {
-            return self.batch_end;
-        }
-        let mss = self.parameters.mss as u64;
-        let most = (self.max_window / 2).clamp(mss, MAX_BATCH);
-        self.next + most / mss * mss
-    }
-
     fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> OutgoingSegment {
         if self.queue.is_empty() {
             self.restart_after_idle(now);
         }
-        if !self.in_batch {
-            // Linux sends at most half of the congestion window as one large segment.
-            let half = (self.cwnd / 2).max(1);
-            self.batch_left = self.cwnd.saturating_sub(self.in_flight()).min(half);
-        }
-        self.batch_left = self.batch_left.saturating_sub(1);
+        self.count_in_batch();
         let start = self.next;
         let end = start + len as u64 + u64::from(fin);
         let first = self.queue.is_empty();
         self.queue.push(SentSegment::new(start, end, fin, now));
-        let batch_end = self.batch_end();
+        self.advance_batch(len, end);
         self.next = end;
-        let is_over = end >= batch_end || end >= self.data_end() || end == self.push_boundary;
-        self.batch_end = if is_over { end } else { batch_end };
-        self.in_batch = len == self.parameters.mss && !is_over && self.batch_left > 0;
         if len < self.parameters.mss {
             self.small_segment_end = end;
         }
