@@ -148,10 +148,8 @@ pub fn parse(text: &str) -> Result<ParsedTable, ParseError> {
 
 /// The chip that the last table of a log names.
 fn origin(text: &str) -> Origin {
-    let lines = text.lines().rev();
-    let named = lines
-        .filter_map(|line| line.trim().strip_prefix(CHIP))
-        .next();
+    let mut lines = text.lines().rev();
+    let named = lines.find_map(|line| line.trim().strip_prefix(CHIP));
     let first = named.and_then(|address| u8::from_str_radix(address.split(':').next()?, 16).ok());
     match first {
         Some(first) if first & LOCALLY_ADMINISTERED != 0 => Origin::Simulator,
