@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`scenario`] | an experiment as a TOML file |
+//! | [`answers`] | what the simulated peer's HTTP server answers |
 //! | [`board`] | the supported boards |
 //! | [`conformance`] | tests that every driver has to pass |
 //! | [`firmware`] | finding a board's firmware |
@@ -13,6 +14,7 @@
 //! | [`measure`] | measurements of a scenario: one file or folder each |
 //! | [`procedure`] | procedures run on a target: one file or folder each |
 //! | [`profile`] | instructions per frame by layer, on an emulated board |
+//! | [`replay`] | a recorded host's connections again, with the simulated host in its place |
 //! | [`request`] | requests of a user as procedures: defaults, ranges, directions |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guessed timing entry changed |
@@ -22,6 +24,7 @@
 //! | [`progress`], [`provenance`] | progress on stderr; version and host of a run |
 #![forbid(unsafe_code)]
 
+pub mod answers;
 pub mod board;
 pub mod conformance;
 pub mod endpoint;
@@ -34,6 +37,7 @@ pub mod profile;
 pub mod progress;
 pub mod provenance;
 pub mod registers;
+pub mod replay;
 pub mod request;
 pub mod run;
 pub mod scenario;

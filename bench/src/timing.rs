@@ -9,6 +9,10 @@ use toml::{Table, Value};
 /// `cycle_counting` prints the table between these lines.
 const BEGIN: &str = "# timing table: begin";
 const END: &str = "# timing table: end";
+/// Precedes the chip's address in it.
+const CHIP: &str = "# chip: ";
+/// Bit of an address's first octet (IEEE 802 section 8.2.2).
+const LOCALLY_ADMINISTERED: u8 = 0x02;
 
 /// An entry with an impossible figure, as from a disturbed loop, which may count less than zero.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -45,11 +49,25 @@ pub enum ParseError {
     Table(#[from] TimingError),
 }
 
+/// The chip that a table was measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A chip with a factory-programmed address.
+    Chip,
+    /// The simulator, whose chip has a locally administered address: its figures are those of the table that it ran
+    /// with.
+    Simulator,
+    /// The text does not name a chip.
+    Unknown,
+}
+
 /// A parsed table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedTable {
     /// The table.
     pub table: TimingTable,
+    /// Where it was measured.
+    pub origin: Origin,
     /// The entries of the text that are not in it.
     pub rejected: Vec<RejectedEntry>,
 }
@@ -117,9 +135,26 @@ pub fn parse(text: &str) -> Result<ParsedTable, ParseError> {
         })
         .collect();
     if used {
-        Ok(ParsedTable { table, rejected })
+        let origin = origin(text);
+        Ok(ParsedTable {
+            table,
+            origin,
+            rejected,
+        })
     } else {
         Err(ParseError::NoEntry { rejected })
+    }
+}
+
+/// The chip that the last table of a log names.
+fn origin(text: &str) -> Origin {
+    let mut lines = text.lines().rev();
+    let named = lines.find_map(|line| line.trim().strip_prefix(CHIP));
+    let first = named.and_then(|address| u8::from_str_radix(address.split(':').next()?, 16).ok());
+    match first {
+        Some(first) if first & LOCALLY_ADMINISTERED != 0 => Origin::Simulator,
+        Some(_) => Origin::Chip,
+        None => Origin::Unknown,
     }
 }
 
@@ -212,6 +247,7 @@ mod tests {
 
     const LOG: &str = "INFO - 10 x nop  14\r\n# timing table: begin\r\nname = \"chip\"\r\n[cpu]\r\n\
         mul = { value = 2, kind = \"measured\", source = \"chip\" }\r\n\
+        load_use = { value = 2, kind = \"measured\", source = \"chip\" }\r\n\
         amo = { value = 3, kind = \"measured\", source = \"chip\" }\r\n\
         mret = { value = 5, kind = \"measured\", source = \"chip\" }\r\n\
         # div: not measured\r\n# timing table: end\r\n@ {\"event\":\"done\"}\r\n";
@@ -238,7 +274,19 @@ mod tests {
         assert_eq!(of("cpu.mret"), Verdict::Refuted);
         assert_eq!(of("cpu.div"), Verdict::Unmeasured);
         assert_eq!(of("cpu.csr"), Verdict::Same);
-        assert_eq!(of("cpu.mul"), Verdict::Contradicted);
+        assert_eq!(of("cpu.mul"), Verdict::Refuted);
+        assert_eq!(of("cpu.load_use"), Verdict::Contradicted);
+    }
+
+    #[test]
+    fn the_chip_s_address_shows_a_simulator() {
+        let with = |line: &str| {
+            let log = LOG.replace("name = ", &format!("{line}name = "));
+            parse(&log).expect("valid").origin
+        };
+        assert_eq!(with(""), Origin::Unknown);
+        assert_eq!(with("# chip: 02:00:00:00:00:02\r\n"), Origin::Simulator);
+        assert_eq!(with("# chip: 60:55:f9:00:00:02\r\n"), Origin::Chip);
     }
 
     #[test]
@@ -298,7 +346,7 @@ mod tests {
         let error = parse(&LOG.replace("amo = {", "amo = ["))
             .expect_err("no TOML")
             .to_string();
-        assert!(error.contains("line 6"), "{error}");
+        assert!(error.contains("line 7"), "{error}");
         let kind = LOG.replace(
             "mret = { value = 5, kind = \"measured\"",
             "mret = { value = 5, kind = \"seen\"",

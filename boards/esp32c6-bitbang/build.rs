@@ -16,12 +16,12 @@ fn main() {
         stage.iter().filter(|s| has(s)).count(),
         1,
         "pick one stage: --no-default-features --features \
-         isr-all|main-thread|zero-copy|windowed|line-rate"
+         isr-all|isr-ram|main-thread|zero-copy|windowed|line-rate"
     );
     // The part of the hook's code or data that is in RAM.
     let in_ram = if has("LINE_RATE") {
         Some("all")
-    } else if has("ZERO_COPY") || has("WINDOWED") {
+    } else if has("ZERO_COPY") || has("WINDOWED") || has("ISR_RAM") {
         Some("hot")
     } else {
         None

@@ -236,7 +236,7 @@ fn unknown_names_are_reported_with_the_known_ones() {
     let (code, message) = fails(&["sim", "esp32c6-bitbang", "--variant", "fast"]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("it has isr-all, main-thread, "),
+        message.contains("it has isr-all, isr-ram, main-thread, "),
         "{message}"
     );
 }

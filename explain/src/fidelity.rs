@@ -1,7 +1,7 @@
 //! Published beside predicted: how far the simulated board can be trusted.
 //!
-//! A row whose published figure was used to choose an entry of the timing table proves nothing; the
-//! table says so, and only the other rows are evidence.
+//! A row that a choice made with a published figure in view touches proves nothing; the table names
+//! these choices, and only the other rows are evidence.
 
 use std::fmt::Write;
 
@@ -25,8 +25,8 @@ pub struct Row {
     pub predicted: Option<f64>,
     /// Unit of both.
     pub unit: Unit,
-    /// What was fitted to it; empty when nothing was.
-    pub fitted: &'static str,
+    /// Names of the choices that touch it, see [`Choice`](crate::published::Choice); empty for evidence.
+    pub touched_by: Vec<String>,
 }
 
 /// Unit of a figure.
@@ -57,31 +57,32 @@ impl Unit {
     }
 }
 
-/// No timing entry was chosen by this figure, but the firmware's first stage was: its alignment and
-/// check are done as slowly as it takes.
-const CODE_FITTED: &str = "choice of the stage's code";
-
 /// Every published figure that the run can be held against, in the article's order.
 pub fn rows(run: &Run, published: &Published) -> Vec<Row> {
     let mut rows = Vec::new();
     for stage in &published.stages {
         for variant in &stage.variants {
-            let known = *variant == published.fitted_variant;
-            rows.extend(of_variant(stage, variant, known, run));
+            rows.extend(of_variant(stage, variant, run));
         }
     }
     rows.extend(capture(run, published));
+    for row in &mut rows {
+        let touching = published.choices.iter();
+        let touching = touching.filter(|choice| choice.touches(&row.variant, &row.figure));
+        row.touched_by = touching.map(|choice| choice.name.clone()).collect();
+    }
     rows
 }
 
-fn of_variant(stage: &Stage, variant: &str, known: bool, run: &Run) -> Vec<Row> {
+fn of_variant(stage: &Stage, variant: &str, run: &Run) -> Vec<Row> {
     let gets: Vec<&HttpGet> = run
         .http_gets()
         .filter(|get| get.params.variant == variant)
         .collect();
     let mut rows: Vec<Row> = [
-        post_processing(stage, variant, known, &gets),
+        post_processing(stage, variant, &gets),
         ping(stage, variant, run),
+        first_request(stage, variant, &gets),
     ]
     .into_iter()
     .flatten()
@@ -95,7 +96,7 @@ fn of_variant(stage: &Stage, variant: &str, known: bool, run: &Run) -> Vec<Row> 
             published: goodput.p50_bytes_per_s(),
             predicted: get.map(|get| device_goodput(get)),
             unit: Unit::BytesPerSecond,
-            fitted: "",
+            touched_by: Vec::new(),
         });
     }
     for &Loss { bytes, rate: loss } in &stage.loss {
@@ -107,13 +108,13 @@ fn of_variant(stage: &Stage, variant: &str, known: bool, run: &Run) -> Vec<Row> 
             published: loss,
             predicted: get.map(|get| get.metrics.frame_loss_rate),
             unit: Unit::Share,
-            fitted: "",
+            touched_by: Vec::new(),
         });
     }
     rows
 }
 
-fn post_processing(stage: &Stage, variant: &str, known: bool, gets: &[&HttpGet]) -> Option<Row> {
+fn post_processing(stage: &Stage, variant: &str, gets: &[&HttpGet]) -> Option<Row> {
     let largest = gets.iter().max_by_key(|get| get.params.bytes);
     Some(Row {
         variant: variant.to_owned(),
@@ -122,7 +123,7 @@ fn post_processing(stage: &Stage, variant: &str, known: bool, gets: &[&HttpGet])
         published: stage.post_processing_ns? as f64,
         predicted: largest.map(|get| get.metrics.isr_post_processing_ns_p50 as f64),
         unit: Unit::Nanoseconds,
-        fitted: if known { CODE_FITTED } else { "" },
+        touched_by: Vec::new(),
     })
 }
 
@@ -137,7 +138,21 @@ fn ping(stage: &Stage, variant: &str, run: &Run) -> Option<Row> {
             .and_then(|ping| ping.metrics.rtt_ns)
             .map(|rtt| rtt.p50 as f64),
         unit: Unit::Nanoseconds,
-        fitted: "",
+        touched_by: Vec::new(),
+    })
+}
+
+fn first_request(stage: &Stage, variant: &str, gets: &[&HttpGet]) -> Option<Row> {
+    let smallest = gets.iter().min_by_key(|get| get.params.bytes);
+    let first = smallest.and_then(|get| get.samples.requests.first());
+    Some(Row {
+        variant: variant.to_owned(),
+        figure: "duration of the first request".into(),
+        source: Source::Console,
+        published: stage.first_request_ns? as f64,
+        predicted: first.map(|request| request.device_duration_ns as f64),
+        unit: Unit::Nanoseconds,
+        touched_by: Vec::new(),
     })
 }
 
@@ -162,7 +177,7 @@ fn capture(run: &Run, published: &Published) -> Vec<Row> {
         published: value,
         predicted,
         unit,
-        fitted: "",
+        touched_by: Vec::new(),
     };
     let acknowledged: Vec<u64> = first
         .iter()
@@ -225,7 +240,8 @@ fn write(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result
         "The published figures are those of the bit-banged NIC (Niccle): the article's oscilloscope \
          pictures, its console logs (by the device's clock, which reads 1.8 to 1.9% long) and a packet \
          capture taken at the peer. The predicted ones are of board {}, {} duplex, timing table {}, \
-         seed {}. Only rows with nothing in the last column are evidence.\n",
+         seed {}. The last column names the choices below that were made with a published figure in view \
+         and touch the row. Only rows with nothing in it are evidence.\n",
         p.board, p.duplex, p.timing_table, p.seed,
     )?;
     if p.guesses.is_empty() {
@@ -239,7 +255,7 @@ fn write(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result
     }
     writeln!(
         out,
-        "| stage | figure | source | published | predicted | error | used for fitting |"
+        "| stage | figure | source | published | predicted | error | touched by |"
     )?;
     writeln!(out, "|---|---|---|---:|---:|---:|---|")?;
     for row in rows(run, published) {
@@ -258,8 +274,16 @@ fn write(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result
                 .map_or_else(|| "not measured".into(), |value| row.unit.word(value)),
             row.predicted
                 .map_or_else(|| "–".into(), |value| row.unit.error(value, row.published)),
-            row.fitted,
+            row.touched_by.join(", "),
         )?;
+    }
+    if !published.choices.is_empty() {
+        writeln!(out, "\n## Choices made with a published figure in view\n")?;
+        writeln!(out, "| name | choice | what was known |\n|---|---|---|")?;
+        for choice in &published.choices {
+            let (name, what, known) = (&choice.name, &choice.what, &choice.known);
+            writeln!(out, "| {name} | {what} | {known} |")?;
+        }
     }
     out.push_str(&published.deviations);
     write_budget(run, published, out)
@@ -337,11 +361,23 @@ mod tests {
     fn every_published_figure_has_its_row() {
         let mut run = sample::run();
         let all = rows(&run, &published());
-        assert!(
-            all.iter()
-                .all(|row| row.predicted.is_some() || row.figure.contains("1 MB"))
+        assert!(all.iter().all(|row| row.predicted.is_some()
+            || row.figure.contains("1 MB")
+            || row.variant == "isr-ram"));
+        let touched = |variant: &str, start: &str| {
+            let of = |row: &&Row| row.variant == variant && row.figure.starts_with(start);
+            let row = all.iter().find(of).expect("a row");
+            row.touched_by.join(" ")
+        };
+        assert_eq!(touched("isr-all", "interrupt"), "miss code");
+        assert_eq!(
+            touched("isr-all", "goodput"),
+            "no-sack window host turnaround"
         );
-        assert_eq!(all.iter().filter(|row| !row.fitted.is_empty()).count(), 1);
+        assert_eq!(touched("isr-all", "ping"), "turnaround");
+        // Evidence.
+        assert_eq!(touched("main-thread", "interrupt"), "");
+        assert_eq!(touched("windowed", "frames lost"), "");
         run.results.clear();
         let nothing = rows(&run, &published());
         assert_eq!(nothing.len(), all.len());

@@ -17,14 +17,44 @@ pub struct Published {
     pub segment_to_ack_ns: u64,
     /// Retransmission delays in the first stage's capture.
     pub retransmission_delays: Vec<DelayRange>,
-    /// The variant whose code was chosen with its published interrupt time in view: that row is no evidence.
-    pub fitted_variant: String,
+    /// The choices that were made with a published figure in view.
+    #[serde(rename = "choice")]
+    pub choices: Vec<Choice>,
     /// The variant with this project's MAC in the last published stage.
     pub own_mac: String,
     /// The same stage with the MAC of the publication.
     pub article_mac: String,
     /// Reasons for the rows that differ most, Markdown.
     pub deviations: String,
+}
+
+/// A choice made with a published figure in view: the rows that it touches are no evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// Its name in the table.
+    pub name: String,
+    /// What was chosen.
+    pub what: String,
+    /// The published figures that were known.
+    pub known: String,
+    /// Variants of the rows that it touches; empty for all.
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Beginnings of the names of the figures that it touches; empty for all.
+    #[serde(default)]
+    pub figures: Vec<String>,
+}
+
+impl Choice {
+    /// True if it touches this row.
+    pub fn touches(&self, variant: &str, figure: &str) -> bool {
+        let any = |list: &[String], is: &dyn Fn(&str) -> bool| {
+            list.is_empty() || list.iter().any(|item| is(item))
+        };
+        any(&self.variants, &|name| name == variant)
+            && any(&self.figures, &|start| figure.starts_with(start))
+    }
 }
 
 /// The published figures of one stage.
@@ -39,6 +69,8 @@ pub struct Stage {
     pub post_processing_ns: Option<u64>,
     /// Median ping.
     pub ping_ns: Option<u64>,
+    /// Duration of the first request, which resolves addresses and may repeat a SYN.
+    pub first_request_ns: Option<u64>,
     /// Goodput printed for each request, by size.
     #[serde(default)]
     pub goodput: Vec<Goodput>,

@@ -1,7 +1,10 @@
 //! Configuration of a machine: its firmware and its environment.
 
+use core::net::SocketAddrV4;
+
 use linerate_sim::chip::TimingTable;
 use linerate_sim::peer::generator;
+use linerate_sim::peer::host::http_server::Answer;
 use linerate_sim::wire::config::{Duplex, Hub, Impairments, Partner};
 use serde::{Deserialize, Deserializer};
 
@@ -100,6 +103,12 @@ pub struct Peer {
     pub background_arp_ms: u64,
     /// Ignores SACK blocks, as if the device had agreed to SACK and never sent any.
     pub disregard_sack_blocks: bool,
+    /// Its address and the port of its HTTP server, if not the usual ones.
+    #[serde(skip)]
+    pub http_server: Option<SocketAddrV4>,
+    /// Answers of its HTTP server, before the files `/N`.
+    #[serde(skip)]
+    pub answers: Vec<Answer>,
 }
 
 impl Default for Peer {
@@ -110,6 +119,8 @@ impl Default for Peer {
             turnaround_jitter_us: 0,
             background_arp_ms: 0,
             disregard_sack_blocks: false,
+            http_server: None,
+            answers: Vec::new(),
         }
     }
 }

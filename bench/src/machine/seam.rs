@@ -50,6 +50,8 @@ pub struct RunArtifacts {
     pub link: Option<LinkPartnerStatus>,
     /// Behaviour that the machine could not model and its substitute, each once.
     pub warnings: Vec<String>,
+    /// Registers without behaviour that the program used: they hold what was written.
+    pub plain_registers: Vec<String>,
 }
 
 /// A machine that is switched on.
@@ -80,6 +82,12 @@ pub trait Machine {
     /// Total time that the processor has waited for flash; `None` if the machine does not measure
     /// it.
     fn flash_wait_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Where the processor is, for messages: an address, and the function if known; `None` if the machine has no
+    /// access to it.
+    fn position(&self) -> Option<String> {
         None
     }
 

@@ -72,7 +72,7 @@ pub fn drive(
         if !tick(machine.now_ns(), observer.progress()) && !watchdog.done {
             return Err(MeasureError::Cancelled);
         }
-        watchdog.check(machine.now_ns(), QUIET_S, limit_s)?;
+        watchdog.check(machine.as_ref(), QUIET_S, limit_s)?;
     }
     let ended_ns = machine.now_ns();
     let duplex = machine.duplex();
@@ -130,7 +130,7 @@ pub fn follow(
         })?;
         outcome?;
         if limit_s.is_none() {
-            watchdog.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
+            watchdog.check(machine.as_ref(), FOLLOW_QUIET_S, u64::MAX)?;
         }
     }
     Ok(machine.finish(&mut |_| {}))
@@ -166,14 +166,16 @@ impl Watchdog {
         Ok(())
     }
 
-    fn check(&self, now_ns: u64, quiet_s: u64, limit_s: u64) -> Result<(), MeasureError> {
+    fn check(&self, machine: &dyn Machine, quiet_s: u64, limit_s: u64) -> Result<(), MeasureError> {
         if self.done {
             return Ok(());
         }
+        let now_ns = machine.now_ns();
         if now_ns.saturating_sub(self.last_event_ns) > quiet_s * 1_000_000_000 {
             return Err(MeasureError::Quiet {
                 quiet_s,
                 last: self.last_line.clone(),
+                position: machine.position(),
             });
         }
         if now_ns > limit_s.saturating_mul(1_000_000_000) {

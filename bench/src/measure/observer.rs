@@ -82,14 +82,17 @@ pub enum MeasureError {
     },
     /// Nothing happened for too long.
     #[error(
-        "nothing happened for {quiet_s} s of virtual time: no frame, no line on the console{}",
-        last.as_ref().map_or_else(String::new, |line| format!("; the last line was {line:?}"))
+        "nothing happened for {quiet_s} s of virtual time: no frame, no line on the console{}{}",
+        last.as_ref().map_or_else(String::new, |line| format!("; the last line was {line:?}")),
+        position.as_ref().map_or_else(String::new, |at| format!("; the program is at {at}"))
     )]
     Quiet {
         /// The duration.
         quiet_s: u64,
         /// The last line on the console.
         last: Option<String>,
+        /// Where the processor is, if the machine knows.
+        position: Option<String>,
     },
     /// The program did not end in the time it was given.
     #[error("the program did not end within {limit_s} s of virtual time")]

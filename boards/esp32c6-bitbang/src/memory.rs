@@ -11,7 +11,9 @@ use core::arch::global_asm;
 macro_rules! section {
     () => {
         cfg_select! {
-            feature = "isr-all" => { ".section .text.linerate_memory, \"ax\"" }
+            all(feature = "isr-all", not(feature = "isr-ram")) => {
+                ".section .text.linerate_memory, \"ax\""
+            }
             _ => { ".section .rwtext.linerate_memory, \"ax\"" }
         }
     };

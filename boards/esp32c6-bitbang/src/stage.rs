@@ -4,12 +4,13 @@
 //! | stage | frame is checked | between PHY and queue | code and `memcpy` | TCP window |
 //! |---|---|---|---|---|
 //! | `isr-all` | in the interrupt | copied | flash (PHY loops: RAM) | 10,240 octets |
+//! | `isr-ram` | in the interrupt | copied | RAM | 10,240 octets |
 //! | `main-thread` | on the main thread | copied | flash; `memcpy`, interrupt: RAM | 10,240 octets |
 //! | `zero-copy` | on the main thread | received in place | RAM | about the queue |
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
 //! | `line-rate` | as it is received | received in place | RAM | less than a larger queue |
 //!
-//! The first two also align, check and copy as slowly as the article's code (feature `article-mac`).
+//! The first three also align, check and copy as slowly as the article's code (feature `article-mac`).
 //! `windowed-article` is `windowed` with that: the article's last stage, for comparison with this MAC in
 //! `windowed`.
 
@@ -18,7 +19,9 @@ use linerate_nic::{mac, window};
 use crate::config;
 
 /// The stage's name, as in results.
-pub const NAME: &str = if cfg!(feature = "isr-all") {
+pub const NAME: &str = if cfg!(feature = "isr-ram") {
+    "isr-ram"
+} else if cfg!(feature = "isr-all") {
     "isr-all"
 } else if cfg!(feature = "main-thread") {
     "main-thread"
@@ -70,7 +73,7 @@ const OTHERS: usize = if cfg!(feature = "line-rate") {
 
 const MSS: usize = window::mss(1500);
 
-/// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first two stages that
+/// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first three stages that
 /// of the article's capture, then the capacity of the queue, then the capacity left beside others' frames.
 pub const TCP_WINDOW: usize = if cfg!(any(feature = "windowed", feature = "line-rate")) {
     window::receive_window(QUEUE_FRAMES, OTHERS, MSS)

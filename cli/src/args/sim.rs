@@ -1,5 +1,6 @@
 //! Arguments of `linerate sim` and `linerate timing`.
 
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -10,6 +11,7 @@ use linerate_bench::scenario::{Ability, Partner, Pulses};
     linerate sim esp32c6-bitbang --program http_get --variant zero-copy --pcap get.pcapng\n  \
     linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
     linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
+    linerate sim esp32c6-bitbang --elf mine.elf --peer 10.0.0.1:8080 --file /10kB.txt=page.txt\n  \
     linerate sim esp32c6-bitbang --program http_server --tap tap0\n  \
     linerate sim esp32c6-bitbang --program ping --partner 100base-tx-half,100base-tx-full\n\n\
     With --tap, programs on this host (ping, curl) can reach the firmware. Create the interface\n\
@@ -33,6 +35,15 @@ pub struct Sim {
     /// Connect the board to this TAP interface, in real time
     #[arg(long, value_name = "IF")]
     pub tap: Option<String>,
+    /// Address of the built-in peer and port of its HTTP server [default: 169.254.10.1:80]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "tap")]
+    pub peer: Option<SocketAddrV4>,
+    /// Let the peer serve FILE at /PATH, besides /N, which has N octets; can be repeated
+    #[arg(long, value_name = "/PATH=FILE", conflicts_with = "tap")]
+    pub file: Vec<String>,
+    /// Let the peer answer requests by this script (docs/simulator.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "tap")]
+    pub answers: Option<PathBuf>,
     /// Write a capture of the wire to this file (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,

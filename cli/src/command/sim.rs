@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
 use linerate_bench::machine::{self, LinkPartnerStatus, MachineConfig, MachineError, RunArtifacts};
-use linerate_bench::scenario::{Duplex, Environment, Partner, Record};
-use linerate_bench::{firmware, measure, tap};
+use linerate_bench::scenario::{Duplex, Environment, Partner, Peer, Record};
+use linerate_bench::{answers, firmware, measure, tap};
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
@@ -45,6 +45,14 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
     };
     for warning in &artifacts.warnings {
         eprintln!("note: {warning}");
+    }
+    // Those of the board's own programs are known to be irrelevant.
+    if args.elf.is_some() && !artifacts.plain_registers.is_empty() {
+        eprintln!(
+            "note: {} registers without behaviour here hold what the program wrote: {}",
+            artifacts.plain_registers.len(),
+            artifacts.plain_registers.join(", ")
+        );
     }
     if let (false, Some(end)) = (args.partner.is_empty(), &artifacts.link) {
         print_link(end);
@@ -99,9 +107,22 @@ fn environment(args: &args::Sim) -> anyhow::Result<Environment> {
         None if negotiates => Duplex::Auto,
         None => Duplex::Half,
     };
+    let mut answers: Vec<_> = args
+        .file
+        .iter()
+        .map(|file| answers::of_file(file))
+        .collect::<Result<_, _>>()?;
+    if let Some(script) = &args.answers {
+        answers.extend(answers::read(script)?);
+    }
     Ok(Environment {
         duplex,
         partner,
+        peer: Peer {
+            http_server: args.peer,
+            answers,
+            ..Peer::default()
+        },
         ..Environment::default()
     })
 }

@@ -25,6 +25,7 @@ fn registers_without_behaviour_are_reported_once() {
             "unknown register at 0x600b0390 (PMU); first read",
         ]
     );
+    assert_eq!(chip.plain_registers(), ["PMU.HP_ACTIVE_BIAS"]);
 }
 
 #[test]

@@ -283,6 +283,10 @@ impl Machine for Sim {
         Some(chip.stats().flash_misses * chip.timing().chip("flash_miss_ns"))
     }
 
+    fn position(&self) -> Option<String> {
+        Some(self.board.chip().position())
+    }
+
     fn type_line(&mut self, line: &str) {
         let text = format!("{line}\n");
         self.board
@@ -359,6 +363,7 @@ impl Machine for Sim {
             files,
             link: Some(link),
             warnings,
+            plain_registers: self.board.chip().plain_registers(),
         }
     }
 }

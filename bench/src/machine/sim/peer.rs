@@ -8,6 +8,8 @@ use crate::machine::{MachineConfig, MachineError};
 
 /// The port of HTTP.
 const HTTP: u16 = 80;
+/// Prefix length of the peer's network.
+const PREFIX: u8 = 16;
 
 /// Creates the peer that `config` selects.
 ///
@@ -49,7 +51,16 @@ pub fn of(config: &MachineConfig) -> Result<Box<dyn Peer>, MachineError> {
                 timeout: Span::from_ms(download.timeout_ms),
             })
             .collect(),
+        http_server: Some(host::http_server::Config {
+            port: asked.http_server.map_or(HTTP, |server| server.port()),
+            answers: asked.answers.clone(),
+            ..host::http_server::Config::default()
+        }),
         ..host::Config::default()
+    };
+    let host = match asked.http_server {
+        Some(server) => host.at(*server.ip(), PREFIX),
+        None => host,
     };
     Ok((kind.build)(peer::Config {
         host,

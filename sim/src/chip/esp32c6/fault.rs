@@ -60,6 +60,11 @@ impl Esp32c6 {
         self.frame_at(pc).function.map(|(name, _)| name)
     }
 
+    /// The address of the next instruction, and its function if known: `0x42000010 main+0x8`.
+    pub fn position(&self) -> String {
+        self.frame_at(self.hart.pc()).to_string()
+    }
+
     fn frame_at(&self, pc: u32) -> Frame {
         let function = match self.soc.rom.name(pc) {
             Some(name) => Some((format!("{name} (ROM)"), 0)),

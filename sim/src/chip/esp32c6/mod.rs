@@ -404,6 +404,20 @@ impl Esp32c6 {
         &self.soc.reports
     }
 
+    /// Names of the registers without behaviour that the program used, in the order of the first access. Each holds
+    /// what was written to it.
+    pub fn plain_registers(&self) -> Vec<String> {
+        let plain = self
+            .soc
+            .reports
+            .iter()
+            .filter_map(|report| match &report.kind {
+                ReportKind::Stored { name, .. } => Some(name.clone()),
+                _ => None,
+            });
+        plain.collect()
+    }
+
     /// Statistics since power-on.
     pub fn stats(&self) -> Stats {
         Stats {

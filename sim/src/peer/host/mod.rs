@@ -109,7 +109,7 @@ impl Host {
     pub fn new(config: Config) -> Self {
         let mut random = Random::new(config.seed);
         let mut tcp = Tcp::new(config.tcp, Random::new(random.next_u64()));
-        if let Some(server) = config.http_server {
+        if let Some(server) = &config.http_server {
             tcp.listen(server.port, server.backlog);
         }
         Self {
@@ -117,7 +117,7 @@ impl Host {
             egress: VecDeque::new(),
             neighbours: Neighbours::default(),
             tcp,
-            http_server: config.http_server.map(http_server::Server::new),
+            http_server: config.http_server.clone().map(http_server::Server::new),
             http_clients: config
                 .http_clients
                 .iter()

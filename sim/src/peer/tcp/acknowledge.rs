@@ -91,6 +91,7 @@ impl Sender {
         self.window_from = ack.segment_position;
         let changed = self.window != ack.window;
         self.window = ack.window;
+        self.max_window = self.max_window.max(ack.window);
         changed
     }
 

@@ -45,6 +45,8 @@ impl Connection {
             && self.handshake.repetitions == 0
         {
             self.sender.measure_handshake(now.since(sent_at));
+        } else {
+            self.sender.handshake_repeated();
         }
         self.handshake.due = Instant::NEVER;
         self.state = State::Established;

@@ -137,6 +137,8 @@ impl Connection {
             mss,
             sack: false,
             window: 0,
+            congestion: config.congestion,
+            kernel: config.kernel,
         };
         Self {
             sender: Sender::new(parameters, config.send_buffer, 0),
@@ -185,6 +187,8 @@ impl Connection {
             mss,
             sack: self.sack,
             window: u64::from(syn.window),
+            congestion: self.config.congestion,
+            kernel: self.config.kernel,
         };
         self.sender = Sender::new(parameters, self.config.send_buffer, 0);
         self.receiver = Receiver::new(

@@ -1,29 +1,36 @@
 //! A TCP whose behaviour on the wire is that of Linux.
 //!
-//! Initial window 10, CUBIC, RACK with tail-loss probes, proportional rate reduction, F-RTO, a
+//! Initial window 10, CUBIC or Reno, RACK with tail-loss probes, proportional rate reduction, F-RTO, a
 //! retransmission timeout of at least 200 ms beyond the round trip that stays backed off until the
-//! next measurement, delayed and quick acknowledgments. Not implemented: pacing, `HyStart`, ECN,
-//! urgent data, Fast Open, PAWS, the rounding of timers to kernel ticks.
+//! next measurement, timers that run at the kernel's ticks, a send queue in batches of whole segments,
+//! delayed and quick acknowledgments. Not implemented: pacing, `HyStart`, ECN, urgent data, Fast Open,
+//! PAWS.
+//!
+//! `linerate-bench` replays a recorded host against it (`bench/src/replay`).
 //!
 //! | file | subject |
 //! |---|---|
 //! | [`segment`] | segments, parsed and emitted |
 //! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; segment arrival |
-//! | [`sender`], [`timers`] | the stream, which data may be sent; the sender's timer |
+//! | [`sender`], `batch`, [`timers`] | the stream, which data may be sent, in which pieces; the sender's timer |
 //! | [`acknowledge`] | processing of an acknowledgment |
 //! | [`recovery`], [`undo`] | loss: recovery, rate reduction; undo of spurious recovery |
 //! | [`retransmission`] | the retransmission queue, the SACK scoreboard |
-//! | [`rack`], [`rtt`], [`cubic`] | loss detection by time, round trip and timeout, congestion window |
+//! | [`rack`], [`rtt`] | loss detection by time, round trip and timeout |
+//! | `growth`, [`cubic`], `reno` | the congestion window's growth, by algorithm |
 //! | [`receiver`] | reassembly, offered window, delayed acknowledgment |
 //! | [`statistics`] | statistics as visible in a capture |
 
 pub mod acknowledge;
 mod arrival;
+mod batch;
 pub mod connection;
 pub mod cubic;
+mod growth;
 pub mod rack;
 pub mod receiver;
 pub mod recovery;
+mod reno;
 pub mod retransmission;
 pub mod rtt;
 pub mod segment;
@@ -37,6 +44,7 @@ use std::collections::BTreeMap;
 use smoltcp::wire::Ipv4Address;
 
 pub use connection::{Connection, Failure, State};
+pub use growth::Congestion;
 pub use segment::{Control, Segment};
 pub use statistics::{Retransmission, RetransmitReason, Statistics};
 
@@ -64,6 +72,21 @@ pub struct Config {
     pub receive_buffer: usize,
     /// Send buffer in octets.
     pub send_buffer: usize,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Version of Linux where versions differ.
+    pub kernel: Kernel,
+}
+
+/// Versions of Linux that send differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kernel {
+    /// Before 6.10, like the host of the published capture: the send queue is cut batch by batch, and a short last
+    /// segment with FIN may exceed the congestion window.
+    #[default]
+    Before6_10,
+    /// Since 6.10: a batch takes octets from the one behind it, and a FIN waits for the congestion window.
+    Since6_10,
 }
 
 impl Default for Config {
@@ -77,6 +100,8 @@ impl Default for Config {
             window_scale: Some(7),
             receive_buffer: 64_240,
             send_buffer: 256 * 1024,
+            congestion: Congestion::Cubic,
+            kernel: Kernel::Before6_10,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::retransmission::Delivery;
 use super::sender::{CongestionState, Sender};
-use super::timers::{TIMER_MARGIN, Timer};
+use super::timers::{Timer, margin};
 use crate::time::Instant;
 
 /// Number of segments delivered beyond a hole that indicates loss (RFC 5681 section 3.2).
@@ -88,9 +88,9 @@ impl Sender {
             || (self.congestion_state == CongestionState::Loss && self.consecutive_timeouts == 0);
         if new_episode {
             self.save_for_undo();
-            self.ssthresh = self.cubic.on_loss(self.cwnd);
+            self.ssthresh = self.growth.on_loss(self.cwnd);
         }
-        self.cubic.on_timeout();
+        self.growth.on_timeout();
         self.recovery.f_rto = first_time || self.consecutive_timeouts > 0;
         self.recovery.new_data_first = false;
         self.recovery.tlp_end = None;
@@ -123,7 +123,7 @@ impl Sender {
         self.recovery.prr_out = 0;
         self.recovery.tlp_end = None;
         self.recovery.point = self.next;
-        self.ssthresh = self.cubic.on_loss(self.cwnd);
+        self.ssthresh = self.growth.on_loss(self.cwnd);
     }
 
     /// Proportional rate reduction (RFC 6937): sets the window to what this acknowledgment permits.
@@ -162,7 +162,11 @@ impl Sender {
         );
         let (wait, lost) = self.rack.detect_loss(self.queue.iter_mut(), window, now);
         if let Some(wait) = wait {
-            self.set_timer(Timer::Reordering, now + wait + TIMER_MARGIN);
+            self.set_timer(
+                Timer::Reordering,
+                now + wait + margin(self.parameters.kernel),
+                now,
+            );
         }
         lost > 0
     }
@@ -358,7 +362,7 @@ impl Sender {
         }
         if left > 0 {
             let round_trip = self.round_trip.smoothed().unwrap_or_default();
-            self.cwnd = self.cubic.on_ack(self.cwnd, left, now, round_trip);
+            self.cwnd = self.growth.on_ack(self.cwnd, left, now, round_trip);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Round-trip time and retransmission timeout as in Linux.
 //!
-//! RFC 6298 with three differences that are visible in a capture: the deviation falls more slowly than
+//! RFC 6298 with four differences that are visible in a capture: the deviation falls more slowly than
 //! it rises, its maximum within a round trip is used, and the floor of 200 ms applies to the
-//! *variance*, so the timeout is never less than `srtt + 200 ms`.
+//! *variance*, so the timeout is never less than `srtt + 200 ms`, and it is in whole ticks of the kernel.
 
+use super::timers::in_ticks;
 use crate::time::Span;
 
 /// Minimum of the variance term, and so of the timeout minus the smoothed round trip.
@@ -12,6 +13,9 @@ pub const RTO_MIN: Span = Span::from_ms(200);
 pub const RTO_MAX: Span = Span::from_secs(120);
 /// The timeout before the first measurement (RFC 6298 section 2.1).
 pub const RTO_INITIAL: Span = Span::from_secs(1);
+
+/// The timeout after a handshake whose SYN was repeated, so that no round trip is known (RFC 6298 section 5.7).
+pub const RTO_FALLBACK: Span = Span::from_secs(3);
 
 /// Round-trip estimator of one connection. All times are in ticks.
 #[derive(Debug, Clone)]
@@ -76,7 +80,13 @@ impl RttEstimator {
                 self.deviation_max_x4 = floor;
             }
         }
-        self.timeout = Span::from_ticks(self.smoothed_x8 / 8 + self.variance_x4).min(RTO_MAX);
+        let timeout = Span::from_ticks(self.smoothed_x8 / 8 + self.variance_x4);
+        self.timeout = in_ticks(timeout).min(RTO_MAX);
+    }
+
+    /// The handshake gave no measurement, because its SYN was repeated.
+    pub fn fall_back(&mut self) {
+        self.timeout = RTO_FALLBACK;
     }
 
     /// Adds a round trip for the minimum only: that of the last of several segments covered by one
@@ -121,7 +131,7 @@ mod tests {
             rtt.update(Span::from_ms(3), round, round + 1);
         }
         assert_eq!(rtt.smoothed(), Some(Span::from_ms(3)));
-        assert_eq!(rtt.timeout(), Span::from_ms(203));
+        assert_eq!(rtt.timeout(), Span::from_ms(204), "in whole ticks");
     }
 
     #[test]
@@ -130,9 +140,9 @@ mod tests {
         rtt.update(Span::from_ms(10), 1, 2);
         rtt.back_off();
         rtt.back_off();
-        assert_eq!(rtt.timeout(), Span::from_ms(840));
+        assert_eq!(rtt.timeout(), Span::from_ms(848));
         rtt.update(Span::from_ms(10), 2, 3);
-        assert_eq!(rtt.timeout(), Span::from_ms(210));
+        assert_eq!(rtt.timeout(), Span::from_ms(212));
         for _ in 0..20 {
             rtt.back_off();
         }

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::cubic::{Cubic, INITIAL_WINDOW};
+use super::Kernel;
+use super::cubic::INITIAL_WINDOW;
+use super::growth::{Congestion, Growth};
 use super::rack::Rack;
 use super::retransmission::{RetransmissionQueue, SentSegment};
 use super::rtt::RttEstimator;
@@ -62,6 +64,10 @@ pub struct PeerParameters {
     pub sack: bool,
     /// The peer's window from its SYN, in octets.
     pub window: u64,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Version of Linux.
+    pub kernel: Kernel,
 }
 
 /// The sending half of one connection.
@@ -71,12 +77,12 @@ pub struct Sender {
     capacity: usize,
     /// Octets not yet acknowledged, sent or not; the first is at `buffer_start`.
     buffer: VecDeque<u8>,
-    buffer_start: u64,
-    more_follows: bool,
+    pub(super) buffer_start: u64,
+    pub(super) more_follows: bool,
     /// Position of the last push, which no segment crosses.
-    push_boundary: u64,
-    no_delay: bool,
-    fin: bool,
+    pub(super) push_boundary: u64,
+    pub(super) no_delay: bool,
+    pub(super) fin: bool,
 
     pub(super) unacknowledged: u64,
     pub(super) next: u64,
@@ -84,14 +90,22 @@ pub struct Sender {
     /// Position of the segment in the peer's stream that last updated the window (SND.WL1).
     pub(super) window_from: u64,
     /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
-    small_segment_end: u64,
+    pub(super) small_segment_end: u64,
+    /// See [`Self::batch_end`].
+    pub(super) batch_end: u64,
+    /// The last segment sent was a full one, and more of its batch may be sent with it.
+    pub(super) in_batch: bool,
+    /// Segments that may still be sent with it.
+    pub(super) batch_left: u32,
+    /// Largest window that the peer has offered.
+    pub(super) max_window: u64,
 
     pub(super) queue: RetransmissionQueue,
     pub(super) congestion_state: CongestionState,
     /// Congestion window in segments.
     pub(super) cwnd: u32,
     pub(super) ssthresh: u32,
-    pub(super) cubic: Cubic,
+    pub(super) growth: Growth,
     pub(super) rack: Rack,
     pub(super) round_trip: RttEstimator,
     pub(super) recovery: super::recovery::Recovery,
@@ -128,11 +142,15 @@ impl Sender {
             window: parameters.window,
             window_from: peer_position,
             small_segment_end: 0,
+            batch_end: 0,
+            in_batch: false,
+            batch_left: 0,
+            max_window: parameters.window,
             queue: RetransmissionQueue::default(),
             congestion_state: CongestionState::Open,
             cwnd: INITIAL_WINDOW,
             ssthresh: u32::MAX,
-            cubic: Cubic::default(),
+            growth: Growth::new(parameters.congestion),
             rack: Rack::default(),
             round_trip: RttEstimator::default(),
             recovery: super::recovery::Recovery::default(),
@@ -152,6 +170,11 @@ impl Sender {
     pub fn measure_handshake(&mut self, round_trip: Span) {
         self.round_trip
             .update(round_trip, self.unacknowledged, self.next);
+    }
+
+    /// The handshake's SYN was repeated: there is no measurement.
+    pub fn handshake_repeated(&mut self) {
+        self.round_trip.fall_back();
     }
 
     /// Appends as many of `bytes` to the stream as the buffer accepts; returns their number. With
@@ -199,6 +222,12 @@ impl Sender {
     #[must_use]
     pub fn octets_sent(&self) -> u64 {
         self.next.min(self.data_end()) - 1
+    }
+
+    /// True if everything written was sent at least once.
+    #[must_use]
+    pub fn has_sent_all(&self) -> bool {
+        self.next >= self.data_end()
     }
 
     /// True if the FIN is acknowledged.
@@ -250,7 +279,7 @@ impl Sender {
     }
 
     /// The position after the last octet written.
-    fn data_end(&self) -> u64 {
+    pub(super) fn data_end(&self) -> u64 {
         self.buffer_start + self.buffer.len() as u64
     }
 
@@ -304,13 +333,16 @@ impl Sender {
             if let Some(index) = self.queue.first_lost() {
                 let outgoing = self.retransmit(index, reason, now);
                 if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
-                    self.set_timer(Timer::Retransmission, now + self.round_trip.timeout());
+                    self.set_timer(Timer::Retransmission, now + self.round_trip.timeout(), now);
                 }
                 self.recovery.prr_out += 1;
                 return outgoing;
             }
         }
-        if may_send && let Some((len, fin)) = self.sendable(true) {
+        let sendable = self.sendable(true);
+        let fin_exceeds_window = self.parameters.kernel == Kernel::Before6_10;
+        let sendable = sendable.filter(|&(_, fin)| may_send || (fin && fin_exceeds_window));
+        if let Some((len, fin)) = sendable {
             if self.congestion_state >= CongestionState::Cwr {
                 self.recovery.prr_out += 1;
             }
@@ -329,41 +361,16 @@ impl Sender {
         None
     }
 
-    /// Payload length and FIN of the next new segment, if the peer's window and Nagle allow one.
-    pub(super) fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
-        let unsent = self.data_end().saturating_sub(self.next);
-        let pushed = self.push_boundary.saturating_sub(self.next);
-        let whole = if pushed > 0 {
-            pushed.min(unsent)
-        } else {
-            unsent
-        };
-        let len = whole.min(self.parameters.mss as u64) as usize;
-        let fin = self.fin && unsent as usize == len && self.next <= self.data_end();
-        if len == 0 && !fin {
-            return None;
-        }
-        // A FIN alone may exceed the window; data must fit completely (silly-window avoidance).
-        if len > 0 && self.next + len as u64 > self.window_end() {
-            return None;
-        }
-        let short = len < self.parameters.mss && !fin;
-        let small_is_out = self.small_segment_end > self.unacknowledged && !self.queue.is_empty();
-        let waits = (self.more_follows && pushed == 0) || (!self.no_delay && small_is_out);
-        if nagle && short && waits {
-            return None;
-        }
-        Some((len, fin))
-    }
-
     fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> OutgoingSegment {
         if self.queue.is_empty() {
             self.restart_after_idle(now);
         }
+        self.count_in_batch();
         let start = self.next;
         let end = start + len as u64 + u64::from(fin);
         let first = self.queue.is_empty();
         self.queue.push(SentSegment::new(start, end, fin, now));
+        self.advance_batch(len, end);
         self.next = end;
         if len < self.parameters.mss {
             self.small_segment_end = end;
@@ -455,11 +462,12 @@ impl Sender {
             self.cwnd = (self.cwnd / 2).max(least);
             idle -= timeout;
         }
-        self.cubic.on_idle();
+        self.growth.on_idle();
     }
 
     /// Nothing more can be sent now: records whether the window was the limit, and starts a timer.
     fn on_burst_end(&mut self, window_left: bool, now: Instant) {
+        self.in_batch = false;
         let queued = self.queue.len();
         let limited = !window_left;
         if self.unacknowledged >= self.cwnd_usage_end

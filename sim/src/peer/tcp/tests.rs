@@ -1,5 +1,6 @@
 //! Two instances of this TCP against each other, segment by segment.
 
+mod batches;
 mod reordering;
 
 use smoltcp::wire::Ipv4Address;

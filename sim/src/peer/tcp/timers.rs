@@ -1,12 +1,45 @@
 //! The sender's timer: retransmission, tail-loss probe, reordering, window probe.
 
-use super::rtt::{RTO_MAX, RTO_MIN};
+use super::Kernel;
+use super::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN};
 use super::sender::{CongestionState, Forced, Sender};
 use crate::time::{Instant, Span};
 
+/// A tick of the host's kernel: 250 Hz, a usual setting. All its timers count in ticks.
+pub(super) const TICK: Span = Span::from_ms(4);
+
 /// Margin that Linux adds to a tail-loss probe's two round trips and to the wait for reordered
-/// segments: two ticks of a 250 Hz kernel.
-pub(super) const TIMER_MARGIN: Span = Span::from_ms(8);
+/// segments: two ticks in the older versions, 2 ms in the newer.
+pub(super) const fn margin(kernel: Kernel) -> Span {
+    match kernel {
+        Kernel::Before6_10 => Span::from_ms(8),
+        Kernel::Since6_10 => Span::from_ms(2),
+    }
+}
+
+/// Each level of the kernel's timers has one eighth of the resolution of the level below, ...
+const LEVEL_FACTOR: u64 = 8;
+/// ... and the finest, of one tick, serves timers of fewer ticks than this.
+const LEVEL_TICKS: u64 = 63;
+
+/// `span` rounded up to whole ticks.
+pub(super) const fn in_ticks(span: Span) -> Span {
+    Span::from_ticks(span.ticks().div_ceil(TICK.ticks()) * TICK.ticks())
+}
+
+/// Time at which a kernel timer runs that was set at `now` to expire at `at`: never early, and late by up to one eighth
+/// of the wait. The kernel counts whole ticks from the last one, and keeps long timers with a coarser resolution.
+pub(super) const fn kernel_expiry(now: Instant, at: Instant) -> Instant {
+    let tick = TICK.ticks();
+    let wait = at.since(now).ticks().div_ceil(tick);
+    let expires = now.ticks() / tick + wait;
+    let (mut resolution, mut level_ends) = (1, LEVEL_TICKS);
+    while wait >= level_ends {
+        resolution *= LEVEL_FACTOR;
+        level_ends *= LEVEL_FACTOR;
+    }
+    Instant::from_ticks((expires / resolution + 1) * resolution * tick)
+}
 
 /// Purpose of a sender's timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +100,8 @@ impl Sender {
         }
     }
 
-    pub(super) fn set_timer(&mut self, timer: Timer, at: Instant) {
-        self.timer = Some((timer, at));
+    pub(super) fn set_timer(&mut self, timer: Timer, at: Instant, now: Instant) {
+        self.timer = Some((timer, kernel_expiry(now, at)));
     }
 
     /// Starts the retransmission timer, or stops it if nothing is outstanding. If it replaces a probe or
@@ -84,7 +117,7 @@ impl Sender {
             _ => now,
         };
         let at = (from + timeout).max(now + Span::from_ms(1));
-        self.timer = Some((Timer::Retransmission, at));
+        self.set_timer(Timer::Retransmission, at, now);
     }
 
     /// Sets the timer for a tail-loss probe in place of the timeout, if the conditions for one are met.
@@ -99,16 +132,19 @@ impl Sender {
         if !self.parameters.sack || !calm || self.queue.sacked() > 0 {
             return false;
         }
-        let Some(smoothed) = self.round_trip.smoothed() else {
-            return false;
-        };
         // A lone segment's acknowledgment may be delayed by the receiver.
         let margin = if self.queue.len() == 1 {
             RTO_MIN
         } else {
-            TIMER_MARGIN
+            margin(self.parameters.kernel)
         };
-        let probe_at = now + smoothed + smoothed + margin;
+        // Without a measured round trip, a second (RFC 8985 section 7.2).
+        let probe_at = self
+            .round_trip
+            .smoothed()
+            .map_or(now + RTO_INITIAL, |smoothed| {
+                now + smoothed + smoothed + margin
+            });
         let timeout = self.round_trip.timeout();
         let timeout_at = if after_progress { now } else { head.sent_at } + timeout;
         self.set_timer(
@@ -118,6 +154,7 @@ impl Sender {
             } else {
                 probe_at
             },
+            now,
         );
         true
     }
@@ -127,7 +164,7 @@ impl Sender {
         let wait = base
             .saturating_mul(1 << self.persist_backoff.min(20))
             .min(RTO_MAX.ticks());
-        self.set_timer(Timer::Persist, now + Span::from_ticks(wait));
+        self.set_timer(Timer::Persist, now + Span::from_ticks(wait), now);
     }
 
     /// The peer's window was updated: stops the persist timer if data can be sent, and resets its

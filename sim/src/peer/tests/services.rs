@@ -6,7 +6,7 @@ use smoltcp::wire::{ArpOperation, EthernetAddress, Icmpv4Repr, IpProtocol, Ipv4A
 use super::link::{End, Fate, Link};
 use super::station::Smol;
 use crate::peer::host::packet::{self, Packet};
-use crate::peer::host::{http_client, ping};
+use crate::peer::host::{http_client, http_server, ping};
 use crate::peer::tcp::Endpoint;
 use crate::peer::{Host, Peer, Station, host};
 use crate::time::{Instant, Span};
@@ -276,4 +276,63 @@ fn jitter_delays_answers_at_random_but_keeps_their_order() {
     };
     assert_eq!(answer_times(1), answer_times(1));
     assert_ne!(answer_times(1), answer_times(2));
+}
+
+#[test]
+fn answers_of_the_configuration_are_given_in_their_order() {
+    let answer = |path: &str, status, body, delay| http_server::Answer {
+        path: path.to_owned(),
+        status,
+        body,
+        content_type: "text/plain".to_owned(),
+        delay,
+    };
+    let text = http_server::Body::Octets((*b"hello").into());
+    let server = http_server::Config {
+        port: 8080,
+        answers: vec![
+            answer("/a.txt", 503, http_server::Body::Pattern(0), Span::ZERO),
+            answer("/a.txt", 200, text, Span::from_ms(300)),
+        ],
+        ..http_server::Config::default()
+    };
+    let mut server = Host::new(host::Config {
+        http_server: Some(server),
+        ..host::Config::default()
+    });
+    let client = http_client::Config {
+        server: Endpoint {
+            address: HOST,
+            port: 8080,
+        },
+        paths: ["/a.txt", "/a.txt", "/a.txt", "/7"]
+            .map(str::to_owned)
+            .to_vec(),
+        start: Instant::ZERO,
+        pause: Span::ZERO,
+        timeout: Span::from_secs(2),
+    };
+    let mut asking = Host::new(host::Config {
+        mac: DEVICE_MAC,
+        network: smoltcp::wire::Ipv4Cidr::new(DEVICE, 16),
+        http_server: None,
+        http_clients: vec![client],
+        seed: 1,
+        ..host::Config::default()
+    });
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut server, &mut asking, Instant::ZERO + Span::from_secs(5));
+    let fetches = asking.report().fetches;
+    let got: Vec<_> = fetches
+        .iter()
+        .map(|it| (it.status, it.octets, it.crc32))
+        .collect();
+    let hello = (Some(200), 5, fcs::crc32(b"hello"));
+    let pattern = (Some(200), 7, pattern::crc32(7));
+    assert_eq!(got, [(Some(503), 0, 0), hello, hello, pattern]);
+    let requests = server.report().requests;
+    let waited = requests[1]
+        .last_sent_at
+        .map(|at| at.since(requests[1].requested_at));
+    assert!(waited >= Some(Span::from_ms(300)), "{waited:?}");
 }

@@ -42,6 +42,8 @@ pub fn report() {
         .zip(interrupt_entry)
         .map(|(edge, entry)| edge - jump - entry);
     println!("# timing table: begin");
+    // The simulator's chip has a locally administered address, which no factory programs.
+    println!("# chip: {}", esp_hal::efuse::base_mac_address());
     println!("name = \"cycle_counting\"");
     println!("[cpu]");
     hart.iter().for_each(print);

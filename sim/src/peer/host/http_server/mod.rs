@@ -1,13 +1,15 @@
 //! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`]; `PUT /N`
-//! compares N octets with that pattern and answers 204 if they are equal, 422 if not.
+//! compares N octets with that pattern and answers 204 if they are equal, 422 if not. Other paths have the
+//! [`Answer`]s of its configuration.
 
+mod answer;
 mod head;
 mod upload;
 
+pub use answer::{Answer, Body};
 pub use upload::Upload;
 
-use linerate_ether as ether;
-
+use self::answer::Answers;
 use self::head::RequestHead;
 use self::upload::UploadBody;
 use crate::peer::tcp::{Connection, ConnectionId, Retransmission, State, Tcp};
@@ -19,7 +21,7 @@ const REQUEST_LIMIT: usize = 8 * 1024;
 const CHUNK: usize = 16 * 1024;
 
 /// Configuration of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The port it listens on.
     pub port: u16,
@@ -29,6 +31,8 @@ pub struct Config {
     pub service_time: Span,
     /// Size of the largest file, in octets.
     pub max_file_octets: u64,
+    /// Answers to GET and HEAD for certain paths, before the files `/N`.
+    pub answers: Vec<Answer>,
 }
 
 impl Default for Config {
@@ -38,6 +42,7 @@ impl Default for Config {
             backlog: 128,
             service_time: Span::ZERO,
             max_file_octets: 1 << 32,
+            answers: Vec::new(),
         }
     }
 }
@@ -71,6 +76,7 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Server {
     config: Config,
+    answers: Answers,
     sessions: Vec<Session>,
     records: Records,
 }
@@ -101,7 +107,7 @@ struct Response {
     head: Vec<u8>,
     head_written: usize,
     body_written: u64,
-    body_octets: u64,
+    body: Body,
     with_body: bool,
     start_at: Instant,
     /// Position in the stream at which the response ends.
@@ -113,8 +119,9 @@ struct Response {
 impl Server {
     /// A server; the caller makes its host listen on the port.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(mut config: Config) -> Self {
         Self {
+            answers: Answers::new(std::mem::take(&mut config.answers)),
             config,
             sessions: Vec::new(),
             records: Records::default(),
@@ -150,9 +157,6 @@ impl Server {
     /// Accepts connections, reads requests and writes responses as far as possible.
     pub fn poll(&mut self, tcp: &mut Tcp, now: Instant) {
         while let Some(id) = tcp.accept(self.config.port) {
-            if let Some(connection) = tcp.get_mut(id) {
-                connection.set_no_delay();
-            }
             self.sessions.push(Session {
                 id,
                 input: Vec::new(),
@@ -162,12 +166,13 @@ impl Server {
                 close_after: false,
             });
         }
-        let (config, records) = (self.config, &mut self.records);
+        let (config, records) = (&self.config, &mut self.records);
+        let answers = &mut self.answers;
         self.sessions.retain_mut(|session| {
             let Some(connection) = tcp.get_mut(session.id) else {
                 return false;
             };
-            session.poll(config, connection, records, now);
+            session.poll(config, answers, connection, records, now);
             let over = connection.state() == State::Closed;
             if over {
                 session.update_record(connection, &mut records.requests, now);
@@ -181,7 +186,8 @@ impl Server {
 impl Session {
     fn poll(
         &mut self,
-        config: Config,
+        config: &Config,
+        answers: &mut Answers,
         connection: &mut Connection,
         records: &mut Records,
         now: Instant,
@@ -224,14 +230,18 @@ impl Session {
                 return;
             };
             self.input.drain(..len);
+            if head.keep_alive {
+                // The last segment of a response has no FIN, and must not wait for an acknowledgment.
+                connection.set_no_delay();
+            }
             match head.method.as_str() {
                 "PUT" => self.begin_upload(config, head, connection, records, now),
                 "GET" | "HEAD" => {
-                    let known = head
-                        .size()
-                        .is_some_and(|size| size <= config.max_file_octets);
-                    let status = if known { 200 } else { 404 };
-                    self.begin_response(config, &head, status, connection, records, now);
+                    let answer = answers.next(&head.path).unwrap_or_else(|| {
+                        let size = head.size().filter(|&size| size <= config.max_file_octets);
+                        plain(&head, size.map_or(404, |_| 200))
+                    });
+                    self.respond(config, &head, &answer, connection, records, now);
                 }
                 _ => self.begin_response(config, &head, 405, connection, records, now),
             }
@@ -241,7 +251,7 @@ impl Session {
     /// Prepares for the body of an upload, or rejects it.
     fn begin_upload(
         &mut self,
-        config: Config,
+        config: &Config,
         head: RequestHead,
         connection: &mut Connection,
         records: &mut Records,
@@ -281,21 +291,31 @@ impl Session {
         self.upload = Some((head, UploadBody::new(records.uploads.len() - 1)));
     }
 
-    /// Starts a response.
+    /// Starts a response without a body, or with a file `/N`.
     fn begin_response(
         &mut self,
-        config: Config,
+        config: &Config,
         head: &RequestHead,
         status: u16,
         connection: &Connection,
         records: &mut Records,
         now: Instant,
     ) {
+        self.respond(config, head, &plain(head, status), connection, records, now);
+    }
+
+    /// Starts a response.
+    fn respond(
+        &mut self,
+        config: &Config,
+        head: &RequestHead,
+        answer: &Answer,
+        connection: &Connection,
+        records: &mut Records,
+        now: Instant,
+    ) {
         let requests = &mut records.requests;
-        let body_octets = match status {
-            200 => head.size().unwrap_or(0),
-            _ => 0,
-        };
+        let (status, body_octets) = (answer.status, answer.body.len());
         let allow = if status == 405 {
             "Allow: GET, HEAD, PUT\r\n"
         } else {
@@ -310,7 +330,8 @@ impl Session {
         let content = if status == 204 {
             String::new()
         } else {
-            format!("Content-Type: application/octet-stream\r\nContent-Length: {body_octets}\r\n")
+            let kind = &answer.content_type;
+            format!("Content-Type: {kind}\r\nContent-Length: {body_octets}\r\n")
         };
         let head_text = format!(
             "HTTP/1.1 {status} {}\r\n{content}{allow}{close}\r\n",
@@ -325,9 +346,9 @@ impl Session {
             head: head_text.into_bytes(),
             head_written: 0,
             body_written: 0,
-            body_octets,
+            body: answer.body.clone(),
             with_body,
-            start_at: now + config.service_time,
+            start_at: now + config.service_time + answer.delay,
             end: self.stream_end,
             retransmissions_before: connection.statistics().retransmissions.len(),
             duplicates_before: connection.statistics().duplicate_acks,
@@ -362,14 +383,14 @@ impl Session {
             connection.push();
         }
         let body = if response.with_body {
-            response.body_octets
+            response.body.len()
         } else {
             0
         };
         let mut chunk = [0; CHUNK];
         while response.head_written == response.head.len() && response.body_written < body {
             let len = (body - response.body_written).min(CHUNK as u64) as usize;
-            ether::pattern::fill(response.body_written, &mut chunk[..len]);
+            response.body.copy(response.body_written, &mut chunk[..len]);
             let more = response.body_written + (len as u64) < body;
             let taken = connection.write(&chunk[..len], more);
             response.body_written += taken as u64;
@@ -406,6 +427,20 @@ impl Session {
             record.acknowledged_at = done.then_some(now);
             self.response = None;
         }
+    }
+}
+
+/// A response with this status: a file `/N` if the request names one and the status is 200, else no body.
+fn plain(head: &RequestHead, status: u16) -> Answer {
+    Answer {
+        path: head.path.clone(),
+        status,
+        body: Body::Pattern(match status {
+            200 => head.size().unwrap_or(0),
+            _ => 0,
+        }),
+        content_type: "application/octet-stream".to_owned(),
+        delay: Span::ZERO,
     }
 }
 
