@@ -158,6 +158,14 @@ impl Report {
                 format::count(self.packets.dropped)
             );
         }
+        if self.packets.captured_again > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets are copies, captured at several points of their path (a router, bridge or mirror port): \
+                 they do not count",
+                format::count(self.packets.captured_again)
+            );
+        }
         let large = sum(|direction| direction.super_segments);
         if large > 0 {
             let _ = writeln!(
