@@ -303,7 +303,14 @@ impl Connection {
             && segment.has_any(Segment::ACK)
         {
             self.handshake.ack_ns = Some(time_ns);
-            self.far_rtt_ns = self.handshake.far_rtts_ns();
+            self.update_far_rtts();
+        }
+    }
+
+    fn update_far_rtts(&mut self) {
+        self.far_rtt_ns = self.handshake.far_rtts_ns();
+        for (sender, far_rtt_ns) in self.senders.iter_mut().zip(self.far_rtt_ns) {
+            sender.far_rtt_ns = far_rtt_ns;
         }
     }
 
@@ -316,7 +323,7 @@ impl Connection {
         } else {
             self.handshake.syn_ns = Some(time_ns);
         }
-        self.far_rtt_ns = self.handshake.far_rtts_ns();
+        self.update_far_rtts();
         let (own, back) = own_and_other(&mut self.senders, end);
         if segment.is_cut {
             // What it offers is unknown.

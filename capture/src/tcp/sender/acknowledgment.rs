@@ -61,6 +61,9 @@ impl Sender {
         if self.known_seq != KnownSeq::Sent {
             self.known_seq = KnownSeq::AckOnly;
             self.snd_nxt = ack;
+        } else if seq_lt(self.snd_nxt, ack) && self.may_precede_capture() {
+            self.in_sequence = 0;
+            self.snd_nxt = ack;
         } else if seq_lt(self.snd_nxt, ack) {
             let unseen = u64::from(ack.wrapping_sub(self.snd_nxt));
             self.stats.unseen_bytes += unseen;
