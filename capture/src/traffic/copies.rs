@@ -6,7 +6,7 @@
 //! identification, sequence numbers and times stay. A bridge changes nothing: there, all packets have copies. Copies
 //! of few packets are the network's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
 
@@ -108,6 +108,7 @@ struct Slot {
 /// Packets from one host to another, and copies that no router changed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
+    /// Packets whose copies would have come.
     packets: u64,
     copies: u64,
 }
@@ -119,11 +120,19 @@ impl Tally {
     }
 }
 
+/// Index of the tally of packets from the host of the first end to that of the other.
+fn tally_of(ends: [AddressPort; 2]) -> usize {
+    let octets = ends.map(|(address, _)| u128::from_be_bytes(address.0) as u64);
+    mix([octets[0], octets[1], 0]) as usize % TALLIES
+}
+
 /// Finds copies.
 #[derive(Debug, Default)]
 pub(super) struct CopyTable {
     slots: Vec<Option<Slot>>,
     tallies: Vec<Tally>,
+    /// Times and tallies of packets whose copies may come yet.
+    recent: VecDeque<(u64, usize)>,
     /// Ends of translated connections, and those under which they count.
     translated: HashMap<[AddressPort; 2], [AddressPort; 2], RandomState>,
     /// Number of copies.
@@ -146,6 +155,8 @@ impl CopyTable {
         let own = self.own(ends);
         let slot = &mut self.slots[identity.key as usize % SLOTS];
         let first = slot.filter(|slot| slot.key == identity.key);
+        let is_equal = first.is_some();
+        self.count_past(time_ns);
         let is_copy = first.is_some_and(|first| self.is_copy(&first, own, identity, time_ns));
         if is_copy {
             self.copies += 1;
@@ -157,10 +168,20 @@ impl CopyTable {
             ends: own,
             hop_limit: identity.hop_limit,
         });
-        if identity.is_unique {
-            self.tally(own).packets += 1;
+        if identity.is_unique && !is_equal {
+            self.recent.push_back((time_ns, tally_of(own)));
         }
         Some(own)
+    }
+
+    /// Counts the packets whose copies would have come until `time_ns`.
+    #[inline]
+    fn count_past(&mut self, time_ns: u64) {
+        let is_past = |(at_ns, _): &(u64, usize)| time_ns.abs_diff(*at_ns) > MAX_BRIDGED_NS;
+        while let Some((_, tally)) = self.recent.front().copied().filter(is_past) {
+            self.tallies[tally].packets += 1;
+            self.recent.pop_front();
+        }
     }
 
     #[inline]
@@ -169,11 +190,6 @@ impl CopyTable {
             return ends;
         }
         self.translated.get(&ends).copied().unwrap_or(ends)
-    }
-
-    fn tally(&mut self, ends: [AddressPort; 2]) -> &mut Tally {
-        let octets = ends.map(|(address, _)| u128::from_be_bytes(address.0) as u64);
-        &mut self.tallies[mix([octets[0], octets[1], 0]) as usize % TALLIES]
     }
 
     #[cold]
@@ -202,7 +218,7 @@ impl CopyTable {
         if apart_ns > most_ns {
             return false;
         }
-        let tally = self.tally(ends);
+        let tally = &mut self.tallies[tally_of(ends)];
         if identity.is_unique {
             tally.copies += 1;
         }
@@ -277,12 +293,17 @@ mod tests {
     #[test]
     fn unchanged_copies_of_all_packets_are_those_of_a_bridge() {
         let mut table = CopyTable::default();
-        for at in 0..50 {
-            let time_ns = u64::from(at) * MS;
-            let pair = [0, 1].map(|copy| {
-                is_first(&mut table, 1, &data(at), (64, 1 + at as u8), time_ns + copy)
-            });
-            assert_eq!(pair, [true, false], "{at}");
+        for burst in 0..20 {
+            let time_ns = u64::from(burst) * 20 * MS;
+            // The copies of a burst follow it.
+            for is_copy in [false, true] {
+                for at in 0..10 {
+                    let number = burst * 10 + at;
+                    let identity = (64, 1 + number as u8);
+                    let is_first = is_first(&mut table, 1, &data(number), identity, time_ns);
+                    assert_eq!(is_first, !is_copy, "{number}");
+                }
+            }
         }
     }
 
@@ -293,7 +314,7 @@ mod tests {
             let time_ns = u64::from(at) * MS;
             let identity = (64, 1 + at as u8);
             assert!(is_first(&mut table, 1, &data(at), identity, time_ns));
-            if at % 10 == 9 {
+            if at % 10 == 9 && at > 20 {
                 assert!(is_first(&mut table, 1, &data(at), identity, time_ns + 1));
             }
         }
@@ -303,10 +324,7 @@ mod tests {
     #[test]
     fn equal_acknowledgments_without_identification_are_no_copies() {
         let mut table = CopyTable::default();
-        let bare = Segment {
-            len: 0,
-            ..data(1)
-        };
+        let bare = Segment { len: 0, ..data(1) };
         for at in 0..50 {
             assert!(is_first(&mut table, 1, &bare, (64, 0), at * MS / 10));
         }
@@ -318,7 +336,10 @@ mod tests {
         assert!(is_first(&mut table, 1, &data(1), (64, 5), 0));
         assert!(!is_first(&mut table, 2, &data(1), (63, 5), MS));
         // The answer arrives at the translated address first.
-        let answer = Segment { seq: 7, ..data(101) };
+        let answer = Segment {
+            seq: 7,
+            ..data(101)
+        };
         let identity = |hop_limit| {
             let header = [0x45, 0, 0, 140, 0, 9, 0, 0, hop_limit, 6];
             PacketIdentity::of_segment(&header, &answer)

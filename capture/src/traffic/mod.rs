@@ -24,11 +24,11 @@ use serde::Serialize;
 use crate::reader::{Datagram, Frame, FramePayload, Packet, Protocol};
 use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
+use copies::{CopyTable, PacketIdentity};
 pub use datagram::{
     AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, Repeats, Requests, Side,
     Transfer,
 };
-use copies::{CopyTable, PacketIdentity};
 use datagram::{Datagrams, Stamp};
 use pauses::Pauses;
 pub use report::{
@@ -97,6 +97,8 @@ pub struct Counts {
     /// TCP and UDP packets that are copies of another in the capture, because it was taken at several points of their
     /// path. They are not analyzed.
     pub captured_again: u64,
+    /// Number of times that the clock of a capture was set back.
+    pub clock_steps: u64,
 }
 
 /// Result of a whole capture.
@@ -296,6 +298,11 @@ impl Traffic {
     /// Adds packets that the capture reports as dropped.
     pub fn add_dropped(&mut self, packets: u64) {
         self.counts.dropped += packets;
+    }
+
+    /// Adds steps back of the clock of a capture.
+    pub fn add_clock_steps(&mut self, steps: u64) {
+        self.counts.clock_steps += steps;
     }
 
     /// Packets by kind so far.

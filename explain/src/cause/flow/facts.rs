@@ -96,9 +96,12 @@ pub(super) struct SharedRate {
 }
 
 impl<'a> FlowFacts<'a> {
-    /// The facts of `flow`; `None` if it carried no payload.
+    /// The facts of `flow`; `None` if it carried no payload, or if its acknowledgments were not captured.
     pub(super) fn of(flow: &'a Flow) -> Option<Self> {
         let log = flow.connection.log();
+        if is_one_sided(&flow.connection) {
+            return None;
+        }
         let model = FlowModel::of(&flow.connection, log.packets(), log.is_truncated())?;
         let full = u64::from(model.view.full_segment());
         let address = |end: End| flow.ends[end as usize].0.to_string();
@@ -230,6 +233,17 @@ impl<'a> FlowFacts<'a> {
     }
 }
 
+/// True if the capture has no packet of the payload receiver, although some must have come: the sender goes on with
+/// new data. (To a host that is gone, it repeats the old: RFC 6298 section 5.)
+fn is_one_sided(connection: &Connection) -> bool {
+    let sender = connection.data_sender();
+    if connection.stats(sender.other()).packets > 0 {
+        return false;
+    }
+    let sent = connection.stats(sender);
+    sent.segments > 0 && sent.retransmitted * 2 < sent.segments
+}
+
 fn wire_factor(frame_payload: u64) -> f64 {
     let payload = frame_payload.max(1) as f64;
     if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&frame_payload) {
@@ -333,6 +347,26 @@ mod tests {
             "{}",
             facts.goodput()
         );
+    }
+
+    #[test]
+    fn without_the_acknowledgments_nothing_is_known() {
+        let flow = |is_repeated: bool| {
+            let mut connection = Connection::new(1, 0);
+            for at in 0..100 {
+                let seq = if is_repeated { 1 } else { 1 + at * 1_000 };
+                let now_ns = u64::from(at) * 10_000_000;
+                connection.record_segment(End::First, &segment(seq, 1, 1_000), now_ns, 1);
+            }
+            let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+            Flow {
+                ends,
+                connection: Box::new(connection),
+            }
+        };
+        assert!(FlowFacts::of(&flow(false)).is_none());
+        // This host is gone.
+        assert!(FlowFacts::of(&flow(true)).is_some());
     }
 
     fn segment(seq: u32, ack: u32, len: u32) -> Segment<'static> {
