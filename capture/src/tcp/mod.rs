@@ -33,6 +33,7 @@ pub use flags::AnalysisFlags;
 pub use histogram::Histogram;
 pub use log::{LoggedPacket, PacketClass, PacketLog};
 pub use occurrences::Occurrences;
+pub(crate) use segment::seq_lt;
 pub use segment::{Options, Sack, Segment};
 pub use sender::{
     BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, RetransmitReason, SenderStats,

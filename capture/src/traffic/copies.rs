@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 
 use super::datagram::hash;
 use super::table::AddressPort;
-use crate::tcp::Segment;
+use crate::tcp::{Segment, seq_lt};
 
 /// Packets that are compared with the next.
 const SLOTS: usize = 1 << 14;
@@ -25,8 +25,8 @@ const MAX_BRIDGED_NS: u64 = 10_000_000;
 const MAX_BRIDGED_ACK_NS: u64 = 1_000_000;
 /// Pairs of hosts for which unchanged copies are counted; further ones share a counter.
 const TALLIES: usize = 256;
-/// Translated connections that are followed.
-const MAX_TRANSLATED: usize = 8192;
+/// Directions of routed connections that are followed.
+const MAX_FOLLOWED: usize = 8192;
 /// Octets of a datagram that are compared. NAT changes none of them, but for the protocols that contain addresses.
 const COMPARED: usize = 64;
 
@@ -39,6 +39,8 @@ pub(super) struct PacketIdentity {
     is_unique: bool,
     /// True if no packet of another host looks the same.
     is_global: bool,
+    /// Sequence number after the last octet of a segment.
+    end: Option<u32>,
 }
 
 /// Hop limit and identification of an IP datagram of which `octets` begin with its header.
@@ -79,6 +81,7 @@ impl PacketIdentity {
             is_unique: identification != 0 || !segment.is_bare(),
             // Scanners send the same SYN to all hosts.
             is_global: segment.has_any(Segment::ACK),
+            end: Some(segment.end()),
         }
     }
 
@@ -92,6 +95,7 @@ impl PacketIdentity {
             hop_limit,
             is_unique: identification != 0,
             is_global: identification != 0 && payload.len() >= 8,
+            end: None,
         }
     }
 }
@@ -120,6 +124,37 @@ impl Tally {
     }
 }
 
+/// A direction of a connection of which a router's copies are captured, too. Offload may divide or merge its segments
+/// on the way (GSO, GRO), so that a copy does not equal its first capture.
+#[derive(Clone, Copy, Debug)]
+struct RoutedDirection {
+    /// Hop limit of the first captures; 0 if unknown.
+    hop_limit: u8,
+    /// Bit `n`: copies have a hop limit that is lower by `n`.
+    lower_by: u8,
+    /// After the highest octet of the first captures.
+    end: u32,
+}
+
+impl RoutedDirection {
+    /// True if a segment that ends at `end` is a copy by its hop limit.
+    fn is_copy(&mut self, hop_limit: u8, end: u32) -> bool {
+        let hops = self.hop_limit.saturating_sub(hop_limit);
+        if hop_limit > self.hop_limit {
+            (self.hop_limit, self.end) = (hop_limit, end);
+        } else if hops == 0 && seq_lt(self.end, end) {
+            self.end = end;
+        }
+        (1..=MAX_ROUTERS).contains(&hops)
+            && self.lower_by & 1 << hops != 0
+            && !seq_lt(self.end, end)
+    }
+}
+
+fn reversed([one, other]: [AddressPort; 2]) -> [AddressPort; 2] {
+    [other, one]
+}
+
 /// Index of the tally of packets from the host of the first end to that of the other.
 fn tally_of(ends: [AddressPort; 2]) -> usize {
     let octets = ends.map(|(address, _)| u128::from_be_bytes(address.0) as u64);
@@ -135,6 +170,8 @@ pub(super) struct CopyTable {
     recent: VecDeque<(u64, usize)>,
     /// Ends of translated connections, and those under which they count.
     translated: HashMap<[AddressPort; 2], [AddressPort; 2], RandomState>,
+    /// Directions of routed connections.
+    routed: HashMap<[AddressPort; 2], RoutedDirection, RandomState>,
     /// Number of copies.
     pub(super) copies: u64,
 }
@@ -153,6 +190,14 @@ impl CopyTable {
             self.tallies = vec![Tally::default(); TALLIES];
         }
         let own = self.own(ends);
+        if !self.routed.is_empty()
+            && let Some(end) = identity.end
+            && let Some(direction) = self.routed.get_mut(&own)
+            && direction.is_copy(identity.hop_limit, end)
+        {
+            self.copies += 1;
+            return None;
+        }
         let slot = &mut self.slots[identity.key as usize % SLOTS];
         let first = slot.filter(|slot| slot.key == identity.key);
         let is_equal = first.is_some();
@@ -204,8 +249,13 @@ impl CopyTable {
         let apart_ns = time_ns.abs_diff(first.time_ns);
         let hops = first.hop_limit.abs_diff(identity.hop_limit);
         if hops > 0 {
-            let is_routed = hops <= MAX_ROUTERS && apart_ns <= MAX_ROUTED_NS;
-            return is_routed && (ends == first.ends || self.translate(first, ends, identity));
+            let is_routed = hops <= MAX_ROUTERS
+                && apart_ns <= MAX_ROUTED_NS
+                && (ends == first.ends || self.translate(first, ends, identity));
+            if is_routed {
+                self.follow(first, identity);
+            }
+            return is_routed;
         }
         if ends != first.ends {
             return false;
@@ -225,6 +275,25 @@ impl CopyTable {
         tally.is_bridged()
     }
 
+    /// Follows both directions of a connection, of which a segment is a copy of `first`.
+    fn follow(&mut self, first: &Slot, identity: PacketIdentity) {
+        let Some(end) = identity.end.filter(|_| self.routed.len() < MAX_FOLLOWED) else {
+            return;
+        };
+        let highest = first.hop_limit.max(identity.hop_limit);
+        let hops = highest - first.hop_limit.min(identity.hop_limit);
+        let unknown = RoutedDirection {
+            hop_limit: 0,
+            lower_by: 0,
+            end,
+        };
+        for (ends, hop_limit) in [(first.ends, highest), (reversed(first.ends), 0)] {
+            let direction = self.routed.entry(ends).or_insert(unknown);
+            direction.lower_by |= 1 << hops;
+            direction.hop_limit = direction.hop_limit.max(hop_limit);
+        }
+    }
+
     /// Records that a router translated one of the ends of `first`, if it did.
     fn translate(
         &mut self,
@@ -234,10 +303,9 @@ impl CopyTable {
     ) -> bool {
         let [source, destination] = [0, 1].map(|at| ends[at] == first.ends[at]);
         let is_translated = destination && !source || source && identity.is_global;
-        if !is_translated || self.translated.len() >= MAX_TRANSLATED {
+        if !is_translated || self.translated.len() >= MAX_FOLLOWED {
             return false;
         }
-        let reversed = |[one, other]: [AddressPort; 2]| [other, one];
         self.translated.insert(ends, first.ends);
         self.translated.insert(reversed(ends), reversed(first.ends));
         true
@@ -288,6 +356,33 @@ mod tests {
         assert!(is_first(&mut table, 1, &data(1), (64, 6), 300 * MS));
         assert!(!is_first(&mut table, 1, &data(1), (63, 6), 301 * MS));
         assert_eq!(table.copies, 2);
+    }
+
+    #[test]
+    fn a_router_divides_a_merged_segment() {
+        let mut table = CopyTable::default();
+        let merged = |seq: u32, len: u32| Segment { len, ..data(seq) };
+        assert!(is_first(&mut table, 1, &merged(1, 100), (64, 5), 0));
+        assert!(!is_first(&mut table, 1, &merged(1, 100), (63, 5), MS));
+        assert!(is_first(
+            &mut table,
+            1,
+            &merged(101, 3_000),
+            (64, 6),
+            2 * MS
+        ));
+        for at in 0..3 {
+            let part = merged(101 + 1_000 * at, 1_000);
+            assert!(!is_first(&mut table, 1, &part, (63, 6 + at as u8), 3 * MS));
+        }
+        // Captured behind the router only.
+        assert!(is_first(
+            &mut table,
+            1,
+            &merged(3_101, 100),
+            (63, 9),
+            4 * MS
+        ));
     }
 
     #[test]

@@ -58,6 +58,9 @@ impl Sender {
     #[inline]
     fn advance_una(&mut self, ack: u32, time_ns: u64, number: u64) {
         let had_unacked = self.has_unacked();
+        if self.may_precede_capture() {
+            self.settle_if_idle(time_ns);
+        }
         if self.known_seq != KnownSeq::Sent {
             self.known_seq = KnownSeq::AckOnly;
             self.snd_nxt = ack;

@@ -33,6 +33,9 @@ const MIN_SEND_GAP_NS: u64 = 1_000_000;
 /// sequence, or alone.
 const SETTLED_SEGMENTS: u8 = 64;
 
+/// A sender with data in flight does not wait longer after it was acknowledged.
+const IDLE_NS: u64 = 1_000_000_000;
+
 /// Effect of a packet on its sender's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendClass {
@@ -184,6 +187,14 @@ impl Sender {
         !self.syn_seen && self.in_sequence < SETTLED_SEGMENTS
     }
 
+    /// After a silence with all acknowledged, SND.NXT is known.
+    fn settle_if_idle(&mut self, time_ns: u64) {
+        let since_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        if self.last_sent_ns > 0 && since_ns >= IDLE_NS && !self.has_unacked() {
+            self.in_sequence = SETTLED_SEGMENTS;
+        }
+    }
+
     fn update_segment_size(&mut self) {
         let largest = self.stats.largest_segment.max(1);
         // Timestamps in each segment leave less room than the handshake announces.
@@ -229,6 +240,9 @@ impl Sender {
         self.fin_sent |= segment.has_any(Segment::FIN);
         if self.known_seq != KnownSeq::Sent {
             self.set_first_seq(seq);
+        }
+        if self.may_precede_capture() {
+            self.settle_if_idle(time_ns);
         }
         let snd_nxt = self.snd_nxt;
         let sent = if seq_lt(seq, snd_nxt) {

@@ -1,6 +1,6 @@
 //! What the rules evaluate: one connection with its model.
 
-use linerate_capture::model::{FlowModel, Limit};
+use linerate_capture::model::{FlowModel, Limit, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -67,6 +67,15 @@ impl TimeWithout {
     }
 }
 
+/// Any initial window admits so many segments at once (RFC 5681 section 3.1).
+const INITIAL_SEGMENTS: u64 = 3;
+/// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
+const LEAST_FULL: u64 = 536;
+
+/// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
+/// connections.
+const PROMPT_DIVISOR: u64 = 8;
+
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {
     pub(super) flow: &'a Flow,
@@ -123,6 +132,25 @@ impl<'a> FlowFacts<'a> {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.flow.connection
+    }
+
+    /// True if its messages are so small that nothing but its programs decides when they are sent.
+    pub(super) fn is_dialogue(&self) -> bool {
+        let turns = &self.model.turns;
+        let longest = turns.longest_turn(self.model.data_sender);
+        let is_small = longest <= INITIAL_SEGMENTS * self.full.max(LEAST_FULL);
+        self.class != FlowClass::Bulk && (is_small || is_trickle(&self.model))
+    }
+
+    /// True if acknowledgments may set the sender's pace, which looks like one of its own where the capture began late: the
+    /// round trip without a queue is unknown, and segments follow acknowledgments at once.
+    pub(super) fn may_follow_acks(&self) -> bool {
+        let is_late = self.connection().handshake().syn_ns.is_none();
+        let acks = self.model.view.acks.windows(2);
+        let gaps = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+        let gap_ns = percentile(gaps, 50).unwrap_or(0);
+        let is_prompt = |ns: u64| ns <= gap_ns / PROMPT_DIVISOR;
+        is_late && self.model.release_ns.is_some_and(is_prompt)
     }
 
     /// Counters of the payload sender, of the packets from which the model is derived.
