@@ -90,8 +90,21 @@ impl Report {
                 "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
                     .to_owned()
             }
+            None if self.is_mostly_one_sided() => {
+                "The capture has only one direction of its connections: it cannot show why they are slow."
+                    .to_owned()
+            }
             None => "The capture shows no problem.".to_owned(),
         }
+    }
+
+    /// True if half of the payload or more is in connections of which only one direction was captured.
+    fn is_mostly_one_sided(&self) -> bool {
+        let sum = |connections: &mut dyn Iterator<Item = &ConnectionReport>| -> u64 {
+            connections.map(|it| it.payload.payload_bytes).sum()
+        };
+        let one_sided = sum(&mut self.connections.iter().filter(|it| is_one_sided(it)));
+        one_sided > 0 && one_sided * 2 >= sum(&mut self.connections.iter())
     }
 
     /// Packet counts by kind, and the limits of the capture.
@@ -158,6 +171,34 @@ impl Report {
                 format::count(self.packets.dropped)
             );
         }
+        if self.packets.captured_again > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets are copies, captured at several points of their path (a router, bridge or mirror port): \
+                 they do not count",
+                format::count(self.packets.captured_again)
+            );
+        }
+        if self.packets.clock_steps > 0 {
+            let _ = writeln!(
+                text,
+                "the clock was set back {} while capturing: the time lost there is unknown",
+                format::times(self.packets.clock_steps)
+            );
+        }
+        let one_sided = self.connections.iter().filter(|it| is_one_sided(it));
+        let one_sided = one_sided.count() as u64;
+        if one_sided > 0 {
+            let _ = writeln!(
+                text,
+                "{} captured in one direction only: round trips, windows and losses are unknown, and no cause is \
+                 stated",
+                match one_sided {
+                    1 => "1 connection was".to_owned(),
+                    many => format!("{} connections were", format::count(many)),
+                }
+            );
+        }
         let large = sum(|direction| direction.super_segments);
         if large > 0 {
             let _ = writeln!(
@@ -209,6 +250,17 @@ impl Report {
             (left, "UDP streams"),
         );
     }
+}
+
+/// Fewer segments without an answer may be all that passed.
+const MIN_ONE_SIDED: u64 = 3;
+
+/// True if the payload receiver's packets are not in the capture, although they must have come: the sender goes on.
+fn is_one_sided(connection: &ConnectionReport) -> bool {
+    let sent = &connection.payload;
+    connection.back.packets == 0
+        && sent.segments >= MIN_ONE_SIDED
+        && sent.retransmitted_segments * 2 < sent.segments
 }
 
 /// A row for each of the first items, and the number of further ones.

@@ -110,7 +110,7 @@ impl Thinking {
                 .filter(|it| is_answer_after_pause(facts, it))
                 .map(|it| (*it, it.ns.saturating_sub(leg_ns))),
         );
-        times.retain(|(_, ns)| (MIN_THINK_NS.max(2 * leg_ns)..=MAX_THINK_NS).contains(ns));
+        times.retain(|(_, ns)| (MIN_THINK_NS.max(leg_ns)..=MAX_THINK_NS).contains(ns));
         times.sort_unstable_by_key(|(wait, _)| wait.start_ns);
         Self {
             end,
@@ -349,8 +349,8 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     let median_ns = thinking.percentile(50);
     // Small answers at the pace of the program are no transfer that waits.
-    let is_program =
-        answer >= facts.full && median_ns <= PERSON_NS || is_transfer && median_ns <= NEWS_NS;
+    let is_program = answer >= facts.full.max(MIN_FULL) && median_ns <= PERSON_NS
+        || is_transfer && median_ns <= NEWS_NS;
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {
         return None;

@@ -1,6 +1,6 @@
 //! What the rules evaluate: one connection with its model.
 
-use linerate_capture::model::{FlowModel, Limit};
+use linerate_capture::model::{FlowModel, Limit, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -67,6 +67,15 @@ impl TimeWithout {
     }
 }
 
+/// Any initial window admits so many segments at once (RFC 5681 section 3.1).
+const INITIAL_SEGMENTS: u64 = 3;
+/// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
+const LEAST_FULL: u64 = 536;
+
+/// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
+/// connections.
+const PROMPT_DIVISOR: u64 = 8;
+
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {
     pub(super) flow: &'a Flow,
@@ -96,9 +105,12 @@ pub(super) struct SharedRate {
 }
 
 impl<'a> FlowFacts<'a> {
-    /// The facts of `flow`; `None` if it carried no payload.
+    /// The facts of `flow`; `None` if it carried no payload, or if its acknowledgments were not captured.
     pub(super) fn of(flow: &'a Flow) -> Option<Self> {
         let log = flow.connection.log();
+        if is_one_sided(&flow.connection) {
+            return None;
+        }
         let model = FlowModel::of(&flow.connection, log.packets(), log.is_truncated())?;
         let full = u64::from(model.view.full_segment());
         let address = |end: End| flow.ends[end as usize].0.to_string();
@@ -120,6 +132,25 @@ impl<'a> FlowFacts<'a> {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.flow.connection
+    }
+
+    /// True if its messages are so small that nothing but its programs decides when they are sent.
+    pub(super) fn is_dialogue(&self) -> bool {
+        let turns = &self.model.turns;
+        let longest = turns.longest_turn(self.model.data_sender);
+        let is_small = longest <= INITIAL_SEGMENTS * self.full.max(LEAST_FULL);
+        self.class != FlowClass::Bulk && (is_small || is_trickle(&self.model))
+    }
+
+    /// True if acknowledgments may set the sender's pace, which looks like one of its own where the capture began late: the
+    /// round trip without a queue is unknown, and segments follow acknowledgments at once.
+    pub(super) fn may_follow_acks(&self) -> bool {
+        let is_late = self.connection().handshake().syn_ns.is_none();
+        let acks = self.model.view.acks.windows(2);
+        let gaps = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+        let gap_ns = percentile(gaps, 50).unwrap_or(0);
+        let is_prompt = |ns: u64| ns <= gap_ns / PROMPT_DIVISOR;
+        is_late && self.model.release_ns.is_some_and(is_prompt)
     }
 
     /// Counters of the payload sender, of the packets from which the model is derived.
@@ -230,6 +261,17 @@ impl<'a> FlowFacts<'a> {
     }
 }
 
+/// True if the capture has no packet of the payload receiver, although some must have come: the sender goes on with
+/// new data. (To a host that is gone, it repeats the old: RFC 6298 section 5.)
+fn is_one_sided(connection: &Connection) -> bool {
+    let sender = connection.data_sender();
+    if connection.stats(sender.other()).packets > 0 {
+        return false;
+    }
+    let sent = connection.stats(sender);
+    sent.segments > 0 && sent.retransmitted * 2 < sent.segments
+}
+
 fn wire_factor(frame_payload: u64) -> f64 {
     let payload = frame_payload.max(1) as f64;
     if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&frame_payload) {
@@ -333,6 +375,26 @@ mod tests {
             "{}",
             facts.goodput()
         );
+    }
+
+    #[test]
+    fn without_the_acknowledgments_nothing_is_known() {
+        let flow = |is_repeated: bool| {
+            let mut connection = Connection::new(1, 0);
+            for at in 0..100 {
+                let seq = if is_repeated { 1 } else { 1 + at * 1_000 };
+                let now_ns = u64::from(at) * 10_000_000;
+                connection.record_segment(End::First, &segment(seq, 1, 1_000), now_ns, 1);
+            }
+            let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+            Flow {
+                ends,
+                connection: Box::new(connection),
+            }
+        };
+        assert!(FlowFacts::of(&flow(false)).is_none());
+        // This host is gone.
+        assert!(FlowFacts::of(&flow(true)).is_some());
     }
 
     fn segment(seq: u32, ack: u32, len: u32) -> Segment<'static> {

@@ -141,6 +141,14 @@ fn is_limit(cause: Cause) -> bool {
     matches!(cause, Cause::AtLineRate | Cause::PathRate)
 }
 
+/// True for a cause that only slows down transfers of many segments.
+fn is_of_transfers(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::SendBuffer | Cause::CongestionWindow | Cause::HostPacing
+    )
+}
+
 /// True if a transfer between the same hosts passes at the same time.
 fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
     let hosts = |it: &FlowFacts<'_>| {
@@ -171,6 +179,13 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
         found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));
+    }
+    // What is sent at once, whenever there is something to send, no window, buffer or pace holds back.
+    if facts.is_dialogue() {
+        found.retain(|rule| !is_of_transfers(rule.cause));
+    }
+    if facts.may_follow_acks() {
+        found.retain(|rule| rule.cause != Cause::HostPacing);
     }
     // An end that sleeps after each silence stands still, and makes its peer retransmit.
     let wakes = found.iter().filter(|it| it.cause == Cause::WakeUpLatency);

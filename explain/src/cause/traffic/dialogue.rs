@@ -1,4 +1,4 @@
-//! Rules about requests and answers on synthetic connections between a client and a server, captured at the client.
+//! Rules about requests and answers on synthetic connections between a client and a server.
 
 use super::*;
 use linerate_capture::reader::Address;
@@ -22,6 +22,11 @@ struct Dialogue {
 
 impl Dialogue {
     fn open() -> Self {
+        Self::open_near(End::First)
+    }
+
+    /// Opens a connection that is captured at this end.
+    fn open_near(end: End) -> Self {
         let mut own = Self {
             connection: Connection::new(1, 0),
             now_ns: 0,
@@ -30,7 +35,7 @@ impl Dialogue {
         };
         let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
         own.packet(End::First, Segment::SYN, [0, 0], 0, &options);
-        own.now_ns = RTT_NS;
+        own.now_ns = if end == End::First { RTT_NS } else { 0 };
         own.packet(
             End::Second,
             Segment::SYN | Segment::ACK,
@@ -38,6 +43,7 @@ impl Dialogue {
             0,
             &options,
         );
+        own.now_ns = RTT_NS;
         own.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
         own
     }
@@ -126,6 +132,34 @@ fn a_server_that_works_before_each_answer_thinks() {
     let found = dialogue.findings();
     assert_eq!(found[0].finding.cause, Cause::ServerThinkTime, "{found:?}");
     assert!(found[0].finding.confidence >= 0.8);
+}
+
+#[test]
+fn a_server_that_works_longer_than_a_round_trip_thinks() {
+    let mut dialogue = Dialogue::open();
+    for round in 0..40 {
+        dialogue
+            .exchange(200, 14 * MS + round % 5 * MS, 6_000)
+            .after(MS);
+    }
+    assert_eq!(dialogue.causes(), [Cause::ServerThinkTime]);
+}
+
+#[test]
+fn polls_of_a_few_octets_at_intervals_are_healthy() {
+    // A controller reads registers ten times in a second (Modbus/TCP).
+    let mut dialogue = Dialogue::open();
+    for _ in 0..80 {
+        dialogue.exchange(12, 2 * MS, 29).after(88 * MS);
+    }
+    assert_eq!(dialogue.causes(), []);
+    // The same captured at the device: the next poll carries the acknowledgment.
+    let mut dialogue = Dialogue::open_near(End::Second);
+    for _ in 0..80 {
+        dialogue.send(End::First, 12).after(2 * MS);
+        dialogue.send(End::Second, 29).after(98 * MS);
+    }
+    assert_eq!(dialogue.causes(), []);
 }
 
 #[test]

@@ -123,6 +123,44 @@ fn windows_small_answers_and_pauses_are_healthy() {
 }
 
 #[test]
+fn a_flow_beside_many_others_is_not_what_is_slow() {
+    // A program exchanges blocks with many hosts at once.
+    let mut capture = Capture::default();
+    for number in 0..200_u16 {
+        for peer in 2..10 {
+            let time_ns = u64::from(number) * 10 * MS + u64::from(peer) * MS / 2;
+            let ends = [(1, 3_000), (peer, 4_000)];
+            let mut block = number.to_be_bytes().to_vec();
+            block.resize(1_000, peer);
+            capture.udp(time_ns, ends, &block);
+            let answer = [9, 9, peer];
+            capture.udp(time_ns + 9 * MS, [ends[1], ends[0]], &answer);
+        }
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn packets_captured_on_both_sides_of_a_router_count_once() {
+    let mut capture = transfer(200, 1, 1_000, 100 * US, false);
+    capture.is_routed = true;
+    for client in 40..50 {
+        let start_ns = u64::from(client) * 100 * MS;
+        capture.download(start_ns, (1, client), (2, 80), 10 * MS);
+    }
+    let report = capture.report();
+    assert_eq!(report.packets.captured_again, 60);
+    for connection in &report.connections {
+        assert_eq!(
+            (connection.payload.packets, connection.back.packets),
+            (3, 3)
+        );
+        assert_eq!(connection.payload.retransmitted_segments, 0);
+    }
+    assert!(report.text().contains("60 packets are copies"));
+}
+
+#[test]
 fn copies_of_packets_are_counted() {
     let send = |copies_every: u16| {
         let mut capture = Capture::default();
