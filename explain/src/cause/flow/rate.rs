@@ -41,15 +41,8 @@ fn fills_line(facts: &FlowFacts<'_>) -> bool {
 pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let sees_sender = model.to_sender.count() >= 8;
-    let is_at_receiver = match (model.to_receiver.base_ns(), model.to_sender.base_ns()) {
-        (Some(to_receiver), Some(to_sender)) => to_receiver < to_sender,
-        _ => model
-            .to_receiver
-            .percentile(50)
-            .is_some_and(|ns| ns < 1_000_000),
-    };
     !model.is_queued
-        && is_at_receiver
+        && model.is_near_receiver()
         && !sees_sender
         && model.utilization >= MIN_STEADY
         && is_even(facts)
