@@ -4,7 +4,6 @@
 //! of the receiver keep that distance on their way back.
 
 use super::rate::Progress;
-use super::round_trip::RoundTrips;
 use super::view::{DirectionView, Transmission};
 
 /// Rate of the slowest link, from the most frequent distance between segments.
