@@ -62,6 +62,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// From this confidence on, an answer is stated as the explanation.
+pub const LIKELY: f64 = 0.6;
+
+/// The confidence of a finding, in words where it is low.
+pub fn confidence(confidence: f64) -> String {
+    let percent = percent(confidence);
+    if confidence < LIKELY {
+        format!("{percent}: one of several explanations")
+    } else {
+        percent
+    }
+}
+
 /// A whole number with separators between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -52,7 +52,7 @@ impl Report {
                 "\n{}. {between}{} (confidence {})",
                 rank + 1,
                 finding.cause,
-                format::percent(finding.confidence)
+                format::confidence(finding.confidence)
             );
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
@@ -79,6 +79,10 @@ impl Report {
                 let share = format::percent(found.share_of_time);
                 format!("The path itself is the limit for {share} of the time.")
             }
+            Some(found) if found.finding.confidence < format::LIKELY => format!(
+                "No single cause is certain; one of several explanations: {}.",
+                found.finding.cause
+            ),
             Some(found) if found.share_of_time > 0.0 => format!(
                 "One cause accounts for {} of the time: {}.",
                 format::percent(found.share_of_time),
