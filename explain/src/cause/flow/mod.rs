@@ -99,13 +99,14 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
         let sum: f64 = faults.map(|rule| rule.share).sum();
+        let causes: Vec<Cause> = rules.iter().map(|rule| rule.cause).collect();
         for rule in rules {
             let part = if is_limit(rule.cause) {
                 part
             } else {
                 part / sum.max(1.0)
             };
-            combined.add(facts, rule, part);
+            combined.add(facts, rule, &causes, part);
         }
     }
     all.extend(combined.into_findings());

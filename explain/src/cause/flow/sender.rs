@@ -168,7 +168,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_stall = |span: &&Span| span.limit == Limit::SenderIdle && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let total_ns: u64 = stalls.iter().map(Span::ns).sum();
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
+    let rhythm = Rhythm::of_stalls(&stalls)?;
     let share = facts.share_of(total_ns);
     // Between stalls much passes; a program without data sends little at a time.
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
@@ -335,7 +335,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         (format!("{bound} {}", format::bytes(window)), "")
     } else {
         (
-            "more, as far as the capture shows".to_owned(),
+            "more, as far as the capture shows,".to_owned(),
             " (The options of the handshake are not in the capture. With the least scale that is possible, the window would \
              be the limit; a capture from the start decides.)",
         )

@@ -58,6 +58,45 @@ fn a_full_wire_is_no_cause() {
     assert_eq!(causes, [Cause::AtLineRate]);
 }
 
+/// Segments follow each other after `frame_ns`, and the last acknowledgment waits.
+fn full_wire(segments: u32, frame_ns: u64, last_wait_ns: u64) -> Vec<Cause> {
+    let mut download = download(60_000, MS);
+    download.after(MS);
+    for _ in 0..segments {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(frame_ns - 20 * US);
+    }
+    download.after(last_wait_ns).ack_all();
+    causes(&download.analysis())
+}
+
+#[test]
+fn what_passes_faster_than_a_line_passes_no_such_line() {
+    assert_eq!(full_wire(400, FRAME_NS, 0), [Cause::AtLineRate]);
+    assert_eq!(full_wire(400, FRAME_NS * 1_000 / 1_005, 0), [Cause::PathRate]);
+}
+
+#[test]
+fn a_path_is_not_full_while_the_last_acknowledgment_is_awaited() {
+    assert_eq!(full_wire(30, FRAME_NS, 0), [Cause::AtLineRate]);
+    assert_eq!(full_wire(30, FRAME_NS, 40 * MS), []);
+}
+
+#[test]
+fn shares_beside_a_slow_opening_are_those_of_the_time_after_it() {
+    let mut download = Script::open(End::Second, 1_000 * MS, MS, 60_000);
+    for _ in 0..400 {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(FRAME_NS - 20 * US);
+    }
+    let found = explain_traffic(&download.analysis()).findings;
+    let full = found.iter().find(|it| it.finding.cause == Cause::AtLineRate);
+    let summary = &full.expect("a full wire").finding.summary;
+    assert!(summary.contains("(Shares are of the 49"), "{summary}");
+}
+
 #[test]
 fn small_requests_and_responses_have_no_cause() {
     let causes = rounds(100, 60_000, |number, download| {

@@ -185,9 +185,12 @@ pub(super) fn bursts(
     }
     let observed = match followers {
         Some(Followers { arrived, missing }) => format!(
-            "{} segments are missing right behind others, where only {} arrived.",
+            "{} segments are missing right behind others, where {} arrived.",
             format::count(missing),
-            format::count(arrived),
+            match arrived {
+                0 => "none".to_owned(),
+                arrived => format!("only {}", format::count(arrived)),
+            },
         ),
         None => format!(
             "{} of the segments right after other packets are lost, but only {} of isolated ones.",
