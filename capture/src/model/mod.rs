@@ -256,6 +256,15 @@ impl FlowModel {
 
     /// Attributes the time again, with `busy` windows of a path that carries other connections, too.
     pub fn set_busy(&mut self, busy: Vec<Window>) {
+        let passed = |window: &Window| {
+            let sent = self.view.sent.iter();
+            let within = sent.filter(|it| (window.start_ns..window.end_ns).contains(&it.time_ns));
+            Window {
+                bytes: within.map(|it| u64::from(it.len)).sum(),
+                ..*window
+            }
+        };
+        self.busy_rate = average(&busy.iter().map(passed).collect::<Vec<_>>());
         self.conditions.busy = busy;
         self.spans = time::attribute(&self.view, &self.conditions);
     }

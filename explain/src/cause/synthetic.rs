@@ -29,15 +29,7 @@ pub(super) struct Script {
 impl Script {
     /// Data from `sender`; the SYN is answered after `to_second_ns`, and the answer is acknowledged after `to_first_ns`.
     pub(super) fn open(sender: End, to_second_ns: u64, to_first_ns: u64, window: u16) -> Self {
-        let mut own = Self {
-            connection: Connection::new(1, 0),
-            sender,
-            packets: 0,
-            now_ns: 0,
-            window,
-            next: [1, 1],
-            acked: 1,
-        };
+        let mut own = Self::late(sender, window);
         own.packet(End::First, Segment::SYN, [0, 0], 0, &OPTIONS);
         own.now_ns = to_second_ns;
         let answer = Segment::SYN | Segment::ACK;
@@ -45,6 +37,19 @@ impl Script {
         own.now_ns += to_first_ns;
         own.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
         own
+    }
+
+    /// Data from `sender`, captured without the handshake.
+    pub(super) fn late(sender: End, window: u16) -> Self {
+        Self {
+            connection: Connection::new(1, 0),
+            sender,
+            packets: 0,
+            now_ns: 0,
+            window,
+            next: [1, 1],
+            acked: 1,
+        }
     }
 
     /// Any packet, with these sequence and acknowledgment numbers and octets of payload.

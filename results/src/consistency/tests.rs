@@ -221,6 +221,30 @@ fn findings_that_exclude_each_other_are_found() {
         vec![],
         "`advertise a smaller window`",
     );
+    let figures = |cause, figures: &[(&str, f64)]| {
+        let mut it = of(cause, "", "");
+        let named = figures
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
+        it.finding.evidence.extend(named);
+        it
+    };
+    let lost = figures(
+        Cause::RandomLoss,
+        &[("lost_segments", 18.0), ("segments", 24.0)],
+    );
+    let copies = figures(Cause::DuplicateFrames, &[("duplicates", 12.0)]);
+    check(vec![lost, copies], vec![], "12 copies and 18 losses of 24");
+    let small = of(Cause::SmallMss, "", "");
+    let window = figures(Cause::ReceiveWindow, &[("most_window_bytes", 900.0)]);
+    check(vec![small, window], vec![], "a window of 900");
+    let alone = of(
+        Cause::OneInFlight,
+        "A never has more than one segment in flight.",
+        "",
+    );
+    let even = of(Cause::PathRate, "Or A paces its segments.", "");
+    check(vec![alone, even], vec![], "`paces its segments`");
 }
 
 #[test]

@@ -12,6 +12,8 @@ const ROUNDING: f64 = 1e-6;
 const RATE_TOLERANCE: f64 = 0.03;
 /// Windows change, and the round trip with them.
 const WINDOW_TOLERANCE: f64 = 0.15;
+/// MSS of Ethernet (RFC 6691).
+const ETHERNET_MSS: f64 = 1_460.0;
 /// Rounding of a rate on the wire: no line passes more than its rate.
 const LINE_TOLERANCE: f64 = 0.001;
 /// A path that is full for a share of the time passes this part of its rate times the share as payload at least; the rest
@@ -121,7 +123,16 @@ fn openings(explanation: &Explanation) -> Vec<Contradiction> {
 }
 
 /// Statements and advice about one connection that exclude each other.
-const EXCLUSIVE: [(&str, &str); 6] = [
+const EXCLUSIVE: [(&str, &str); 9] = [
+    (
+        "never has more than one segment in flight",
+        "paces its segments",
+    ),
+    (
+        "grants less than a segment more at a time",
+        "paces its segments",
+    ),
+    ("in flight for", "paces its segments"),
     ("nothing queues on the path", "in a queue"),
     ("nothing waits in a queue before", "ms in a queue before it"),
     ("nothing is lost", "segments were lost"),
@@ -143,9 +154,16 @@ fn pairs(explanation: &Explanation) -> Vec<Contradiction> {
                 && packet(one) == packet(other)
                 && one.sender == other.sender
                 && one.finding.cause != other.finding.cause;
+            if !is_same {
+                continue;
+            }
+            let numbers = |texts: Option<String>| {
+                texts.map(|text| Contradiction::of(one.finding.cause, text))
+            };
+            found.extend(numbers(counts(one, other)));
             let both = EXCLUSIVE
                 .iter()
-                .find(|(left, right)| is_same && states(one, left) && states(other, right));
+                .find(|(left, right)| states(one, left) && states(other, right));
             if let Some((left, right)) = both {
                 found.push(Contradiction::of(
                     one.finding.cause,
@@ -155,6 +173,27 @@ fn pairs(explanation: &Explanation) -> Vec<Contradiction> {
         }
     }
     found
+}
+
+/// Figures of two findings about one connection that exclude each other.
+fn counts(one: &StatedFinding, other: &StatedFinding) -> Option<String> {
+    let figure = |it: &StatedFinding, name: &str| it.finding.evidence.get(name).copied();
+    if let (Some(copies), Some(lost), Some(all)) = (
+        figure(one, "duplicates"),
+        figure(other, "lost_segments"),
+        figure(other, "segments"),
+    ) && copies + lost > all
+    {
+        return Some(format!(
+            "{copies} copies and {lost} losses of {all} segments"
+        ));
+    }
+    let is_small = one.finding.cause == Cause::SmallMss;
+    let window =
+        figure(other, "most_window_bytes").filter(|bytes| is_small && *bytes < ETHERNET_MSS)?;
+    Some(format!(
+        "an MSS of {ETHERNET_MSS} is advised for a window of {window}"
+    ))
 }
 
 /// Goodput <= fastest rate <= rate of the line, and a path that is full passes what it can.

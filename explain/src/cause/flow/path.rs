@@ -219,6 +219,10 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     // Without the handshake: nearly all segments are of one size.
     let mss = announced.unwrap_or(facts.full);
+    // A sender halves a window that holds few segments (RFC 9293 section 3.8.6.2.1).
+    if announced.is_none() && facts.model.largest_window() <= 2 * facts.full {
+        return None;
+    }
     let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
     if facts.class != FlowClass::Bulk
         || mss > SMALL_MSS

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script};
-use linerate_capture::tcp::End;
+use linerate_capture::tcp::{End, Segment};
 
 /// Captured `to_sender_ns` from the sender and `to_receiver_ns` from the receiver.
 fn upload(to_sender_ns: u64, to_receiver_ns: u64, window: u16) -> Script {
@@ -134,4 +134,61 @@ fn a_receiver_that_acknowledged_all_that_arrived_does_not_stand_still() {
         upload.at(at_ns + 121 * MS).ack_all_with(2 * MSS as u16);
     }
     assert!(!causes(upload).contains(&Cause::ReceiverStalls));
+}
+
+/// Segments of `len` octets, one at a time and evenly, captured at the receiver.
+fn one_at_a_time(window: u16, len: u32) -> Vec<PathFinding> {
+    let mut upload = upload(10 * MS, MS / 50, window);
+    for round in 0..200_u64 {
+        upload.at(20 * MS + round * 10 * MS).send(1, len, 0);
+        upload.after(10_000).ack_all();
+    }
+    findings(upload)
+}
+
+#[test]
+fn a_sender_that_waits_for_each_acknowledgment_leaves_no_room_for_a_full_link() {
+    let found = one_at_a_time(60_000, MSS);
+    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert_eq!(causes, [Cause::OneInFlight]);
+}
+
+#[test]
+fn copies_of_another_station_are_no_losses() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    for round in 0..100_u64 {
+        let first = upload.sent();
+        upload.at(20 * MS + round * 11 * MS).send(2, MSS, 100_000);
+        // The copies of both come from a second path.
+        upload.after(50_000).segment(first, MSS);
+        upload.after(50_000).segment(first + MSS, MSS);
+        upload.after(10 * MS).ack_all();
+    }
+    let causes = causes(upload);
+    assert!(causes.contains(&Cause::DuplicateFrames), "{causes:?}");
+    assert!(
+        !causes.contains(&Cause::RandomLoss) && !causes.contains(&Cause::RetransmissionStalls),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn segments_of_half_a_window_do_not_show_the_mss() {
+    let small = |window: u16| {
+        let mut upload = Script::late(End::First, window);
+        for round in 0..100_u64 {
+            upload.at(20 * MS + round * 7 * MS);
+            for _ in 0..2 {
+                // No write ends with a segment.
+                let numbers = [upload.sent(), 1];
+                upload.packet(End::First, Segment::ACK, numbers, 450, &[]);
+                upload.next[0] += 450;
+                upload.after(20_000);
+            }
+            upload.after(6 * MS).ack_all();
+        }
+        causes(upload).contains(&Cause::SmallMss)
+    };
+    assert!(small(9_000));
+    assert!(!small(900));
 }

@@ -74,7 +74,10 @@ fn full_wire(segments: u32, frame_ns: u64, last_wait_ns: u64) -> Vec<Cause> {
 #[test]
 fn what_passes_faster_than_a_line_passes_no_such_line() {
     assert_eq!(full_wire(400, FRAME_NS, 0), [Cause::AtLineRate]);
-    assert_eq!(full_wire(400, FRAME_NS * 1_000 / 1_005, 0), [Cause::PathRate]);
+    assert_eq!(
+        full_wire(400, FRAME_NS * 1_000 / 1_005, 0),
+        [Cause::PathRate]
+    );
 }
 
 #[test]
@@ -92,7 +95,9 @@ fn shares_beside_a_slow_opening_are_those_of_the_time_after_it() {
         download.ack(acked).after(FRAME_NS - 20 * US);
     }
     let found = explain_traffic(&download.analysis()).findings;
-    let full = found.iter().find(|it| it.finding.cause == Cause::AtLineRate);
+    let full = found
+        .iter()
+        .find(|it| it.finding.cause == Cause::AtLineRate);
     let summary = &full.expect("a full wire").finding.summary;
     assert!(summary.contains("(Shares are of the 49"), "{summary}");
 }
