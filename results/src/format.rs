@@ -138,6 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_low_confidence_is_put_into_words() {
+        assert_eq!(confidence(0.88), "88%");
+        assert_eq!(confidence(LIKELY), "60%");
+        assert_eq!(confidence(0.59), "59%: one of several explanations");
+    }
+
+    #[test]
     fn figures_have_significant_digits_and_a_unit() {
         assert_eq!(rate(655_432.0), "655 kB/s");
         assert_eq!(rate(1_186_606.0), "1.19 MB/s");
