@@ -52,7 +52,7 @@ fn sending_share(facts: &FlowFacts<'_>) -> f64 {
     let model = &facts.model;
     let mut times = model.view.sent.iter().map(|it| it.time_ns);
     let first_ns = times.next().unwrap_or(0);
-    let sending_ns = times.last().unwrap_or(first_ns) - first_ns;
+    let sending_ns = times.next_back().unwrap_or(first_ns) - first_ns;
     model.utilization.min(1.0) * facts.share_of(sending_ns)
 }
 
