@@ -109,6 +109,8 @@ const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
 const MIN_QUEUED: u64 = 3;
 /// A queue is longer than this, because hosts take time, too.
 const MIN_QUEUE_NS: u64 = 400_000;
+/// A receiver beside the capture point acknowledges within this time.
+const BESIDE_NS: u64 = 1_000_000;
 
 impl FlowModel {
     /// Model of `connection`, whose logged packets are `packets`. `None` without payload.
@@ -178,9 +180,10 @@ impl FlowModel {
             (None, acked) => (&progress[1], acked),
         };
         let segment_ns = fastest.map_or(0, |rate| (full as f64 * 1e9 / rate.bytes_per_s) as u64);
+        let is_near_receiver = is_near_receiver(&to_receiver, &to_sender);
         // What leaves in bursts is held back by its sender, not by a queue.
-        let is_near = to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS)
-            && to_sender.base_ns() > to_receiver.base_ns();
+        let is_near =
+            is_near_receiver && to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS);
         let could_queue = [
             max_in_flight >= MIN_QUEUED * full && !is_near,
             sent_rate.is_some(),
@@ -209,21 +212,19 @@ impl FlowModel {
             } else {
                 Vec::new()
             },
-            is_near_receiver: to_receiver.base_ns().unwrap_or(u64::MAX)
-                < to_sender.base_ns().unwrap_or(0),
+            is_near_receiver,
             is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
         // Stamps show what packets wait longer than the fastest of them, which may have waited, too.
         let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
         let waited_ns = match least_trip_ns {
-            Some((least_ns, median_ns)) if conditions.is_near_receiver => {
+            Some((least_ns, median_ns)) if is_near_receiver => {
                 queue_ns.map(|_| median_ns - least_ns)
             }
             _ => queue_ns.map(|(p50, _)| p50),
         };
-        let ack_queue_ns = queue::ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
-        let is_near_receiver = conditions.is_near_receiver;
-        let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
+        let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
+        let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
@@ -255,6 +256,15 @@ impl FlowModel {
 
     /// Attributes the time again, with `busy` windows of a path that carries other connections, too.
     pub fn set_busy(&mut self, busy: Vec<Window>) {
+        let passed = |window: &Window| {
+            let sent = self.view.sent.iter();
+            let within = sent.filter(|it| (window.start_ns..window.end_ns).contains(&it.time_ns));
+            Window {
+                bytes: within.map(|it| u64::from(it.len)).sum(),
+                ..*window
+            }
+        };
+        self.busy_rate = average(&busy.iter().map(passed).collect::<Vec<_>>());
         self.conditions.busy = busy;
         self.spans = time::attribute(&self.view, &self.conditions);
     }
@@ -307,6 +317,11 @@ impl FlowModel {
         times_ns.into_iter().map(open).collect()
     }
 
+    /// True if the capture point is nearer to the receiver than to the sender. False if that is unknown.
+    pub fn is_near_receiver(&self) -> bool {
+        self.conditions.is_near_receiver
+    }
+
     /// Base round trip between the ends, if both parts are known.
     pub fn base_rtt_ns(&self) -> Option<u64> {
         Some(self.to_receiver.base_ns()? + self.to_sender.base_ns()?)
@@ -347,6 +362,15 @@ impl TimeShares {
             spans: timeline.spans(start_ns),
             coarser_than_ns: timeline.grain_ns(),
         }
+    }
+}
+
+/// True if the round trip to the receiver is the shorter one or, where the one to the sender is unknown, if the receiver
+/// acknowledges as fast as a host beside the capture point does.
+fn is_near_receiver(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> bool {
+    match (to_receiver.base_ns(), to_sender.base_ns()) {
+        (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
+        _ => to_receiver.percentile(50).is_some_and(|ns| ns < BESIDE_NS),
     }
 }
 

@@ -52,7 +52,7 @@ impl Report {
                 "\n{}. {between}{} (confidence {})",
                 rank + 1,
                 finding.cause,
-                format::percent(finding.confidence)
+                format::confidence(finding.confidence)
             );
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
@@ -79,6 +79,10 @@ impl Report {
                 let share = format::percent(found.share_of_time);
                 format!("The path itself is the limit for {share} of the time.")
             }
+            Some(found) if found.finding.confidence < format::LIKELY => format!(
+                "No single cause is certain; one of several explanations: {}.",
+                found.finding.cause
+            ),
             Some(found) if found.share_of_time > 0.0 => format!(
                 "One cause accounts for {} of the time: {}.",
                 format::percent(found.share_of_time),
@@ -344,4 +348,40 @@ pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
         rtt,
         most,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::PathFinding;
+    use linerate_capture::traffic::Traffic;
+    use linerate_results::record::Finding;
+
+    #[test]
+    fn an_unlikely_cause_is_no_headline() {
+        let verdict = |confidence| {
+            let mut report = Report::of(Traffic::default(), Vec::new());
+            report.findings.push(PathFinding {
+                sender: None,
+                receiver: None,
+                share_of_time: 0.7,
+                finding: Finding {
+                    cause: Cause::RandomLoss,
+                    confidence,
+                    summary: String::new(),
+                    evidence: std::collections::BTreeMap::new(),
+                    advice: String::new(),
+                },
+            });
+            report.text()
+        };
+        assert!(verdict(0.8).starts_with("One cause accounts for 70% of the time: random loss."));
+        let text = verdict(0.5);
+        assert!(
+            text.starts_with(
+                "No single cause is certain; one of several explanations: random loss."
+            ) && text.contains("(confidence 50%: one of several explanations)"),
+            "{text}"
+        );
+    }
 }

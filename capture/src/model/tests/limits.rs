@@ -1,7 +1,7 @@
 //! Connections with known limits, at several capture points.
 
 use super::download::{Download, MS, MSS, share};
-use crate::model::{FlowModel, Limit, LossBucket, Span, TimeShares, WindowScale};
+use crate::model::{FlowModel, Limit, LossBucket, Span, TimeShares, Window, WindowScale};
 
 #[test]
 fn a_full_window_is_the_limit_at_both_ends_and_without_the_handshake() {
@@ -65,6 +65,21 @@ fn a_queue_before_a_full_link_makes_it_the_limit() {
     assert!(share(&model, Limit::PathRate) > 0.85, "{:?}", model.spans);
     let rate = model.busy_rate.expect("busy");
     assert!((rate / 500_000.0 - 1.0).abs() < 0.02, "{rate}");
+}
+
+#[test]
+fn the_rate_of_a_shared_path_is_that_of_the_times_at_which_it_is_full() {
+    let mut model = full_link(Download::open(MS / 50, MS, 60_000));
+    let window = |start_ms: u64, end_ms: u64| Window {
+        start_ns: start_ms * MS,
+        end_ns: end_ms * MS,
+        bytes: 0,
+    };
+    model.set_busy(vec![window(100, 200), window(300, 500)]);
+    let rate = model.busy_rate.expect("busy");
+    assert!((rate / 500_000.0 - 1.0).abs() < 0.02, "{rate}");
+    model.set_busy(Vec::new());
+    assert_eq!(model.busy_rate, None);
 }
 
 #[test]

@@ -125,3 +125,16 @@ fn a_closed_window_shows_the_round_trip_when_it_opens() {
     let base_ns = download.model().to_sender.base_ns().expect("stamps");
     assert!((4 * MS..=6 * MS).contains(&base_ns), "{base_ns}");
 }
+
+#[test]
+fn a_receiver_that_answers_at_once_is_near_where_the_way_to_the_sender_is_unknown() {
+    let is_near = |download: Download, ack_ns: u64| {
+        let model = bursts(download, 5, 0, 4 * 400_000 + ack_ns);
+        model.is_near_receiver()
+    };
+    assert!(is_near(Download::late(40_000), MS / 20));
+    assert!(!is_near(Download::late(40_000), 3 * MS));
+    // With the handshake, the nearer end counts, however near it is.
+    assert!(is_near(Download::open(16 * MS, 3 * MS, 40_000), 3 * MS));
+    assert!(!is_near(Download::open(MS / 50, MS / 10, 40_000), MS / 10));
+}

@@ -132,7 +132,8 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::LateAcks,
         confidence: 0.75,
         summary: format!(
-            "For {} of the time {} waits for acknowledgments that {} sends late: a round trip of {} (median), {} at best.",
+            "For {} of the time {} waits for acknowledgments that {} sends late: after {} (median) at the capture point, {} at \
+             best.",
             format::percent(share),
             facts.sender,
             facts.receiver,

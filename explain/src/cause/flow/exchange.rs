@@ -277,7 +277,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         ("answers", thinking.turns.max(thinking.times.len()) as f64),
         ("late_answers", thinking.times.len() as f64),
         ("think_share", share.min(1.0)),
-        ("rtt_ns", thinking.leg_ns as f64),
+        ("capture_rtt_ns", thinking.leg_ns as f64),
     ]);
     figures.extend(
         thinking
@@ -289,7 +289,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::ServerThinkTime,
         confidence,
         summary: format!(
-            "{name} takes {}, beyond the round trip of {}: {} of the time in which something is asked.",
+            "{name} takes {}, beyond the round trip of {} from the capture point: {} of the time in which something is asked.",
             before_turns(&thinking, "answers begin", "answer begins"),
             format::time(thinking.leg_ns),
             format::percent(share.min(1.0)),

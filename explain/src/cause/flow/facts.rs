@@ -84,7 +84,7 @@ pub(super) struct FlowFacts<'a> {
     /// Payload sender and receiver.
     pub(super) sender: String,
     pub(super) receiver: String,
-    /// Time from the first payload until the last was acknowledged.
+    /// Time from the first payload to the last.
     pub(super) active_ns: u64,
     /// Octets of a full segment.
     pub(super) full: u64,
@@ -197,6 +197,21 @@ impl<'a> FlowFacts<'a> {
         let ns = acked.time_ns.saturating_sub(first.time_ns);
         let bytes = highest.saturating_sub(lowest).min(self.bytes());
         stats::ratio(bytes as f64 * 1e9, ns as f64)
+    }
+
+    /// Time between the last payload and its acknowledgment, which is not part of the active time.
+    pub(super) fn last_wait_ns(&self) -> u64 {
+        let view = &self.model.view;
+        let highest = view.acks.iter().map(|it| it.ack).max().unwrap_or(0);
+        let acked = view.acks.iter().find(|it| it.ack == highest);
+        let Some(acked_ns) = acked.map(|it| it.time_ns) else {
+            return 0;
+        };
+        let spans = self.model.spans.iter();
+        let waits = spans.filter(|span| span.limit == Limit::Tail && span.start_ns < acked_ns);
+        waits
+            .map(|span| span.end_ns.min(acked_ns) - span.start_ns)
+            .sum()
     }
 
     /// The fastest rate that the path showed, octets of payload per second.

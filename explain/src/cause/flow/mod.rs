@@ -99,13 +99,14 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
         let sum: f64 = faults.map(|rule| rule.share).sum();
+        let causes: Vec<Cause> = rules.iter().map(|rule| rule.cause).collect();
         for rule in rules {
             let part = if is_limit(rule.cause) {
                 part
             } else {
                 part / sum.max(1.0)
             };
-            combined.add(facts, rule, part);
+            combined.add(facts, rule, &causes, part);
         }
     }
     all.extend(combined.into_findings());
@@ -209,6 +210,15 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         };
         !(is_generic(rule.cause) && specific.iter().any(is_stated))
     });
+    // Copies that another station made look like retransmissions.
+    let figure = |rule: &Rule, name: &str| rule.evidence.get(name).copied();
+    let copies = found.iter().find_map(|rule| figure(rule, "duplicates"));
+    found.retain(|rule| {
+        let lost = figure(rule, "lost_segments");
+        copies
+            .zip(lost)
+            .is_none_or(|(copies, lost)| copies * 2.0 < lost)
+    });
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut kept: Vec<Rule> = Vec::new();
     for rule in found {
@@ -219,6 +229,18 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             kept.push(rule);
         }
     }
-    kept.extend(limit);
+    // Where the receiver's window or the program sets the pace, nothing else does.
+    let sets_pace = |rule: &Rule| {
+        let is_pace = matches!(
+            rule.cause,
+            Cause::OneInFlight
+                | Cause::SillyWindow
+                | Cause::ReceiveWindow
+                | Cause::NoWindowScaling
+                | Cause::SendBuffer
+        );
+        is_pace && rule.share >= MIN_FULL
+    };
+    kept.extend(limit.filter(|_| !(rate::is_steady(facts) && kept.iter().any(sets_pace))));
     kept
 }

@@ -11,8 +11,6 @@ use linerate_results::stats;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
-/// A receiver this near answers at once.
-const NEAR_NS: u64 = 1_000_000;
 /// Segments this close together leave at once.
 const BURST_GAP_NS: u64 = 400_000;
 /// The rate of the bursts exceeds the average by this factor at most: a program writes in blocks, too.
@@ -103,11 +101,8 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rtt_ns = model.round_trip_ns();
     let is_timed = is_unprompted || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
-    let is_near_receiver = model
-        .to_receiver
-        .percentile(50)
-        .is_some_and(|ns| ns < NEAR_NS);
-    if is_near_receiver && model.reaction_ns == 0 && model.to_sender.base_ns().is_none() {
+    let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
+    if model.is_near_receiver() && !sees_sender {
         return None;
     }
     if !is_even || !is_constant || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {

@@ -42,6 +42,19 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rate = facts.goodput();
     let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
     let needed = needed.max(4 * facts.full);
+    let most = u64::from(facts.stats().max_in_flight);
+    let mut figures = evidence([
+        ("queue_ns_p50", queue_ns as f64),
+        ("base_rtt_ns", base_ns as f64),
+    ]);
+    // Near the receiver, the capture does not show what is in flight before it.
+    let enough = if needed < most {
+        figures.insert("needed_in_flight_bytes".to_owned(), needed as f64);
+        figures.insert("most_in_flight_bytes".to_owned(), most as f64);
+        format!(": {} fill this path", format::bytes(needed))
+    } else {
+        String::new()
+    };
     Some(Rule {
         share: facts.share(Limit::PathRate),
         cause: Cause::Bufferbloat,
@@ -52,19 +65,10 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::time(queue_ns),
             format::time(base_ns),
         ),
-        evidence: evidence([
-            ("queue_ns_p50", queue_ns as f64),
-            ("base_rtt_ns", base_ns as f64),
-            ("needed_in_flight_bytes", needed as f64),
-            (
-                "most_in_flight_bytes",
-                f64::from(facts.stats().max_in_flight),
-            ),
-        ]),
+        evidence: figures,
         advice: format!(
-            "The rate stays the same with less in flight: {} fill this path. Limit the queue at the slowest link (a \
-             shorter transmit ring, tc fq_codel or cake), or the receiver's window.",
-            format::bytes(needed),
+            "The rate stays the same with less in flight{enough}. Limit the queue at the slowest link (a shorter transmit \
+             ring, tc fq_codel or cake), or the receiver's window.",
         ),
         // It costs other traffic, not this transfer.
         limits: &[Limit::PathRate],
@@ -215,6 +219,10 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     // Without the handshake: nearly all segments are of one size.
     let mss = announced.unwrap_or(facts.full);
+    // A sender halves a window that holds few segments (RFC 9293 section 3.8.6.2.1).
+    if announced.is_none() && facts.model.largest_window() <= 2 * facts.full {
+        return None;
+    }
     let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
     if facts.class != FlowClass::Bulk
         || mss > SMALL_MSS

@@ -16,6 +16,9 @@ const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
 /// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
 const LINE_TOLERANCE: f64 = 0.01;
+/// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
+/// shaper.
+const MAX_ABOVE_LINE: f64 = 1.002;
 
 /// Rate of the line whose full use gives this rate on the wire.
 pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
@@ -33,23 +36,32 @@ pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
 fn fills_line(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let average = facts.fastest().map(|rate| rate * model.utilization);
-    let line = average.and_then(|rate| line_of(rate * 8.0 * facts.wire_factor()));
+    let line = average.and_then(|rate| full_line(facts, rate));
     line.is_some() && model.utilization >= MIN_STEADY
+}
+
+/// Rate of the line that is full at this rate of payload, bit/s, if the transfer as a whole is not faster than that line.
+fn full_line(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<f64> {
+    let wire = |bytes_per_s: f64| bytes_per_s * 8.0 * facts.wire_factor();
+    let average = wire(facts.acknowledged_rate());
+    line_of(wire(bytes_per_s)).filter(|line| average <= line * MAX_ABOVE_LINE)
+}
+
+/// Share of the active time that all that was sent takes at the fastest rate.
+fn sending_share(facts: &FlowFacts<'_>) -> f64 {
+    let model = &facts.model;
+    let mut times = model.view.sent.iter().map(|it| it.time_ns);
+    let first_ns = times.next().unwrap_or(0);
+    let sending_ns = times.next_back().unwrap_or(first_ns) - first_ns;
+    model.utilization.min(1.0) * facts.share_of(sending_ns)
 }
 
 /// True if segments pass at a steady rate, and nothing shows whether the path or the sender sets it.
 pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let sees_sender = model.to_sender.count() >= 8;
-    let is_at_receiver = match (model.to_receiver.base_ns(), model.to_sender.base_ns()) {
-        (Some(to_receiver), Some(to_sender)) => to_receiver < to_sender,
-        _ => model
-            .to_receiver
-            .percentile(50)
-            .is_some_and(|ns| ns < 1_000_000),
-    };
     !model.is_queued
-        && is_at_receiver
+        && model.is_near_receiver()
         && !sees_sender
         && model.utilization >= MIN_STEADY
         && is_even(facts)
@@ -75,18 +87,27 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let share = if steady || fills_line(facts) {
-        facts.model.utilization.min(1.0)
+        sending_share(facts)
     } else {
         facts.share(Limit::PathRate)
     };
+    // A short transfer may wait longer for its last acknowledgment than for all others.
+    let wait_ns = facts.last_wait_ns() as f64;
+    let share = share * facts.active_ns as f64 / (facts.active_ns as f64 + wait_ns).max(1.0);
+    if share < MIN_SHARE {
+        return None;
+    }
     let own = facts.model.busy_rate.or(facts
         .fastest()
         .map(|it| it * facts.model.utilization.min(1.0)))?;
     // The path is at least as fast as this connection on average.
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());
+    let line = full_line(facts, rate);
+    // Jitter makes the fastest part faster than the line.
+    let at_most = line.map_or(f64::INFINITY, |line| line / 8.0 / facts.wire_factor());
+    let rate = rate.min(at_most);
     let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
-    let line = line_of(wire_bits_per_s);
     let mut figures = evidence([
         ("path_busy_share", share),
         ("fastest_bytes_per_s", rate),

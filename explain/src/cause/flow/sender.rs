@@ -21,8 +21,6 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_IDLE_SPANS: usize = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
-/// A receiver beside the capture point acknowledges within this time.
-const BESIDE_NS: u64 = 1_000_000;
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
 /// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
@@ -170,7 +168,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_stall = |span: &&Span| span.limit == Limit::SenderIdle && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let total_ns: u64 = stalls.iter().map(Span::ns).sum();
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
+    let rhythm = Rhythm::of_stalls(&stalls)?;
     let share = facts.share_of(total_ns);
     // Between stalls much passes; a program without data sends little at a time.
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
@@ -256,11 +254,8 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// of `silences` follow the end of a write that does not fill a segment.
 fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let model = &facts.model;
-    let is_beside_receiver = model.to_receiver.percentile(50).is_some_and(|ns| {
-        ns < BESIDE_NS && model.to_sender.base_ns().is_none_or(|it| it * 2 >= ns)
-    });
     // The handshake's round trip is that of an empty path: behind a queue, acknowledgments reach the sender later.
-    let sees_sender = if is_beside_receiver {
+    let sees_sender = if model.is_near_receiver() {
         model.to_sender.count() >= MIN_ROUND_TRIPS
             || model.to_sender.base_ns().is_some() && model.train.is_some()
     } else {
@@ -340,7 +335,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         (format!("{bound} {}", format::bytes(window)), "")
     } else {
         (
-            "more, as far as the capture shows".to_owned(),
+            "more, as far as the capture shows,".to_owned(),
             " (The options of the handshake are not in the capture. With the least scale that is possible, the window would \
              be the limit; a capture from the start decides.)",
         )

@@ -1,105 +1,34 @@
 //! Rules about windows, silences and gains, on synthetic uploads.
 
 use super::*;
-use linerate_capture::reader::Address;
-use linerate_capture::tcp::{Connection, End, Segment};
+use crate::cause::synthetic::{MS, MSS, Script};
+use linerate_capture::tcp::{End, Segment};
 
-const MS: u64 = 1_000_000;
-const MSS: u32 = 1_460;
-
-/// An upload: the first end sends. Captured `to_sender_ns` from the sender and `to_receiver_ns` from the receiver.
-struct Upload {
-    connection: Connection,
-    packets: u64,
-    window: u16,
-    sent: u32,
+/// Captured `to_sender_ns` from the sender and `to_receiver_ns` from the receiver.
+fn upload(to_sender_ns: u64, to_receiver_ns: u64, window: u16) -> Script {
+    Script::open(End::First, to_receiver_ns, to_sender_ns, window)
 }
 
-impl Upload {
-    fn open(to_sender_ns: u64, to_receiver_ns: u64, window: u16) -> Self {
-        let mut own = Self {
-            connection: Connection::new(1, 0),
-            packets: 0,
-            window,
-            sent: 1,
-        };
-        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
-        own.packet(End::First, 0, Segment::SYN, (0, 0, 0), &options);
-        let answer = Segment::SYN | Segment::ACK;
-        own.packet(End::Second, to_receiver_ns, answer, (0, 1, 0), &options);
-        let opened_ns = to_receiver_ns + to_sender_ns;
-        own.packet(End::First, opened_ns, Segment::ACK, (1, 1, 0), &[]);
-        own
-    }
+fn findings(upload: Script) -> Vec<PathFinding> {
+    explain_flows(&[upload.flow()]).0
+}
 
-    fn packet(
-        &mut self,
-        end: End,
-        at_ns: u64,
-        flags: u8,
-        (seq, ack, len): (u32, u32, u32),
-        options: &[u8],
-    ) {
-        self.packets += 1;
-        let segment = Segment {
-            seq,
-            ack,
-            flags,
-            window: self.window,
-            len,
-            options,
-            ..Segment::default()
-        };
-        self.connection
-            .record_segment(end, &segment, at_ns, self.packets);
-    }
-
-    /// A full segment at `seq`.
-    fn data(&mut self, at_ns: u64, seq: u32) {
-        self.packet(End::First, at_ns, Segment::ACK, (seq, 1, MSS), &[]);
-        self.sent = self.sent.max(seq + MSS);
-    }
-
-    /// New full segments, `gap_ns` apart.
-    fn send(&mut self, at_ns: u64, segments: u32, gap_ns: u64) {
-        for at in 0..segments {
-            self.data(at_ns + u64::from(at) * gap_ns, self.sent);
-        }
-    }
-
-    /// Acknowledges what was sent, with this window.
-    fn ack_all(&mut self, at_ns: u64, window: u16) {
-        let before = std::mem::replace(&mut self.window, window);
-        self.packet(End::Second, at_ns, Segment::ACK, (1, self.sent, 0), &[]);
-        self.window = before;
-    }
-
-    fn findings(self) -> Vec<PathFinding> {
-        let ends = [1, 2].map(|host| (Address([host; 16]), 5_000 + u16::from(host)));
-        let flow = Flow {
-            ends,
-            connection: Box::new(self.connection),
-        };
-        explain_flows(&[flow]).0
-    }
-
-    fn causes(self) -> Vec<Cause> {
-        let findings = self.findings();
-        findings.iter().map(|it| it.finding.cause).collect()
-    }
+fn causes(upload: Script) -> Vec<Cause> {
+    let findings = findings(upload);
+    findings.iter().map(|it| it.finding.cause).collect()
 }
 
 /// Segments of a round of 20 ms fill the window of `segments`, and pass 400 us apart.
-fn window_rounds(segments: u32) -> Upload {
-    let mut upload = Upload::open(19 * MS, MS / 50, 60_000);
+fn window_rounds(segments: u32) -> Script {
+    let mut upload = upload(19 * MS, MS / 50, 60_000);
     let window = (segments * MSS) as u16;
     upload.window = window;
     for round in 0..100_u64 {
         let at_ns = 30 * MS + round * 20 * MS;
         for pair in 0..u64::from(segments / 2) {
             let at_ns = at_ns + pair * MS * 4 / 5;
-            upload.send(at_ns, 2, MS * 2 / 5);
-            upload.ack_all(at_ns + MS * 2 / 5 + 10_000, window);
+            upload.at(at_ns).send(2, MSS, MS * 2 / 5);
+            upload.at(at_ns + MS * 2 / 5 + 10_000).ack_all_with(window);
         }
     }
     upload
@@ -107,7 +36,7 @@ fn window_rounds(segments: u32) -> Upload {
 
 #[test]
 fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_needs() {
-    let findings = window_rounds(6).findings();
+    let findings = findings(window_rounds(6));
     let first = &findings[0].finding;
     assert_eq!(first.cause, Cause::ReceiveWindow);
     // 600 segments, one each 400 us.
@@ -118,19 +47,21 @@ fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_needs() {
 /// A window of 16 segments that fills, is closed for `closed_ms`, and opens again; `windows` of them pass in between.
 fn closings(windows: u64, closed_ms: u64) -> Vec<Cause> {
     let full = 16 * MSS as u16;
-    let mut upload = Upload::open(MS / 50, 4 * MS, full);
+    let mut upload = upload(MS / 50, 4 * MS, full);
     let mut at_ns = 10 * MS;
     for _ in 0..30 {
         for window in 0..windows {
-            upload.send(at_ns, 16, 10_000);
+            upload.at(at_ns).send(16, MSS, 10_000);
             at_ns += 6 * MS;
             let is_last = window + 1 == windows;
-            upload.ack_all(at_ns, if is_last { 0 } else { full });
+            upload
+                .at(at_ns)
+                .ack_all_with(if is_last { 0 } else { full });
         }
         at_ns += closed_ms * MS;
-        upload.ack_all(at_ns, full);
+        upload.at(at_ns).ack_all_with(full);
     }
-    upload.causes()
+    causes(upload)
 }
 
 #[test]
@@ -141,44 +72,38 @@ fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_th
 
 #[test]
 fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
-    let mut upload = Upload::open(MS / 50, 6 * MS, 60_000);
-    upload.send(10 * MS, 20, 10_000);
-    upload.ack_all(18 * MS, 60_000);
-    upload.send(19 * MS, 20, 10_000);
-    upload.ack_all(28 * MS, 3 * MSS as u16);
+    let mut upload = upload(MS / 50, 6 * MS, 60_000);
+    upload.at(10 * MS).send(20, MSS, 10_000);
+    upload.at(18 * MS).ack_all_with(60_000);
+    upload.at(19 * MS).send(20, MSS, 10_000);
+    upload.at(28 * MS).ack_all_with(3 * MSS as u16);
     for round in 0..100_u64 {
         let at_ns = 30 * MS + round * 12 * MS;
-        upload.send(at_ns, 3, 10_000);
-        upload.ack_all(at_ns + 11 * MS, 3 * MSS as u16);
+        upload.at(at_ns).send(3, MSS, 10_000);
+        upload.at(at_ns + 11 * MS).ack_all_with(3 * MSS as u16);
     }
-    assert_eq!(upload.causes()[0], Cause::ReceiverReadsSlowly);
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
 }
 
 #[test]
 fn a_sender_that_loses_segments_is_not_accused_of_having_nothing_to_send() {
     let sender = |lost_each: Option<u32>| {
-        let mut upload = Upload::open(MS / 50, 4 * MS, 60_000);
+        let mut upload = upload(MS / 50, 4 * MS, 60_000);
         for round in 0..120_u32 {
             let at_ns = 10 * MS + u64::from(round) * 40 * MS;
-            let first = upload.sent;
-            upload.send(at_ns, 4, 10_000);
+            let first = upload.sent();
+            upload.at(at_ns).send(4, MSS, 10_000);
             if lost_each.is_some_and(|each| round % each == 0) {
-                upload.packet(
-                    End::Second,
-                    at_ns + 4 * MS,
-                    Segment::ACK,
-                    (1, first, 0),
-                    &[],
-                );
+                upload.at(at_ns + 4 * MS).ack(first);
                 for duplicate in 0..3 {
                     let ack_ns = at_ns + 4 * MS + duplicate * 10_000;
-                    upload.packet(End::Second, ack_ns, Segment::ACK, (1, first, 0), &[]);
+                    upload.at(ack_ns).ack(first);
                 }
-                upload.data(at_ns + 5 * MS, first);
+                upload.at(at_ns + 5 * MS).segment(first, MSS);
             }
-            upload.ack_all(at_ns + 10 * MS, 60_000);
+            upload.at(at_ns + 10 * MS).ack_all_with(60_000);
         }
-        upload.causes()
+        causes(upload)
     };
     assert!(sender(None).contains(&Cause::SenderIdle));
     assert!(!sender(Some(8)).contains(&Cause::SenderIdle));
@@ -186,27 +111,91 @@ fn a_sender_that_loses_segments_is_not_accused_of_having_nothing_to_send() {
 
 #[test]
 fn full_segments_that_are_never_acknowledged_are_a_black_hole_from_the_first_on() {
-    let mut upload = Upload::open(MS / 50, 10 * MS, 60_000);
-    upload.send(20 * MS, 10, 10_000);
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(20 * MS).send(10, MSS, 10_000);
     for at_ms in [250, 700, 1_550, 3_300] {
-        upload.data(at_ms * MS, 1);
+        upload.at(at_ms * MS).segment(1, MSS);
     }
-    assert_eq!(upload.causes(), [Cause::MtuBlackHole]);
+    assert_eq!(causes(upload), [Cause::MtuBlackHole]);
 }
 
 #[test]
 fn a_receiver_that_acknowledged_all_that_arrived_does_not_stand_still() {
-    // The second of each pair is lost before the capture point, and repeated after a timeout.
-    let mut upload = Upload::open(5 * MS, MS / 50, 2 * MSS as u16);
+    // What follows the last pair is lost before the capture point, and repeated alone after a timeout.
+    let window = 2 * MSS as u16;
+    let mut upload = upload(5 * MS, MS / 50, window);
     for round in 0..12_u64 {
         let at_ns = 10 * MS + round * 400 * MS;
+        upload.at(at_ns).send(1, MSS, 0);
+        upload.after(20_000).ack_all_with(window);
         for pair in 0..20 {
-            let at_ns = at_ns + pair * 6 * MS;
-            upload.send(at_ns, 2, 300_000);
-            upload.ack_all(at_ns + 320_000, 2 * MSS as u16);
+            upload
+                .at(at_ns + (10 + pair * 6) * MS)
+                .send(2, MSS, 300_000);
+            upload.after(20_000).ack_all_with(window);
         }
-        upload.send(at_ns + 120 * MS, 1, 1);
-        upload.ack_all(at_ns + 121 * MS, 2 * MSS as u16);
     }
-    assert!(!upload.causes().contains(&Cause::ReceiverStalls));
+    let flow = upload.flow();
+    let timeouts = FlowFacts::of(&flow).map(|it| it.share(Limit::Timeout));
+    assert!(timeouts.is_some_and(|share| share > 0.5), "{timeouts:?}");
+    let found = explain_flows(&[flow]).0;
+    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert!(!causes.contains(&Cause::ReceiverStalls), "{causes:?}");
+}
+
+/// Segments of `len` octets, one at a time and evenly, captured at the receiver.
+fn one_at_a_time(window: u16, len: u32) -> Vec<PathFinding> {
+    let mut upload = upload(10 * MS, MS / 50, window);
+    for round in 0..200_u64 {
+        upload.at(20 * MS + round * 10 * MS).send(1, len, 0);
+        upload.after(10_000).ack_all();
+    }
+    findings(upload)
+}
+
+#[test]
+fn a_sender_that_waits_for_each_acknowledgment_leaves_no_room_for_a_full_link() {
+    let found = one_at_a_time(60_000, MSS);
+    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert_eq!(causes, [Cause::OneInFlight]);
+}
+
+#[test]
+fn copies_of_another_station_are_no_losses() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    for round in 0..100_u64 {
+        let first = upload.sent();
+        upload.at(20 * MS + round * 11 * MS).send(2, MSS, 100_000);
+        // The copies of both come from a second path.
+        upload.after(50_000).segment(first, MSS);
+        upload.after(50_000).segment(first + MSS, MSS);
+        upload.after(10 * MS).ack_all();
+    }
+    let causes = causes(upload);
+    assert!(causes.contains(&Cause::DuplicateFrames), "{causes:?}");
+    assert!(
+        !causes.contains(&Cause::RandomLoss) && !causes.contains(&Cause::RetransmissionStalls),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn segments_of_half_a_window_do_not_show_the_mss() {
+    let small = |window: u16| {
+        let mut upload = Script::late(End::First, window);
+        for round in 0..100_u64 {
+            upload.at(20 * MS + round * 7 * MS);
+            for _ in 0..2 {
+                // No write ends with a segment.
+                let numbers = [upload.sent(), 1];
+                upload.packet(End::First, Segment::ACK, numbers, 450, &[]);
+                upload.next[0] += 450;
+                upload.after(20_000);
+            }
+            upload.after(6 * MS).ack_all();
+        }
+        causes(upload).contains(&Cause::SmallMss)
+    };
+    assert!(small(9_000));
+    assert!(!small(900));
 }

@@ -58,7 +58,7 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
     let is_stall = |span: &&Span| span.limit == Limit::ClosedWindow && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let stalled_ns: u64 = stalls.iter().map(Span::ns).sum();
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns));
+    let rhythm = Rhythm::of_stalls(&stalls);
     let mut figures = evidence([
         ("closed_window_share", closed),
         ("receive_window_share", full),
@@ -131,10 +131,10 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
-    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
     // Between stalls it answers; an end that is gone does not.
-    if facts.class != FlowClass::Bulk || rhythm.period_ns < mean_ns {
+    let rhythm = Rhythm::of_stalls(&stalls)?;
+    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
+    if facts.class != FlowClass::Bulk {
         return None;
     }
     Some(Rule {

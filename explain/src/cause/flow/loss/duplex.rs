@@ -187,8 +187,7 @@ fn is_overtaken(view: &DirectionView, start: u64) -> bool {
 /// segments may have others behind them; after a timeout the sender repeats one alone (RFC 5681 section 3.1).
 fn lost_acks(facts: &FlowFacts<'_>) -> Contrast {
     let mut contrast = Contrast::default();
-    let (to_receiver, to_sender) = (&facts.model.to_receiver, &facts.model.to_sender);
-    if !are_timeouts_longer_than_path(facts) || to_receiver.base_ns() >= to_sender.base_ns() {
+    if !are_timeouts_longer_than_path(facts) || !facts.model.is_near_receiver() {
         return contrast;
     }
     for (sent, is_in_vain) in repeated_in_vain(facts) {

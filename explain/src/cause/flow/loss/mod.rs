@@ -156,7 +156,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         None => String::new(),
     };
-    let withheld = if losses.withheld > 0.0 {
+    let withheld = if losses.withheld >= MIN_REDUCED {
         figures.insert("withheld_share".to_owned(), losses.withheld);
         format!(
             " Delayed acknowledgments for the single segments of so small a window take {}.",

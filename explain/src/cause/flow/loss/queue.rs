@@ -32,10 +32,10 @@ pub(super) fn bucket(
     waits: &str,
     figures: &BTreeMap<String, f64>,
 ) -> Option<Rule> {
-    let samples = if facts.model.to_receiver.base_ns() >= facts.model.to_sender.base_ns() {
-        facts.model.to_receiver.samples()
-    } else {
+    let samples = if facts.model.is_near_receiver() {
         facts.model.to_sender.samples()
+    } else {
+        facts.model.to_receiver.samples()
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
     if bucket.separation < MIN_SEPARATION {
