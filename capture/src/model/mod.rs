@@ -183,7 +183,7 @@ impl FlowModel {
             && to_sender.base_ns() > to_receiver.base_ns();
         let could_queue = [
             max_in_flight >= MIN_QUEUED * full && !is_near,
-            sent_rate.is_some(),
+            sent_rate.is_some() && !queue::is_pace(&view, &to_sender),
         ];
         let queue_ns = queue::queue_ns([&to_receiver, &to_sender], could_queue);
         let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
