@@ -46,12 +46,9 @@ fn factors() -> impl Iterator<Item = f64> {
     close.chain((0..10).map(|step| 1.37 * 1.12_f64.powi(step)))
 }
 
-/// Rates around the best one, as multiples of it: over some seconds, a rate that deviates by 1% changes the level by many
+/// Changes of the rate in search of a better one: over some seconds, a rate that deviates by 1% changes the level by many
 /// segments.
-fn fine_factors() -> impl Iterator<Item = f64> {
-    let steps = (1..=10).map(|step| 0.001 * f64::from(step));
-    steps.flat_map(|step| [1.0 - step, 1.0 + step])
-}
+const REFINEMENTS: [f64; 8] = [0.06, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0005];
 
 /// Segments that a bucket holds at least; a smaller one loses segments inside bursts.
 const MIN_DEPTH: f64 = 2.5;
@@ -128,15 +125,22 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
         };
         is_deep.then_some((bucket, met))
     };
-    let better = |one: Option<Fit>, other: Fit| match one {
-        Some(one) if one.0.separation >= other.0.separation => Some(one),
-        _ => Some(other),
+    let better = |one: Fit, other: Fit| {
+        if one.0.separation >= other.0.separation {
+            one
+        } else {
+            other
+        }
     };
     let coarse = factors().filter_map(|factor| of_rate(average * factor));
-    let coarse = coarse.fold(None, better)?;
-    let middle = coarse.0.bytes_per_s;
-    let fine = fine_factors().filter_map(|factor| of_rate(middle * factor));
-    let (mut best, met) = fine.fold(Some(coarse), better)?;
+    let coarse = coarse.reduce(better)?;
+    let refine = |best: Fit, step: &f64| {
+        let middle = best.0.bytes_per_s;
+        let rates = [middle * (1.0 - step), middle * (1.0 + step)];
+        let near = rates.into_iter().filter_map(&of_rate);
+        near.fold(best, better)
+    };
+    let (mut best, met) = REFINEMENTS.iter().fold(coarse, refine);
     best.delay_share = delay_share(passages, &met, best.bytes_per_s, round_trips);
     Some(best)
 }

@@ -280,6 +280,25 @@ impl FlowModel {
         flights
     }
 
+    /// The most octets in flight at the sender in each round trip of `rtt_ns`: from a segment until it can be acknowledged.
+    pub fn peaks(&self, rtt_ns: u64) -> Vec<u64> {
+        // The first segment of the next burst follows a round trip later, or somewhat sooner: round trips vary.
+        let round_ns = rtt_ns - rtt_ns / 8;
+        let new = self.view.sent.iter().filter(|it| !it.is_retransmission());
+        let mut peaks: Vec<u64> = Vec::new();
+        let mut from_ns = 0;
+        for (sent, flight) in new.zip(self.flights()) {
+            match peaks.last_mut() {
+                Some(peak) if sent.time_ns < from_ns + round_ns => *peak = flight.max(*peak),
+                _ => {
+                    peaks.push(flight);
+                    from_ns = sent.time_ns;
+                }
+            }
+        }
+        peaks
+    }
+
     /// The largest window granted, with the least scale that is possible.
     pub fn largest_window(&self) -> u64 {
         let windows = self.view.acks.iter().map(|ack| u64::from(ack.window));

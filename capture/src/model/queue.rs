@@ -31,7 +31,7 @@ pub(super) fn is_pace(view: &DirectionView, to_sender: &RoundTrips) -> bool {
     let times: Vec<u64> = sent.map(|it| it.time_ns).collect();
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     match (to_sender.queue_ns(90), percentile(gaps, 75)) {
-        (Some(queue_ns), Some(gap_ns)) => queue_ns < 2 * gap_ns,
+        (Some(queue_ns), Some(gap_ns)) => queue_ns < gap_ns + gap_ns / 4,
         _ => false,
     }
 }

@@ -125,3 +125,23 @@ fn a_closed_window_shows_the_round_trip_when_it_opens() {
     let base_ns = download.model().to_sender.base_ns().expect("stamps");
     assert!((4 * MS..=6 * MS).contains(&base_ns), "{base_ns}");
 }
+
+#[test]
+fn the_last_segment_of_each_burst_fills_a_window() {
+    // Of 20 segments, only the last one leaves less than a segment of the 20,500 octets.
+    let full = bursts(Download::late(20_500), 20, 0, 19 * MS);
+    assert_eq!(full.scale, WindowScale::Inferred(0));
+    let less = bursts(Download::late(24_500), 20, 0, 19 * MS);
+    assert_eq!(less.scale, WindowScale::Ample(0));
+}
+
+#[test]
+fn the_most_in_flight_of_each_round_trip_is_a_peak() {
+    let model = bursts(Download::open(MS / 50, 19 * MS, 60_000), 5, 0, 19 * MS);
+    let peaks = model.peaks(20 * MS);
+    assert_eq!(peaks.len(), 60);
+    assert!(
+        peaks.iter().all(|it| *it == u64::from(5 * MSS)),
+        "{peaks:?}"
+    );
+}
