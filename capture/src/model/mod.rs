@@ -186,7 +186,7 @@ impl FlowModel {
             is_near_receiver && to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS);
         let could_queue = [
             max_in_flight >= MIN_QUEUED * full && !is_near,
-            sent_rate.is_some(),
+            sent_rate.is_some() && !queue::is_pace(&view, &to_sender),
         ];
         let queue_ns = queue::queue_ns([&to_receiver, &to_sender], could_queue);
         let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
@@ -288,6 +288,25 @@ impl FlowModel {
             flights.push(sent.end.saturating_sub(acked));
         }
         flights
+    }
+
+    /// The most octets in flight at the sender in each round trip of `rtt_ns`: from a segment until it can be acknowledged.
+    pub fn peaks(&self, rtt_ns: u64) -> Vec<u64> {
+        // The first segment of the next burst follows a round trip later, or somewhat sooner: round trips vary.
+        let round_ns = rtt_ns - rtt_ns / 8;
+        let new = self.view.sent.iter().filter(|it| !it.is_retransmission());
+        let mut peaks: Vec<u64> = Vec::new();
+        let mut from_ns = 0;
+        for (sent, flight) in new.zip(self.flights()) {
+            match peaks.last_mut() {
+                Some(peak) if sent.time_ns < from_ns + round_ns => *peak = flight.max(*peak),
+                _ => {
+                    peaks.push(flight);
+                    from_ns = sent.time_ns;
+                }
+            }
+        }
+        peaks
     }
 
     /// The largest window granted, with the least scale that is possible.

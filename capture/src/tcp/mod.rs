@@ -375,6 +375,16 @@ impl Connection {
             .then(|| own.shift.and(back.shift).and(own.shift).unwrap_or(0))
     }
 
+    /// False if the SYN of an end lacks the window scale option, so that no window is scaled (RFC 7323 section 2.2). `None`
+    /// if that is unknown.
+    pub fn is_window_scaled(&self) -> Option<bool> {
+        let lacks = |it: &Sender| it.syn_seen && it.shift.is_none();
+        if self.senders.iter().any(lacks) {
+            return Some(false);
+        }
+        self.senders.iter().all(|it| it.syn_seen).then_some(true)
+    }
+
     /// Maximum segment size that `end` announced in its SYN.
     pub fn mss(&self, end: End) -> Option<u16> {
         self.senders[end.other() as usize].mss()

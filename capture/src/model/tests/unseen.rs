@@ -138,3 +138,23 @@ fn a_receiver_that_answers_at_once_is_near_where_the_way_to_the_sender_is_unknow
     assert!(is_near(Download::open(16 * MS, 3 * MS, 40_000), 3 * MS));
     assert!(!is_near(Download::open(MS / 50, MS / 10, 40_000), MS / 10));
 }
+
+#[test]
+fn the_last_segment_of_each_burst_fills_a_window() {
+    // Of 20 segments, only the last one leaves less than a segment of the 20,500 octets.
+    let full = bursts(Download::late(20_500), 20, 0, 19 * MS);
+    assert_eq!(full.scale, WindowScale::Inferred(0));
+    let less = bursts(Download::late(24_500), 20, 0, 19 * MS);
+    assert_eq!(less.scale, WindowScale::Ample(0));
+}
+
+#[test]
+fn the_most_in_flight_of_each_round_trip_is_a_peak() {
+    let model = bursts(Download::open(MS / 50, 19 * MS, 60_000), 5, 0, 19 * MS);
+    let peaks = model.peaks(20 * MS);
+    assert_eq!(peaks.len(), 60);
+    assert!(
+        peaks.iter().all(|it| *it == u64::from(5 * MSS)),
+        "{peaks:?}"
+    );
+}

@@ -10,6 +10,7 @@
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `exchange` | requests and answers |
+//! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, order, duplicates |
 //! | `opening` | connections that are not opened |
 //! | `combined` | the same cause in several connections between two hosts |
@@ -22,6 +23,7 @@ mod acks;
 mod combined;
 mod exchange;
 mod facts;
+mod flight;
 mod loss;
 mod opening;
 mod pacing;
@@ -176,7 +178,9 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     found.retain(|rule| {
         rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
-    let limit = limit.filter(|_| !found.iter().any(is_back_full));
+    // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
+    let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
+    let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
         found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));

@@ -19,6 +19,8 @@ const MAX_PACED: f64 = 1.4;
 const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
+/// A shorter silence may be the sending host's work.
+const MIN_SILENCE_NS: u64 = 2_000_000;
 /// A sender without data for a shorter time is busy with other work.
 pub(super) const IDLE_NS: u64 = 10_000_000;
 
@@ -132,6 +134,34 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if the sender has nothing to send for a while again and again, and what it sends next begins at a constant interval
+/// and varies: pictures or sound, each of which may take several round trips.
+pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let silences = model
+        .spans
+        .iter()
+        .filter(|it| it.limit == Limit::SenderIdle && it.ns() >= MIN_SILENCE_NS);
+    let starts: Vec<u64> = silences.map(|it| it.end_ns).collect();
+    let mut new = model
+        .view
+        .sent
+        .iter()
+        .filter(|it| !it.is_retransmission())
+        .peekable();
+    let mut sizes: Vec<u64> = Vec::new();
+    for pair in starts.windows(2) {
+        while new.next_if(|it| it.time_ns < pair[0]).is_some() {}
+        let mut bytes = 0;
+        while let Some(it) = new.next_if(|it| it.time_ns < pair[1]) {
+            bytes += u64::from(it.len);
+        }
+        sizes.push(bytes);
+    }
+    let intervals = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    sizes.len() >= MIN_SEGMENTS && is_media_like(intervals, sizes)
+}
+
 /// True for blocks of varying size at a constant interval: pictures or sound, at the rate that their source chose.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
     let mut blocks: Vec<(u64, u64)> = Vec::new();
@@ -157,6 +187,10 @@ pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
     let sizes: Vec<u64> = blocks.iter().map(|(_, bytes)| *bytes).collect();
+    is_media_like(intervals, sizes)
+}
+
+fn is_media_like(intervals: Vec<u64>, sizes: Vec<u64>) -> bool {
     let spread = |values: Vec<u64>| {
         let of = |percent| percentile(values.clone(), percent).unwrap_or(0) as f64;
         stats::ratio(of(85) - of(15), of(50))

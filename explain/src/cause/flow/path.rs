@@ -217,12 +217,19 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
         pushed += u64::from(it.is_pushed);
         full += u64::from(u64::from(it.len) == facts.full);
     }
-    // Without the handshake: nearly all segments are of one size.
-    let mss = announced.unwrap_or(facts.full);
-    // A sender halves a window that holds few segments (RFC 9293 section 3.8.6.2.1).
-    if announced.is_none() && facts.model.largest_window() <= 2 * facts.full {
+    // A sender that limits its segments to half of a small window (RFC 9293 section 3.8.6.2.1) fills that.
+    let largest_window = facts.model.largest_window();
+    if announced.is_none() && largest_window <= 2 * facts.full {
         return None;
     }
+    // Nearly all segments are of one size: without the handshake, or where a router clamps the MSS behind the capture point,
+    // that is what the path permits.
+    let is_uniform = full * 10 >= all * 9 && largest_window >= 4 * facts.full;
+    let clamped = announced.filter(|mss| facts.full + 40 < *mss && is_uniform);
+    let mss = match clamped {
+        Some(_) => facts.full,
+        None => announced.unwrap_or(facts.full),
+    };
     let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
     if facts.class != FlowClass::Bulk
         || mss > SMALL_MSS
@@ -236,11 +243,22 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share: (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05),
         cause: Cause::SmallMss,
-        confidence: if announced.is_some() { 0.85 } else { 0.65 },
+        confidence: match (announced, clamped) {
+            (Some(_), None) => 0.85,
+            _ => 0.65,
+        },
         summary: format!(
-            "Segments carry {} octets at most, where Ethernet permits 1,460: {:.1} times as many segments, \
-             acknowledgments, headers and interrupts.",
+            "Segments carry {} octets at most, where {}: {:.1} times as many segments, acknowledgments, headers and \
+             interrupts.",
             format::count(mss),
+            match clamped {
+                Some(announced) => format!(
+                    "{} offers to take {}",
+                    facts.receiver,
+                    format::count(announced)
+                ),
+                None => "Ethernet permits 1,460".to_owned(),
+            },
             1460.0 / mss as f64,
         ),
         evidence: evidence([
@@ -248,9 +266,17 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("full_segments", full as f64),
             ("segments_factor", 1460.0 / mss as f64),
         ]),
-        advice: "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
+        advice: match clamped {
+            Some(_) => {
+                "Look for the MSS or MTU that the sender uses, and for a router between the ends that rewrites the MSS \
+                 option (iptables TCPMSS, nftables maxseg): compare the SYNs of captures at both ends."
+            }
+            None => {
+                "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
                  has a smaller MTU."
-            .to_owned(),
+            }
+        }
+        .to_owned(),
         limits: &[],
         has_gain: false,
     })

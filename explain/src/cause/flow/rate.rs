@@ -11,6 +11,8 @@ use linerate_results::record::Cause;
 const MIN_SHARE: f64 = 0.5;
 /// Without timestamps at the receiver's side, nothing shows a queue; then a steady rate must fill this share.
 const MIN_STEADY: f64 = 0.85;
+/// Timers of delayed acknowledgments take 25 ms at least; receivers process segments in less.
+const HELD_NS: u64 = 25_000_000;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
 const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
@@ -64,7 +66,22 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
         && model.is_near_receiver()
         && !sees_sender
         && model.utilization >= MIN_STEADY
+        && !waits_for_acks(facts)
         && is_even(facts)
+}
+
+/// True if most segments come soon after an acknowledgment that was held back: delayed acknowledgments (RFC 9293 section
+/// 3.8.6.3) set an even pace, too, where one segment is in flight.
+fn waits_for_acks(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let ack_ns = facts.model.to_receiver.percentile(50);
+    match (ack_ns, percentile(gaps.collect(), 50)) {
+        (Some(ack_ns), Some(gap_ns)) => ack_ns * 2 >= gap_ns && ack_ns >= HELD_NS,
+        _ => false,
+    }
 }
 
 /// True if full segments are evenly spaced, as behind a slow link.

@@ -1,12 +1,13 @@
 //! The sender: its program, its buffer, its congestion window.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::pacing::{IDLE_NS, is_media, pacing};
+use super::flight::ConstantFlight;
+use super::pacing::{IDLE_NS, is_media, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, WindowScale, percentile};
+use linerate_capture::model::{Limit, Span, WindowScale};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -286,7 +287,8 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let limited = facts.share(Limit::InFlight);
     let start = facts.share(Limit::SlowStart);
-    if limited + start < 0.4 {
+    // The source of pictures or sound sets their rate; each block may take several round trips.
+    if limited + start < 0.4 || is_timed_media(facts) {
         return None;
     }
     let stats = facts.stats();
@@ -304,32 +306,26 @@ fn knows_window(facts: &FlowFacts<'_>) -> bool {
 
 /// The same octets in flight in each round trip, and less than the window permits.
 fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let stats = facts.stats();
-    let flights = facts.model.flights();
-    let late = &flights[flights.len() / 4..];
-    let (p60, p98) = (
-        percentile(late.to_vec(), 60)?,
-        percentile(late.to_vec(), 98)?,
-    );
-    let rtt_ns = facts.model.round_trip_ns()?;
-    let rounds = facts.active_ns / rtt_ns.max(1);
-    let has_losses = stats.retransmitted > stats.spurious;
-    // A congestion window grows by a segment in a round trip at least (RFC 5681 section 3.1).
-    let is_constant = p98 - p60 <= 2 * facts.full.max(p98 / 12) && rounds >= 16 && !has_losses;
+    let flight = ConstantFlight::of(facts)?;
+    let ConstantFlight {
+        bytes,
+        rtt_ns,
+        round_trips,
+    } = flight;
     let window = facts.model.largest_window();
-    if !is_constant || p98 > window {
+    if bytes > window {
         return None;
     }
     // A window that is smaller than the largest without scaling needs no scale (RFC 7323 section 2.2): one that is so small
     // with the least scale is larger.
-    let is_known = knows_window(facts);
+    let is_known = flight.is_below_window(facts);
     if !is_known && (facts.model.scale.least() == 0 || window > u64::from(u16::MAX)) {
         return None;
     }
     let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
     let (grants, note) = if is_known {
         let bound = match facts.model.scale {
-            WindowScale::Ample(_) => "at least",
+            WindowScale::Ample(_) | WindowScale::AtLeast(_) => "at least",
             _ => "up to",
         };
         (format!("{bound} {}", format::bytes(window)), "")
@@ -348,15 +344,15 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
             "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
              is lost: its send buffer, or a congestion window that does not grow, is the limit.{note}",
             facts.sender,
-            format::bytes(p98),
-            format::count(rounds),
+            format::bytes(bytes),
+            format::count(round_trips),
             format::time(rtt_ns),
             facts.receiver,
         ),
         evidence: evidence([
             ("limited_share", limited.min(1.0)),
-            ("round_trips", rounds as f64),
-            ("in_flight_bytes_p98", p98 as f64),
+            ("round_trips", round_trips as f64),
+            ("in_flight_bytes_p98", bytes as f64),
             ("rtt_ns", rtt_ns as f64),
             ("most_window_bytes", window as f64),
         ]),
@@ -373,10 +369,10 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
     let has_losses = stats.retransmitted > stats.spurious;
     let start_ns = facts.model.time_ns(Limit::SlowStart);
+    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {
         return None;
     }
-    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     Some(Rule {
         share: limited + start,
         cause: Cause::CongestionWindow,

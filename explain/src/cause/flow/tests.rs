@@ -199,3 +199,141 @@ fn segments_of_half_a_window_do_not_show_the_mss() {
     assert!(small(9_000));
     assert!(!small(900));
 }
+
+/// Each round trip of 20 ms, near the sender, as many segments as `segments` says pass at once; one acknowledgment answers
+/// all of them.
+fn bursts(segments: impl Fn(u32) -> u32, round_ns: u64) -> Vec<Cause> {
+    let mut upload = upload(MS / 50, 20 * MS, 60_000);
+    for round in 0..100 {
+        let at_ns = 30 * MS + u64::from(round) * round_ns;
+        upload.at(at_ns).send(segments(round), MSS, 12_000);
+        upload.at(at_ns + 20 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn the_same_amount_in_each_round_trip_is_that_of_a_send_buffer_even_if_it_is_sent_at_once() {
+    let buffer = bursts(|_| 22, 20 * MS + MS / 10);
+    assert_eq!(buffer, [Cause::SendBuffer]);
+    let growing = bursts(|round| 4 + round / 4, 20 * MS + MS / 10);
+    assert!(!growing.contains(&Cause::SendBuffer), "{growing:?}");
+}
+
+#[test]
+fn pictures_at_a_constant_interval_accuse_no_acknowledgments() {
+    let pictures = bursts(|picture| 5 + picture * 7 % 13, 40 * MS);
+    assert_eq!(pictures, []);
+}
+
+#[test]
+fn a_window_is_unscaled_only_if_no_scale_was_offered() {
+    let window = 44 * MSS as u16;
+    let filled = |options: &[u8]| {
+        let mut upload = Script::open_with(End::First, [20 * MS, MS / 50], window, options);
+        for round in 0..100 {
+            let at_ns = 30 * MS + round * 20 * MS;
+            upload.at(at_ns).send(44, MSS, 12_000);
+            upload.at(at_ns + 19 * MS).ack_all();
+        }
+        causes(upload)
+    };
+    let offered = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
+    assert_eq!(filled(&offered), [Cause::ReceiveWindow]);
+    assert_eq!(filled(&offered[..6]), [Cause::NoWindowScaling]);
+}
+
+#[test]
+fn a_receiver_whose_buffer_is_full_of_unread_data_acknowledges_late_because_it_reads_late() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(15 * MS).send(20, MSS, 10_000);
+    upload.at(26 * MS).ack_all();
+    for round in 0..100_u64 {
+        let at_ns = 30 * MS + round * 40 * MS;
+        upload.at(at_ns).send(9, MSS, 10_000);
+        let window = if round < 5 { 60_000 } else { 9 * MSS as u16 };
+        upload.at(at_ns + 39 * MS).ack_all_with(window);
+    }
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn delayed_acknowledgments_of_single_segments_do_not_fill_the_path() {
+    let mut upload = upload(5 * MS, MS / 50, 60_000);
+    for round in 0..60_u64 {
+        upload.at(30 * MS + round * 255 * MS).send(1, MSS, 0);
+        upload.after(250 * MS).ack_all();
+    }
+    let causes = causes(upload);
+    assert!(!causes.contains(&Cause::PathRate), "{causes:?}");
+}
+
+#[test]
+fn an_mss_that_a_router_clamps_behind_the_receiver_is_small() {
+    let mut upload = upload(20 * MS, MS / 50, 60_000);
+    for segment in 0..400_u32 {
+        upload.at(30 * MS + u64::from(segment) * MS);
+        // No write ends with a segment.
+        upload.packet(End::First, Segment::ACK, [1 + segment * 256, 1], 256, &[]);
+        upload.next[0] = 1 + (segment + 1) * 256;
+        upload.after(20_000).ack_all();
+    }
+    let causes = causes(upload);
+    assert!(causes.contains(&Cause::SmallMss), "{causes:?}");
+}
+
+/// A segment each millisecond, whatever is lost, meets a policer of 80% of this rate with a bucket of 20 segments, or a
+/// queue of the same size before a link of the same rate.
+fn overload(is_queue: bool) -> Vec<PathFinding> {
+    let mut upload = upload(MS / 50, 20 * MS, 60_000);
+    let mut events: Vec<(u64, u8, u32)> = Vec::new();
+    let (mut level, mut acked, mut lost) = (0.0_f64, 0, Vec::<u32>::new());
+    let mut repeat: Vec<(u64, u32)> = Vec::new();
+    let mut next = 0;
+    for slot in 0..3_000_u64 {
+        let at_ns = 30 * MS + slot * MS;
+        level = (level - 0.8).max(0.0);
+        let due = repeat.first().is_some_and(|(due_ns, _)| *due_ns <= at_ns);
+        let segment = if due {
+            repeat.remove(0).1
+        } else {
+            next += 1;
+            next - 1
+        };
+        events.push((at_ns, 0, segment));
+        if level > 19.0 {
+            repeat.push((at_ns + 25 * MS, segment));
+            lost.retain(|it| *it != segment);
+            lost.push(segment);
+            continue;
+        }
+        lost.retain(|it| *it != segment);
+        let wait_ns = if is_queue {
+            (level / 0.8 * 1e6) as u64
+        } else {
+            0
+        };
+        level += 1.0;
+        acked = lost.iter().min().copied().unwrap_or(next).max(acked);
+        events.push((at_ns + 20 * MS + wait_ns, 1, acked));
+    }
+    events.sort_unstable();
+    for (at_ns, event, segment) in events {
+        let seq = 1 + segment * MSS;
+        upload.at(at_ns);
+        if event == 0 {
+            upload.segment(seq, MSS);
+        } else {
+            upload.ack(seq);
+        }
+    }
+    findings(upload)
+}
+
+#[test]
+fn a_policer_is_named_although_its_sender_keeps_to_its_rate() {
+    let policed = overload(false);
+    assert_eq!(policed[0].finding.cause, Cause::Policed);
+    let queued = overload(true);
+    assert!(queued.iter().all(|it| it.finding.cause != Cause::Policed));
+}

@@ -21,7 +21,11 @@ const MAX_QUEUE_SEGMENTS: usize = FLIGHT_BINS - 4;
 /// Losses depend on what passed before if they are separated from other segments with this probability.
 const MIN_SEPARATION: f64 = 0.9;
 /// A queue delays segments by this share of its level at least; a policer does not.
-const MIN_DELAY_SHARE: f64 = 0.12;
+const MIN_DELAY_SHARE: f64 = 0.05;
+/// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
+const MIN_WAIT_SHARE: f64 = 0.25;
+/// A sender keeps to a rate if it exceeds the goodput by this factor at most.
+const MAX_KEPT: f64 = 1.15;
 /// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
 const RING_SEGMENTS: f64 = 8.0;
 
@@ -59,8 +63,14 @@ pub(super) fn bucket(
         format::bytes(bucket.depth_bytes.round() as u64),
         format::rate(bucket.bytes_per_s),
     );
+    let drain_ns = bucket.depth_bytes * 1e9 / bucket.bytes_per_s;
+    let wait_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued);
+    let wait_share = wait_ns.map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
     let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
-    if delay_share < MIN_DELAY_SHARE && !facts.model.is_queued && !is_ring {
+    // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
+    // a sender that keeps to the rate shows it.
+    let keeps_rate = bucket.bytes_per_s <= MAX_KEPT * facts.goodput();
+    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && (!is_ring || keeps_rate) {
         return Some(Rule {
             share,
             cause: Cause::Policed,
