@@ -348,7 +348,7 @@ fn data_sent_before_the_capture_is_not_missing_from_it() {
 #[test]
 fn data_missing_after_a_silence_of_a_late_capture_is_missing() {
     let connection = late(&[
-        (0, End::First, 1_000, 1, 1_000),
+        (1, End::First, 1_000, 1, 1_000),
         (10, End::Second, 1, 2_000, 0),
         (5_000, End::First, 6_000, 1, 1_000),
         (5_010, End::Second, 1, 7_000, 0),

@@ -91,8 +91,7 @@ impl Report {
             Some(found) => format!("Main finding: {}.", found.finding.cause),
             None if self.captures.is_empty() => "These results show no problem.".to_owned(),
             None if self.connections.is_empty() && self.udp_streams.is_empty() => {
-                "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
-                    .to_owned()
+                self.reason_for_nothing()
             }
             None if self.is_mostly_one_sided() => {
                 "The capture has only one direction of its connections: it cannot show why they are slow."
@@ -102,13 +101,30 @@ impl Report {
         }
     }
 
-    /// True if half of the payload or more is in connections of which only one direction was captured.
+    /// The reason why a capture has neither connections nor streams.
+    fn reason_for_nothing(&self) -> String {
+        let packets = &self.packets;
+        if packets.packets == 0 {
+            "The capture has no packets.".to_owned()
+        } else if packets.unknown_links == packets.packets {
+            "linerate does not decode the link type of this capture: capture Ethernet, or Linux cooked (-i any)."
+                .to_owned()
+        } else if packets.tcp > 0 {
+            "The TCP packets of this capture are cut before the end of their headers: capture 128 octets of each or \
+             more (tcpdump -s 128)."
+                .to_owned()
+        } else {
+            "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
+                .to_owned()
+        }
+    }
+
+    /// True if half of the packets or more belong to connections of which only one direction was captured.
     fn is_mostly_one_sided(&self) -> bool {
-        let sum = |connections: &mut dyn Iterator<Item = &ConnectionReport>| -> u64 {
-            connections.map(|it| it.payload.payload_bytes).sum()
-        };
-        let one_sided = sum(&mut self.connections.iter().filter(|it| is_one_sided(it)));
-        one_sided > 0 && one_sided * 2 >= sum(&mut self.connections.iter())
+        let packets = |it: &ConnectionReport| it.payload.packets + it.back.packets;
+        let one_sided = self.connections.iter().filter(|it| is_one_sided(it));
+        let one_sided: u64 = one_sided.map(packets).sum();
+        one_sided > 0 && one_sided * 2 >= self.connections.iter().map(packets).sum()
     }
 
     /// Packet counts by kind, and the limits of the capture.
@@ -256,15 +272,20 @@ impl Report {
     }
 }
 
-/// Fewer segments without an answer may be all that passed.
+/// Fewer packets without an answer may be all that passed.
 const MIN_ONE_SIDED: u64 = 3;
 
-/// True if the payload receiver's packets are not in the capture, although they must have come: the sender goes on.
+/// True if the packets of one end are not in the capture, although they must have come: the other end goes on.
 fn is_one_sided(connection: &ConnectionReport) -> bool {
-    let sent = &connection.payload;
-    connection.back.packets == 0
-        && sent.segments >= MIN_ONE_SIDED
-        && sent.retransmitted_segments * 2 < sent.segments
+    let (payload, back) = (&connection.payload, &connection.back);
+    let sent = match (payload.packets, back.packets) {
+        (_, 0) => payload,
+        (0, _) => back,
+        _ => return false,
+    };
+    sent.packets >= MIN_ONE_SIDED
+        && sent.resets == 0
+        && sent.retransmitted_segments * 2 < sent.packets
 }
 
 /// A row for each of the first items, and the number of further ones.

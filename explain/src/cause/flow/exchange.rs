@@ -356,8 +356,9 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     // If the server does not wait for requests, the client does not keep it waiting.
-    let is_timed = has_own_timer(facts, &thinking)
-        || has_own_timer(facts, &Thinking::of(facts, client.other()));
+    let serving = Thinking::of(facts, client.other());
+    let is_timed =
+        has_own_timer(facts, &thinking) || serving.is_usual() && has_own_timer(facts, &serving);
     if is_timed {
         return None;
     }
