@@ -29,11 +29,25 @@ pub(super) struct Script {
 impl Script {
     /// Data from `sender`; the SYN is answered after `to_second_ns`, and the answer is acknowledged after `to_first_ns`.
     pub(super) fn open(sender: End, to_second_ns: u64, to_first_ns: u64, window: u16) -> Self {
+        Self::open_with(&OPTIONS, sender, [to_second_ns, to_first_ns], window)
+    }
+
+    /// The same without selective acknowledgments.
+    pub(super) fn open_without_sack(sender: End, legs_ns: [u64; 2], window: u16) -> Self {
+        Self::open_with(&[2, 4, 5, 0xB4, 3, 3, 0], sender, legs_ns, window)
+    }
+
+    fn open_with(
+        options: &[u8],
+        sender: End,
+        [to_second_ns, to_first_ns]: [u64; 2],
+        window: u16,
+    ) -> Self {
         let mut own = Self::late(sender, window);
-        own.packet(End::First, Segment::SYN, [0, 0], 0, &OPTIONS);
+        own.packet(End::First, Segment::SYN, [0, 0], 0, options);
         own.now_ns = to_second_ns;
         let answer = Segment::SYN | Segment::ACK;
-        own.packet(End::Second, answer, [0, 1], 0, &OPTIONS);
+        own.packet(End::Second, answer, [0, 1], 0, options);
         own.now_ns += to_first_ns;
         own.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
         own
