@@ -142,7 +142,7 @@ fn a_receiver_that_answers_at_once_is_near_where_the_way_to_the_sender_is_unknow
 
 #[test]
 fn segments_that_follow_acknowledgments_in_step_do_not_show_a_longer_round_trip() {
-    // Each is admitted by an acknowledgment 20 rounds ago, too, and only 40 of them.
+    // The window holds 20 segments: an acknowledgment 20 rounds ago admits each of them, too.
     let model = bursts(Download::late(20_000), 1, 0, MS / 50);
     assert_eq!((model.reaction_ns, model.round_trip_ns()), (0, None));
 }
