@@ -32,6 +32,11 @@ impl Script {
         Self::open_with(sender, [to_second_ns, to_first_ns], window, &OPTIONS)
     }
 
+    /// The same without selective acknowledgments.
+    pub(super) fn open_without_sack(sender: End, legs_ns: [u64; 2], window: u16) -> Self {
+        Self::open_with(sender, legs_ns, window, &[2, 4, 5, 0xB4, 3, 3, 0])
+    }
+
     /// The same with these options in both SYNs.
     pub(super) fn open_with(
         sender: End,

@@ -132,7 +132,7 @@ const EXCLUSIVE: [(&str, &str); 9] = [
         "grants less than a segment more at a time",
         "paces its segments",
     ),
-    ("in flight for", "paces its segments"),
+    ("hardly ever has more than", "paces its segments"),
     ("nothing queues on the path", "in a queue"),
     ("nothing waits in a queue before", "ms in a queue before it"),
     ("nothing is lost", "segments were lost"),

@@ -2,6 +2,7 @@
 
 use super::download::{Download, MS, MSS, share};
 use crate::model::{FlowModel, Limit, WindowScale};
+use crate::tcp::{End, Segment};
 
 /// Rounds of 20 ms, in each of which `burst` segments pass 400 us apart, and the receiver acknowledges them `ack_ns` after
 /// the first.
@@ -157,4 +158,54 @@ fn the_most_in_flight_of_each_round_trip_is_a_peak() {
         peaks.iter().all(|it| *it == u64::from(5 * MSS)),
         "{peaks:?}"
     );
+}
+
+#[test]
+fn segments_that_follow_acknowledgments_in_step_do_not_show_a_longer_round_trip() {
+    // The window holds 20 segments: an acknowledgment 20 rounds ago admits each of them, too.
+    let model = bursts(Download::late(20_000), 1, 0, MS / 50);
+    assert_eq!((model.reaction_ns, model.round_trip_ns()), (0, None));
+}
+
+#[test]
+fn writes_of_a_program_do_not_show_the_round_trip() {
+    let reaction_ns = |flags: u8| {
+        let mut download = Download::late(4_000);
+        let mut seq = 500;
+        for round in 0..60_u64 {
+            let start_ns = 30 * MS + round * 20 * MS;
+            for segment in 0..3 {
+                download.data(start_ns + segment * 100_000, seq, (1, 1));
+                seq += MSS;
+            }
+            download.record(End::Second, start_ns + 300_000, flags, seq, 100, 500, &[]);
+            seq += 500;
+            download.ack(start_ns + 310_000, seq);
+        }
+        download.model().reaction_ns
+    };
+    // Without PSH, the window of 3.5 segments is full.
+    assert!(reaction_ns(Segment::ACK) > 15 * MS);
+    assert_eq!(reaction_ns(Segment::ACK | Segment::PSH), 0);
+}
+
+#[test]
+fn segments_that_wait_in_a_receiver_beside_the_capture_point_are_in_no_queue_of_the_path() {
+    let is_queued = |to_sender_ns: u64, to_receiver_ns: u64| {
+        let mut download = Download::open(to_sender_ns, to_receiver_ns, 60_000);
+        for round in 0..60_u32 {
+            let start_ns = 60 * MS + u64::from(round) * 20 * MS;
+            for segment in 0..8_u32 {
+                let at_ns = start_ns + u64::from(segment) * 50_000;
+                download.data(at_ns, 500 + (8 * round + segment) * MSS, (1, 1));
+            }
+            for segment in 1..=8_u32 {
+                let at_ns = start_ns + 400_000 + u64::from(segment) * 2 * MS;
+                download.ack(at_ns, 500 + (8 * round + segment) * MSS);
+            }
+        }
+        download.model().is_queued
+    };
+    assert!(!is_queued(16 * MS, MS / 50));
+    assert!(is_queued(MS / 50, 2 * MS));
 }

@@ -337,3 +337,21 @@ fn a_policer_is_named_although_its_sender_keeps_to_its_rate() {
     let queued = overload(true);
     assert!(queued.iter().all(|it| it.finding.cause != Cause::Policed));
 }
+
+#[test]
+fn a_connection_that_only_controls_a_transfer_takes_no_part_of_the_time() {
+    let control = || {
+        let mut control = upload(MS / 50, 19 * MS, 60_000);
+        for round in 1..5_u64 {
+            control.at(round * 450 * MS).write(End::First, 40);
+            control.after(20 * MS).write(End::Second, 40);
+            control.after(MS).confirm(End::First);
+        }
+        control.flow()
+    };
+    let alone = explain_flows(&[window_rounds(6).flow()]).0;
+    let both = explain_flows(&[control(), window_rounds(6).flow()]).0;
+    assert_eq!(both.len(), alone.len());
+    assert!((both[0].share_of_time - alone[0].share_of_time).abs() < 1e-9);
+    assert!(alone[0].share_of_time > 0.5, "{alone:?}");
+}

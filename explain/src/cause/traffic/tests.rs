@@ -223,6 +223,19 @@ fn loss_at_any_position_in_a_burst() {
 }
 
 #[test]
+fn losses_that_no_selective_acknowledgment_reports() {
+    let mut download = Script::open_without_sack(End::Second, [20 * US, MS], 60_000);
+    for number in 0..80 {
+        let first = download.sent();
+        let lost = first + pseudo_random(number) % 8 * MSS;
+        download.send(12, MSS, FRAME_NS).after(10 * MS);
+        download.duplicate_acks(4, lost, 10 * US);
+        download.segment(lost, MSS).after(10 * MS).ack_all();
+    }
+    assert_eq!(causes(&download.analysis())[0], Cause::NoSack);
+}
+
+#[test]
 fn loss_of_segments_back_to_back() {
     // The first of each burst arrives; the timer recovers the others, one at a time.
     let causes = rounds(20, 60_000, |_, download| {
@@ -348,6 +361,26 @@ fn a_capture_that_lacks_acknowledged_segments() {
 }
 
 #[test]
+fn a_storm_precedes_the_limit_of_a_healthy_transfer() {
+    let mut download = download(60_000, MS);
+    for _ in 0..400 {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(FRAME_NS - 20 * US);
+    }
+    let mut analysis = download.analysis();
+    analysis.counts = Counts {
+        packets: 10_000,
+        broadcasts: 5_000,
+        ..Counts::default()
+    };
+    assert_eq!(
+        causes(&analysis),
+        [Cause::BroadcastStorm, Cause::AtLineRate]
+    );
+}
+
+#[test]
 fn storms_and_pauses_concern_the_link() {
     let found = |counts: Counts| -> Vec<Cause> { causes(&analysis(counts, 10_000 * MS)) };
     let counts = |broadcasts, paused_ms| Counts {
@@ -360,4 +393,30 @@ fn storms_and_pauses_concern_the_link() {
     assert_eq!(found(counts(5_000, 0)), [Cause::BroadcastStorm]);
     assert_eq!(found(counts(0, 3_000)), [Cause::Paused]);
     assert_eq!(found(counts(500, 300)), []);
+}
+
+#[test]
+fn losses_of_a_link_that_stays_full_are_no_cause() {
+    // A segment each 2 ms, and 20 of them in the queue; one in 160 is lost and replaced while the others pass.
+    let mut download = download(60_000, MS);
+    download.after(MS).send(20, MSS, 1_000);
+    let mut acked = 1;
+    for number in 1..1_000_u32 {
+        download.after(2 * MS - 20 * US);
+        let lost = number % 160 == 0;
+        if lost {
+            download.duplicate_acks(3, acked, US);
+            download.after(US).segment(acked, MSS);
+            for _ in 0..19 {
+                download.after(2 * MS).ack(acked);
+            }
+            acked = download.sent();
+            download.after(2 * MS).ack(acked).send(20, MSS, 1_000);
+        } else {
+            acked += MSS;
+            download.ack(acked).after(20 * US).send(1, MSS, 0);
+        }
+    }
+    let causes = causes(&download.analysis());
+    assert_eq!(causes, [Cause::PathRate], "{causes:?}");
 }
