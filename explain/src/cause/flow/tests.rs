@@ -145,6 +145,23 @@ fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_th
 }
 
 #[test]
+fn a_program_that_reads_slowly_between_its_stalls_is_slow() {
+    let full = 16 * MSS as u16;
+    let mut upload = Upload::open(MS / 50, 4 * MS, full);
+    let mut at_ns = 10 * MS;
+    for _ in 0..12 {
+        for window in 0..10 {
+            upload.send(at_ns, 16, 5 * MS / 2);
+            at_ns += 100 * MS;
+            upload.ack_all(at_ns, if window == 9 { 0 } else { full });
+        }
+        at_ns += 300 * MS;
+        upload.ack_all(at_ns, full);
+    }
+    assert_eq!(upload.causes()[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
 fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
     let mut upload = Upload::open(MS / 50, 6 * MS, 60_000);
     upload.send(10 * MS, 20, 10_000);
@@ -273,6 +290,29 @@ fn a_receiver_whose_buffer_is_full_of_unread_data_acknowledges_late_because_it_r
         );
     }
     assert_eq!(upload.causes()[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn a_small_window_that_the_segments_behind_a_lost_one_close_is_not_read_slowly() {
+    let window = 5 * MSS as u16;
+    let mut upload = Upload::open(MS / 50, 20 * MS, window);
+    let mut at_ns = 30 * MS;
+    for round in 0..100_u64 {
+        let first = upload.sent;
+        upload.send(at_ns, 5, 12_000);
+        at_ns += 20 * MS;
+        if round % 8 == 0 {
+            for _ in 0..4 {
+                upload.packet(End::Second, at_ns, Segment::ACK, (1, first, 0), &[]);
+            }
+            upload.data(at_ns + 12_000, first);
+            at_ns += 20 * MS;
+            upload.ack_all(at_ns, 0);
+        }
+        upload.ack_all(at_ns + 1_000, window);
+    }
+    let causes = upload.causes();
+    assert!(!causes.contains(&Cause::ReceiverReadsSlowly), "{causes:?}");
 }
 
 #[test]
