@@ -249,6 +249,12 @@ fn bursts(windows: [u16; 2], segments: impl Fn(u32) -> u32, round_ns: u64) -> Ve
 fn the_same_amount_in_each_round_trip_is_that_of_a_send_buffer_even_if_it_is_sent_at_once() {
     let buffer = bursts([60_000, 60_000], |_| 22, 20 * MS + MS / 10);
     assert_eq!(buffer, [Cause::SendBuffer]);
+    let block = bursts(
+        [60_000, 60_000],
+        |round| 15 + round % 2 * 15,
+        20 * MS + MS / 10,
+    );
+    assert_eq!(block, [Cause::SendBuffer]);
     let growing = bursts([60_000, 60_000], |round| 4 + round / 4, 20 * MS + MS / 10);
     assert!(!growing.contains(&Cause::SendBuffer), "{growing:?}");
 }
