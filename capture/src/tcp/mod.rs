@@ -378,11 +378,11 @@ impl Connection {
     /// False if the SYN of an end lacks the window scale option, so that no window is scaled (RFC 7323 section 2.2). `None`
     /// if that is unknown.
     pub fn is_window_scaled(&self) -> Option<bool> {
-        let lacks = |it: &Sender| it.syn_seen && it.shift.is_none();
-        if self.senders.iter().any(lacks) {
-            return Some(false);
+        let of = |it: &Sender| it.syn_seen.then_some(it.shift.is_some());
+        match self.senders.each_ref().map(of) {
+            [Some(one), Some(other)] => Some(one && other),
+            [one, other] => one.or(other).filter(|offers| !offers),
         }
-        self.senders.iter().all(|it| it.syn_seen).then_some(true)
     }
 
     /// Maximum segment size that `end` announced in its SYN.

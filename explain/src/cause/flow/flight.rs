@@ -6,6 +6,9 @@ use linerate_capture::model::{WindowScale, percentile};
 /// With fewer round trips, a congestion window in congestion avoidance does not grow by more than the data in flight varies.
 const MIN_ROUND_TRIPS: u64 = 16;
 
+/// Fewer round trips to the sender may all contain a wait of its program.
+const MIN_SAMPLES: usize = 8;
+
 /// The most data in flight, if it is the same in each round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConstantFlight {
@@ -25,9 +28,15 @@ impl ConstantFlight {
         if stats.retransmitted > stats.spurious {
             return None;
         }
+        if !knows_round_trip(facts) {
+            return None;
+        }
         let rtt_ns = facts.model.round_trip_ns()?;
         let round_trips = facts.active_ns / rtt_ns.max(1);
         let peaks = facts.model.peaks(rtt_ns);
+        // A block that a program writes may take two round trips: a large one and a small one.
+        let pairs = peaks.windows(2);
+        let peaks: Vec<u64> = pairs.map(|pair| pair[0].max(pair[1])).collect();
         // The window grows in slow start until it is as large as the data that the sender has for it.
         let late = &peaks[peaks.len() / 4..];
         if round_trips < MIN_ROUND_TRIPS || (late.len() as u64) < MIN_ROUND_TRIPS / 2 {
@@ -64,4 +73,13 @@ impl ConstantFlight {
         let range = percentile(windows.clone(), 10).zip(percentile(windows, 90));
         range.is_some_and(|(p10, p90)| p90 - p10 > 2 * facts.full.max(self.bytes / 12))
     }
+}
+
+/// True if the capture shows when acknowledgments reach the sender. Otherwise, bursts at intervals of a timer look like
+/// those of each round trip.
+fn knows_round_trip(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    facts.connection().handshake().legs_ns().is_some()
+        || model.to_sender.count() >= MIN_SAMPLES
+        || model.release_ns.is_some()
 }

@@ -71,6 +71,24 @@ fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_th
 }
 
 #[test]
+fn a_program_that_reads_slowly_between_its_stalls_is_slow() {
+    let full = 16 * MSS as u16;
+    let mut upload = upload(MS / 50, 4 * MS, full);
+    let mut at_ns = 10 * MS;
+    for _ in 0..12 {
+        for window in 0..10 {
+            upload.at(at_ns).send(16, MSS, 5 * MS / 2);
+            at_ns += 100 * MS;
+            let window = if window == 9 { 0 } else { full };
+            upload.at(at_ns).ack_all_with(window);
+        }
+        at_ns += 300 * MS;
+        upload.at(at_ns).ack_all_with(full);
+    }
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
 fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
     let mut upload = upload(MS / 50, 6 * MS, 60_000);
     upload.at(10 * MS).send(20, MSS, 10_000);
@@ -216,6 +234,8 @@ fn bursts(segments: impl Fn(u32) -> u32, round_ns: u64) -> Vec<Cause> {
 fn the_same_amount_in_each_round_trip_is_that_of_a_send_buffer_even_if_it_is_sent_at_once() {
     let buffer = bursts(|_| 22, 20 * MS + MS / 10);
     assert_eq!(buffer, [Cause::SendBuffer]);
+    let block = bursts(|round| 15 + round % 2 * 15, 20 * MS + MS / 10);
+    assert_eq!(block, [Cause::SendBuffer]);
     let growing = bursts(|round| 4 + round / 4, 20 * MS + MS / 10);
     assert!(!growing.contains(&Cause::SendBuffer), "{growing:?}");
 }
@@ -255,6 +275,27 @@ fn a_receiver_whose_buffer_is_full_of_unread_data_acknowledges_late_because_it_r
         upload.at(at_ns + 39 * MS).ack_all_with(window);
     }
     assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn a_small_window_that_the_segments_behind_a_lost_one_close_is_not_read_slowly() {
+    let window = 5 * MSS as u16;
+    let mut upload = upload(MS / 50, 20 * MS, window);
+    let mut at_ns = 30 * MS;
+    for round in 0..100_u64 {
+        let first = upload.sent();
+        upload.at(at_ns).send(5, MSS, 12_000);
+        at_ns += 20 * MS;
+        if round % 8 == 0 {
+            upload.at(at_ns).duplicate_acks(4, first, 0);
+            upload.after(12_000).segment(first, MSS);
+            at_ns += 20 * MS;
+            upload.at(at_ns).ack_all_with(0);
+        }
+        upload.at(at_ns + 1_000).ack_all_with(window);
+    }
+    let causes = causes(upload);
+    assert!(!causes.contains(&Cause::ReceiverReadsSlowly), "{causes:?}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ const MIN_SHARE: f64 = 0.15;
 const STALL_NS: u64 = 30_000_000;
 /// A window that is closed so often is no accident.
 const MIN_CLOSES: u64 = 5;
+/// What arrives behind a lost segment closes a small window, too, until the segment comes again.
+const MIN_CLOSED: f64 = 0.01;
 /// Standing still for a smaller share of the time is not worth a finding.
 const MIN_STANDSTILL_SHARE: f64 = 0.1;
 /// Fewer are no rhythm.
@@ -33,7 +35,7 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let closed = facts.share(Limit::ClosedWindow);
     let full = facts.share(Limit::ReceiveWindow);
     // A receiver that closes its window again and again acknowledges late because it reads late.
-    let closes = facts.stats().zero_windows >= MIN_CLOSES;
+    let closes = facts.stats().zero_windows >= MIN_CLOSES && closed >= MIN_CLOSED;
     let shrunk = shrunk_window(facts);
     let late = if closes || shrunk.is_some() {
         facts.share(Limit::LateAck)
@@ -92,7 +94,7 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         && facts.share_of(stalled_ns) >= 0.6 * closed
         && facts.share_of(stalled_ns) < 0.9
         // A program that reads all else leaves the window open between its stalls, or the path sets the rate meanwhile.
-        && (full <= closed || facts.fastest().is_some_and(|rate| rate <= MAX_SLOWED * reading));
+        && (full <= closed || facts.fastest().is_none_or(|rate| rate <= MAX_SLOWED * reading));
     if let Some(rhythm) = rhythm.filter(|_| is_stalling) {
         let mean_ns = stalled_ns / stalls.len() as u64;
         figures.insert("stalls".to_owned(), stalls.len() as f64);

@@ -20,6 +20,9 @@ const MIN_QUEUE_SEGMENTS: usize = 3;
 const MAX_QUEUE_SEGMENTS: usize = FLIGHT_BINS - 4;
 /// Losses depend on what passed before if they are separated from other segments with this probability.
 const MIN_SEPARATION: f64 = 0.9;
+/// Of so many losses, a lower probability is no chance either: clocks of hosts and adapters jitter.
+const MANY_LOSSES: usize = 100;
+const SEPARATION_OF_MANY: f64 = 0.85;
 /// A queue delays segments by this share of its level at least; a policer does not.
 const MIN_DELAY_SHARE: f64 = 0.05;
 /// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
@@ -42,7 +45,8 @@ pub(super) fn bucket(
         facts.model.to_receiver.samples()
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
-    if bucket.separation < MIN_SEPARATION {
+    let is_many = bucket.lost >= MANY_LOSSES;
+    if bucket.separation < MIN_SEPARATION && !(is_many && bucket.separation >= SEPARATION_OF_MANY) {
         return None;
     }
     let mut figures = figures.clone();
