@@ -210,3 +210,90 @@ fn a_receiver_that_acknowledged_all_that_arrived_does_not_stand_still() {
     }
     assert!(!upload.causes().contains(&Cause::ReceiverStalls));
 }
+
+/// Segments 1.2 ms apart near the receiver; of each 20, two arrive in the other order.
+#[test]
+fn segments_that_arrive_in_another_order_at_no_cost_are_no_cause() {
+    let mut upload = Upload::open(10 * MS, MS / 50, 60_000);
+    for pair in 0..400_u64 {
+        let at_ns = 30 * MS + pair * 2_400_000;
+        let first = upload.sent;
+        let order = if pair % 10 == 3 { [1, 0] } else { [0, 1] };
+        for (place, segment) in order.into_iter().enumerate() {
+            upload.data(at_ns + place as u64 * 100_000, first + segment * MSS);
+        }
+        upload.ack_all(at_ns + 150_000, 60_000);
+    }
+    assert!(!upload.causes().contains(&Cause::Reordering));
+}
+
+/// Slow start into a queue: each acknowledgment of two segments, 8 ms apart, releases three.
+#[test]
+fn a_window_that_only_fills_a_long_queue_is_no_limit() {
+    let mut upload = Upload::open(MS / 50, 8 * MS, 60_000);
+    upload.send(10 * MS, 10, 10_000);
+    let mut acked = 1;
+    for ack in 0..300_u64 {
+        let at_ns = 18 * MS + ack * 8 * MS;
+        acked += 2 * MSS;
+        upload.packet(End::Second, at_ns, Segment::ACK, (1, acked, 0), &[]);
+        if upload.sent < 280 * MSS {
+            upload.send(at_ns + 10_000, 3, 10_000);
+        } else if upload.sent < 600 * MSS {
+            upload.send(at_ns + 10_000, 2, 10_000);
+        }
+    }
+    let causes = upload.causes();
+    assert!(causes.contains(&Cause::Bufferbloat), "{causes:?}");
+    assert!(!causes.contains(&Cause::CongestionWindow), "{causes:?}");
+}
+
+/// Uploads captured at their sender, with `window` segments in flight: at each turn of 2 ms, the acknowledgment of two
+/// segments of one of them arrives, and releases two others.
+fn side_by_side(turn: impl Fn(u64) -> Option<usize>) -> Vec<Flow> {
+    const WINDOW: u32 = 20;
+    let mut uploads: Vec<Upload> = (0..2)
+        .map(|_| Upload::open(MS / 50, 10 * MS, 60_000))
+        .collect();
+    let mut acked = [1; 2];
+    for upload in &mut uploads {
+        upload.send(12 * MS, WINDOW, 10_000);
+    }
+    for at in 0..3_000 {
+        let Some(of) = turn(at) else {
+            continue;
+        };
+        let at_ns = 24 * MS + at * 2 * MS;
+        acked[of] += 2 * MSS;
+        uploads[of].packet(End::Second, at_ns, Segment::ACK, (1, acked[of], 0), &[]);
+        uploads[of].send(at_ns + 10_000, 2, 10_000);
+    }
+    let flow = |(at, upload): (usize, Upload)| Flow {
+        ends: [1, 2].map(|host| (Address([host; 16]), 5_000 + at as u16)),
+        connection: Box::new(upload.connection),
+    };
+    uploads.into_iter().enumerate().map(flow).collect()
+}
+
+#[test]
+fn transfers_with_a_steady_sum_fill_the_path_together() {
+    let fill = |turn: &dyn Fn(u64) -> Option<usize>| {
+        let flows = side_by_side(turn);
+        let mut facts: Vec<_> = flows.iter().filter_map(FlowFacts::of).collect();
+        shared::share_paths(&mut facts);
+        facts.iter().map(|it| it.fills_together).collect::<Vec<_>>()
+    };
+    // One of them passes five times as much as the other one, by turns.
+    let favours = |at: u64| (at / 300 % 2) as usize;
+    let shared = |at: u64| {
+        if at % 6 == 0 {
+            1 - favours(at)
+        } else {
+            favours(at)
+        }
+    };
+    assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
+    // The same with pauses in which neither passes much.
+    let idles = |at: u64| at / 500 % 2 == 0 && at % 4 > 0;
+    assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);
+}
