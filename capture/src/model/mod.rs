@@ -17,11 +17,13 @@
 //! | `busy` | the time in which the path was busy |
 //! | `timeline` | the same in bounded memory |
 //! | `queue` | time that packets wait in queues |
+//! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
 //! | `release` | how long the sender takes to react |
 //! | `train` | the rate of the slowest link |
 //! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
+mod ack_interval;
 mod bucket;
 mod busy;
 mod edge;
@@ -42,6 +44,7 @@ mod view;
 mod window;
 
 use crate::tcp::{Connection, End, LoggedPacket};
+pub use ack_interval::AckInterval;
 pub use bucket::LossBucket;
 use edge::EdgeDelay;
 pub use limit::{Limit, Shares};
@@ -94,6 +97,8 @@ pub struct FlowModel {
     pub queue_ns: Option<(u64, u64)>,
     /// Median time that acknowledgments wait on their way back, by the clocks that stamp packets.
     pub ack_queue_ns: Option<u64>,
+    /// Interval of acknowledgments that the way back spaces.
+    pub ack_interval: Option<AckInterval>,
     /// The time by limit.
     pub spans: Vec<Span>,
     /// Requests and answers.
@@ -215,16 +220,18 @@ impl FlowModel {
             is_near_receiver,
             is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
-        // Stamps show what packets wait longer than the fastest of them, which may have waited, too.
+        // Stamps show what packets wait longer than the fastest of them, which may have waited, too, unless the capture has
+        // the first one.
         let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
         let waited_ns = match least_trip_ns {
-            Some((least_ns, median_ns)) if is_near_receiver => {
+            Some((least_ns, median_ns)) if is_near_receiver && view.is_late => {
                 queue_ns.map(|_| median_ns - least_ns)
             }
             _ => queue_ns.map(|(p50, _)| p50),
         };
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
-        let train = TrainRate::of(&view, &progress[1], is_near_receiver);
+        let ack_interval = AckInterval::of(&view);
+        let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
@@ -248,6 +255,7 @@ impl FlowModel {
             is_queued,
             queue_ns,
             ack_queue_ns,
+            ack_interval,
             spans,
             turns,
             conditions,

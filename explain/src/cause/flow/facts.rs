@@ -90,8 +90,10 @@ pub(super) struct FlowFacts<'a> {
     pub(super) full: u64,
     /// True if another transfer in the same direction fills the path meanwhile.
     pub(super) is_beside_full: bool,
-    /// True if a transfer in the other direction fills the way back meanwhile.
-    pub(super) is_against_full: bool,
+    /// The transfer in the other direction that fills the way back meanwhile.
+    pub(super) against: Option<OppositeTransfer>,
+    /// True if transfers in the same direction fill the path together: their sum is steady, each of them is not.
+    pub(super) fills_together: bool,
     /// The rate of the path, if other transfers fill it together with this one.
     pub(super) shared: Option<SharedRate>,
 }
@@ -102,6 +104,17 @@ pub(super) struct SharedRate {
     pub(super) connections: usize,
     /// Payload of all of them while it is full, octets per second.
     pub(super) bytes_per_s: f64,
+}
+
+/// A transfer between the same hosts in the other direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OppositeTransfer {
+    /// Average goodput, octets per second.
+    pub(super) bytes_per_s: f64,
+    /// Median time that its packets wait, if that shows.
+    pub(super) queue_ns: Option<u64>,
+    /// True if it fills its way; otherwise it is only steady.
+    pub(super) is_full: bool,
 }
 
 impl<'a> FlowFacts<'a> {
@@ -123,7 +136,8 @@ impl<'a> FlowFacts<'a> {
             active_ns,
             full,
             is_beside_full: false,
-            is_against_full: false,
+            fills_together: false,
+            against: None,
             flow,
             model,
             shared: None,

@@ -12,6 +12,7 @@
 //! | `exchange` | requests and answers |
 //! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, order, duplicates |
+//! | `ack_path` | acknowledgments that wait |
 //! | `opening` | connections that are not opened |
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
@@ -19,6 +20,7 @@
 //! | `rule` | the result of a rule |
 //! | `rhythm` | events at intervals |
 
+mod ack_path;
 mod acks;
 mod combined;
 mod exchange;
@@ -56,7 +58,7 @@ const RULES: [RuleFn; 15] = [
     path::reordering,
     path::duplicates,
     path::bufferbloat,
-    path::ack_path_full,
+    ack_path::ack_path_full,
     path::small_mss,
     acks::delayed_ack_with_nagle,
     acks::wake_up_latency,
@@ -112,8 +114,23 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         }
     }
     all.extend(combined.into_findings());
+    join_full_ways(&mut all);
     sort_by_cost(&mut all);
     (all, times)
+}
+
+/// The queue in which the acknowledgments of a transfer wait is that of the data in the other direction: one finding.
+fn join_full_ways(all: &mut Vec<PathFinding>) {
+    let delayed = all
+        .iter()
+        .filter(|it| it.finding.cause == Cause::AckPathFull);
+    let delayed: Vec<_> = delayed
+        .map(|it| (it.sender.clone(), it.receiver.clone()))
+        .collect();
+    all.retain(|it| {
+        it.finding.cause != Cause::Bufferbloat
+            || !delayed.contains(&(it.receiver.clone(), it.sender.clone()))
+    });
 }
 
 /// Largest share of the time first; the limit of a healthy transfer is no fault and comes last.
@@ -181,6 +198,25 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
     let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));
+    // Late acknowledgments look like a sender without data, a small buffer or a small window, and more in flight only
+    // lengthens the queue.
+    if found.iter().any(is_back_full) {
+        let is_result = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::SendBuffer | Cause::HostPacing | Cause::StretchAcks
+            )
+        };
+        found.retain(|rule| !is_generic(rule.cause) && !is_result(rule.cause));
+    }
+    // A window that only lengthens a queue does not limit the rate.
+    if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {
+        found.retain(|rule| rule.cause != Cause::CongestionWindow);
+    }
+    // None of the transfers that fill a path together is slow by itself.
+    if facts.fills_together {
+        found.retain(|rule| !is_generic(rule.cause) && rule.cause != Cause::SendBuffer);
+    }
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
         found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));

@@ -1,5 +1,6 @@
 //! The network between the ends: standing queues, order, duplicates.
 
+use super::ack_path::ack_path_full;
 use super::facts::{FlowClass, FlowFacts};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -13,8 +14,8 @@ use linerate_results::stats;
 const BLOATED_NS: u64 = 150_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
-/// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
-const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
+const MIN_REORDERING_COST: f64 = 0.04;
 /// Fewer packets may be chance.
 const MIN_COUNT: u64 = 10;
 
@@ -97,6 +98,11 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share(Limit::FastRecovery)
         + facts.share(Limit::InFlight)
         + facts.share(Limit::Timeout);
+    // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
+    let is_harmless = share < MIN_REORDERING_COST && facts.model.view.dsacks() < MIN_COUNT;
+    if is_harmless {
+        return None;
+    }
     Some(Rule {
         share: share.max(0.05),
         cause: Cause::Reordering,
@@ -160,49 +166,6 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
                  directions, a driver that transmits a descriptor twice."
             .to_owned(),
         limits: &[],
-        has_gain: false,
-    })
-}
-
-/// Acknowledgments wait in a queue on the way back: the receiver's clock shows that it sent them early.
-pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let (queue_ns, _) = facts.model.queue_ns?;
-    let back_ns = facts.model.ack_queue_ns?;
-    let is_most = back_ns * 10 >= queue_ns * 6
-        && back_ns >= MIN_ACK_QUEUE_NS
-        && back_ns <= queue_ns + queue_ns / 4
-        && facts.model.is_queued;
-    let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
-    let back_ns = back_ns.min(queue_ns);
-    // What fills it is another transfer, which has a rate of its own.
-    let is_most = is_most && !facts.is_against_full;
-    (facts.class == FlowClass::Bulk && is_most && back_ns >= base_ns / 2).then(|| Rule {
-        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
-        cause: Cause::AckPathFull,
-        confidence: 0.8,
-        summary: format!(
-            "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait: the way back is \
-             full.",
-            format::time(back_ns),
-            facts.receiver,
-            facts.sender,
-            format::time(queue_ns),
-        ),
-        evidence: evidence([
-            ("ack_queue_ns_p50", back_ns as f64),
-            ("queue_ns_p50", queue_ns as f64),
-            ("base_rtt_ns", base_ns as f64),
-        ]),
-        advice: "Look for other traffic on the way back, and for its rate (an asymmetric line needs about a fiftieth of \
-                 the rate for acknowledgments); send acknowledgments first (priority queue), or fewer of them."
-            .to_owned(),
-        limits: &[
-            Limit::PathRate,
-            Limit::InFlight,
-            Limit::SlowStart,
-            Limit::ReceiveWindow,
-            Limit::LateAck,
-        ],
         has_gain: false,
     })
 }

@@ -13,6 +13,8 @@ const MIN_SHARE: f64 = 0.5;
 const MIN_STEADY: f64 = 0.85;
 /// Timers of delayed acknowledgments take 25 ms at least; receivers process segments in less.
 const HELD_NS: u64 = 25_000_000;
+/// Transfers that fill a path together do so for this share of the time at least: their sum is that steady.
+pub(super) const MIN_TOGETHER: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
 const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
@@ -31,7 +33,7 @@ pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
 
 /// True if the path is full for most of the time.
 pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
-    facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts)
+    facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts) || facts.fills_together
 }
 
 /// True if the rate is that of a line, continuously: the queue may be before the capture point, in the sender.
@@ -103,7 +105,9 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;
     }
-    let share = if steady || fills_line(facts) {
+    let share = if facts.fills_together {
+        facts.share(Limit::PathRate).max(MIN_TOGETHER)
+    } else if steady || fills_line(facts) {
         sending_share(facts)
     } else {
         facts.share(Limit::PathRate)

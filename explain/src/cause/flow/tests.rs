@@ -396,3 +396,82 @@ fn a_connection_that_only_controls_a_transfer_takes_no_part_of_the_time() {
     assert!((both[0].share_of_time - alone[0].share_of_time).abs() < 1e-9);
     assert!(alone[0].share_of_time > 0.5, "{alone:?}");
 }
+
+/// Segments 1.2 ms apart near the receiver; of each 20, two arrive in the other order.
+#[test]
+fn segments_that_arrive_in_another_order_at_no_cost_are_no_cause() {
+    let mut upload = upload(10 * MS, MS / 50, 60_000);
+    for pair in 0..400_u64 {
+        upload.at(30 * MS + pair * 2_400_000);
+        let first = upload.sent();
+        let order = if pair % 10 == 3 { [1, 0] } else { [0, 1] };
+        for segment in order {
+            upload.segment(first + segment * MSS, MSS).after(100_000);
+        }
+        upload.ack_all();
+    }
+    assert!(!causes(upload).contains(&Cause::Reordering));
+}
+
+/// Slow start into a queue: each acknowledgment of two segments, 8 ms apart, releases three.
+#[test]
+fn a_window_that_only_fills_a_long_queue_is_no_limit() {
+    let mut upload = upload(MS / 50, 8 * MS, 60_000);
+    upload.at(10 * MS).send(10, MSS, 10_000);
+    for ack in 0..300_u64 {
+        upload.at(18 * MS + ack * 8 * MS);
+        upload.ack(1 + (ack as u32 + 1) * 2 * MSS).after(10_000);
+        if upload.sent() < 280 * MSS {
+            upload.send(3, MSS, 10_000);
+        } else if upload.sent() < 600 * MSS {
+            upload.send(2, MSS, 10_000);
+        }
+    }
+    let causes = causes(upload);
+    assert!(causes.contains(&Cause::Bufferbloat), "{causes:?}");
+    assert!(!causes.contains(&Cause::CongestionWindow), "{causes:?}");
+}
+
+/// Uploads captured at their sender, with `window` segments in flight: at each turn of 2 ms, the acknowledgment of two
+/// segments of one of them arrives, and releases two others.
+fn side_by_side(turn: impl Fn(u64) -> Option<usize>) -> Vec<Flow> {
+    const WINDOW: u32 = 20;
+    let mut uploads = [(); 2].map(|()| upload(MS / 50, 10 * MS, 60_000));
+    let mut acked = [1; 2];
+    for upload in &mut uploads {
+        upload.at(12 * MS).send(WINDOW, MSS, 10_000);
+    }
+    for at in 0..3_000 {
+        let Some(of) = turn(at) else {
+            continue;
+        };
+        acked[of] += 2 * MSS;
+        let upload = &mut uploads[of];
+        upload.at(24 * MS + at * 2 * MS).ack(acked[of]);
+        upload.after(10_000).send(2, MSS, 10_000);
+    }
+    uploads.into_iter().map(Script::flow).collect()
+}
+
+#[test]
+fn transfers_with_a_steady_sum_fill_the_path_together() {
+    let fill = |turn: &dyn Fn(u64) -> Option<usize>| {
+        let flows = side_by_side(turn);
+        let mut facts: Vec<_> = flows.iter().filter_map(FlowFacts::of).collect();
+        shared::share_paths(&mut facts);
+        facts.iter().map(|it| it.fills_together).collect::<Vec<_>>()
+    };
+    // One of them passes five times as much as the other one, by turns.
+    let favours = |at: u64| (at / 300 % 2) as usize;
+    let shared = |at: u64| {
+        if at % 6 == 0 {
+            1 - favours(at)
+        } else {
+            favours(at)
+        }
+    };
+    assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
+    // The same with pauses in which neither passes much.
+    let idles = |at: u64| at / 500 % 2 == 0 && at % 4 > 0;
+    assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);
+}

@@ -20,6 +20,8 @@ use linerate_results::stats;
 const MIN_LOSSES: u64 = 6;
 /// Losses depend on the other direction if they are this much more frequent while it is busy.
 const MIN_RATIO: f64 = 5.0;
+/// Losses for each one that follows an acknowledgment closely, at most: those behind other gaps are not counted there.
+const MAX_OTHER_LOSSES: u64 = 6;
 /// Mismatches occur at 10 and 100 Mbit/s: 1000BASE-T always negotiates (IEEE 802.3 clause 40.5.1).
 const MAX_BYTES_PER_S: f64 = 100e6 / 8.0;
 /// Losses of one direction, while the other one is busy and while it is not.
@@ -84,7 +86,9 @@ pub(super) fn duplex_mismatch(facts: &FlowFacts<'_>) -> Option<Rule> {
     let repeated_acks = lost_acks(facts);
     let deferred = after_deferral(facts);
     let unanswered = unanswered(facts);
-    let (contrast, observed, confidence) = if deferred.is_clear() {
+    let deferred_lost = deferred.busy.lost + deferred.quiet.lost;
+    let explains_losses = deferred_lost * MAX_OTHER_LOSSES >= facts.model.view.lost();
+    let (contrast, observed, confidence) = if deferred.is_clear() && explains_losses {
         let observed = format!(
             "{} segments were lost that followed an acknowledgment which {} had to hold back while it received, but \
              only {} others",

@@ -175,3 +175,105 @@ fn a_receiver_that_gets_only_the_first_of_each_flight_loses_inside_bursts() {
     }
     assert_eq!(cause(evaluate(download)), Some(Cause::LossInBursts));
 }
+
+/// Flights of which only each fifth segment arrives: a receiver that is busy as long as four frames take.
+fn busy_receiver() -> Option<Rule> {
+    let mut download = Download::open();
+    let mut at_ns = 10 * MS;
+    for _ in 0..40 {
+        let first = download.next;
+        for place in [0, 5, 10] {
+            let arrived_ns = at_ns + u64::from(place) * 123 * US;
+            download.data(arrived_ns, first + place * MSS);
+            download.ack(arrived_ns + 20 * US, first + MSS);
+        }
+        // A round trip for each repair.
+        for place in [1, 2, 3, 4, 6, 7, 8, 9] {
+            at_ns += RTT_NS;
+            download.data(at_ns, first + place * MSS);
+            let is_before_gap = place < 4 || place > 5;
+            let repaired = if is_before_gap { place + 1 } else { 6 };
+            download.ack(at_ns + 20 * US, first + repaired * MSS);
+        }
+        at_ns += 2 * RTT_NS;
+        download.ack(at_ns - RTT_NS, first + 11 * MSS);
+    }
+    download.evaluate()
+}
+
+#[test]
+fn segments_behind_a_gap_do_not_show_that_the_receiver_takes_what_follows_closely() {
+    assert_eq!(cause(busy_receiver()), Some(Cause::LossInBursts));
+}
+
+#[test]
+fn losses_of_which_few_follow_acknowledgments_are_no_duplex_mismatch() {
+    let flights = |others: u32| {
+        let mut download = Download::open();
+        for round in 0..60 {
+            let start_ns = 10 * MS + round * 80 * MS;
+            let first = download.next;
+            let lost = |place: u32| place == 3 && round % 2 == 0 || place > 6 && place % 2 == 1;
+            let segments = 6 + 2 * others;
+            for place in (0..segments).filter(|place| !lost(*place)) {
+                let at_ns = start_ns + u64::from(place) * FRAME_NS;
+                download.data(at_ns, first + place * MSS);
+                if place == 1 {
+                    download.ack(at_ns + 20 * US, first + 2 * MSS);
+                }
+            }
+            for _ in 0..3 {
+                download.ack(start_ns + 40 * FRAME_NS, first + 2 * MSS);
+            }
+            for place in (0..segments).filter(|place| lost(*place)) {
+                let at_ns = start_ns + u64::from(40 + place) * FRAME_NS / 2 + 30 * MS;
+                download.data(at_ns, first + place * MSS);
+            }
+            download.ack(start_ns + 75 * MS, first + segments * MSS);
+        }
+        cause(download.evaluate())
+    };
+    assert_eq!(flights(0), Some(Cause::DuplexMismatch));
+    assert_ne!(flights(9), Some(Cause::DuplexMismatch));
+}
+
+/// Flights of 20 segments, of which `run` in a row are lost at changing places, and repaired a round trip later.
+fn fades(run: u32) -> Option<Rule> {
+    let mut download = Download::open();
+    for round in 0..60_u32 {
+        let start_ns = 10 * MS + u64::from(round) * 40 * MS;
+        let first = download.next;
+        let from = 1 + round * 7 % (18 - run);
+        let is_lost = |place: u32| (from..from + run).contains(&place) && round % 2 == 0;
+        for place in (0..20).filter(|place| !is_lost(*place)) {
+            let at_ns = start_ns + u64::from(place) * FRAME_NS;
+            download.data(at_ns, first + place * MSS);
+            let acked = if round % 2 == 0 {
+                place.min(from - 1)
+            } else {
+                place
+            };
+            download.ack(at_ns + 20 * US, first + (acked + 1) * MSS);
+        }
+        for place in (0..20).filter(|place| is_lost(*place)) {
+            let at_ns = start_ns + 30 * MS + u64::from(place) * 100 * US;
+            download.data(at_ns, first + place * MSS);
+        }
+        download.ack(start_ns + 33 * MS, first + 20 * MSS);
+    }
+    download.evaluate()
+}
+
+#[test]
+fn losses_in_a_row_are_not_called_independent_of_their_distance() {
+    let rule = fades(4).expect("losses");
+    assert_eq!(rule.cause, Cause::RandomLoss);
+    assert!(rule.summary.contains("4.0 in a row"), "{}", rule.summary);
+    assert!(rule.advice.contains("fading"), "{}", rule.advice);
+    let rule = fades(1).expect("losses");
+    assert!(
+        rule.summary.contains("regardless of their distance"),
+        "{}",
+        rule.summary
+    );
+}
