@@ -1,6 +1,7 @@
 """Draws, runs, checks and labels the trials: see README.md, and `make` beside this file."""
 
 import argparse
+import fcntl
 import hashlib
 import json
 import queue
@@ -16,6 +17,7 @@ import cut
 import measure
 from cases import behaviour, device, healthy, losses, opening, rates, windows  # noqa: F401 (they register their cases)
 from draw import Draw
+from network import BUILT
 from trial import CASES
 
 PART = "held-out"
@@ -49,7 +51,7 @@ def labels_of(case, number, draw, trial, truth, folder, out):
         if trial.missing:
             packets = cut.without_some(packets, trial.missing, dice)
         if kind.startswith("late"):
-            packets, left_out = cut.late(packets, dice.uniform(0.3, 0.55))
+            packets, left_out = cut.late(packets, dice.uniform(*case.late))
             how["begun_after_s"] = round(left_out, 3)
         if kind.startswith("snapped"):
             snap = how["octets_per_packet"] = dice.choice(cut.SNAPS)
@@ -168,6 +170,8 @@ def main():
         relabel(out)
         return
     out.mkdir(parents=True, exist_ok=True)
+    alone = open(BUILT / "lock", "w")
+    fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the namespaces' names are the same in every run
     done = set()
     if (out / "labels.ndjson").exists():
         lines = (json.loads(line) for line in (out / "labels.ndjson").read_text().splitlines())

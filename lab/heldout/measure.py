@@ -54,6 +54,8 @@ def perform(trial, slot, subnet, folder, seed, capture=True):
             net.stop(process, 1)
         served = [net.stop(process, 1)[0] for process in servers]
         device = json.loads(net.stop(net.device)[0]) if net.device else None
+        # tcpdump keeps up to a second of packets in a block of its buffer, and forgets them when it ends.
+        time.sleep(1.2 if capture else 0)
         missed = [net.stop(dump)[1] for dump in dumps]
         path = net.counters()
     if path["late_p99_us"] > LATE_P99_US or path["late_max_us"] > LATE_MAX_US:
@@ -62,6 +64,8 @@ def perform(trial, slot, subnet, folder, seed, capture=True):
         dropped = re.search(r"(\d+) packets dropped by kernel", text)
         if not dropped or int(dropped[1]):
             raise Unfit(f"tcpdump: {text.strip()[-80:]}")
+    if capture:
+        complete(trial, path, missed)
     truth = {"goodput_bits_per_s": None, "without_bits_per_s": None, "seconds": round(took, 3), "path": path}
     if device:
         truth["device"] = device
@@ -70,6 +74,15 @@ def perform(trial, slot, subnet, folder, seed, capture=True):
     if octets and seconds and seconds > 0:
         truth["goodput_bits_per_s"] = round(octets * 8 / seconds, 1)
     return truth
+
+
+def complete(trial, path, missed):
+    """Compares the captures with what the forwarder received and sent at each end."""
+    ab, ba = path["ab"], path["ba"]
+    for end, text, frames in zip("AB", missed, (ab["frames"] + ba["passed"], ab["passed"] + ba["frames"])):
+        captured = int(re.search(r"(\d+) packets captured", text)[1])
+        if end not in trial.offload and captured < 0.98 * frames - 2:
+            raise Unfit(f"capture at {end}: {captured} of {frames} packets")
 
 
 def objects(text):

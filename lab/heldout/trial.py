@@ -33,6 +33,7 @@ class Case:
     count: int = 3
     kinds: tuple = ("sender", "receiver", "middle", "late", "snapped")
     control: bool = False
+    late: tuple = (0.3, 0.55)         # share of the time after which late captures begin
     steady: bool = True               # the gain also holds for a part of the transfer
     gain: bool = True                 # it is the gain of each of the expected causes
     blind: callable = lambda settings: None   # the end at which these settings leave no trace

@@ -94,7 +94,8 @@ def without_sack(draw, way):
 
 
 @case("link-interrupted", ["link-interrupted"],
-      "For a while nothing passes in either direction, neither the transfer nor pings.", count=4, steady=False)
+      "For a while nothing passes in either direction, neither the transfer nor pings.", count=4, steady=False,
+      late=(0.12, 0.28))
 def link_interrupted(draw):
     rate, rtt = draw.log("rate", 3e6, 12e6), draw.log("rtt_ms", 3, 40)
     length = draw.log("length_ms", 700, 2600)

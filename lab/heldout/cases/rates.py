@@ -49,11 +49,11 @@ def bufferbloat(draw):
       "The queue before the slowest link holds a few frames, so each burst overflows it; a receiver with a short queue "
       "looks the same.", count=4)
 def shallow_queue(draw):
-    rate, rtt = draw.log("rate", 9e6, 45e6), draw.log("rtt_ms", 25, 110)
-    queue, cc = draw.whole("queue", 3, 10), draw.turn("cc", ["reno", "cubic"])
-    return Trial(path(rate, rtt, queue), iperf3("-C", cc, seconds=6), [iperf3_server()], measure="iperf3",
+    rate, rtt = draw.log("rate", 9e6, 45e6), draw.log("rtt_ms", 14, 70)
+    queue, cc = draw.whole("queue", 3, 9), draw.turn("cc", ["reno", "cubic"])
+    return Trial(path(rate, rtt, queue), iperf3("-C", cc, seconds=8), [iperf3_server()], measure="iperf3",
                  without={"path": {"queue": frames_of(rate, rtt, 1.3)}},
-                 check=both(slower(1.25), counted("ab", "overflowed", 8)))
+                 check=both(slower(1.25), counted("ab", "overflowed", 12)))
 
 
 def policer(draw, cc):

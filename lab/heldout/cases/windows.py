@@ -127,12 +127,12 @@ def upload_beside_download(draw):
 @case("slow-reader", ["receiver-reads-slowly"],
       "The receiver's program takes less than arrives: its buffer fills, and the window closes.", count=4)
 def slow_reader(draw):
-    rate, rtt = draw.log("rate", 2e7, 8e7), draw.log("rtt_ms", 1, 30)
+    rate, rtt = draw.log("rate", 2e7, 8e7), draw.log("rtt_ms", 1, 25)
     way = path(rate, rtt, frames_of(rate, rtt, 1.2, 100))
-    every, share = draw.log("every_us", 3000, 60000), draw.between("share", 0.05, 0.4)
+    every, share = draw.log("every_us", max(3000, 2500 * rtt), 70000), draw.between("share", 0.05, 0.3)
     read = int(rate * share * every / 8e6)
-    return Trial(way, send(bulk(rate * share, 4), cc=cc_of(draw), for_=7),
-                 [sink(read=read, every=every, rcvbuf=max(24000, 3 * read))],
+    return Trial(way, send(bulk(rate * share, 4) + 12 * read, cc=cc_of(draw), for_=7),
+                 [sink(read=read, every=every, rcvbuf=10 * read + 10000)],
                  without={"servers": [sink()], "client": send(bulk(rate, 3))}, check=slower(1.6))
 
 
