@@ -61,9 +61,14 @@ def labels_of(case, number, draw, trial, truth, folder, out):
         if not case.gain or kind.startswith("late") and not case.steady:
             figures["without_bits_per_s"] = None
         yield {"file": file.name, "case": case.name, "seed": number, "part": PART, "kind": kind,
-               "expected": case.answer(kind), "control": case.control, "reason": case.reason, "truth": figures,
-               "path": truth["path"], "settings": draw.settings, **how, "packets": len(packets),
+               **words(case, kind, draw.settings, truth["path"]), "truth": figures, "path": truth["path"],
+               "settings": draw.settings, **how, "packets": len(packets),
                "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+def words(case, kind, settings, path):
+    """The answer of a label, and its reason."""
+    return {"expected": case.answer(kind, settings, path), "control": case.control, "reason": case.reason}
 
 
 def attempt(case, number, redraw, slot, out):
@@ -144,7 +149,7 @@ def relabel(out):
         if label["kind"] not in kinds_of(case, label["seed"], label["settings"]):
             (out / label["file"]).unlink(missing_ok=True)
             continue
-        label |= {"expected": case.answer(label["kind"]), "reason": case.reason, "control": case.control}
+        label |= words(case, label["kind"], label["settings"], label["path"])
         if not case.gain:
             label["truth"]["without_bits_per_s"] = None
         lines.append(json.dumps(label) + "\n")

@@ -36,9 +36,19 @@ class Case:
     late: tuple = (0.3, 0.55)         # share of the time after which late captures begin
     steady: bool = True               # the gain also holds for a part of the transfer
     gain: bool = True                 # it is the gain of each of the expected causes
+    bloat: bool = False               # its queue may be long enough to be called bufferbloat
     blind: callable = lambda settings: None   # the end at which these settings leave no trace
 
-    def answer(self, kind):
+    def answer(self, kind, settings=None, path=None):
+        """The causes that may come first. A full path whose queue is as long as docs/causes/bufferbloat.md says (four
+        times the shortest round trip, by the forwarder's own figures) may be called that."""
+        if self.bloat and path:
+            waits = sum(it.get("queued_ns", 0) / max(1, it["frames"]) / 1e6 for it in (path["ab"], path["ba"]))
+            if waits > 40 and waits > 3 * settings["rtt_ms"]:
+                return [*self.plain_answer(kind), "bufferbloat"]
+        return self.plain_answer(kind)
+
+    def plain_answer(self, kind):
         if isinstance(self.expected, list):
             return self.expected
         for key in (kind, kind.split("-")[0], kind.split("-")[-1], "else"):

@@ -96,7 +96,7 @@ def delayed_ack_with_nagle(draw):
                  without={"client": ask(count=count, pieces=2, nodelay=1, **sizes)}, check=slower(1.5))
 
 
-@case("tftp", {"late": ["one-in-flight", "peer-turnaround"], "else": ["one-in-flight"]},
+@case("tftp", ["one-in-flight"],
       "TFTP: each block waits for the acknowledgment of the one before.", count=4,
       kinds=("sender", "receiver", "middle", "snapped"))
 def tftp(draw):
@@ -107,9 +107,10 @@ def tftp(draw):
                  [("B", ["app", "tftp-serve", f"file={octets}"])], sender="B")
 
 
-@case("wake-up-latency", ["wake-up-latency"],
+@case("wake-up-latency", ["wake-up-latency", "client-think-time"],
       "The station's radio sleeps when idle: the first request after a silence, its acknowledgment and its answer come "
-      "at the next beacon, those that follow at once. At the station itself nothing shows.", count=5,
+      "at the next beacon, those that follow at once. At the station itself nothing shows. The client "
+      "pauses between series of requests, which takes longer still.", count=5,
       kinds=("receiver", "late-receiver", "snapped-receiver", "middle"))
 def wake_up_latency(draw):
     rtt = draw.log("rtt_ms", 1, 10)

@@ -5,6 +5,11 @@ from programs import (bulk, curl, fetch_each, file_of, http_server, iperf, iperf
 from trial import Trial, control, frames_of, full, path
 
 
+def switch_queue(rate, frames):
+    """A queue of so many frames, but of 30 ms at most: more is bufferbloat on a path as short as this."""
+    return min(frames, round(0.03 * rate / 8 / 1514))
+
+
 def cc_of(draw):
     return draw.turn("cc", ["reno", "bbr", "cubic"])
 
@@ -12,7 +17,7 @@ def cc_of(draw):
 @control("full-standard", "An Ethernet link of a standard rate is full; its queue is that of a switch.", count=4)
 def full_standard(draw):
     rate, rtt = draw.turn("rate", [10e6, 100e6]), draw.log("rtt_ms", 0.3, 6)
-    queue = frames_of(rate, rtt, 1, draw.whole("queue", 50, 110))
+    queue = switch_queue(rate, draw.whole("queue", 20, 110))
     return Trial(path(rate, rtt, queue), send(bulk(rate, 4 if rate > 5e7 else 6), cc=cc_of(draw)), [sink()],
                  check=full(0.85, rate))
 
@@ -29,7 +34,8 @@ def full_odd(draw):
 @control("full-iperf", "iperf 2 fills a link, client to server.", count=3)
 def full_iperf(draw):
     rate, rtt = draw.turn("rate", [10e6, 33e6, 100e6]), draw.log("rtt_ms", 0.5, 12)
-    return Trial(path(rate, rtt, frames_of(rate, rtt, 1.2, 60)), iperf("-Z", cc_of(draw), seconds=4), [iperf_server()],
+    queue = switch_queue(rate, frames_of(rate, rtt, 1.2, 60))
+    return Trial(path(rate, rtt, queue), iperf("-Z", cc_of(draw), seconds=4), [iperf_server()],
                  measure="iperf", check=full(0.8, rate))
 
 
@@ -39,8 +45,9 @@ def download(draw):
     octets = int(bulk(rate, 4.5))
     url = f"http://@B:8000/{file_of(octets)}"
     get = draw.turn("program", ["curl", "wget"])
-    return Trial(path(rate, rtt, frames_of(rate, rtt, 1.2, 50)), curl(url) if get == "curl" else wget(url, octets),
-                 [http_server()], sender="B", check=full(0.72, rate),
+    queue = frames_of(rate, rtt, 1.2, switch_queue(rate, 50))
+    return Trial(path(rate, rtt, queue), curl(url) if get == "curl" else wget(url, octets), [http_server()],
+                 sender="B", check=full(0.72, rate),
                  sysctl={"B": {"net.ipv4.tcp_congestion_control": draw.turn("cc", ["bbr", "reno"])}})
 
 
@@ -48,22 +55,23 @@ def download(draw):
 def parallel(draw):
     rate, rtt = draw.turn("rate", [10e6, 27e6, 100e6]), draw.log("rtt_ms", 1, 20)
     streams = draw.whole("streams", 2, 5)
-    return Trial(path(rate, rtt, frames_of(rate, rtt, 1.5, 80)), iperf3("-P", streams, "-C", cc_of(draw), seconds=4),
-                 [iperf3_server()], measure="iperf3", check=full(0.7, rate))
+    return Trial(path(rate, rtt, frames_of(rate, rtt, 1.2, switch_queue(rate, 80))),
+                 iperf3("-P", streams, "-C", cc_of(draw), seconds=4), [iperf3_server()], measure="iperf3",
+                 check=full(0.7, rate))
 
 
 @control("both-ways", "Full duplex: transfers in both directions, each at the rate of the link.", count=2)
 def both_ways(draw):
     rate, rtt = draw.turn("rate", [100e6, 10e6]), draw.log("rtt_ms", 0.5, 4)
-    return Trial(path(rate, rtt, 60), iperf3("--bidir", "-C", "reno", seconds=3.5), [iperf3_server()],
-                 measure="iperf3", check=full(0.6, rate))
+    return Trial(path(rate, rtt, switch_queue(rate, 60) // 2), iperf3("--bidir", "-C", "reno", seconds=3.5),
+                 [iperf3_server()], measure="iperf3", check=full(0.6, rate))
 
 
 @control("offload", "A LAN is full; the interfaces segment and join, so the captures show segments beyond the MSS.",
          count=4)
 def offload(draw):
     rate, rtt = draw.turn("rate", [100e6, 10e6]), draw.log("rtt_ms", 0.4, 3)
-    return Trial(path(rate, rtt, frames_of(rate, rtt, 1, 90)), send(bulk(rate, 4), cc=cc_of(draw)), [sink()],
+    return Trial(path(rate, rtt, switch_queue(rate, 90)), send(bulk(rate, 4), cc=cc_of(draw)), [sink()],
                  offload=draw.turn("ends", ["AB", "A", "B"]), check=full(0.8, rate))
 
 

@@ -5,7 +5,7 @@ from trial import Trial, both, case, counted, frames_of, full, path, slower
 
 
 @case("odd-rate-upload", ["path-rate"], "An upload fills a slow path of an odd rate, with a queue of some size.",
-      count=4)
+      count=4, bloat=True)
 def odd_rate_upload(draw):
     rate, rtt = draw.log("rate", 1.2e6, 22e6), draw.log("rtt_ms", 4, 60)
     queue = frames_of(rate, rtt, 1.2, draw.whole("queue", 12, 30))
@@ -17,7 +17,7 @@ def odd_rate_upload(draw):
                  check=full(0.78, rate))
 
 
-@case("odd-rate-download", ["path-rate"], "A download fills a slow path of an odd rate.", count=4)
+@case("odd-rate-download", ["path-rate"], "A download fills a slow path of an odd rate.", count=4, bloat=True)
 def odd_rate_download(draw):
     rate, rtt = draw.log("rate", 1.5e6, 30e6), draw.log("rtt_ms", 3, 60)
     octets = int(bulk(rate, 5))
@@ -29,7 +29,7 @@ def odd_rate_download(draw):
 
 
 @case("half-duplex", ["path-rate", "at-line-rate", "transmit-holds-receiver", "collisions"],
-      "Both directions share one medium, which is always busy.")
+      "Both directions share one medium, which is always busy.", bloat=True)
 def half_duplex(draw):
     rate, rtt = draw.turn("rate", [10e6, 5.5e6, 24e6]), draw.log("rtt_ms", 1, 8)
     cc = draw.turn("cc", ["cubic", "reno", "bbr"])
