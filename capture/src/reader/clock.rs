@@ -13,6 +13,7 @@ pub(super) struct Clocks {
 
 /// A clock of which time never steps back.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "the unit")]
 struct Clock {
     /// The last timestamp.
     last_ns: u64,

@@ -36,9 +36,8 @@ impl LinkType {
                 | Self::NULL
                 | Self::PPP
                 | Self::PPP_ETHER
-                | Self(50)
                 | Self::RAW
-                | Self(12 | 14)
+                | Self(12 | 14 | 50)
                 | Self::LOOP
                 | Self::LINUX_SLL
                 | Self::IPV4

@@ -1,6 +1,7 @@
 //! Streams and transfers.
 
 use super::capture::{Capture, End, MS, TCP, US};
+use crate::traffic::Source;
 use linerate_results::record::Cause;
 
 const SENDER: End = (1, 40_000);
@@ -157,32 +158,34 @@ fn packets_captured_on_both_sides_of_a_router_count_once() {
         );
         assert_eq!(connection.payload.retransmitted_segments, 0);
     }
-    assert!(report.text().contains("60 packets are copies"));
+    assert!(report.overview().contains("60 packets are copies"));
 }
 
 #[test]
 fn a_capture_without_a_result_states_the_reason() {
-    assert_eq!(
-        Capture::default().report().verdict(),
-        "The capture has no packets."
-    );
+    let verdict = |capture: Capture| {
+        let mut report = capture.report();
+        report.captures.push(Source {
+            file: "a capture".to_owned(),
+            packets: report.packets.packets,
+            fault: None,
+        });
+        (report.verdict(), report.overview())
+    };
+    assert_eq!(verdict(Capture::default()).0, "The capture has no packets.");
     // Only the acknowledgments of a transfer.
     let mut capture = Capture::default();
     for number in 0..40_u32 {
         let time_ns = u64::from(number) * MS;
         capture.tcp(time_ns, [(1, 50), (2, 80)], 16, (1, 1 + 1_000 * number), 0);
     }
-    let report = capture.report();
-    assert!(report.verdict().contains("only one direction"));
-    assert!(
-        report
-            .text()
-            .contains("1 connection was captured in one direction only")
-    );
+    let (sentence, overview) = verdict(capture);
+    assert!(sentence.contains("only one direction"), "{sentence}");
+    assert!(overview.contains("1 connection was captured in one direction only"));
     // Headers that were cut.
     let mut capture = Capture::default();
     capture.ip(0, [1, 2], TCP, &[0; 12]);
-    assert!(capture.report().verdict().contains("are cut"));
+    assert!(verdict(capture).0.contains("are cut"));
 }
 
 #[test]
