@@ -136,7 +136,7 @@ impl Design {
         for case in cases {
             let is_other = |(answer, _): &(&Answer, &Row)| answer.case != *case;
             let others = answers.iter().zip(&rows).filter(is_other);
-            let model = logistic::fit(others.map(|(_, row)| row), &self.priors);
+            let model = logistic::fit(&others.map(|(_, row)| row), &self.priors);
             for (at, answer) in answers
                 .iter()
                 .enumerate()
@@ -190,7 +190,7 @@ pub fn run(options: &Calibrate) -> Result<()> {
     let rows: Vec<Row> = answers.iter().map(|it| design.row(it)).collect();
     fs::write(
         TABLE,
-        design.source(&logistic::fit(rows.iter(), &design.priors)),
+        design.source(&logistic::fit(&rows.iter(), &design.priors)),
     )?;
     println!(
         "{TABLE}: {} answers, {} causes",

@@ -20,7 +20,7 @@ pub struct Prior {
 const STEPS: usize = 12;
 
 /// The coefficients with the greatest posterior probability.
-pub fn fit<'a>(rows: impl Iterator<Item = &'a Row> + Clone, priors: &[Prior]) -> Vec<f64> {
+pub fn fit<'a>(rows: &(impl Iterator<Item = &'a Row> + Clone), priors: &[Prior]) -> Vec<f64> {
     let mut found: Vec<f64> = priors.iter().map(|it| it.value).collect();
     for _ in 0..STEPS {
         let mut slope: Vec<f64> = vec![0.0; priors.len()];
@@ -105,7 +105,7 @@ mod tests {
             value: 0.0,
             precision: 1e6,
         };
-        let found = fit(all.iter(), &[LOOSE, LOOSE, tight]);
+        let found = fit(&all.iter(), &[LOOSE, LOOSE, tight]);
         let share = |feature| probability(&[(0, 1.0), (feature, 1.0)], &found);
         assert!((share(1) - 0.75).abs() < 1e-3, "{found:?}");
         assert!((share(2) - 0.5).abs() < 1e-3, "{found:?}");
@@ -119,7 +119,7 @@ mod tests {
         };
         let of = |answers: usize| {
             let all = [rows(50, 100, 1), rows(answers, answers, 2)].concat();
-            fit(all.iter(), &[LOOSE, LOOSE, prior])[2]
+            fit(&all.iter(), &[LOOSE, LOOSE, prior])[2]
         };
         assert!(of(1) > 0.0 && of(1) < of(20), "{} {}", of(1), of(20));
     }
