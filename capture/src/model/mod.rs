@@ -231,7 +231,7 @@ impl FlowModel {
         };
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
         let ack_interval = AckInterval::of(&view);
-        let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
+        let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9

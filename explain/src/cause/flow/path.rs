@@ -14,6 +14,8 @@ use linerate_results::stats;
 const BLOATED_NS: u64 = 150_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
+/// A path that exchanges fewer segments rarely does so by the three places that look like a loss (RFC 5681 section 3.2).
+const MIN_REORDERED: f64 = 0.01;
 /// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
 const MIN_REORDERING_COST: f64 = 0.04;
 /// Fewer packets may be chance.
@@ -99,7 +101,9 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
         + facts.share(Limit::InFlight)
         + facts.share(Limit::Timeout);
     // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
-    let is_harmless = share < MIN_REORDERING_COST && facts.model.view.dsacks() < MIN_COUNT;
+    let is_harmless = share < MIN_REORDERING_COST
+        && part < MIN_REORDERED
+        && facts.model.view.dsacks() < MIN_COUNT;
     if is_harmless {
         return None;
     }

@@ -397,14 +397,14 @@ fn a_connection_that_only_controls_a_transfer_takes_no_part_of_the_time() {
     assert!(alone[0].share_of_time > 0.5, "{alone:?}");
 }
 
-/// Segments 1.2 ms apart near the receiver; of each 20, two arrive in the other order.
+/// Segments 1.2 ms apart near the receiver; of each 120, two arrive in the other order.
 #[test]
 fn segments_that_arrive_in_another_order_at_no_cost_are_no_cause() {
     let mut upload = upload(10 * MS, MS / 50, 60_000);
-    for pair in 0..400_u64 {
+    for pair in 0..1_600_u64 {
         upload.at(30 * MS + pair * 2_400_000);
         let first = upload.sent();
-        let order = if pair % 10 == 3 { [1, 0] } else { [0, 1] };
+        let order = if pair % 60 == 3 { [1, 0] } else { [0, 1] };
         for segment in order {
             upload.segment(first + segment * MSS, MSS).after(100_000);
         }

@@ -119,10 +119,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
-    // On average nearly as fast as at its fastest.
-    let is_even = facts.model.utilization > 1.0 - MIN_COST && losses.repair() < MIN_COST;
-    let is_harmless =
-        cost < MIN_COST || is_even || is_full && losses.repair() < MIN_COST_ON_FULL_PATH;
+    let is_harmless = cost < MIN_COST || is_full && losses.repair() < MIN_COST_ON_FULL_PATH;
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full

@@ -4,7 +4,7 @@ use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::Limit;
-use linerate_capture::tcp::{BURST_POSITIONS, PacketClass};
+use linerate_capture::tcp::BURST_POSITIONS;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use std::collections::BTreeMap;
@@ -18,10 +18,6 @@ const MIN_ADVISED_SEGMENT: u64 = 200;
 const EPISODE_NS: u64 = 100_000_000;
 /// Fewer segments behind others show no pattern.
 const MIN_FOLLOWERS: u64 = 8;
-/// Fewer runs of lost segments may be long by chance.
-const MIN_RUNS: u64 = 8;
-/// Runs are longer than those of independent losses by this factor at least.
-const MIN_RUN_RATIO: f64 = 1.5;
 /// A receiver this near to the capture point sees what the capture shows.
 const NEAR_NS: u64 = 300_000;
 
@@ -276,41 +272,14 @@ fn episodes(facts: &FlowFacts<'_>) -> u64 {
     pauses.count() as u64 + u64::from(!times.is_empty())
 }
 
-/// Mean number of segments in a row that are lost, and the number of such runs, if they are longer than independent losses
-/// account for. Retransmissions after timeouts also repeat what arrived.
-fn runs(facts: &FlowFacts<'_>, losses: &Losses) -> Option<(f64, u64)> {
-    let sent = facts.model.view.sent.iter();
-    let mut lost: Vec<(u64, u64)> = sent
-        .filter(|it| it.class == PacketClass::FastRetransmission)
-        .map(|it| (it.start, it.end))
-        .collect();
-    lost.sort_unstable();
-    lost.dedup_by_key(|it| it.0);
-    let runs = lost.windows(2).filter(|pair| pair[1].0 > pair[0].1).count() as u64 + 1;
-    let mean = lost.len() as f64 / runs as f64;
-    // Independent losses continue with the probability of a loss (geometric distribution).
-    let independent = 1.0 / (1.0 - losses.rate().min(0.5));
-    (runs >= MIN_RUNS && mean >= MIN_RUN_RATIO * independent).then_some((mean, runs))
-}
-
 pub(super) fn random(
     facts: &FlowFacts<'_>,
     losses: &Losses,
     waits: &str,
-    mut figures: BTreeMap<String, f64>,
+    figures: BTreeMap<String, f64>,
 ) -> Rule {
     // Losses of one episode have one reason, however many they are.
     let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
-    let runs = runs(facts, losses).filter(|_| !few);
-    let mut advice =
-        "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
-            .to_owned();
-    if let Some((mean, runs)) = runs {
-        figures.insert("loss_run_segments_mean".to_owned(), mean);
-        figures.insert("loss_runs".to_owned(), runs as f64);
-        advice += " Losses in a row point to a link that fails for moments: interference or fading of a radio, a loose \
-                   contact, a switch that stops.";
-    }
     Rule {
         share: losses.cost(),
         cause: Cause::RandomLoss,
@@ -320,21 +289,15 @@ pub(super) fn random(
             format::count(losses.lost),
             format::count(losses.segments),
             format::percent(losses.rate()),
-            match runs {
-                _ if few => "in too few places to show a pattern".to_owned(),
-                Some((mean, runs)) => format!(
-                    "{mean:.1} in a row on average in {} places, regardless of the data in flight of {}",
-                    format::count(runs),
-                    facts.sender
-                ),
-                None => format!(
-                    "regardless of their distance and of the data in flight of {}",
-                    facts.sender
-                ),
+            if few {
+                "in too few places to show a pattern".to_owned()
+            } else {
+                format!("regardless of their distance and of the data in flight of {}", facts.sender)
             },
         ),
         evidence: figures,
-        advice,
+        advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
+            .to_owned(),
         limits: if losses.withheld > 0.0 {
             &[
                 Limit::Timeout,
