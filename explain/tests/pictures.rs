@@ -191,6 +191,6 @@ fn a_long_connection_takes_no_more_room_than_a_picture_shows() {
 #[test]
 fn an_empty_capture_is_a_page_too() {
     let report = Capture::new().read(Traffic::with_traces(), "empty");
-    assert!(capture_html(&report, 3).contains("nothing to explain"));
+    assert!(capture_html(&report, 3).contains("The capture has no packets"));
     assert!(capture_pictures(&report, 3).is_empty());
 }

@@ -7,6 +7,7 @@
 //! | `label` | a line of labels.ndjson |
 //! | `explained` | the answer for a capture |
 //! | `calibrate` | the table of confidence |
+//! | `logistic` | logistic regression |
 //! | `bands` | right answers by confidence |
 //! | `by_kind` | precision and recall by cause and kind of capture |
 //! | `tally` | how often the right cause came first, by part, kind of capture and cause |
@@ -17,6 +18,7 @@ mod by_kind;
 mod calibrate;
 mod explained;
 mod label;
+mod logistic;
 mod table;
 mod tally;
 

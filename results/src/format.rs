@@ -62,6 +62,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// From this confidence on, an answer is stated as the explanation.
+pub const LIKELY: f64 = 0.6;
+
+/// The confidence of a finding, in words where it is low.
+pub fn confidence(confidence: f64) -> String {
+    let percent = percent(confidence);
+    if confidence < LIKELY {
+        format!("{percent}: one of several explanations")
+    } else {
+        percent
+    }
+}
+
 /// A whole number with separators between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -123,6 +136,13 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_low_confidence_is_put_into_words() {
+        assert_eq!(confidence(0.88), "88%");
+        assert_eq!(confidence(LIKELY), "60%");
+        assert_eq!(confidence(0.59), "59%: one of several explanations");
+    }
 
     #[test]
     fn figures_have_significant_digits_and_a_unit() {

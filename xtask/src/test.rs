@@ -145,7 +145,7 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
 }
 
 /// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.
-const LONG: [(&[&str], &[&str]); 3] = [
+const LONG: [(&[&str], &[&str]); 4] = [
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],
         &["--test", "long", "--test", "hart"],
@@ -155,6 +155,10 @@ const LONG: [(&[&str], &[&str]); 3] = [
         &["--lib", "every_driver_passes"],
     ),
     (&["--package", "linerate"], &["--test", "explain_noise"]),
+    (
+        &["--package", "linerate-explain"],
+        &["--test", "consistency", "generated"],
+    ),
 ];
 
 /// Runs the tests that take a thousand times longer with `LINERATE_LONG`, in release builds.

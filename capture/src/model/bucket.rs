@@ -7,6 +7,7 @@
 
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
+use std::collections::HashMap;
 
 /// A leaky bucket that explains the losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,8 +36,6 @@ struct Passage {
 
 /// Fewer losses show no dependence.
 const MIN_LOST: usize = 6;
-/// Packets that are searched at most, which bounds the time for any capture.
-const MAX_LOOK_BACK: usize = 512;
 /// Segments that are evaluated at most.
 const MAX_PASSAGES: usize = 1 << 14;
 
@@ -46,6 +45,10 @@ fn factors() -> impl Iterator<Item = f64> {
     let close = (0..57).map(|step| 0.8 + 0.01 * f64::from(step));
     close.chain((0..10).map(|step| 1.37 * 1.12_f64.powi(step)))
 }
+
+/// Changes of the rate in search of a better one: over some seconds, a rate that deviates by 1% changes the level by many
+/// segments.
+const REFINEMENTS: [f64; 8] = [0.06, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0005];
 
 /// Segments that a bucket holds at least; a smaller one loses segments inside bursts.
 const MIN_DEPTH: f64 = 2.5;
@@ -75,6 +78,9 @@ impl LossBucket {
     }
 }
 
+/// A bucket, and the level that each segment meets.
+type Fit = (LossBucket, Vec<f64>);
+
 /// The bucket of the rate that separates the lost segments best. Before the first segment, it is empty if the capture has
 /// the beginning of the connection.
 fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Option<LossBucket> {
@@ -93,9 +99,7 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
         .sum();
     let average = passed * 1e9 / span_ns.max(1) as f64;
     let full = passages.iter().map(|it| it.bytes).fold(0.0, f64::max);
-    let mut best: Option<LossBucket> = None;
-    for factor in factors() {
-        let rate = average * factor;
+    let of_rate = |rate: f64| {
         let mut met = levels(passages, rate, 0.0);
         let mut separated = separation(passages, &met);
         let mut depth = median_at_loss(passages, &met);
@@ -112,23 +116,67 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
         }
         // A level that only rises is no bucket's.
         let is_deep = depth >= MIN_DEPTH * full && depth <= passed / 4.0;
-        if is_deep && best.is_none_or(|best| separated > best.separation) {
-            best = Some(LossBucket {
-                bytes_per_s: rate,
-                depth_bytes: depth,
-                separation: separated,
-                delay_share: delay_share(passages, &met, rate, round_trips),
-                lost,
-            });
+        let bucket = LossBucket {
+            bytes_per_s: rate,
+            depth_bytes: depth,
+            separation: separated,
+            delay_share: None,
+            lost,
+        };
+        is_deep.then_some((bucket, met))
+    };
+    let better = |one: Fit, other: Fit| {
+        if one.0.separation >= other.0.separation {
+            one
+        } else {
+            other
+        }
+    };
+    let coarse = factors().filter_map(|factor| of_rate(average * factor));
+    let coarse = coarse.reduce(better)?;
+    let refine = |best: Fit, step: &f64| {
+        let middle = best.0.bytes_per_s;
+        let rates = [middle * (1.0 - step), middle * (1.0 + step)];
+        let near = rates.into_iter().filter_map(&of_rate);
+        near.fold(best, better)
+    };
+    let (mut best, met) = REFINEMENTS.iter().fold(coarse, refine);
+    best.delay_share = delay_share(passages, &met, best.bytes_per_s, round_trips);
+    Some(best)
+}
+
+/// Segments in the order in which they met the bucket. What is missing is inserted where it was sent.
+#[derive(Debug, Default)]
+struct Passages {
+    all: Vec<Passage>,
+    /// Places in `all`.
+    order: Vec<usize>,
+    /// Last transmission by first octet: place in `all`.
+    latest: HashMap<u64, usize>,
+}
+
+impl Passages {
+    fn insert(&mut self, place: usize, passages: impl Iterator<Item = Passage>) {
+        let first = self.all.len();
+        for passage in passages {
+            self.latest.insert(passage.start, self.all.len());
+            self.all.push(passage);
+        }
+        self.order.splice(place..place, first..self.all.len());
+    }
+
+    /// Marks the last transmission of the segment that begins at `start`.
+    fn mark(&mut self, start: u64, is_lost: bool) {
+        if let Some(at) = self.latest.get(&start) {
+            self.all[*at].is_lost = is_lost;
         }
     }
-    best
 }
 
 /// The segments in the order in which they were captured or are missing, at `times_ns`.
 fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     let full = f64::from(view.full_segment());
-    let mut passages: Vec<Passage> = Vec::new();
+    let mut passages = Passages::default();
     let mut highest = view.sent.first().map_or(0, |it| it.start);
     let mut before_ns = times_ns.first().copied().unwrap_or(0);
     // Place and time of the segment with the highest octets: what is missing followed it.
@@ -152,46 +200,33 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
                 is_lost: true,
                 ..passage
             });
-            passages.splice(place..place, lost);
+            passages.insert(place, lost);
         }
         match sent.class {
             PacketClass::Reordered => {
-                let found = passages
-                    .iter_mut()
-                    .rev()
-                    .take(256)
-                    .find(|it| it.start == sent.start);
-                if let Some(overtaken) = found {
-                    overtaken.is_lost = false;
-                }
+                passages.mark(sent.start, false);
                 continue;
             }
+            // The last transmission of the same octets was lost, unless it is known to be missing.
             PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission => {
-                // The last transmission of the same octets was lost, unless it is known to be missing.
-                let found = passages
-                    .iter_mut()
-                    .rev()
-                    .take(MAX_LOOK_BACK)
-                    .find(|it| it.start == sent.start);
-                if let Some(before) = found {
-                    before.is_lost = true;
-                }
+                passages.mark(sent.start, true);
             }
             PacketClass::NewData
             | PacketClass::NoData
             | PacketClass::SpuriousRetransmission
             | PacketClass::Probe => {}
         }
-        passages.push(passage);
+        passages.insert(passages.order.len(), std::iter::once(passage));
         before_ns = time_ns;
-        if passages.len() >= MAX_PASSAGES {
+        if passages.order.len() >= MAX_PASSAGES {
             break;
         }
         if sent.end > highest {
-            (highest, place, highest_ns) = (sent.end, passages.len(), time_ns);
+            (highest, place, highest_ns) = (sent.end, passages.order.len(), time_ns);
         }
     }
-    passages
+    let Passages { all, order, .. } = passages;
+    order.into_iter().map(|at| all[at]).collect()
 }
 
 /// Median level that lost segments meet. A missing one stands right behind another one, so it always meets that one.

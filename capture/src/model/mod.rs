@@ -17,11 +17,13 @@
 //! | `busy` | the time in which the path was busy |
 //! | `timeline` | the same in bounded memory |
 //! | `queue` | time that packets wait in queues |
+//! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
 //! | `release` | how long the sender takes to react |
 //! | `train` | the rate of the slowest link |
 //! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
+mod ack_interval;
 mod bucket;
 mod busy;
 mod edge;
@@ -42,6 +44,7 @@ mod view;
 mod window;
 
 use crate::tcp::{Connection, End, LoggedPacket};
+pub use ack_interval::AckInterval;
 pub use bucket::LossBucket;
 use edge::EdgeDelay;
 pub use limit::{Limit, Shares};
@@ -94,6 +97,8 @@ pub struct FlowModel {
     pub queue_ns: Option<(u64, u64)>,
     /// Median time that acknowledgments wait on their way back, by the clocks that stamp packets.
     pub ack_queue_ns: Option<u64>,
+    /// Interval of acknowledgments that the way back spaces.
+    pub ack_interval: Option<AckInterval>,
     /// The time by limit.
     pub spans: Vec<Span>,
     /// Requests and answers.
@@ -109,6 +114,8 @@ const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
 const MIN_QUEUED: u64 = 3;
 /// A queue is longer than this, because hosts take time, too.
 const MIN_QUEUE_NS: u64 = 400_000;
+/// A receiver beside the capture point acknowledges within this time.
+const BESIDE_NS: u64 = 1_000_000;
 
 impl FlowModel {
     /// Model of `connection`, whose logged packets are `packets`. `None` without payload.
@@ -178,12 +185,13 @@ impl FlowModel {
             (None, acked) => (&progress[1], acked),
         };
         let segment_ns = fastest.map_or(0, |rate| (full as f64 * 1e9 / rate.bytes_per_s) as u64);
+        let is_near_receiver = is_near_receiver(&to_receiver, &to_sender);
         // What leaves in bursts is held back by its sender, not by a queue.
-        let is_near = to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS)
-            && to_sender.base_ns() > to_receiver.base_ns();
+        let is_near =
+            is_near_receiver && to_receiver.base_ns().is_some_and(|ns| ns < queue::NEAR_NS);
         let could_queue = [
             max_in_flight >= MIN_QUEUED * full && !is_near,
-            sent_rate.is_some(),
+            sent_rate.is_some() && !queue::is_pace(&view, &to_sender),
         ];
         let queue_ns = queue::queue_ns([&to_receiver, &to_sender], could_queue);
         let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
@@ -209,21 +217,21 @@ impl FlowModel {
             } else {
                 Vec::new()
             },
-            is_near_receiver: to_receiver.base_ns().unwrap_or(u64::MAX)
-                < to_sender.base_ns().unwrap_or(0),
+            is_near_receiver,
             is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
-        // Stamps show what packets wait longer than the fastest of them, which may have waited, too.
+        // Stamps show what packets wait longer than the fastest of them, which may have waited, too, unless the capture has
+        // the first one.
         let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
         let waited_ns = match least_trip_ns {
-            Some((least_ns, median_ns)) if conditions.is_near_receiver => {
+            Some((least_ns, median_ns)) if is_near_receiver && view.is_late => {
                 queue_ns.map(|_| median_ns - least_ns)
             }
             _ => queue_ns.map(|(p50, _)| p50),
         };
-        let ack_queue_ns = queue::ack_queue_ns(&view, conditions.is_near_receiver, waited_ns);
-        let is_near_receiver = conditions.is_near_receiver;
-        let train = TrainRate::of(&view, &progress[1], &to_receiver, is_near_receiver);
+        let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
+        let ack_interval = AckInterval::of(&view);
+        let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
@@ -247,6 +255,7 @@ impl FlowModel {
             is_queued,
             queue_ns,
             ack_queue_ns,
+            ack_interval,
             spans,
             turns,
             conditions,
@@ -255,6 +264,15 @@ impl FlowModel {
 
     /// Attributes the time again, with `busy` windows of a path that carries other connections, too.
     pub fn set_busy(&mut self, busy: Vec<Window>) {
+        let passed = |window: &Window| {
+            let sent = self.view.sent.iter();
+            let within = sent.filter(|it| (window.start_ns..window.end_ns).contains(&it.time_ns));
+            Window {
+                bytes: within.map(|it| u64::from(it.len)).sum(),
+                ..*window
+            }
+        };
+        self.busy_rate = average(&busy.iter().map(passed).collect::<Vec<_>>());
         self.conditions.busy = busy;
         self.spans = time::attribute(&self.view, &self.conditions);
     }
@@ -278,6 +296,25 @@ impl FlowModel {
             flights.push(sent.end.saturating_sub(acked));
         }
         flights
+    }
+
+    /// The most octets in flight at the sender in each round trip of `rtt_ns`: from a segment until it can be acknowledged.
+    pub fn peaks(&self, rtt_ns: u64) -> Vec<u64> {
+        // The first segment of the next burst follows a round trip later, or somewhat sooner: round trips vary.
+        let round_ns = rtt_ns - rtt_ns / 8;
+        let new = self.view.sent.iter().filter(|it| !it.is_retransmission());
+        let mut peaks: Vec<u64> = Vec::new();
+        let mut from_ns = 0;
+        for (sent, flight) in new.zip(self.flights()) {
+            match peaks.last_mut() {
+                Some(peak) if sent.time_ns < from_ns + round_ns => *peak = flight.max(*peak),
+                _ => {
+                    peaks.push(flight);
+                    from_ns = sent.time_ns;
+                }
+            }
+        }
+        peaks
     }
 
     /// The largest window granted, with the least scale that is possible.
@@ -305,6 +342,11 @@ impl FlowModel {
             }
         };
         times_ns.into_iter().map(open).collect()
+    }
+
+    /// True if the capture point is nearer to the receiver than to the sender. False if that is unknown.
+    pub fn is_near_receiver(&self) -> bool {
+        self.conditions.is_near_receiver
     }
 
     /// Base round trip between the ends, if both parts are known.
@@ -347,6 +389,15 @@ impl TimeShares {
             spans: timeline.spans(start_ns),
             coarser_than_ns: timeline.grain_ns(),
         }
+    }
+}
+
+/// True if the round trip to the receiver is the shorter one or, where the one to the sender is unknown, if the receiver
+/// acknowledges as fast as a host beside the capture point does.
+fn is_near_receiver(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> bool {
+    match (to_receiver.base_ns(), to_sender.base_ns()) {
+        (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
+        _ => to_receiver.percentile(50).is_some_and(|ns| ns < BESIDE_NS),
     }
 }
 

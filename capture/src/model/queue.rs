@@ -1,7 +1,7 @@
 //! Time that packets wait in queues.
 
 use super::rate::Progress;
-use super::round_trip::RoundTrips;
+use super::round_trip::{RoundTrips, percentile};
 use super::stamp;
 use super::view::DirectionView;
 
@@ -22,6 +22,18 @@ pub(super) fn acks_are_held(
     let is_near =
         to_receiver.base_ns().is_some_and(|ns| ns < NEAR_NS) && max_in_flight <= MAX_HELD * full;
     is_near || max_in_flight <= 2 * full || acked.step() * 3 >= max_in_flight
+}
+
+/// True if the time from acknowledgments to the data that echoes them is that of a sender which spaces its bursts: such a
+/// sender reacts with the next burst. In a queue, several segments wait.
+pub(super) fn is_pace(view: &DirectionView, to_sender: &RoundTrips) -> bool {
+    let sent = view.sent.iter().filter(|it| it.len > 0);
+    let times: Vec<u64> = sent.map(|it| it.time_ns).collect();
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    match (to_sender.queue_ns(90), percentile(gaps, 75)) {
+        (Some(queue_ns), Some(gap_ns)) => queue_ns < gap_ns + gap_ns / 4,
+        _ => false,
+    }
 }
 
 /// Median and 90th percentile of the time in queues, on the side of the capture point where more of it is.

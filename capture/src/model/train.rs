@@ -4,7 +4,6 @@
 //! of the receiver keep that distance on their way back.
 
 use super::rate::Progress;
-use super::round_trip::RoundTrips;
 use super::view::{DirectionView, Transmission};
 
 /// Rate of the slowest link, from the most frequent distance between segments.
@@ -37,7 +36,6 @@ impl TrainRate {
     pub(super) fn of(
         view: &DirectionView,
         acked: &Progress,
-        to_receiver: &RoundTrips,
         is_near_receiver: bool,
     ) -> Option<Self> {
         let full = u64::from(view.full_segment());
@@ -49,9 +47,9 @@ impl TrainRate {
         let sent = sent.filter(|pair| pair.iter().all(is_full));
         let sent = sent.map(|pair| (full, pair[1].time_ns - pair[0].time_ns));
         let by_acks = mode(acks, full, average);
-        // Where acknowledgments come at once, they are those of a receiver beside the capture point.
-        let is_beside = is_near_receiver || to_receiver.percentile(50)? < super::queue::NEAR_NS;
-        let by_segments = is_beside.then(|| mode(sent, full, average)).flatten();
+        let by_segments = is_near_receiver
+            .then(|| mode(sent, full, average))
+            .flatten();
         match (by_acks, by_segments) {
             (Some(acks), Some(sent)) if sent.bytes_per_s > acks.bytes_per_s => Some(acks),
             (acks, sent) => sent.or(acks),

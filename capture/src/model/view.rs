@@ -1,7 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A packet that carries payload or FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,9 @@ const SACK_OCTETS: u8 = 10;
 const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
+
+/// What comes again later is repeated by a timer (RFC 6298 section 2.4, less the resolution of Linux's timers).
+const MAX_AGAIN_NS: u64 = 190_000_000;
 
 /// One direction of a connection, in capture order.
 #[derive(Clone, Debug, Default)]
@@ -154,6 +157,7 @@ impl DirectionView {
     /// Reclassifies retransmissions that time shows to be none: an acknowledgment sooner than `to_receiver_ns` answers the
     /// first transmission (RFC 3522, by time), and what fills a gap sooner than `to_sender_ns` was overtaken.
     pub(super) fn reclassify(&mut self, to_receiver_ns: u64, to_sender_ns: u64) {
+        self.reclassify_overtaken();
         let acks = &self.acks;
         let mut highest = 0;
         // Gaps that were captured: their first octet, and when what follows them came.
@@ -193,6 +197,31 @@ impl DirectionView {
                 sent.class = PacketClass::SpuriousRetransmission;
                 self.needless_fast += u64::from(is_fast);
             }
+        }
+    }
+
+    /// What fills a gap and then comes again was overtaken: the second copy is the retransmission that the duplicate ACKs
+    /// requested.
+    fn reclassify_overtaken(&mut self) {
+        let mut captured: HashMap<u64, (usize, u64)> = HashMap::new();
+        let mut overtaken = Vec::new();
+        for (at, sent) in self.sent.iter().enumerate() {
+            match captured.get_mut(&sent.start) {
+                None => {
+                    captured.insert(sent.start, (at, sent.time_ns));
+                }
+                Some((first, first_ns)) => {
+                    let is_again = sent.class == PacketClass::SpuriousRetransmission
+                        && self.sent[*first].class == PacketClass::FastRetransmission
+                        && sent.time_ns - *first_ns < MAX_AGAIN_NS;
+                    if is_again {
+                        overtaken.push(*first);
+                    }
+                }
+            }
+        }
+        for at in overtaken {
+            self.sent[at].class = PacketClass::Reordered;
         }
     }
 
@@ -286,6 +315,31 @@ impl Transmission {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_that_is_filled_twice_was_no_loss() {
+        let packet = |at_ms: u64, seq: u32, class| LoggedPacket {
+            time_ns: at_ms * 1_000_000,
+            seq,
+            len: 1_000,
+            flags: Segment::ACK,
+            class,
+            ..LoggedPacket::default()
+        };
+        let mut view = DirectionView::of(
+            &[
+                packet(0, 1, PacketClass::NewData),
+                packet(0, 2_001, PacketClass::NewData),
+                packet(8, 1_001, PacketClass::FastRetransmission),
+                packet(24, 1_001, PacketClass::SpuriousRetransmission),
+                packet(30, 4_001, PacketClass::NewData),
+                packet(55, 3_001, PacketClass::FastRetransmission),
+            ],
+            End::First,
+        );
+        view.reclassify(0, 0);
+        assert_eq!((view.lost(), view.overtaken()), (1, 1));
+    }
 
     #[test]
     fn sequence_numbers_pass_the_wrap_in_both_directions() {

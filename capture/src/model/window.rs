@@ -23,6 +23,8 @@ const MIN_FILLED: usize = 8;
 pub(super) const FILLED_DIVISOR: usize = 8;
 /// The window is no limit if fewer than one in this many segments fill it.
 const AMPLE_DIVISOR: usize = 20;
+/// ... and of the times at which the sender waits for an acknowledgment, fewer than one in this many follow one that does.
+const AMPLE_PEAKS_DIVISOR: usize = 10;
 /// One in this many segments may exceed the window that the sender is estimated to have seen: round trips vary.
 const EXCEEDED_DIVISOR: usize = 50;
 /// A constant window that holds fewer full segments fits the data in flight by chance with some scale in more than one
@@ -52,8 +54,10 @@ impl WindowScale {
         let delays = [Some(to_sender_ns), edge_ns].into_iter().flatten();
         let fills = delays.map(|delay_ns| Fill::of(view, least, delay_ns));
         let fill = fills.max_by_key(|fill| fill.filled).unwrap_or_default();
-        let is_filled =
-            fill.filled >= MIN_FILLED && fill.filled * FILLED_DIVISOR >= view.sent.len();
+        // Of a burst that fills the window, only the last segment leaves no room for another one.
+        let is_filled = fill.filled >= MIN_FILLED
+            && (fill.filled * FILLED_DIVISOR >= view.sent.len()
+                || fill.filled_peaks * 2 >= fill.peaks);
         // Segments that end exactly where a window ends do so by chance once in as many times as they have octets.
         let is_exact = fill.exact >= MIN_FILLED && has_many_windows(view);
         let is_plausible = least == 0
@@ -61,7 +65,9 @@ impl WindowScale {
             || holds_segments(view, least, MIN_CONSTANT_SEGMENTS);
         if is_exact || is_filled && is_plausible && holds_segments(view, least, 2) {
             Self::Inferred(least)
-        } else if fill.filled * AMPLE_DIVISOR <= view.sent.len() {
+        } else if fill.filled * AMPLE_DIVISOR <= view.sent.len()
+            && fill.filled_peaks * AMPLE_PEAKS_DIVISOR <= fill.peaks
+        {
             Self::Ample(least)
         } else {
             Self::AtLeast(least)
@@ -114,6 +120,10 @@ pub(super) struct Fill {
     pub(super) exact: usize,
     /// Segments beyond what was granted.
     pub(super) exceeded: usize,
+    /// Segments after which an acknowledgment came before the next one: the most in flight of a burst.
+    pub(super) peaks: usize,
+    /// Those of them that leave less than a full segment of the window.
+    pub(super) filled_peaks: usize,
 }
 
 impl Fill {
@@ -123,19 +133,27 @@ impl Fill {
         let mut acks = view.acks.iter().peekable();
         let mut edge = None;
         let mut fill = Self::default();
+        let mut was_filled = false;
         for sent in &view.sent {
+            let before = edge;
             while let Some(ack) = acks.next_if(|ack| ack.time_ns + to_sender_ns <= sent.time_ns) {
                 let right = ack.ack + (u64::from(ack.window) << shift);
                 edge = Some(edge.map_or(right, |edge: u64| edge.max(right)));
             }
             let Some(edge) = edge else { continue };
+            if before.is_some_and(|before| before < edge) {
+                fill.peaks += 1;
+                fill.filled_peaks += usize::from(was_filled);
+            }
+            was_filled = false;
             // A probe of a closed window is one octet long (RFC 9293 section 3.8.6.1).
             if sent.end > edge + 1 {
                 fill.exceeded += 1;
                 continue;
             }
             let room = edge.saturating_sub(sent.end);
-            fill.filled += usize::from(room < full);
+            was_filled = room < full;
+            fill.filled += usize::from(was_filled);
             fill.exact += usize::from(room == 0 && u64::from(sent.len) < full);
         }
         fill

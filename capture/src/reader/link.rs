@@ -11,6 +11,10 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet, from the destination address on.
     pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without the address and control octets of HDLC (RFC 1661, RFC 1662).
+    pub const PPP: Self = Self(9);
+    /// `PPPoE` (RFC 2516), without the Ethernet header.
+    pub const PPP_ETHER: Self = Self(51);
     /// An IP datagram, by its version.
     pub const RAW: Self = Self(101);
     /// Loopback of `OpenBSD`: an address family in network byte order.
@@ -30,8 +34,10 @@ impl LinkType {
             self,
             Self::ETHERNET
                 | Self::NULL
+                | Self::PPP
+                | Self::PPP_ETHER
                 | Self::RAW
-                | Self(12 | 14)
+                | Self(12 | 14 | 50)
                 | Self::LOOP
                 | Self::LINUX_SLL
                 | Self::IPV4
@@ -82,6 +88,14 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 /// `EtherType` of ARP.
 const ARP: u16 = 0x0806;
+/// `EtherType` of a `PPPoE` session (RFC 2516 section 6).
+const PPPOE_SESSION: u16 = 0x8864;
+/// Octets of its header, before those of PPP.
+const PPPOE_HEADER: usize = 6;
+/// PPP protocol numbers of IPv4 (RFC 1332 section 2) and IPv6 (RFC 5072 section 2).
+const PPP_IP: [u16; 2] = [0x0021, 0x0057];
+/// Address and control of PPP in HDLC framing (RFC 1662 section 3.1).
+const PPP_HDLC: u16 = 0xFF03;
 /// `EtherType` of MAC control frames, to which PAUSE belongs.
 const MAC_CONTROL: u16 = 0x8808;
 /// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and the predecessor of the latter.
@@ -125,6 +139,8 @@ impl<'a> Frame<'a> {
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => {
                 (false, ip(octets, 0, length))
             }
+            LinkType::PPP | LinkType(50) => (false, parse_ppp(octets, 0, length)),
+            LinkType::PPP_ETHER => (false, parse_ppp(octets, PPPOE_HEADER, length)),
             // The address family of IPv6 differs between systems: use the version in the datagram.
             LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
             _ => (false, FramePayload::Other),
@@ -161,9 +177,21 @@ fn parse_payload(kind: u16, octets: &[u8], at: usize, length: u32) -> FramePaylo
         ARP => FramePayload::Arp {
             octets: octets.get(at..).unwrap_or_default(),
         },
+        PPPOE_SESSION => parse_ppp(octets, at + PPPOE_HEADER, length),
         MAC_CONTROL if u16_at(octets, at) == Some(1) => FramePayload::Pause {
             quanta: u16_at(octets, at + 2).unwrap_or(0),
         },
+        _ => FramePayload::Other,
+    }
+}
+
+/// Payload of the PPP frame at `at`.
+fn parse_ppp(octets: &[u8], mut at: usize, length: u32) -> FramePayload<'_> {
+    if u16_at(octets, at) == Some(PPP_HDLC) {
+        at += 2;
+    }
+    match u16_at(octets, at) {
+        Some(protocol) if PPP_IP.contains(&protocol) => ip(octets, at + 2, length),
         _ => FramePayload::Other,
     }
 }

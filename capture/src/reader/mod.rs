@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `clock` | clocks that are set back while a capture is taken |
 //! | `compressed` | gzip and Zstandard decompression |
 //! | `pcap`, `pcapng` | the two formats |
 //! | `link` | from a frame to the network layer: Ethernet, VLAN, Linux cooked, raw IP, loopback |
@@ -10,6 +11,7 @@
 //! [`Reader`] reads a stream of any length with one buffer. From a truncated or damaged capture it gives the packets
 //! before the damage, and a [`ReadError`] with its position.
 
+mod clock;
 mod compressed;
 mod datagram;
 mod link;
@@ -25,6 +27,7 @@ use std::io::{self, Read};
 pub use datagram::{Address, Datagram, Protocol};
 pub use link::{Frame, FramePayload, LinkType};
 
+use clock::Clocks;
 use compressed::Decompressed;
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -39,6 +42,7 @@ pub struct Reader<R: Read> {
     source: Source<Decompressed<R>>,
     format: Format,
     packets: u64,
+    clocks: Clocks,
     error: Option<ReadError>,
     at_end: bool,
 }
@@ -55,7 +59,8 @@ pub struct Packet<'a> {
     pub number: u64,
     /// Offset of its record in the decompressed capture.
     pub offset: u64,
-    /// Capture time: nanoseconds since 1970.
+    /// Capture time: nanoseconds since 1970. If the clock is set back by 1 ms or more, later times are those of the
+    /// clock before.
     pub time_ns: u64,
     /// Octets on the link.
     pub length: u32,
@@ -138,6 +143,7 @@ impl<R: Read> Reader<R> {
             source,
             format,
             packets: 0,
+            clocks: Clocks::default(),
             error: None,
             at_end: false,
         })
@@ -179,11 +185,12 @@ impl<R: Read> Reader<R> {
     #[inline]
     fn packet(&mut self, record: &Record) -> Packet<'_> {
         self.packets += 1;
+        let time_ns = self.clocks.correct(record.interface, record.time_ns);
         let octets = self.source.last_consumed(record.captured + record.padding);
         Packet {
             number: self.packets,
             offset: record.offset,
-            time_ns: record.time_ns,
+            time_ns,
             length: record.length,
             link: record.link,
             octets: &octets[..record.captured],
@@ -203,6 +210,11 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// Number of times that a clock of the capture was set back so far.
+    pub fn clock_steps(&self) -> u64 {
+        self.clocks.steps
+    }
+
     /// The error that ended the capture early, after [`next`](Self::next) returned `None`.
     pub fn error(&self) -> Option<&ReadError> {
         self.error.as_ref()
@@ -218,6 +230,7 @@ struct Record {
     padding: usize,
     length: u32,
     link: LinkType,
+    interface: usize,
 }
 
 impl ReadError {

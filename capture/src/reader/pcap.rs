@@ -76,6 +76,7 @@ impl Pcap {
             padding: 0,
             length: length.max(captured),
             link: self.link,
+            interface: 0,
         };
         source.consume(RECORD_HEADER + self.extra + record.captured);
         Some(record)

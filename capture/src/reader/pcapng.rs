@@ -287,6 +287,7 @@ impl Pcapng {
             padding: len - head - captured,
             length: length.max(captured as u32),
             link: interface.link,
+            interface: id,
         };
         source.consume(len);
         Ok(record)

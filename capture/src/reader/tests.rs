@@ -337,11 +337,20 @@ fn every_link_leads_to_the_same_datagram() {
     let behind = |header: &[u8]| [header, &datagram].concat();
     let ethernet = [[2; 12].as_slice(), &[8, 0]].concat();
     let tagged = [[2; 12].as_slice(), &[0x88, 0xA8, 0, 5, 0x81, 0, 0, 7, 8, 0]].concat();
+    let session = [
+        [2; 12].as_slice(),
+        &[0x88, 0x64, 0x11, 0, 0, 1, 0, 24, 0, 0x21],
+    ]
+    .concat();
     let cooked = [[0, 4, 0, 1, 0, 6].as_slice(), &[0; 8], &[8, 0]].concat();
     let cooked2 = [[8, 0].as_slice(), &[0; 18]].concat();
     for (link, header) in [
         (LinkType::ETHERNET, ethernet.as_slice()),
         (LinkType::ETHERNET, &tagged),
+        (LinkType::ETHERNET, &session),
+        (LinkType::PPP_ETHER, &[0x11, 0, 0, 1, 0, 24, 0, 0x21]),
+        (LinkType::PPP, &[0, 0x21]),
+        (LinkType::PPP, &[0xFF, 3, 0, 0x21]),
         (LinkType::LINUX_SLL, &cooked),
         (LinkType::LINUX_SLL2, &cooked2),
         (LinkType::RAW, &[]),
@@ -403,4 +412,22 @@ fn ipv6_behind_extensions_and_padding() {
         let read = Datagram::parse(&octets[..len], length);
         assert!(len >= 56 || read.is_none(), "{len}");
     }
+}
+
+#[test]
+fn a_clock_that_is_set_back_goes_on() {
+    let packets: [(u32, u32, &[u8], u32); 4] = [
+        (10, 0, &[1], 1),
+        (10, 500_000, &[2], 1),
+        (8, 500_000, &[3], 1),
+        (8, 600_000, &[4], 1),
+    ];
+    let file = pcap(ByteOrder::Little, 0xA1B2_C3D4, &packets);
+    let mut reader = Reader::new(&file[..]).expect("a capture");
+    let mut times_ms = Vec::new();
+    while let Some(packet) = reader.next() {
+        times_ms.push(packet.time_ns / 1_000_000);
+    }
+    assert_eq!(times_ms, [10_000, 10_500, 10_500, 10_600]);
+    assert_eq!(reader.clock_steps(), 1);
 }

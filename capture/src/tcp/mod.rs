@@ -33,6 +33,7 @@ pub use flags::AnalysisFlags;
 pub use histogram::Histogram;
 pub use log::{LoggedPacket, PacketClass, PacketLog};
 pub use occurrences::Occurrences;
+pub(crate) use segment::seq_lt;
 pub use segment::{Options, Sack, Segment};
 pub use sender::{
     BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, RetransmitReason, SenderStats,
@@ -303,7 +304,14 @@ impl Connection {
             && segment.has_any(Segment::ACK)
         {
             self.handshake.ack_ns = Some(time_ns);
-            self.far_rtt_ns = self.handshake.far_rtts_ns();
+            self.update_far_rtts();
+        }
+    }
+
+    fn update_far_rtts(&mut self) {
+        self.far_rtt_ns = self.handshake.far_rtts_ns();
+        for (sender, far_rtt_ns) in self.senders.iter_mut().zip(self.far_rtt_ns) {
+            sender.far_rtt_ns = far_rtt_ns;
         }
     }
 
@@ -316,7 +324,7 @@ impl Connection {
         } else {
             self.handshake.syn_ns = Some(time_ns);
         }
-        self.far_rtt_ns = self.handshake.far_rtts_ns();
+        self.update_far_rtts();
         let (own, back) = own_and_other(&mut self.senders, end);
         if segment.is_cut {
             // What it offers is unknown.
@@ -365,6 +373,16 @@ impl Connection {
         );
         own.syn_seen
             .then(|| own.shift.and(back.shift).and(own.shift).unwrap_or(0))
+    }
+
+    /// False if the SYN of an end lacks the window scale option, so that no window is scaled (RFC 7323 section 2.2). `None`
+    /// if that is unknown.
+    pub fn is_window_scaled(&self) -> Option<bool> {
+        let of = |it: &Sender| it.syn_seen.then_some(it.shift.is_some());
+        match self.senders.each_ref().map(of) {
+            [Some(one), Some(other)] => Some(one && other),
+            [one, other] => one.or(other).filter(|offers| !offers),
+        }
     }
 
     /// Maximum segment size that `end` announced in its SYN.

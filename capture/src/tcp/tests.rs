@@ -306,3 +306,95 @@ fn a_pure_ack_right_before_keeps_a_receiver_busy() {
     assert_eq!(fates(stats.spacing.back_to_back), (4, 4));
     assert!(stats.spacing.loses_in_bursts());
 }
+
+/// A connection whose first packets were not captured; packets as `(milliseconds, end, seq, ack, len)`.
+fn late(packets: &[(u64, End, u32, u32, u32)]) -> Connection {
+    let mut connection = Connection::new(1, 0);
+    for (number, (at_ms, end, seq, ack, len)) in packets.iter().enumerate() {
+        let segment = Segment {
+            seq: *seq,
+            ack: *ack,
+            len: *len,
+            flags: Segment::ACK,
+            window: 60_000,
+            ..Segment::default()
+        };
+        connection.record_segment(*end, &segment, at_ms * MS, number as u64 + 1);
+    }
+    connection
+}
+
+#[test]
+fn data_sent_before_the_capture_is_not_missing_from_it() {
+    // Without SACK: a hole is repaired in each round trip, in data of which no octet was captured.
+    let connection = late(&[
+        (0, End::Second, 1, 1_000, 0),
+        (0, End::First, 1_000, 1, 1_000),
+        (60, End::Second, 1, 5_000, 0),
+        (60, End::First, 5_000, 1, 1_000),
+        (120, End::Second, 1, 9_000, 0),
+        (120, End::First, 9_000, 1, 1_000),
+        (120, End::First, 50_000, 1, 1_000),
+        (180, End::Second, 1, 20_000, 0),
+        (180, End::First, 20_000, 1, 1_000),
+        (240, End::Second, 1, 51_000, 0),
+    ]);
+    let stats = connection.stats(End::First);
+    assert_eq!(stats.unseen_bytes, 0);
+    // What repairs these holes is requested: no timer runs for less than 200 ms.
+    assert_eq!((stats.time_outs, stats.fast_retransmits), (0, 1));
+}
+
+#[test]
+fn data_missing_after_a_silence_of_a_late_capture_is_missing() {
+    let connection = late(&[
+        (1, End::First, 1_000, 1, 1_000),
+        (10, End::Second, 1, 2_000, 0),
+        (5_000, End::First, 6_000, 1, 1_000),
+        (5_010, End::Second, 1, 7_000, 0),
+    ]);
+    assert_eq!(connection.stats(End::First).unseen_bytes, 4_000);
+}
+
+#[test]
+fn data_missing_later_in_a_late_capture_is_missing() {
+    let mut packets = vec![];
+    for at in 0..100 {
+        packets.push((at, End::First, 1_000 * at as u32, 1, 1_000));
+        packets.push((at, End::Second, 1, 1_000 * (at as u32 + 1), 0));
+    }
+    packets.push((101, End::First, 105_000, 1, 1_000));
+    packets.push((102, End::Second, 1, 106_000, 0));
+    assert_eq!(late(&packets).stats(End::First).unseen_bytes, 5_000);
+}
+
+#[test]
+fn a_repair_after_a_round_trip_is_no_timeout_at_the_receiver() {
+    let mut talk = Connection::new(1, 0);
+    let mut number = 0;
+    let mut packet = |at_ms: u64, end: End, seq: u32, ack: u32, flags: u8, len: u32| {
+        number += 1;
+        let segment = Segment {
+            seq,
+            ack,
+            len,
+            flags,
+            window: 60_000,
+            ..Segment::default()
+        };
+        talk.record_segment(end, &segment, at_ms * MS, number);
+    };
+    // Captured at the client; the server is 120 ms away.
+    packet(0, End::First, 99, 0, Segment::SYN, 0);
+    packet(120, End::Second, 499, 100, Segment::SYN | Segment::ACK, 0);
+    packet(120, End::First, 100, 500, Segment::ACK, 0);
+    packet(240, End::Second, 500, 100, Segment::ACK, 1_000);
+    packet(240, End::First, 100, 1_500, Segment::ACK, 0);
+    for at in 2..5 {
+        packet(241, End::Second, 500 + 1_000 * at, 100, Segment::ACK, 1_000);
+        packet(241, End::First, 100, 1_500, Segment::ACK, 0);
+    }
+    packet(362, End::Second, 1_500, 100, Segment::ACK, 1_000);
+    let stats = talk.stats(End::Second);
+    assert_eq!((stats.time_outs, stats.fast_retransmits), (0, 1));
+}

@@ -26,9 +26,16 @@ pub(super) struct SentRange {
     /// True if its last transmission followed another packet closely.
     pub(super) follows_closely: bool,
     pub(super) sacked: bool,
+    /// True if it was sent before the capture began, as far as known.
+    pub(super) precedes_capture: bool,
 }
 
 impl SentRange {
+    /// True if the capture should have it and has not.
+    fn is_unseen(&self) -> bool {
+        self.transmissions == 0 && !self.precedes_capture
+    }
+
     /// Number of its octets from `seq` to `end`, if none of them was captured; else 0.
     pub(super) fn missing(&self, seq: u32, end: u32) -> u32 {
         let from = if seq_lt(self.seq, seq) { seq } else { self.seq };
@@ -133,7 +140,7 @@ impl Unacked {
             if seq_le(range.end, ack) {
                 sent_ns = Some(range.first_ns);
                 sent_once &= range.transmissions == 1;
-                if range.transmissions == 0 {
+                if range.is_unseen() {
                     unseen += range.end.wrapping_sub(range.seq);
                 }
                 if range.transmissions > 1 {
@@ -145,7 +152,7 @@ impl Unacked {
                 continue;
             }
             if seq_lt(range.seq, ack) {
-                if range.transmissions == 0 {
+                if range.is_unseen() {
                     unseen += ack.wrapping_sub(range.seq);
                 }
                 range.seq = ack;

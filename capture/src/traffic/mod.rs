@@ -7,9 +7,11 @@
 //! | `table` | TCP connections, in bounded memory |
 //! | `streams` | UDP streams, in bounded memory |
 //! | `datagram` | names, transfers, requests, ARP, ICMP, checksums, in bounded memory |
+//! | `copies` | packets that were captured more than once |
 //! | `pauses` | duration of pauses by pause frames |
 //! | `report` | connections and streams as JSON |
 
+mod copies;
 mod datagram;
 mod pauses;
 mod report;
@@ -22,6 +24,7 @@ use serde::Serialize;
 use crate::reader::{Datagram, Frame, FramePayload, Packet, Protocol};
 use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
+use copies::{CopyTable, PacketIdentity};
 pub use datagram::{
     AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, Repeats, Requests, Side,
     Transfer,
@@ -55,6 +58,7 @@ pub struct Traffic {
     table: ConnectionTable,
     streams: StreamTable,
     datagrams: Datagrams,
+    copies: CopyTable,
 }
 
 /// Packets by kind.
@@ -90,6 +94,11 @@ pub struct Counts {
     pub least_path_mtu: u32,
     /// Packets dropped by the capturing system, as far as the captures report them.
     pub dropped: u64,
+    /// TCP and UDP packets that are copies of another in the capture, because it was taken at several points of their
+    /// path. They are not analyzed.
+    pub captured_again: u64,
+    /// Number of times that the clock of a capture was set back.
+    pub clock_steps: u64,
 }
 
 /// Result of a whole capture.
@@ -123,6 +132,7 @@ impl Traffic {
     /// Ends the capture and returns the result.
     pub fn finish(mut self) -> Analysis {
         self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
+        self.counts.captured_again = self.copies.copies;
         let start_ns = self.start_ns.unwrap_or(0);
         let (flows, other_connections) = self.table.into_flows();
         let (udp_streams, other_udp_streams) = self.streams.into_streams();
@@ -193,7 +203,7 @@ impl Traffic {
                     Datagram::v4(octets, length).or_else(|| Datagram::parse(octets, length));
                 if let Some(datagram) = datagram {
                     self.record_ip(octets, &datagram, packet);
-                    return self.record_datagram(&datagram, frame.broadcast, packet);
+                    return self.record_datagram(octets, &datagram, frame.broadcast, packet);
                 }
                 self.counts.other += 1;
             }
@@ -224,6 +234,7 @@ impl Traffic {
     #[inline]
     fn record_datagram(
         &mut self,
+        octets: &[u8],
         datagram: &Datagram<'_>,
         is_broadcast: bool,
         packet: &Packet<'_>,
@@ -235,9 +246,17 @@ impl Traffic {
                 if let Some(segment) = Segment::parse(datagram.payload, datagram.length) {
                     let source = (datagram.source, segment.source);
                     let destination = (datagram.destination, segment.destination);
-                    let ends = [source, destination];
+                    let mut ends = [source, destination];
+                    // tshark's flags count each copy.
+                    if !self.table.flags {
+                        let identity = PacketIdentity::of_segment(octets, &segment);
+                        let Some(own) = self.copies.record(ends, identity, packet.time_ns) else {
+                            return AnalysisFlags::default();
+                        };
+                        ends = own;
+                    }
                     if segment.is_initial_syn() {
-                        self.datagrams.record_opening(source.0, packet.time_ns);
+                        self.datagrams.record_opening(ends[0].0, packet.time_ns);
                     }
                     return self
                         .table
@@ -246,20 +265,30 @@ impl Traffic {
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
-                self.record_udp(datagram, is_broadcast, packet);
+                self.record_udp(octets, datagram, is_broadcast, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         AnalysisFlags::default()
     }
 
-    fn record_udp(&mut self, datagram: &Datagram<'_>, is_broadcast: bool, packet: &Packet<'_>) {
+    fn record_udp(
+        &mut self,
+        octets: &[u8],
+        datagram: &Datagram<'_>,
+        is_broadcast: bool,
+        packet: &Packet<'_>,
+    ) {
         let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
             return;
         };
         let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let length = datagram.length.saturating_sub(UDP_HEADER as u32);
         let ends = [(datagram.source, port(0)), (datagram.destination, port(2))];
+        let identity = PacketIdentity::of_datagram(octets, payload, length);
+        let Some(ends) = self.copies.record(ends, identity, packet.time_ns) else {
+            return;
+        };
         self.datagrams
             .record_udp(ends, payload, length, is_broadcast, stamp(packet));
         self.streams
@@ -269,6 +298,11 @@ impl Traffic {
     /// Adds packets that the capture reports as dropped.
     pub fn add_dropped(&mut self, packets: u64) {
         self.counts.dropped += packets;
+    }
+
+    /// Adds steps back of the clock of a capture.
+    pub fn add_clock_steps(&mut self, steps: u64) {
+        self.counts.clock_steps += steps;
     }
 
     /// Packets by kind so far.

@@ -104,6 +104,7 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
         return Err(anyhow!("{file}: {fault}").into());
     }
     traffic.add_dropped(reader.dropped());
+    traffic.add_clock_steps(reader.clock_steps());
     Ok(Source {
         file,
         packets: reader.packets(),

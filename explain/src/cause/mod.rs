@@ -20,6 +20,8 @@ mod queue_overflow;
 mod retransmission;
 mod scored;
 pub(crate) mod sweep;
+#[cfg(test)]
+mod synthetic;
 mod traffic;
 pub(crate) mod transfer;
 mod transmit;

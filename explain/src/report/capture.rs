@@ -147,7 +147,7 @@ fn findings(report: &Report) -> Vec<Finding> {
                 _ => String::new(),
             },
             cause: finding.cause.to_string(),
-            confidence: format::percent(finding.confidence),
+            confidence: format::confidence(finding.confidence),
             summary: finding.summary.clone(),
             advice: finding.advice.clone(),
             evidence: figures

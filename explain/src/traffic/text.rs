@@ -52,7 +52,7 @@ impl Report {
                 "\n{}. {between}{} (confidence {})",
                 rank + 1,
                 finding.cause,
-                format::percent(finding.confidence)
+                format::confidence(finding.confidence)
             );
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
@@ -79,6 +79,10 @@ impl Report {
                 let share = format::percent(found.share_of_time);
                 format!("The path itself is the limit for {share} of the time.")
             }
+            Some(found) if found.finding.confidence < format::LIKELY => format!(
+                "No single cause is certain; one of several explanations: {}.",
+                found.finding.cause
+            ),
             Some(found) if found.share_of_time > 0.0 => format!(
                 "One cause accounts for {} of the time: {}.",
                 format::percent(found.share_of_time),
@@ -87,11 +91,40 @@ impl Report {
             Some(found) => format!("Main finding: {}.", found.finding.cause),
             None if self.captures.is_empty() => "These results show no problem.".to_owned(),
             None if self.connections.is_empty() && self.udp_streams.is_empty() => {
-                "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
+                self.reason_for_nothing()
+            }
+            None if self.is_mostly_one_sided() => {
+                "The capture has only one direction of its connections: it cannot show why they are slow."
                     .to_owned()
             }
             None => "The capture shows no problem.".to_owned(),
         }
+    }
+
+    /// The reason why a capture has neither connections nor streams.
+    fn reason_for_nothing(&self) -> String {
+        let packets = &self.packets;
+        if packets.packets == 0 {
+            "The capture has no packets.".to_owned()
+        } else if packets.unknown_links == packets.packets {
+            "linerate does not decode the link type of this capture: capture Ethernet, or Linux cooked (-i any)."
+                .to_owned()
+        } else if packets.tcp > 0 {
+            "The TCP packets of this capture are cut before the end of their headers: capture 128 octets of each or \
+             more (tcpdump -s 128)."
+                .to_owned()
+        } else {
+            "The capture has no TCP connection and no UDP stream of iperf: nothing to explain."
+                .to_owned()
+        }
+    }
+
+    /// True if half of the packets or more belong to connections of which only one direction was captured.
+    fn is_mostly_one_sided(&self) -> bool {
+        let packets = |it: &ConnectionReport| it.payload.packets + it.back.packets;
+        let one_sided = self.connections.iter().filter(|it| is_one_sided(it));
+        let one_sided: u64 = one_sided.map(packets).sum();
+        one_sided > 0 && one_sided * 2 >= self.connections.iter().map(packets).sum()
     }
 
     /// Packet counts by kind, and the limits of the capture.
@@ -158,6 +191,34 @@ impl Report {
                 format::count(self.packets.dropped)
             );
         }
+        if self.packets.captured_again > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets are copies, captured at several points of their path (a router, bridge or mirror port): \
+                 they do not count",
+                format::count(self.packets.captured_again)
+            );
+        }
+        if self.packets.clock_steps > 0 {
+            let _ = writeln!(
+                text,
+                "the clock was set back {} while capturing: the time lost there is unknown",
+                format::times(self.packets.clock_steps)
+            );
+        }
+        let one_sided = self.connections.iter().filter(|it| is_one_sided(it));
+        let one_sided = one_sided.count() as u64;
+        if one_sided > 0 {
+            let _ = writeln!(
+                text,
+                "{} captured in one direction only: round trips, windows and losses are unknown, and no cause is \
+                 stated",
+                match one_sided {
+                    1 => "1 connection was".to_owned(),
+                    many => format!("{} connections were", format::count(many)),
+                }
+            );
+        }
         let large = sum(|direction| direction.super_segments);
         if large > 0 {
             let _ = writeln!(
@@ -209,6 +270,22 @@ impl Report {
             (left, "UDP streams"),
         );
     }
+}
+
+/// Fewer packets without an answer may be all that passed.
+const MIN_ONE_SIDED: u64 = 3;
+
+/// True if the packets of one end are not in the capture, although they must have come: the other end goes on.
+fn is_one_sided(connection: &ConnectionReport) -> bool {
+    let (payload, back) = (&connection.payload, &connection.back);
+    let sent = match (payload.packets, back.packets) {
+        (_, 0) => payload,
+        (0, _) => back,
+        _ => return false,
+    };
+    sent.packets >= MIN_ONE_SIDED
+        && sent.resets == 0
+        && sent.retransmitted_segments * 2 < sent.packets
 }
 
 /// A row for each of the first items, and the number of further ones.
@@ -292,4 +369,40 @@ pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
         rtt,
         most,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::PathFinding;
+    use linerate_capture::traffic::Traffic;
+    use linerate_results::record::Finding;
+
+    #[test]
+    fn an_unlikely_cause_is_no_headline() {
+        let verdict = |confidence| {
+            let mut report = Report::of(Traffic::default(), Vec::new());
+            report.findings.push(PathFinding {
+                sender: None,
+                receiver: None,
+                share_of_time: 0.7,
+                finding: Finding {
+                    cause: Cause::RandomLoss,
+                    confidence,
+                    summary: String::new(),
+                    evidence: std::collections::BTreeMap::new(),
+                    advice: String::new(),
+                },
+            });
+            report.text()
+        };
+        assert!(verdict(0.8).starts_with("One cause accounts for 70% of the time: random loss."));
+        let text = verdict(0.5);
+        assert!(
+            text.starts_with(
+                "No single cause is certain; one of several explanations: random loss."
+            ) && text.contains("(confidence 50%: one of several explanations)"),
+            "{text}"
+        );
+    }
 }

@@ -16,8 +16,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use transfer::Setting;
 
-/// Captures are generated from this many settings.
-const CASES: u32 = 400;
+/// Captures are generated from this many settings, with `LINERATE_LONG` from the second number.
+const CASES: (u32, u32) = (400, 10_000);
 
 /// The explanation of a capture as a reader sees it.
 fn explained(traffic: Traffic) -> Explanation {
@@ -81,7 +81,8 @@ fn explanations_of_generated_transfers_are_consistent() {
     let transfers = prop::collection::vec(settings(), 1..=3);
     let mut causes = BTreeMap::<String, usize>::new();
     let mut all = Vec::new();
-    for _ in 0..CASES {
+    let is_long = std::env::var_os("LINERATE_LONG").is_some();
+    for _ in 0..if is_long { CASES.1 } else { CASES.0 } {
         let transfers = transfers.new_tree(&mut runner).expect("settings").current();
         let explanation = explained(transfer::traffic(&transfers));
         for it in &explanation.findings {

@@ -53,9 +53,11 @@ pub fn program(given: Option<&Path>) -> Result<PathBuf> {
 }
 
 fn named(it: &StatedFinding) -> Named {
+    let figure = |name: &str| it.finding.evidence.get(name).copied();
     Named {
         cause: it.finding.cause,
         confidence: it.finding.confidence,
+        rule_confidence: figure("rule_confidence").unwrap_or(it.finding.confidence),
         gain: gain(it),
     }
 }

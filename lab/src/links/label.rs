@@ -1,4 +1,4 @@
-//! A line of labels.ndjson, which `provoke.py` writes beside its captures.
+//! A line of labels.ndjson, which `provoke.py` and lab/heldout write beside their captures.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -18,6 +18,8 @@ pub enum Part {
     Development,
     /// What no rule has seen: once scored and looked at, it is spent
     Frozen,
+    /// The same, from the generator of lab/heldout
+    HeldOut,
 }
 
 impl Part {
@@ -25,6 +27,7 @@ impl Part {
         match self {
             Self::Development => "development",
             Self::Frozen => "frozen",
+            Self::HeldOut => "held-out",
         }
     }
 }
@@ -119,4 +122,22 @@ pub fn read(folder: &Path) -> Result<Vec<Label>> {
             serde_json::from_str(line).with_context(|| format!("{LABELS}, line {}", at + 1))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn the_held_out_part_is_selected_by_the_name_in_its_labels() {
+        let line = r#"{"file": "a-1-late-sender.pcap", "case": "a", "seed": 1, "part": "held-out", "kind": "late-sender",
+            "expected": ["policed"], "control": false, "truth": {"goodput_bits_per_s": 1e6, "without_bits_per_s": 3e6},
+            "path": {"late_max_us": 7}, "settings": {"rtt_ms": 3.5}, "begun_after_s": 1.5, "sha256": "00"}"#;
+        let label: Label = serde_json::from_str(line).expect("a label");
+        assert_eq!(label.part, Part::HeldOut);
+        assert_eq!(Part::from_str("held-out", false), Ok(label.part));
+        assert_eq!(label.set(), "held-out");
+        assert_eq!(label.truth.gain(), Some(3.0));
+    }
 }

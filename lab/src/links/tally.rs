@@ -15,6 +15,8 @@ const GAIN_FACTOR: f64 = 1.5;
 pub struct Named {
     pub cause: Cause,
     pub confidence: f64,
+    /// Confidence of its rule, before calibration.
+    pub rule_confidence: f64,
     /// How many times faster it would be without the cause.
     pub gain: Option<f64>,
 }
@@ -269,6 +271,7 @@ pub mod tests {
         let named = named.iter().map(|&cause| Named {
             cause,
             confidence: 0.7,
+            rule_confidence: 0.7,
             gain: None,
         });
         let label = Label {

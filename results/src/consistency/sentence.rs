@@ -5,6 +5,21 @@ use super::{Contradiction, StatedFinding};
 
 /// Words that end with `s`, and are no plural.
 const NO_PLURAL: [&str; 5] = ["is", "was", "has", "its", "others"];
+/// Plurals that may follow an adjective.
+const NOUNS: [&str; 12] = [
+    "segments",
+    "packets",
+    "requests",
+    "connections",
+    "waits",
+    "acknowledgments",
+    "datagrams",
+    "flights",
+    "octets",
+    "answers",
+    "frames",
+    "bursts",
+];
 /// Figures that standards and definitions give, not the capture: the MSS of Ethernet, the rate at which pauses are
 /// counted, the time within which copies are searched.
 const CONSTANTS: [&str; 4] = ["1,460:", "1,460", "100 Mbit/s", "10 ms"];
@@ -42,6 +57,7 @@ pub(super) fn check(found: &StatedFinding) -> Vec<Contradiction> {
     }
     parts(&summary, &stated, &mut texts);
     medians(&summary, &stated, &mut texts);
+    products(found, &mut texts);
     for (words, stated) in [(&summary, &stated), (&advice, &advised)] {
         texts.extend(plurals_of_one(words, stated));
     }
@@ -111,6 +127,7 @@ fn is_evident(found: &StatedFinding, quantity: &Quantity) -> bool {
     {
         return true;
     }
+    // How sure a rule is, is no figure of the capture.
     let mut figures = found.finding.evidence.iter();
     let shown = |(name, value): (&String, &f64)| {
         let (unit, scale) = unit_of(name);
@@ -122,7 +139,8 @@ fn is_evident(found: &StatedFinding, quantity: &Quantity) -> bool {
         };
         is_same && quantity.shows(value * scale)
     };
-    figures.any(shown) || quantity.unit == Unit::Percent && quantity.shows(found.share_of_time)
+    figures.any(|it| it.0 != "rule_confidence" && shown(it))
+        || quantity.unit == Unit::Percent && quantity.shows(found.share_of_time)
 }
 
 /// Unit of a figure of evidence by its name, and the factor to the base unit.
@@ -178,17 +196,78 @@ fn medians(words: &[&str], stated: &[Quantity], texts: &mut Vec<String>) {
     }
 }
 
-/// `1 times`, `1 segments`.
+/// Figures of a finding that follow from each other.
+fn products(found: &StatedFinding, texts: &mut Vec<String>) {
+    let figure = |name: &str| found.finding.evidence.get(name).copied();
+    let all = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| figure(name))
+            .collect::<Option<Vec<_>>>()
+    };
+    let is_near = |value: f64, product: f64, tolerance: f64| {
+        (value - product).abs() <= tolerance * value.abs().max(product.abs())
+    };
+    if let Some([window, rtt_ns, rate]) =
+        all(&["most_window_bytes", "rtt_ns", "window_limit_bytes_per_s"]).as_deref()
+        && !is_near(*rate, window * 1e9 / rtt_ns, 0.01)
+    {
+        texts.push(format!(
+            "{window:.0} B in {rtt_ns:.0} ns allow {rate:.0} B/s"
+        ));
+    }
+    // Stalls begin one period after another, so none is longer than the next one's distance on average.
+    if let Some([mean_ns, period_ns]) = all(&["stall_ns_mean", "period_ns"]).as_deref()
+        && mean_ns > period_ns
+    {
+        texts.push(format!("stalls of {mean_ns:.0} ns every {period_ns:.0} ns"));
+    }
+    if let Some([time_ns, without_ns]) = all(&["time_ns", "time_without_most_ns"]).as_deref()
+        && without_ns > time_ns
+    {
+        texts.push(format!(
+            "{time_ns:.0} ns would be at most {without_ns:.0} ns"
+        ));
+    }
+    if let Some([needed, most]) =
+        all(&["needed_in_flight_bytes", "most_in_flight_bytes"]).as_deref()
+        && needed >= most
+    {
+        texts.push(format!(
+            "less in flight is advised, {needed:.0} B of at most {most:.0} B"
+        ));
+    }
+}
+
+/// `1 times`, `1 further segments`, `1 of 20 segments were`.
 fn plurals_of_one(words: &[&str], stated: &[Quantity]) -> Vec<String> {
+    let bare = |word: &str| word.trim_end_matches([',', '.', ';', ':', ')']).to_owned();
+    let is_plural =
+        |word: &str| word.ends_with('s') && !NO_PLURAL.contains(&word) && !word.ends_with("ss");
     let ones = stated
         .iter()
         .filter(|it| it.unit == Unit::Plain && it.text.trim_start_matches('(') == "1");
-    let nouns = ones.filter_map(|it| words.get(it.next));
-    let plurals = nouns.filter(|noun| {
-        let noun = noun.trim_end_matches([',', '.', ';', ':', ')']);
-        noun.ends_with('s') && !NO_PLURAL.contains(&noun)
-    });
-    plurals
+    let plural = |one: &Quantity| {
+        let after = &words[one.next.min(words.len())..];
+        let [first, second] = [0, 1].map(|at| after.get(at).map_or(String::new(), |it| bare(it)));
+        if first == "of" {
+            // The verb belongs to the one.
+            let verbs = after.iter().take(6).map(|it| bare(it));
+            let verb = verbs
+                .into_iter()
+                .find(|it| matches!(it.as_str(), "were" | "are" | "have"));
+            return verb.map(|verb| format!("of ... {verb}"));
+        }
+        let is_first_open = !after
+            .first()
+            .is_some_and(|it| it.ends_with([',', '.', ';', ':', ')']));
+        if is_plural(&first) {
+            Some(first)
+        } else {
+            (is_first_open && NOUNS.contains(&second.as_str())).then(|| format!("{first} {second}"))
+        }
+    };
+    ones.filter_map(plural)
         .map(|noun| format!("`1 {noun}` in: {}", words.join(" ")))
         .collect()
 }

@@ -83,6 +83,8 @@ fn contradictions_in_a_sentence_are_found() {
         ("3 of 2 were lost.", "", "3 of 2"),
         ("Waits of 3 s (median), the longest 2 s.", "", "median 3 s"),
         ("No cause.", "It stalls 1 times.", "`1 times"),
+        ("Seen in 1 further requests.", "", "`1 further requests`"),
+        ("1 of 3 segments were lost.", "", "`1 of ... were`"),
         ("No cause.", "Advertise a window of 1 B.", "useless size"),
         (
             "No cause.",
@@ -155,4 +157,156 @@ fn findings_and_connections_that_contradict_each_other_are_found() {
         vec![loses_second],
         "30 of 40 second segments",
     );
+}
+
+#[test]
+fn figures_that_do_not_follow_from_each_other_are_found() {
+    let window = [
+        ("most_window_bytes", 10_000.0),
+        ("rtt_ns", 1e7),
+        ("window_limit_bytes_per_s", 2e6),
+    ];
+    let stalls = [("stall_ns_mean", 3e8), ("period_ns", 2e8)];
+    let gain = [("time_ns", 1e9), ("time_without_most_ns", 2e9)];
+    let queue = [
+        ("needed_in_flight_bytes", 9e3),
+        ("most_in_flight_bytes", 8e3),
+    ];
+    check(
+        vec![finding("No cause.", "", &window)],
+        vec![],
+        "10000 B in 10000000 ns allow 2000000 B/s",
+    );
+    check(
+        vec![finding("No cause.", "", &stalls)],
+        vec![],
+        "stalls of 300000000 ns",
+    );
+    check(
+        vec![finding("No cause.", "", &gain)],
+        vec![],
+        "at most 2000000000 ns",
+    );
+    check(
+        vec![finding("No cause.", "", &queue)],
+        vec![],
+        "less in flight is advised",
+    );
+}
+
+#[test]
+fn findings_that_exclude_each_other_are_found() {
+    let of = |cause, summary: &str, advice: &str| {
+        let mut it = finding(summary, advice, &[("connection_packet", 1.0)]);
+        it.finding.cause = cause;
+        it
+    };
+    let paced = of(Cause::HostPacing, "And nothing queues on the path.", "");
+    let full = of(Cause::PathRate, "Segments wait in a queue.", "");
+    check(
+        vec![paced.clone(), full.clone()],
+        vec![],
+        "`nothing queues on the path` beside",
+    );
+    let mut other = full;
+    other
+        .finding
+        .evidence
+        .insert("connection_packet".to_owned(), 9.0);
+    check(vec![paced, other], vec![], "");
+    let window = of(Cause::ReceiveWindow, "", "Enlarge the receive buffer.");
+    let shallow = of(Cause::QueueOverflow, "", "Or advertise a smaller window.");
+    check(
+        vec![shallow, window],
+        vec![],
+        "`advertise a smaller window`",
+    );
+    let figures = |cause, figures: &[(&str, f64)]| {
+        let mut it = of(cause, "", "");
+        let named = figures
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
+        it.finding.evidence.extend(named);
+        it
+    };
+    let lost = figures(
+        Cause::RandomLoss,
+        &[("lost_segments", 18.0), ("segments", 24.0)],
+    );
+    let copies = figures(Cause::DuplicateFrames, &[("duplicates", 12.0)]);
+    check(vec![lost, copies], vec![], "12 copies and 18 losses of 24");
+    let small = of(Cause::SmallMss, "", "");
+    let window = figures(Cause::ReceiveWindow, &[("most_window_bytes", 900.0)]);
+    check(vec![small, window], vec![], "a window of 900");
+    let alone = of(
+        Cause::OneInFlight,
+        "A never has more than one segment in flight.",
+        "",
+    );
+    let even = of(Cause::PathRate, "Or A paces its segments.", "");
+    check(vec![alone, even], vec![], "`paces its segments`");
+}
+
+#[test]
+fn shares_beside_a_slow_opening_name_their_time() {
+    let opening = |share| {
+        let mut it = finding("No cause.", "", &[]);
+        it.finding.cause = Cause::SlowHandshake;
+        it.share_of_time = share;
+        it
+    };
+    let full = |figures: &[(&str, f64)]| {
+        let mut it = finding("No cause.", "", figures);
+        it.finding.cause = Cause::PathRate;
+        it
+    };
+    check(vec![opening(0.8), full(&[])], vec![], "1.30 of the time");
+    check(vec![opening(0.3), full(&[])], vec![], "");
+    check(vec![opening(0.8), full(&[("active_ns", 1e9)])], vec![], "");
+}
+
+#[test]
+fn a_line_passes_no_more_than_its_rate() {
+    let mut it = finding(
+        "No cause.",
+        "",
+        &[
+            ("fastest_bytes_per_s", 1.2e6),
+            ("wire_bits_per_s", 10.05e6),
+            ("line_bits_per_s", 10e6),
+        ],
+    );
+    it.finding.cause = Cause::AtLineRate;
+    check(
+        vec![it],
+        vec![connection(1.2e6)],
+        "10050000 bit/s on a line",
+    );
+}
+
+#[test]
+fn figures_of_a_finding_fit_those_of_its_connection() {
+    let of = |summary: &str, figures: &[(&str, f64)]| {
+        let mut figures = figures.to_vec();
+        figures.push(("connection_packet", 1.0));
+        vec![finding(summary, "", &figures)]
+    };
+    let window = [("window_limit_bytes_per_s", 5e5)];
+    let opened = || {
+        let mut it = connection(1e6);
+        it.handshake_rtt_ns = Some(20_000_000);
+        vec![it]
+    };
+    check(
+        of("No cause.", &window),
+        opened(),
+        "a window that allows 500000 B/s",
+    );
+    let near = [("rtt_ns", 8e3)];
+    check(
+        of("After 8 µs.", &near),
+        opened(),
+        "20000000 ns of the handshake",
+    );
+    check(of("8 µs from the capture point.", &near), opened(), "");
 }

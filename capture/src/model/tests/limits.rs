@@ -1,7 +1,7 @@
 //! Connections with known limits, at several capture points.
 
 use super::download::{Download, MS, MSS, share};
-use crate::model::{FlowModel, Limit, LossBucket, Span, TimeShares, WindowScale};
+use crate::model::{FlowModel, Limit, LossBucket, Span, TimeShares, Window, WindowScale};
 
 #[test]
 fn a_full_window_is_the_limit_at_both_ends_and_without_the_handshake() {
@@ -65,6 +65,21 @@ fn a_queue_before_a_full_link_makes_it_the_limit() {
     assert!(share(&model, Limit::PathRate) > 0.85, "{:?}", model.spans);
     let rate = model.busy_rate.expect("busy");
     assert!((rate / 500_000.0 - 1.0).abs() < 0.02, "{rate}");
+}
+
+#[test]
+fn the_rate_of_a_shared_path_is_that_of_the_times_at_which_it_is_full() {
+    let mut model = full_link(Download::open(MS / 50, MS, 60_000));
+    let window = |start_ms: u64, end_ms: u64| Window {
+        start_ns: start_ms * MS,
+        end_ns: end_ms * MS,
+        bytes: 0,
+    };
+    model.set_busy(vec![window(100, 200), window(300, 500)]);
+    let rate = model.busy_rate.expect("busy");
+    assert!((rate / 500_000.0 - 1.0).abs() < 0.02, "{rate}");
+    model.set_busy(Vec::new());
+    assert_eq!(model.busy_rate, None);
 }
 
 #[test]
@@ -194,6 +209,72 @@ fn losses_of_a_policer_depend_on_what_passed_before_and_random_ones_do_not() {
         segment.wrapping_mul(2_654_435_761) >> 27 == 0
     });
     assert!(random.is_none_or(|it| it.separation < 0.8), "{random:?}");
+}
+
+/// 1,200 segments at 10 MB/s meet a policer of 3.33 MB/s and 200 segments; those that it drops are repeated after all of
+/// them.
+#[test]
+fn losses_of_a_policer_are_known_however_late_they_are_repaired() {
+    const GAP_NS: u64 = 100_000;
+    let mut download = Download::open(MS / 50, 20 * MS, 60_000);
+    let (mut level, mut lost) = (0.0_f64, Vec::new());
+    for segment in 0..1_200_u32 {
+        level = (level - 0.333).max(0.0);
+        if level <= 199.0 {
+            level += 1.0;
+        } else {
+            lost.push(500 + segment * MSS);
+        }
+        let at_ns = 30 * MS + u64::from(segment) * GAP_NS;
+        download.data(at_ns, 500 + segment * MSS, (1, 1));
+    }
+    for _ in 0..4 {
+        download.ack(179 * MS, lost[0]);
+    }
+    for (seq, repair) in lost.iter().zip(0_u64..) {
+        download.data(180 * MS + repair * 4 * GAP_NS, *seq, (1, 1));
+    }
+    download.ack(500 * MS, 500 + 1_200 * MSS);
+    let bucket = LossBucket::of(&download.model().view, &[]).expect("losses");
+    assert_eq!(bucket.lost, lost.len());
+    assert!(
+        (bucket.depth_bytes / 199e3 - 1.0).abs() < 0.02,
+        "{bucket:?}"
+    );
+    assert!(
+        (bucket.bytes_per_s / 3.33e6 - 1.0).abs() < 0.004,
+        "{bucket:?}"
+    );
+    assert!(bucket.separation > 0.999, "{bucket:?}");
+}
+
+#[test]
+fn the_distance_between_bursts_of_a_sender_that_paces_is_no_queue() {
+    let mut download = Download::open(MS / 50, 18 * MS, 60_000);
+    download.stamps = true;
+    let (mut at_ns, mut seq, mut arrivals) = (60 * MS, 500, Vec::new());
+    let mut echo = 21;
+    for burst in 0..400_u64 {
+        while let Some((ack_ns, ack)) = arrivals.first().copied() {
+            if ack_ns > at_ns {
+                break;
+            }
+            download.ack(ack_ns, ack);
+            echo = (ack_ns / MS) as u32 + 1;
+            arrivals.remove(0);
+        }
+        for segment in 0..2 {
+            download.data(at_ns + segment * 20_000, seq, ((at_ns / MS) as u32, echo));
+            seq += MSS;
+        }
+        arrivals.push((at_ns + 18_100_000 + burst % 7 * 20_000, seq));
+        // Now and then it probes for more.
+        at_ns += if burst % 4 == 0 { 3_700_000 } else { 4_700_000 };
+    }
+    let model = download.model();
+    let wait_ns = model.to_sender.queue_ns(90).expect("echoed stamps");
+    assert!(wait_ns > 3 * MS, "{wait_ns}");
+    assert!(!model.is_queued, "{:?}", model.queue_ns);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::download::{Download, MS, MSS, share};
 use crate::model::{FlowModel, Limit, WindowScale};
+use crate::tcp::{End, Segment};
 
 /// Rounds of 20 ms, in each of which `burst` segments pass 400 us apart, and the receiver acknowledges them `ack_ns` after
 /// the first.
@@ -124,4 +125,87 @@ fn a_closed_window_shows_the_round_trip_when_it_opens() {
     }
     let base_ns = download.model().to_sender.base_ns().expect("stamps");
     assert!((4 * MS..=6 * MS).contains(&base_ns), "{base_ns}");
+}
+
+#[test]
+fn a_receiver_that_answers_at_once_is_near_where_the_way_to_the_sender_is_unknown() {
+    let is_near = |download: Download, ack_ns: u64| {
+        let model = bursts(download, 5, 0, 4 * 400_000 + ack_ns);
+        model.is_near_receiver()
+    };
+    assert!(is_near(Download::late(40_000), MS / 20));
+    assert!(!is_near(Download::late(40_000), 3 * MS));
+    // With the handshake, the nearer end counts, however near it is.
+    assert!(is_near(Download::open(16 * MS, 3 * MS, 40_000), 3 * MS));
+    assert!(!is_near(Download::open(MS / 50, MS / 10, 40_000), MS / 10));
+}
+
+#[test]
+fn the_last_segment_of_each_burst_fills_a_window() {
+    // Of 20 segments, only the last one leaves less than a segment of the 20,500 octets.
+    let full = bursts(Download::late(20_500), 20, 0, 19 * MS);
+    assert_eq!(full.scale, WindowScale::Inferred(0));
+    let less = bursts(Download::late(24_500), 20, 0, 19 * MS);
+    assert_eq!(less.scale, WindowScale::Ample(0));
+}
+
+#[test]
+fn the_most_in_flight_of_each_round_trip_is_a_peak() {
+    let model = bursts(Download::open(MS / 50, 19 * MS, 60_000), 5, 0, 19 * MS);
+    let peaks = model.peaks(20 * MS);
+    assert_eq!(peaks.len(), 60);
+    assert!(
+        peaks.iter().all(|it| *it == u64::from(5 * MSS)),
+        "{peaks:?}"
+    );
+}
+
+#[test]
+fn segments_that_follow_acknowledgments_in_step_do_not_show_a_longer_round_trip() {
+    // The window holds 20 segments: an acknowledgment 20 rounds ago admits each of them, too.
+    let model = bursts(Download::late(20_000), 1, 0, MS / 50);
+    assert_eq!((model.reaction_ns, model.round_trip_ns()), (0, None));
+}
+
+#[test]
+fn writes_of_a_program_do_not_show_the_round_trip() {
+    let reaction_ns = |flags: u8| {
+        let mut download = Download::late(4_000);
+        let mut seq = 500;
+        for round in 0..60_u64 {
+            let start_ns = 30 * MS + round * 20 * MS;
+            for segment in 0..3 {
+                download.data(start_ns + segment * 100_000, seq, (1, 1));
+                seq += MSS;
+            }
+            download.record(End::Second, start_ns + 300_000, flags, seq, 100, 500, &[]);
+            seq += 500;
+            download.ack(start_ns + 310_000, seq);
+        }
+        download.model().reaction_ns
+    };
+    // Without PSH, the window of 3.5 segments is full.
+    assert!(reaction_ns(Segment::ACK) > 15 * MS);
+    assert_eq!(reaction_ns(Segment::ACK | Segment::PSH), 0);
+}
+
+#[test]
+fn segments_that_wait_in_a_receiver_beside_the_capture_point_are_in_no_queue_of_the_path() {
+    let is_queued = |to_sender_ns: u64, to_receiver_ns: u64| {
+        let mut download = Download::open(to_sender_ns, to_receiver_ns, 60_000);
+        for round in 0..60_u32 {
+            let start_ns = 60 * MS + u64::from(round) * 20 * MS;
+            for segment in 0..8_u32 {
+                let at_ns = start_ns + u64::from(segment) * 50_000;
+                download.data(at_ns, 500 + (8 * round + segment) * MSS, (1, 1));
+            }
+            for segment in 1..=8_u32 {
+                let at_ns = start_ns + 400_000 + u64::from(segment) * 2 * MS;
+                download.ack(at_ns, 500 + (8 * round + segment) * MSS);
+            }
+        }
+        download.model().is_queued
+    };
+    assert!(!is_queued(16 * MS, MS / 50));
+    assert!(is_queued(MS / 50, 2 * MS));
 }

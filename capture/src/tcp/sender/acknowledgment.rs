@@ -58,8 +58,14 @@ impl Sender {
     #[inline]
     fn advance_una(&mut self, ack: u32, time_ns: u64, number: u64) {
         let had_unacked = self.has_unacked();
+        if self.may_precede_capture() {
+            self.settle_if_idle(time_ns);
+        }
         if self.known_seq != KnownSeq::Sent {
             self.known_seq = KnownSeq::AckOnly;
+            self.snd_nxt = ack;
+        } else if seq_lt(self.snd_nxt, ack) && self.may_precede_capture() {
+            self.in_sequence = 0;
             self.snd_nxt = ack;
         } else if seq_lt(self.snd_nxt, ack) {
             let unseen = u64::from(ack.wrapping_sub(self.snd_nxt));

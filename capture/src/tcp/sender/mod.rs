@@ -29,6 +29,13 @@ const SLOW_WIRE_NS: u64 = 1_300_000;
 /// Shorter gaps between bursts are not counted.
 const MIN_SEND_GAP_NS: u64 = 1_000_000;
 
+/// So many new segments in sequence show that SND.NXT is known: what was sent before the capture is repeated out of
+/// sequence, or alone.
+const SETTLED_SEGMENTS: u8 = 64;
+
+/// A sender with data in flight does not wait longer after it was acknowledged.
+const IDLE_NS: u64 = 1_000_000_000;
+
 /// Effect of a packet on its sender's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendClass {
@@ -78,6 +85,10 @@ pub(super) struct Sender {
     pub(super) sack_permitted: bool,
     pub(super) syn_seen: bool,
     pub(super) fin_sent: bool,
+    /// Round trip from the capture point to this end, if the other one is much nearer; else 0.
+    pub(super) far_rtt_ns: u64,
+    /// New segments in sequence, if the capture began in the middle of the connection.
+    in_sequence: u8,
     dup_acks: u32,
     /// A duplicate ACK or window update arrived for unacknowledged data: some of it has reached the receiver.
     peer_responded: bool,
@@ -122,6 +133,8 @@ impl Default for Sender {
             sack_permitted: false,
             syn_seen: false,
             fin_sent: false,
+            far_rtt_ns: 0,
+            in_sequence: 0,
             dup_acks: 0,
             peer_responded: false,
             sacked_blocks: 0,
@@ -166,6 +179,20 @@ impl Sender {
     #[inline]
     pub(super) fn has_unacked(&self) -> bool {
         !self.unacked.is_empty()
+    }
+
+    /// True if data that was not captured may have been sent before the capture began: the first captured segments may
+    /// repeat older data, below SND.NXT.
+    fn may_precede_capture(&self) -> bool {
+        !self.syn_seen && self.in_sequence < SETTLED_SEGMENTS
+    }
+
+    /// After a silence with all acknowledged, SND.NXT is known.
+    fn settle_if_idle(&mut self, time_ns: u64) {
+        let since_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        if self.last_sent_ns > 0 && since_ns >= IDLE_NS && !self.has_unacked() {
+            self.in_sequence = SETTLED_SEGMENTS;
+        }
     }
 
     fn update_segment_size(&mut self) {
@@ -213,6 +240,9 @@ impl Sender {
         self.fin_sent |= segment.has_any(Segment::FIN);
         if self.known_seq != KnownSeq::Sent {
             self.set_first_seq(seq);
+        }
+        if self.may_precede_capture() {
+            self.settle_if_idle(time_ns);
         }
         let snd_nxt = self.snd_nxt;
         let sent = if seq_lt(seq, snd_nxt) {
@@ -302,6 +332,7 @@ impl Sender {
         if self.unacked.is_empty() {
             self.unacked_since_ns = time_ns;
         }
+        self.in_sequence = self.in_sequence.saturating_add(1);
         self.track_segment((seq, end), 1, segments_ahead, time_ns);
         self.snd_nxt = end;
         self.stats.max_in_flight = self.stats.max_in_flight.max(self.in_flight());
@@ -333,6 +364,7 @@ impl Sender {
             self.unacked_since_ns = time_ns;
         }
         self.track_segment((from, until), 0, self.segments_in_flight(), time_ns);
+        self.in_sequence = SETTLED_SEGMENTS;
         self.snd_nxt = until;
     }
 
@@ -354,6 +386,7 @@ impl Sender {
             segments_ahead,
             follows_closely: self.follows_closely,
             sacked: false,
+            precedes_capture: transmissions == 0 && self.may_precede_capture(),
         };
         self.unacked.push(range, self.last_ack.is_some());
     }

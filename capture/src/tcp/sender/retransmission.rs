@@ -1,5 +1,6 @@
 //! Retransmissions and their reasons.
 
+use super::rtt::LINUX_MIN_RTO_NS;
 use super::stats::{DELAY_RANGES, FIRST_DELAY_BOUND_NS};
 use super::{PROMPT_NS, SendClass, Sender};
 use crate::tcp::segment::{Segment, seq_lt};
@@ -69,7 +70,7 @@ impl Sender {
                 self.mark_sent(seq, end, time_ns, 0);
                 return SendClass::Reordered;
             }
-            self.stats.lost_before_capture += 1;
+            self.stats.lost_before_capture += u64::from(!sent_range.precedes_capture);
         }
         let reason = self.retransmit_reason(seq, end, snd_nxt, &sent_range, delay_ns, time_ns);
         match reason {
@@ -158,7 +159,18 @@ impl Sender {
         let quiet_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
         let prompted = quiet_ns < PROMPT_NS.max(self.rto.srtt_ns + self.rto.srtt_ns / 4);
         let first = self.snd_una == seq;
-        let asked_for = self.dup_acks >= 3 || self.sacked_blocks > 0;
+        let mut asked_for = self.dup_acks >= 3 || self.sacked_blocks > 0;
+        let mut prompted = prompted;
+        // Far from the sender, its answer to duplicate ACKs takes a round trip, but less than a timeout.
+        let is_far = range.transmissions == 0 || self.far_rtt_ns > 0;
+        let least_timeout_ns = LINUX_MIN_RTO_NS / 20 * 19 + self.far_rtt_ns;
+        if is_far && quiet_ns < least_timeout_ns && (asked_for || self.dup_acks > 0) {
+            (asked_for, prompted) = (true, true);
+        }
+        // The recovery began before the capture.
+        if range.precedes_capture && quiet_ns < least_timeout_ns {
+            (asked_for, prompted) = (true, true);
+        }
         match self.recovery {
             _ if prompted && asked_for && self.recovery == RecoveryState::None => {
                 RetransmitReason::Fast

@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout of a sender.
 
 /// Linux's minimum RTO; RFC 6298 would have one second.
-const LINUX_MIN_RTO_NS: u64 = 200_000_000;
+pub(super) const LINUX_MIN_RTO_NS: u64 = 200_000_000;
 
 /// SRTT and RTTVAR of a sender: RFC 6298 section 2.
 #[derive(Clone, Copy, Debug, Default)]

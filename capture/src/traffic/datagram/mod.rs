@@ -156,7 +156,7 @@ fn is_multicast(address: Address) -> bool {
 }
 
 /// FNV-1a: a hash that is the same in each run.
-fn hash(octets: &[u8]) -> u64 {
+pub(super) fn hash(octets: &[u8]) -> u64 {
     let start = 0xCBF2_9CE4_8422_2325;
     octets.iter().fold(start, |hash: u64, octet| {
         (hash ^ u64::from(*octet)).wrapping_mul(0x100_0000_01B3)

@@ -1,11 +1,14 @@
-//! Confidence as measured: the share of right answers among labelled captures.
+//! Confidence as measured: the probability that a finding is right, estimated from labelled captures.
 //!
-//! A rule states a confidence of its own. It counts as [`RULE_WEIGHT`] labelled transfers; the others are those of the
-//! development captures for which this cause came first ([`table`](self::table)). The estimate for the cause in turn
-//! counts as [`CAUSE_WEIGHT`] transfers beside those captured at the same place. A cause that no labelled capture
-//! provoked keeps the confidence of its rule.
+//! Each rule states a confidence of its own. A logistic model turns it into the share of right answers among labelled
+//! captures ([`table`](self::table)): one slope for all rules, offsets for captures that show less (without the handshake,
+//! near neither end), and an offset of each cause that is drawn to zero, the more the fewer captures it has. So a cause
+//! with few captures, or none, is judged like all others.
 //!
-//! `cargo xtask links calibrate DIR` writes the table.
+//! Rules explain the captures they were written with better than others. The model has an offset for them, too, and leaves
+//! it out here: what it states is the confidence for a capture that no rule was written with.
+//!
+//! `cargo xtask links calibrate DIR...` writes the table.
 
 #[rustfmt::skip]
 mod table;
@@ -17,30 +20,34 @@ use linerate_results::record::Cause;
 use linerate_results::vantage::Vantage;
 
 use crate::cause::scored::PathFinding;
-use table::TABLE;
+use table::MODEL;
 
-/// Labelled transfers as which the rule's own confidence counts. Both weights predict the development transfers best
-/// that were left out of the table (least logarithmic loss of 2, 4, 8 and 16).
-const RULE_WEIGHT: f64 = 8.0;
-/// Labelled transfers as which the estimate for all places of capture counts.
-const CAUSE_WEIGHT: f64 = 8.0;
+/// Name of the rule's own confidence in the evidence, from which the table is derived.
+const RULE_CONFIDENCE: &str = "rule_confidence";
+/// No rule is certain: bounds of what enters the model and of what it states.
+const BOUNDS: (f64, f64) = (0.02, 0.98);
 
-/// Right answers among transfers. Several captures of a transfer count as parts of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Measured {
-    right: f64,
-    of: f64,
+/// Coefficients on the scale of log odds.
+struct Model {
+    intercept: f64,
+    /// Of the log odds that the rule states.
+    slope: f64,
+    /// Without the handshake.
+    late: f64,
+    /// Near neither end.
+    between: f64,
+    /// Of causes; 0 for others.
+    causes: &'static [(Cause, f64)],
 }
-
-/// A cause at a place of capture: transfers for which it was the right answer, and for which it was the answer.
-type Row = (Cause, Vantage, f64, f64);
 
 /// Replaces the confidence of each rule by the measured one.
 pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport]) {
     for found in findings {
         let vantage = vantage(found, connections);
-        let rule = found.finding.confidence;
-        found.finding.confidence = confidence(&TABLE, found.finding.cause, vantage, rule);
+        let finding = &mut found.finding;
+        let rule = finding.confidence;
+        finding.evidence.insert(RULE_CONFIDENCE.to_owned(), rule);
+        finding.confidence = MODEL.confidence(finding.cause, vantage, rule);
     }
 }
 
@@ -74,25 +81,21 @@ fn connection<'a>(
     between.max_by_key(|it| it.payload.unique_bytes)
 }
 
-/// The measured share of right answers, with the rule's own confidence as the first guess; two decimals.
-fn confidence(table: &[Row], cause: Cause, vantage: Vantage, rule: f64) -> f64 {
-    let of_cause = || table.iter().filter(|it| it.0 == cause);
-    let all = Measured::sum(of_cause());
-    let here = Measured::sum(of_cause().filter(|it| it.1 == vantage));
-    let of_cause = all.share(rule, RULE_WEIGHT);
-    (here.share(of_cause, CAUSE_WEIGHT) * 100.0).round() / 100.0
-}
-
-impl Measured {
-    fn sum<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
-        rows.fold(Self::default(), |sum, it| Self {
-            right: sum.right + it.2,
-            of: sum.of + it.3,
-        })
-    }
-
-    /// Share of right answers, with `guess` as `weight` further transfers (additive smoothing).
-    fn share(self, guess: f64, weight: f64) -> f64 {
-        (self.right + guess * weight) / (self.of + weight)
+impl Model {
+    /// Probability that an answer is right, two decimals, if its rule states the confidence `rule`.
+    fn confidence(&self, cause: Cause, vantage: Vantage, rule: f64) -> f64 {
+        let rule = rule.clamp(BOUNDS.0, BOUNDS.1);
+        let place = match vantage {
+            Vantage::Late => self.late,
+            Vantage::Between => self.between,
+            Vantage::Sender | Vantage::Receiver | Vantage::Other => 0.0,
+        };
+        let of_cause = self.causes.iter().find(|it| it.0 == cause);
+        let odds = self.intercept
+            + self.slope * (rule / (1.0 - rule)).ln()
+            + place
+            + of_cause.map_or(0.0, |it| it.1);
+        let probability = 1.0 / (1.0 + (-odds).exp());
+        (probability.clamp(BOUNDS.0, BOUNDS.1) * 100.0).round() / 100.0
     }
 }

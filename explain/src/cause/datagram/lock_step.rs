@@ -10,6 +10,8 @@ use super::{MIN_COST_NS, MIN_COST_SHARE};
 
 /// A longer period is that of a program that has something to say now and then.
 const MAX_PERIOD_NS: u64 = 500_000_000;
+/// The flow that matters has at least one in this many packets, copies of a mirror port included.
+const OWN_DIVISOR: u64 = 4;
 
 /// The transfers that wait for round trips.
 pub(super) fn transfers(all: &[Transfer]) -> Vec<PathFinding> {
@@ -30,6 +32,9 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
         answers.delays.percentile(50.0)?,
     ];
     let period_ns = delays[0] + delays[1];
+    if protocol.is_none() && is_beside_others(it) {
+        return None;
+    }
     if period_ns > MAX_PERIOD_NS || protocol.is_none() && may_be_paced(it, delays, period_ns) {
         return None;
     }
@@ -83,6 +88,12 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
             advice: advice.to_owned(),
         },
     })
+}
+
+/// True if most packets meanwhile belong to other flows: a program that exchanges data with many hosts waits for none.
+fn is_beside_others(it: &Transfer) -> bool {
+    let packets = it.last_packet.saturating_sub(it.first_packet) + 1;
+    it.datagrams * OWN_DIVISOR < packets
 }
 
 /// True if the blocks may be sent at a pace of their own: a block does not follow the answer before at once, nor an

@@ -1,6 +1,8 @@
 //! Acknowledgments that come late, or rarely.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::flight::ConstantFlight;
+use super::pacing::is_timed_media;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{DirectionView, Limit, Reaction, RoundTrips, percentile};
@@ -132,7 +134,8 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::LateAcks,
         confidence: 0.75,
         summary: format!(
-            "For {} of the time {} waits for acknowledgments that {} sends late: a round trip of {} (median), {} at best.",
+            "For {} of the time {} waits for acknowledgments that {} sends late: after {} (median) at the capture point, {} at \
+             best.",
             format::percent(share),
             facts.sender,
             facts.receiver,
@@ -163,7 +166,9 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let mss = facts.mss().unwrap_or(1460);
     let median = percentile(steps.clone(), 50)? as f64 / facts.full.max(mss.min(1460)) as f64;
-    if is_window_used_up(facts) {
+    // With a constant amount in flight, more acknowledgments would not change what passes in a round trip.
+    let is_constant = ConstantFlight::of(facts).is_some_and(|it| it.is_below_window(facts));
+    if is_constant || is_window_used_up(facts) || is_timed_media(facts) {
         return None;
     }
     // With half of what is in flight acknowledged at once, the sender waits meanwhile.

@@ -10,9 +10,12 @@ use crate::cause::scored::PathFinding;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// A cause that costs a smaller part of the time of all connections is not worth a finding.
 const MIN_PART: f64 = 0.04;
+/// Shares of the time are those after the opening; an opening that takes less of the whole time is not mentioned.
+const MIN_OPENING: f64 = 0.05;
 
 /// True for a cause without which more would be in flight than before: how the path, its queues and the receiver take
 /// that does not show, nor how much less the rest of the time would be.
@@ -49,8 +52,8 @@ struct CombinedFinding {
 }
 
 impl CombinedFindings {
-    /// Adds what a rule found in a connection that takes `part` of the time of all.
-    pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, part: f64) {
+    /// Adds what a rule found in a connection that takes `part` of the time of all; `beside` has all that was found there.
+    pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause], part: f64) {
         let share_of_time = rule.share * part;
         let without = facts.time_without(rule.share).filter(|_| rule.has_gain);
         let without = if hides_next_limit(rule.cause) {
@@ -74,7 +77,7 @@ impl CombinedFindings {
                 time_ns: facts.active_ns,
                 time_without: without,
                 least_time_ns: least_ns,
-                finding: finding(facts, rule),
+                finding: finding(facts, rule, beside),
             });
             return;
         };
@@ -88,7 +91,7 @@ impl CombinedFindings {
             .map(|(one, other)| one.plus(other));
         if share_of_time > before.largest_share {
             before.largest_share = share_of_time;
-            before.finding = finding(facts, rule);
+            before.finding = finding(facts, rule, beside);
         }
     }
 
@@ -167,8 +170,8 @@ impl CombinedFinding {
     }
 }
 
-/// The advice of a rule, unless it puts more in flight than the receiver has room for.
-fn advice(facts: &FlowFacts<'_>, rule: &Rule) -> String {
+/// The advice of a rule, unless it puts more in flight than the receiver or a queue has room for.
+fn advice(facts: &FlowFacts<'_>, rule: &Rule, beside: &[Cause]) -> String {
     let adds = matches!(
         rule.cause,
         Cause::ReceiveWindow
@@ -184,11 +187,17 @@ fn advice(facts: &FlowFacts<'_>, rule: &Rule) -> String {
             facts.receiver
         );
     }
+    let overflows = [Cause::QueueOverflow, Cause::ShallowQueue];
+    if adds && beside.iter().any(|it| overflows.contains(it)) {
+        return "Do not put more in flight before the queue that overflows has room for it: now it loses what exceeds its \
+                room."
+            .to_owned();
+    }
     rule.advice.clone()
 }
 
-fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
-    let advice = advice(facts, &rule);
+fn finding(facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause]) -> Finding {
+    let advice = advice(facts, &rule, beside);
     let mut evidence = rule.evidence;
     let mut summary = rule.summary;
     // Of several connections, the one that is described.
@@ -201,6 +210,22 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule) -> Finding {
             summary,
             " (These are the figures of the first {} packets of the connection.)",
             format::count(packets)
+        );
+    }
+    // Beside a slow opening, shares of the time after it add up to more than all.
+    let opening_ns = facts.model.time_ns(Limit::Handshake);
+    let is_of_answers = matches!(rule.cause, Cause::ServerThinkTime | Cause::ClientThinkTime);
+    let has_share = summary.contains("% of the time") && !is_of_answers;
+    if has_share
+        && stats::ratio(opening_ns as f64, (opening_ns + facts.active_ns) as f64) >= MIN_OPENING
+    {
+        evidence.insert("opening_ns".to_owned(), opening_ns as f64);
+        evidence.insert("active_ns".to_owned(), facts.active_ns as f64);
+        let _ = write!(
+            summary,
+            " (Shares are of the {} after the first {}.)",
+            format::time(facts.active_ns),
+            format::time(opening_ns),
         );
     }
     add_packets(facts, rule.limits, &mut evidence);
@@ -239,5 +264,33 @@ fn add_packets(facts: &FlowFacts<'_>, limits: &[Limit], evidence: &mut BTreeMap<
                 .entry(name.to_owned())
                 .or_insert(span.number.into());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::synthetic::{MS, MSS, Script};
+    use linerate_capture::tcp::End;
+
+    #[test]
+    fn no_larger_window_is_advised_beside_a_queue_that_overflows() {
+        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        upload.send(10, MSS, MS).ack_all();
+        let flow = upload.flow();
+        let facts = FlowFacts::of(&flow).expect("payload");
+        let rule = Rule {
+            share: 0.5,
+            cause: Cause::ReceiveWindow,
+            confidence: 0.9,
+            summary: String::new(),
+            evidence: BTreeMap::new(),
+            advice: "Enlarge the receive buffer.".to_owned(),
+            limits: &[],
+            has_gain: true,
+        };
+        assert_eq!(advice(&facts, &rule, &[Cause::RandomLoss]), rule.advice);
+        let other = advice(&facts, &rule, &[Cause::ReceiveWindow, Cause::QueueOverflow]);
+        assert!(other.starts_with("Do not put more in flight"), "{other}");
     }
 }

@@ -110,7 +110,7 @@ impl Thinking {
                 .filter(|it| is_answer_after_pause(facts, it))
                 .map(|it| (*it, it.ns.saturating_sub(leg_ns))),
         );
-        times.retain(|(_, ns)| (MIN_THINK_NS.max(2 * leg_ns)..=MAX_THINK_NS).contains(ns));
+        times.retain(|(_, ns)| (MIN_THINK_NS.max(leg_ns)..=MAX_THINK_NS).contains(ns));
         times.sort_unstable_by_key(|(wait, _)| wait.start_ns);
         Self {
             end,
@@ -277,7 +277,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         ("answers", thinking.turns.max(thinking.times.len()) as f64),
         ("late_answers", thinking.times.len() as f64),
         ("think_share", share.min(1.0)),
-        ("rtt_ns", thinking.leg_ns as f64),
+        ("capture_rtt_ns", thinking.leg_ns as f64),
     ]);
     figures.extend(
         thinking
@@ -289,7 +289,7 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::ServerThinkTime,
         confidence,
         summary: format!(
-            "{name} takes {}, beyond the round trip of {}: {} of the time in which something is asked.",
+            "{name} takes {}, beyond the round trip of {} from the capture point: {} of the time in which something is asked.",
             before_turns(&thinking, "answers begin", "answer begins"),
             format::time(thinking.leg_ns),
             format::percent(share.min(1.0)),
@@ -349,15 +349,16 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     let median_ns = thinking.percentile(50);
     // Small answers at the pace of the program are no transfer that waits.
-    let is_program =
-        answer >= facts.full && median_ns <= PERSON_NS || is_transfer && median_ns <= NEWS_NS;
+    let is_program = answer >= facts.full.max(MIN_FULL) && median_ns <= PERSON_NS
+        || is_transfer && median_ns <= NEWS_NS;
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {
         return None;
     }
     // If the server does not wait for requests, the client does not keep it waiting.
-    let is_timed = has_own_timer(facts, &thinking)
-        || has_own_timer(facts, &Thinking::of(facts, client.other()));
+    let serving = Thinking::of(facts, client.other());
+    let is_timed =
+        has_own_timer(facts, &thinking) || serving.is_usual() && has_own_timer(facts, &serving);
     if is_timed {
         return None;
     }

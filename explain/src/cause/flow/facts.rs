@@ -1,6 +1,6 @@
 //! What the rules evaluate: one connection with its model.
 
-use linerate_capture::model::{FlowModel, Limit};
+use linerate_capture::model::{FlowModel, Limit, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -67,6 +67,15 @@ impl TimeWithout {
     }
 }
 
+/// Any initial window admits so many segments at once (RFC 5681 section 3.1).
+const INITIAL_SEGMENTS: u64 = 3;
+/// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
+const LEAST_FULL: u64 = 536;
+
+/// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
+/// connections.
+const PROMPT_DIVISOR: u64 = 8;
+
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {
     pub(super) flow: &'a Flow,
@@ -75,14 +84,16 @@ pub(super) struct FlowFacts<'a> {
     /// Payload sender and receiver.
     pub(super) sender: String,
     pub(super) receiver: String,
-    /// Time from the first payload until the last was acknowledged.
+    /// Time from the first payload to the last.
     pub(super) active_ns: u64,
     /// Octets of a full segment.
     pub(super) full: u64,
     /// True if another transfer in the same direction fills the path meanwhile.
     pub(super) is_beside_full: bool,
-    /// True if a transfer in the other direction fills the way back meanwhile.
-    pub(super) is_against_full: bool,
+    /// The transfer in the other direction that fills the way back meanwhile.
+    pub(super) against: Option<OppositeTransfer>,
+    /// True if transfers in the same direction fill the path together: their sum is steady, each of them is not.
+    pub(super) fills_together: bool,
     /// The rate of the path, if other transfers fill it together with this one.
     pub(super) shared: Option<SharedRate>,
 }
@@ -95,10 +106,24 @@ pub(super) struct SharedRate {
     pub(super) bytes_per_s: f64,
 }
 
+/// A transfer between the same hosts in the other direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OppositeTransfer {
+    /// Average goodput, octets per second.
+    pub(super) bytes_per_s: f64,
+    /// Median time that its packets wait, if that shows.
+    pub(super) queue_ns: Option<u64>,
+    /// True if it fills its way; otherwise it is only steady.
+    pub(super) is_full: bool,
+}
+
 impl<'a> FlowFacts<'a> {
-    /// The facts of `flow`; `None` if it carried no payload.
+    /// The facts of `flow`; `None` if it carried no payload, or if its acknowledgments were not captured.
     pub(super) fn of(flow: &'a Flow) -> Option<Self> {
         let log = flow.connection.log();
+        if is_one_sided(&flow.connection) {
+            return None;
+        }
         let model = FlowModel::of(&flow.connection, log.packets(), log.is_truncated())?;
         let full = u64::from(model.view.full_segment());
         let address = |end: End| flow.ends[end as usize].0.to_string();
@@ -111,7 +136,8 @@ impl<'a> FlowFacts<'a> {
             active_ns,
             full,
             is_beside_full: false,
-            is_against_full: false,
+            fills_together: false,
+            against: None,
             flow,
             model,
             shared: None,
@@ -120,6 +146,25 @@ impl<'a> FlowFacts<'a> {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.flow.connection
+    }
+
+    /// True if its messages are so small that nothing but its programs decides when they are sent.
+    pub(super) fn is_dialogue(&self) -> bool {
+        let turns = &self.model.turns;
+        let longest = turns.longest_turn(self.model.data_sender);
+        let is_small = longest <= INITIAL_SEGMENTS * self.full.max(LEAST_FULL);
+        self.class != FlowClass::Bulk && (is_small || is_trickle(&self.model))
+    }
+
+    /// True if acknowledgments may set the sender's pace, which looks like one of its own where the capture began late: the
+    /// round trip without a queue is unknown, and segments follow acknowledgments at once.
+    pub(super) fn may_follow_acks(&self) -> bool {
+        let is_late = self.connection().handshake().syn_ns.is_none();
+        let acks = self.model.view.acks.windows(2);
+        let gaps = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+        let gap_ns = percentile(gaps, 50).unwrap_or(0);
+        let is_prompt = |ns: u64| ns <= gap_ns / PROMPT_DIVISOR;
+        is_late && self.model.release_ns.is_some_and(is_prompt)
     }
 
     /// Counters of the payload sender, of the packets from which the model is derived.
@@ -166,6 +211,21 @@ impl<'a> FlowFacts<'a> {
         let ns = acked.time_ns.saturating_sub(first.time_ns);
         let bytes = highest.saturating_sub(lowest).min(self.bytes());
         stats::ratio(bytes as f64 * 1e9, ns as f64)
+    }
+
+    /// Time between the last payload and its acknowledgment, which is not part of the active time.
+    pub(super) fn last_wait_ns(&self) -> u64 {
+        let view = &self.model.view;
+        let highest = view.acks.iter().map(|it| it.ack).max().unwrap_or(0);
+        let acked = view.acks.iter().find(|it| it.ack == highest);
+        let Some(acked_ns) = acked.map(|it| it.time_ns) else {
+            return 0;
+        };
+        let spans = self.model.spans.iter();
+        let waits = spans.filter(|span| span.limit == Limit::Tail && span.start_ns < acked_ns);
+        waits
+            .map(|span| span.end_ns.min(acked_ns) - span.start_ns)
+            .sum()
     }
 
     /// The fastest rate that the path showed, octets of payload per second.
@@ -228,6 +288,17 @@ impl<'a> FlowFacts<'a> {
         let is_stamped = self.model.view.sent.iter().any(|it| it.timestamp != 0);
         frame_payload(self.full, self.mss(), is_stamped)
     }
+}
+
+/// True if the capture has no packet of the payload receiver, although some must have come: the sender goes on with
+/// new data. (To a host that is gone, it repeats the old: RFC 6298 section 5.)
+fn is_one_sided(connection: &Connection) -> bool {
+    let sender = connection.data_sender();
+    if connection.stats(sender.other()).packets > 0 {
+        return false;
+    }
+    let sent = connection.stats(sender);
+    sent.segments > 0 && sent.retransmitted * 2 < sent.segments
 }
 
 fn wire_factor(frame_payload: u64) -> f64 {
@@ -333,6 +404,26 @@ mod tests {
             "{}",
             facts.goodput()
         );
+    }
+
+    #[test]
+    fn without_the_acknowledgments_nothing_is_known() {
+        let flow = |is_repeated: bool| {
+            let mut connection = Connection::new(1, 0);
+            for at in 0..100 {
+                let seq = if is_repeated { 1 } else { 1 + at * 1_000 };
+                let now_ns = u64::from(at) * 10_000_000;
+                connection.record_segment(End::First, &segment(seq, 1, 1_000), now_ns, 1);
+            }
+            let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+            Flow {
+                ends,
+                connection: Box::new(connection),
+            }
+        };
+        assert!(FlowFacts::of(&flow(false)).is_none());
+        // This host is gone.
+        assert!(FlowFacts::of(&flow(true)).is_some());
     }
 
     fn segment(seq: u32, ack: u32, len: u32) -> Segment<'static> {

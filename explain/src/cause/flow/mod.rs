@@ -10,7 +10,9 @@
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `exchange` | requests and answers |
+//! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, order, duplicates |
+//! | `ack_path` | acknowledgments that wait |
 //! | `opening` | connections that are not opened |
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
@@ -18,10 +20,12 @@
 //! | `rule` | the result of a rule |
 //! | `rhythm` | events at intervals |
 
+mod ack_path;
 mod acks;
 mod combined;
 mod exchange;
 mod facts;
+mod flight;
 mod loss;
 mod opening;
 mod pacing;
@@ -54,7 +58,7 @@ const RULES: [RuleFn; 15] = [
     path::reordering,
     path::duplicates,
     path::bufferbloat,
-    path::ack_path_full,
+    ack_path::ack_path_full,
     path::small_mss,
     acks::delayed_ack_with_nagle,
     acks::wake_up_latency,
@@ -99,18 +103,34 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
         let sum: f64 = faults.map(|rule| rule.share).sum();
+        let causes: Vec<Cause> = rules.iter().map(|rule| rule.cause).collect();
         for rule in rules {
             let part = if is_limit(rule.cause) {
                 part
             } else {
                 part / sum.max(1.0)
             };
-            combined.add(facts, rule, part);
+            combined.add(facts, rule, &causes, part);
         }
     }
     all.extend(combined.into_findings());
+    join_full_ways(&mut all);
     sort_by_cost(&mut all);
     (all, times)
+}
+
+/// The queue in which the acknowledgments of a transfer wait is that of the data in the other direction: one finding.
+fn join_full_ways(all: &mut Vec<PathFinding>) {
+    let delayed = all
+        .iter()
+        .filter(|it| it.finding.cause == Cause::AckPathFull);
+    let delayed: Vec<_> = delayed
+        .map(|it| (it.sender.clone(), it.receiver.clone()))
+        .collect();
+    all.retain(|it| {
+        it.finding.cause != Cause::Bufferbloat
+            || !delayed.contains(&(it.receiver.clone(), it.sender.clone()))
+    });
 }
 
 /// Largest share of the time first; the limit of a healthy transfer is no fault and comes last.
@@ -141,6 +161,14 @@ fn is_limit(cause: Cause) -> bool {
     matches!(cause, Cause::AtLineRate | Cause::PathRate)
 }
 
+/// True for a cause that only slows down transfers of many segments.
+fn is_of_transfers(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::SendBuffer | Cause::CongestionWindow | Cause::HostPacing
+    )
+}
+
 /// True if a transfer between the same hosts passes at the same time.
 fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
     let hosts = |it: &FlowFacts<'_>| {
@@ -167,10 +195,38 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     found.retain(|rule| {
         rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
-    let limit = limit.filter(|_| !found.iter().any(is_back_full));
+    // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
+    let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
+    let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));
+    // Late acknowledgments look like a sender without data, a small buffer or a small window, and more in flight only
+    // lengthens the queue.
+    if found.iter().any(is_back_full) {
+        let is_result = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::SendBuffer | Cause::HostPacing | Cause::StretchAcks
+            )
+        };
+        found.retain(|rule| !is_generic(rule.cause) && !is_result(rule.cause));
+    }
+    // A window that only lengthens a queue does not limit the rate.
+    if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {
+        found.retain(|rule| rule.cause != Cause::CongestionWindow);
+    }
+    // None of the transfers that fill a path together is slow by itself.
+    if facts.fills_together {
+        found.retain(|rule| !is_generic(rule.cause) && rule.cause != Cause::SendBuffer);
+    }
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
         found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));
+    }
+    // What is sent at once, whenever there is something to send, no window, buffer or pace holds back.
+    if facts.is_dialogue() {
+        found.retain(|rule| !is_of_transfers(rule.cause));
+    }
+    if facts.may_follow_acks() {
+        found.retain(|rule| rule.cause != Cause::HostPacing);
     }
     // An end that sleeps after each silence stands still, and makes its peer retransmit.
     let wakes = found.iter().filter(|it| it.cause == Cause::WakeUpLatency);
@@ -194,6 +250,15 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         };
         !(is_generic(rule.cause) && specific.iter().any(is_stated))
     });
+    // Copies that another station made look like retransmissions.
+    let figure = |rule: &Rule, name: &str| rule.evidence.get(name).copied();
+    let copies = found.iter().find_map(|rule| figure(rule, "duplicates"));
+    found.retain(|rule| {
+        let lost = figure(rule, "lost_segments");
+        copies
+            .zip(lost)
+            .is_none_or(|(copies, lost)| copies * 2.0 < lost)
+    });
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut kept: Vec<Rule> = Vec::new();
     for rule in found {
@@ -204,6 +269,18 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             kept.push(rule);
         }
     }
-    kept.extend(limit);
+    // Where the receiver's window or the program sets the pace, nothing else does.
+    let sets_pace = |rule: &Rule| {
+        let is_pace = matches!(
+            rule.cause,
+            Cause::OneInFlight
+                | Cause::SillyWindow
+                | Cause::ReceiveWindow
+                | Cause::NoWindowScaling
+                | Cause::SendBuffer
+        );
+        is_pace && rule.share >= MIN_FULL
+    };
+    kept.extend(limit.filter(|_| !(rate::is_steady(facts) && kept.iter().any(sets_pace))));
     kept
 }

@@ -11,8 +11,6 @@ use linerate_results::stats;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
-/// A receiver this near answers at once.
-const NEAR_NS: u64 = 1_000_000;
 /// Segments this close together leave at once.
 const BURST_GAP_NS: u64 = 400_000;
 /// The rate of the bursts exceeds the average by this factor at most: a program writes in blocks, too.
@@ -21,6 +19,8 @@ const MAX_PACED: f64 = 1.4;
 const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
+/// A shorter silence may be the sending host's work.
+const MIN_SILENCE_NS: u64 = 2_000_000;
 /// A sender without data for a shorter time is busy with other work.
 pub(super) const IDLE_NS: u64 = 10_000_000;
 
@@ -103,11 +103,8 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rtt_ns = model.round_trip_ns();
     let is_timed = is_unprompted || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
-    let is_near_receiver = model
-        .to_receiver
-        .percentile(50)
-        .is_some_and(|ns| ns < NEAR_NS);
-    if is_near_receiver && model.reaction_ns == 0 && model.to_sender.base_ns().is_none() {
+    let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
+    if model.is_near_receiver() && !sees_sender {
         return None;
     }
     if !is_even || !is_constant || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {
@@ -137,6 +134,34 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if the sender has nothing to send for a while again and again, and what it sends next begins at a constant interval
+/// and varies: pictures or sound, each of which may take several round trips.
+pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let silences = model
+        .spans
+        .iter()
+        .filter(|it| it.limit == Limit::SenderIdle && it.ns() >= MIN_SILENCE_NS);
+    let starts: Vec<u64> = silences.map(|it| it.end_ns).collect();
+    let mut new = model
+        .view
+        .sent
+        .iter()
+        .filter(|it| !it.is_retransmission())
+        .peekable();
+    let mut sizes: Vec<u64> = Vec::new();
+    for pair in starts.windows(2) {
+        while new.next_if(|it| it.time_ns < pair[0]).is_some() {}
+        let mut bytes = 0;
+        while let Some(it) = new.next_if(|it| it.time_ns < pair[1]) {
+            bytes += u64::from(it.len);
+        }
+        sizes.push(bytes);
+    }
+    let intervals = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    sizes.len() >= MIN_SEGMENTS && is_media_like(intervals, sizes)
+}
+
 /// True for blocks of varying size at a constant interval: pictures or sound, at the rate that their source chose.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
     let mut blocks: Vec<(u64, u64)> = Vec::new();
@@ -162,6 +187,10 @@ pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
     let sizes: Vec<u64> = blocks.iter().map(|(_, bytes)| *bytes).collect();
+    is_media_like(intervals, sizes)
+}
+
+fn is_media_like(intervals: Vec<u64>, sizes: Vec<u64>) -> bool {
     let spread = |values: Vec<u64>| {
         let of = |percent| percentile(values.clone(), percent).unwrap_or(0) as f64;
         stats::ratio(of(85) - of(15), of(50))

@@ -1,5 +1,6 @@
 //! The network between the ends: standing queues, order, duplicates.
 
+use super::ack_path::ack_path_full;
 use super::facts::{FlowClass, FlowFacts};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -13,8 +14,10 @@ use linerate_results::stats;
 const BLOATED_NS: u64 = 150_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
-/// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
-const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// A path that exchanges fewer segments rarely does so by the three places that look like a loss (RFC 5681 section 3.2).
+const MIN_REORDERED: f64 = 0.01;
+/// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
+const MIN_REORDERING_COST: f64 = 0.04;
 /// Fewer packets may be chance.
 const MIN_COUNT: u64 = 10;
 
@@ -42,6 +45,19 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rate = facts.goodput();
     let needed = (rate * (base_ns as f64 + 5e6) / 1e9) as u64;
     let needed = needed.max(4 * facts.full);
+    let most = u64::from(facts.stats().max_in_flight);
+    let mut figures = evidence([
+        ("queue_ns_p50", queue_ns as f64),
+        ("base_rtt_ns", base_ns as f64),
+    ]);
+    // Near the receiver, the capture does not show what is in flight before it.
+    let enough = if needed < most {
+        figures.insert("needed_in_flight_bytes".to_owned(), needed as f64);
+        figures.insert("most_in_flight_bytes".to_owned(), most as f64);
+        format!(": {} fill this path", format::bytes(needed))
+    } else {
+        String::new()
+    };
     Some(Rule {
         share: facts.share(Limit::PathRate),
         cause: Cause::Bufferbloat,
@@ -52,19 +68,10 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::time(queue_ns),
             format::time(base_ns),
         ),
-        evidence: evidence([
-            ("queue_ns_p50", queue_ns as f64),
-            ("base_rtt_ns", base_ns as f64),
-            ("needed_in_flight_bytes", needed as f64),
-            (
-                "most_in_flight_bytes",
-                f64::from(facts.stats().max_in_flight),
-            ),
-        ]),
+        evidence: figures,
         advice: format!(
-            "The rate stays the same with less in flight: {} fill this path. Limit the queue at the slowest link (a \
-             shorter transmit ring, tc fq_codel or cake), or the receiver's window.",
-            format::bytes(needed),
+            "The rate stays the same with less in flight{enough}. Limit the queue at the slowest link (a shorter transmit \
+             ring, tc fq_codel or cake), or the receiver's window.",
         ),
         // It costs other traffic, not this transfer.
         limits: &[Limit::PathRate],
@@ -93,6 +100,13 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share(Limit::FastRecovery)
         + facts.share(Limit::InFlight)
         + facts.share(Limit::Timeout);
+    // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
+    let is_harmless = share < MIN_REORDERING_COST
+        && part < MIN_REORDERED
+        && facts.model.view.dsacks() < MIN_COUNT;
+    if is_harmless {
+        return None;
+    }
     Some(Rule {
         share: share.max(0.05),
         cause: Cause::Reordering,
@@ -160,49 +174,6 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// Acknowledgments wait in a queue on the way back: the receiver's clock shows that it sent them early.
-pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let (queue_ns, _) = facts.model.queue_ns?;
-    let back_ns = facts.model.ack_queue_ns?;
-    let is_most = back_ns * 10 >= queue_ns * 6
-        && back_ns >= MIN_ACK_QUEUE_NS
-        && back_ns <= queue_ns + queue_ns / 4
-        && facts.model.is_queued;
-    let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
-    let back_ns = back_ns.min(queue_ns);
-    // What fills it is another transfer, which has a rate of its own.
-    let is_most = is_most && !facts.is_against_full;
-    (facts.class == FlowClass::Bulk && is_most && back_ns >= base_ns / 2).then(|| Rule {
-        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
-        cause: Cause::AckPathFull,
-        confidence: 0.8,
-        summary: format!(
-            "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait: the way back is \
-             full.",
-            format::time(back_ns),
-            facts.receiver,
-            facts.sender,
-            format::time(queue_ns),
-        ),
-        evidence: evidence([
-            ("ack_queue_ns_p50", back_ns as f64),
-            ("queue_ns_p50", queue_ns as f64),
-            ("base_rtt_ns", base_ns as f64),
-        ]),
-        advice: "Look for other traffic on the way back, and for its rate (an asymmetric line needs about a fiftieth of \
-                 the rate for acknowledgments); send acknowledgments first (priority queue), or fewer of them."
-            .to_owned(),
-        limits: &[
-            Limit::PathRate,
-            Limit::InFlight,
-            Limit::SlowStart,
-            Limit::ReceiveWindow,
-            Limit::LateAck,
-        ],
-        has_gain: false,
-    })
-}
-
 /// A maximum segment size below that of Ethernet: more headers and more work for each octet.
 pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     let announced = facts.mss();
@@ -213,8 +184,19 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
         pushed += u64::from(it.is_pushed);
         full += u64::from(u64::from(it.len) == facts.full);
     }
-    // Without the handshake: nearly all segments are of one size.
-    let mss = announced.unwrap_or(facts.full);
+    // A sender that limits its segments to half of a small window (RFC 9293 section 3.8.6.2.1) fills that.
+    let largest_window = facts.model.largest_window();
+    if announced.is_none() && largest_window <= 2 * facts.full {
+        return None;
+    }
+    // Nearly all segments are of one size: without the handshake, or where a router clamps the MSS behind the capture point,
+    // that is what the path permits.
+    let is_uniform = full * 10 >= all * 9 && largest_window >= 4 * facts.full;
+    let clamped = announced.filter(|mss| facts.full + 40 < *mss && is_uniform);
+    let mss = match clamped {
+        Some(_) => facts.full,
+        None => announced.unwrap_or(facts.full),
+    };
     let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
     if facts.class != FlowClass::Bulk
         || mss > SMALL_MSS
@@ -228,11 +210,22 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share: (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05),
         cause: Cause::SmallMss,
-        confidence: if announced.is_some() { 0.85 } else { 0.65 },
+        confidence: match (announced, clamped) {
+            (Some(_), None) => 0.85,
+            _ => 0.65,
+        },
         summary: format!(
-            "Segments carry {} octets at most, where Ethernet permits 1,460: {:.1} times as many segments, \
-             acknowledgments, headers and interrupts.",
+            "Segments carry {} octets at most, where {}: {:.1} times as many segments, acknowledgments, headers and \
+             interrupts.",
             format::count(mss),
+            match clamped {
+                Some(announced) => format!(
+                    "{} offers to take {}",
+                    facts.receiver,
+                    format::count(announced)
+                ),
+                None => "Ethernet permits 1,460".to_owned(),
+            },
             1460.0 / mss as f64,
         ),
         evidence: evidence([
@@ -240,9 +233,17 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("full_segments", full as f64),
             ("segments_factor", 1460.0 / mss as f64),
         ]),
-        advice: "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
+        advice: match clamped {
+            Some(_) => {
+                "Look for the MSS or MTU that the sender uses, and for a router between the ends that rewrites the MSS \
+                 option (iptables TCPMSS, nftables maxseg): compare the SYNs of captures at both ends."
+            }
+            None => {
+                "Raise the MSS to 1,460 (lwIP: TCP_MSS, default 536), and the buffers with it, unless a link on the path \
                  has a smaller MTU."
-            .to_owned(),
+            }
+        }
+        .to_owned(),
         limits: &[],
         has_gain: false,
     })

@@ -11,11 +11,18 @@ use linerate_results::record::Cause;
 const MIN_SHARE: f64 = 0.5;
 /// Without timestamps at the receiver's side, nothing shows a queue; then a steady rate must fill this share.
 const MIN_STEADY: f64 = 0.85;
+/// Timers of delayed acknowledgments take 25 ms at least; receivers process segments in less.
+const HELD_NS: u64 = 25_000_000;
+/// Transfers that fill a path together do so for this share of the time at least: their sum is that steady.
+pub(super) const MIN_TOGETHER: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
 const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
 /// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
 const LINE_TOLERANCE: f64 = 0.01;
+/// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
+/// shaper.
+const MAX_ABOVE_LINE: f64 = 1.002;
 
 /// Rate of the line whose full use gives this rate on the wire.
 pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
@@ -26,33 +33,57 @@ pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
 
 /// True if the path is full for most of the time.
 pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
-    facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts)
+    facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts) || facts.fills_together
 }
 
 /// True if the rate is that of a line, continuously: the queue may be before the capture point, in the sender.
 fn fills_line(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let average = facts.fastest().map(|rate| rate * model.utilization);
-    let line = average.and_then(|rate| line_of(rate * 8.0 * facts.wire_factor()));
+    let line = average.and_then(|rate| full_line(facts, rate));
     line.is_some() && model.utilization >= MIN_STEADY
+}
+
+/// Rate of the line that is full at this rate of payload, bit/s, if the transfer as a whole is not faster than that line.
+fn full_line(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<f64> {
+    let wire = |bytes_per_s: f64| bytes_per_s * 8.0 * facts.wire_factor();
+    let average = wire(facts.acknowledged_rate());
+    line_of(wire(bytes_per_s)).filter(|line| average <= line * MAX_ABOVE_LINE)
+}
+
+/// Share of the active time that all that was sent takes at the fastest rate.
+fn sending_share(facts: &FlowFacts<'_>) -> f64 {
+    let model = &facts.model;
+    let mut times = model.view.sent.iter().map(|it| it.time_ns);
+    let first_ns = times.next().unwrap_or(0);
+    let sending_ns = times.next_back().unwrap_or(first_ns) - first_ns;
+    model.utilization.min(1.0) * facts.share_of(sending_ns)
 }
 
 /// True if segments pass at a steady rate, and nothing shows whether the path or the sender sets it.
 pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let sees_sender = model.to_sender.count() >= 8;
-    let is_at_receiver = match (model.to_receiver.base_ns(), model.to_sender.base_ns()) {
-        (Some(to_receiver), Some(to_sender)) => to_receiver < to_sender,
-        _ => model
-            .to_receiver
-            .percentile(50)
-            .is_some_and(|ns| ns < 1_000_000),
-    };
     !model.is_queued
-        && is_at_receiver
+        && model.is_near_receiver()
         && !sees_sender
         && model.utilization >= MIN_STEADY
+        && !waits_for_acks(facts)
         && is_even(facts)
+}
+
+/// True if most segments come soon after an acknowledgment that was held back: delayed acknowledgments (RFC 9293 section
+/// 3.8.6.3) set an even pace, too, where one segment is in flight.
+fn waits_for_acks(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let ack_ns = facts.model.to_receiver.percentile(50);
+    match (ack_ns, percentile(gaps.collect(), 50)) {
+        (Some(ack_ns), Some(gap_ns)) => ack_ns * 2 >= gap_ns && ack_ns >= HELD_NS,
+        _ => false,
+    }
 }
 
 /// True if full segments are evenly spaced, as behind a slow link.
@@ -74,19 +105,30 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;
     }
-    let share = if steady || fills_line(facts) {
-        facts.model.utilization.min(1.0)
+    let share = if facts.fills_together {
+        facts.share(Limit::PathRate).max(MIN_TOGETHER)
+    } else if steady || fills_line(facts) {
+        sending_share(facts)
     } else {
         facts.share(Limit::PathRate)
     };
+    // A short transfer may wait longer for its last acknowledgment than for all others.
+    let wait_ns = facts.last_wait_ns() as f64;
+    let share = share * facts.active_ns as f64 / (facts.active_ns as f64 + wait_ns).max(1.0);
+    if share < MIN_SHARE {
+        return None;
+    }
     let own = facts.model.busy_rate.or(facts
         .fastest()
         .map(|it| it * facts.model.utilization.min(1.0)))?;
     // The path is at least as fast as this connection on average.
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());
+    let line = full_line(facts, rate);
+    // Jitter makes the fastest part faster than the line.
+    let at_most = line.map_or(f64::INFINITY, |line| line / 8.0 / facts.wire_factor());
+    let rate = rate.min(at_most);
     let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
-    let line = line_of(wire_bits_per_s);
     let mut figures = evidence([
         ("path_busy_share", share),
         ("fastest_bytes_per_s", rate),

@@ -1,5 +1,7 @@
 //! Whether events repeat at an interval.
 
+use linerate_capture::model::Span;
+
 /// Interval of repeated events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rhythm {
@@ -28,6 +30,14 @@ impl Rhythm {
             is_regular: intervals.iter().filter(near).count() * 2 >= intervals.len(),
         })
     }
+
+    /// The rhythm of these stalls. `None` also if they take longer on average than the interval from one to the next: then
+    /// a few long ones stand beside many short ones, and have none.
+    pub(super) fn of_stalls(stalls: &[Span]) -> Option<Self> {
+        let rhythm = Self::of(stalls.iter().map(|span| span.start_ns))?;
+        let total_ns: u64 = stalls.iter().map(Span::ns).sum();
+        (total_ns <= rhythm.period_ns * stalls.len() as u64).then_some(rhythm)
+    }
 }
 
 #[cfg(test)]
@@ -44,5 +54,21 @@ mod tests {
         let irregular = Rhythm::of([0, 10, 1000, 1500, 5000].into_iter());
         assert_eq!(irregular.map(|it| it.is_regular), Some(false));
         assert_eq!(Rhythm::of([0, 10].into_iter()), None);
+    }
+
+    #[test]
+    fn a_few_long_stalls_beside_short_ones_have_no_rhythm() {
+        let stalls = |times: &[(u64, u64)]| {
+            let span = |(start_ns, ns): &(u64, u64)| Span {
+                start_ns: *start_ns,
+                end_ns: start_ns + ns,
+                limit: linerate_capture::model::Limit::SenderIdle,
+                number: 1,
+            };
+            Rhythm::of_stalls(&times.iter().map(span).collect::<Vec<_>>())
+        };
+        let even = stalls(&[(0, 60), (100, 70), (200, 60), (300, 50)]);
+        assert_eq!(even.map(|it| it.period_ns), Some(100));
+        assert_eq!(stalls(&[(0, 60), (100, 70), (200, 60), (300, 900)]), None);
     }
 }

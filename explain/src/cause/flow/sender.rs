@@ -1,12 +1,13 @@
 //! The sender: its program, its buffer, its congestion window.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::pacing::{IDLE_NS, is_media, pacing};
+use super::flight::ConstantFlight;
+use super::pacing::{IDLE_NS, is_media, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, WindowScale, percentile};
+use linerate_capture::model::{Limit, Span, WindowScale};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -21,8 +22,6 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_IDLE_SPANS: usize = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
-/// A receiver beside the capture point acknowledges within this time.
-const BESIDE_NS: u64 = 1_000_000;
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
 /// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
@@ -170,7 +169,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_stall = |span: &&Span| span.limit == Limit::SenderIdle && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let total_ns: u64 = stalls.iter().map(Span::ns).sum();
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
+    let rhythm = Rhythm::of_stalls(&stalls)?;
     let share = facts.share_of(total_ns);
     // Between stalls much passes; a program without data sends little at a time.
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
@@ -256,11 +255,8 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// of `silences` follow the end of a write that does not fill a segment.
 fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let model = &facts.model;
-    let is_beside_receiver = model.to_receiver.percentile(50).is_some_and(|ns| {
-        ns < BESIDE_NS && model.to_sender.base_ns().is_none_or(|it| it * 2 >= ns)
-    });
     // The handshake's round trip is that of an empty path: behind a queue, acknowledgments reach the sender later.
-    let sees_sender = if is_beside_receiver {
+    let sees_sender = if model.is_near_receiver() {
         model.to_sender.count() >= MIN_ROUND_TRIPS
             || model.to_sender.base_ns().is_some() && model.train.is_some()
     } else {
@@ -291,7 +287,8 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let limited = facts.share(Limit::InFlight);
     let start = facts.share(Limit::SlowStart);
-    if limited + start < 0.4 {
+    // The source of pictures or sound sets their rate; each block may take several round trips.
+    if limited + start < 0.4 || is_timed_media(facts) {
         return None;
     }
     let stats = facts.stats();
@@ -309,38 +306,32 @@ fn knows_window(facts: &FlowFacts<'_>) -> bool {
 
 /// The same octets in flight in each round trip, and less than the window permits.
 fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let stats = facts.stats();
-    let flights = facts.model.flights();
-    let late = &flights[flights.len() / 4..];
-    let (p60, p98) = (
-        percentile(late.to_vec(), 60)?,
-        percentile(late.to_vec(), 98)?,
-    );
-    let rtt_ns = facts.model.round_trip_ns()?;
-    let rounds = facts.active_ns / rtt_ns.max(1);
-    let has_losses = stats.retransmitted > stats.spurious;
-    // A congestion window grows by a segment in a round trip at least (RFC 5681 section 3.1).
-    let is_constant = p98 - p60 <= 2 * facts.full.max(p98 / 12) && rounds >= 16 && !has_losses;
+    let flight = ConstantFlight::of(facts)?;
+    let ConstantFlight {
+        bytes,
+        rtt_ns,
+        round_trips,
+    } = flight;
     let window = facts.model.largest_window();
-    if !is_constant || p98 > window {
+    if bytes > window {
         return None;
     }
     // A window that is smaller than the largest without scaling needs no scale (RFC 7323 section 2.2): one that is so small
     // with the least scale is larger.
-    let is_known = knows_window(facts);
+    let is_known = flight.is_below_window(facts);
     if !is_known && (facts.model.scale.least() == 0 || window > u64::from(u16::MAX)) {
         return None;
     }
     let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
     let (grants, note) = if is_known {
         let bound = match facts.model.scale {
-            WindowScale::Ample(_) => "at least",
+            WindowScale::Ample(_) | WindowScale::AtLeast(_) => "at least",
             _ => "up to",
         };
         (format!("{bound} {}", format::bytes(window)), "")
     } else {
         (
-            "more, as far as the capture shows".to_owned(),
+            "more, as far as the capture shows,".to_owned(),
             " (The options of the handshake are not in the capture. With the least scale that is possible, the window would \
              be the limit; a capture from the start decides.)",
         )
@@ -353,15 +344,15 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
             "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
              is lost: its send buffer, or a congestion window that does not grow, is the limit.{note}",
             facts.sender,
-            format::bytes(p98),
-            format::count(rounds),
+            format::bytes(bytes),
+            format::count(round_trips),
             format::time(rtt_ns),
             facts.receiver,
         ),
         evidence: evidence([
             ("limited_share", limited.min(1.0)),
-            ("round_trips", rounds as f64),
-            ("in_flight_bytes_p98", p98 as f64),
+            ("round_trips", round_trips as f64),
+            ("in_flight_bytes_p98", bytes as f64),
             ("rtt_ns", rtt_ns as f64),
             ("most_window_bytes", window as f64),
         ]),
@@ -378,10 +369,10 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
     let has_losses = stats.retransmitted > stats.spurious;
     let start_ns = facts.model.time_ns(Limit::SlowStart);
+    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {
         return None;
     }
-    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     Some(Rule {
         share: limited + start,
         cause: Cause::CongestionWindow,

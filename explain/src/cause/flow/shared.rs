@@ -1,13 +1,21 @@
 //! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
 
-use super::facts::{FlowClass, FlowFacts, SharedRate};
+use super::facts::{FlowClass, FlowFacts, OppositeTransfer, SharedRate};
 use super::rate;
 use linerate_capture::model::{FlowModel, Window};
+use std::collections::BTreeSet;
 
 /// A queue is in use if segments wait at least 1 / this of the typical time.
 const QUEUE_DIVISOR: u64 = 4;
 /// Between two samples farther apart than this and two round trips, nothing is known.
 const LONGEST_GAP_NS: u64 = 50_000_000;
+
+/// Parts of the time in which rates are compared.
+const BINS: u64 = 24;
+/// In shorter parts, single recoveries show.
+const MIN_BIN_NS: u64 = 100_000_000;
+/// The rate of a full path in its slowest parts, as a share of its fastest: random losses make a sum vary by more.
+const MIN_STEADY: f64 = 0.75;
 
 /// Attributes the time of transfers that share a path again, with the times at which all of them fill it.
 pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
@@ -32,9 +40,77 @@ pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
         }
         if group.len() >= 2 {
             share(facts, &group);
+            fill_together(facts, &group);
         }
     }
     note_full(facts);
+}
+
+/// Marks transfers in one direction whose sum is steady while segments wait: the path is full of them, whatever each of them
+/// loses to the others.
+fn fill_together(facts: &mut [FlowFacts<'_>], group: &[usize]) {
+    let senders: BTreeSet<String> = group.iter().map(|at| facts[*at].sender.clone()).collect();
+    for sender in senders {
+        let of = group.iter().copied();
+        let members: Vec<usize> = of.filter(|at| facts[*at].sender == sender).collect();
+        let all: Vec<&FlowFacts<'_>> = members.iter().map(|at| &facts[*at]).collect();
+        let queued = all.iter().filter(|it| it.model.is_queued).count();
+        if members.len() < 2 || queued * 2 < members.len() {
+            continue;
+        }
+        let Some(bytes_per_s) = steady_sum(&all) else {
+            continue;
+        };
+        for at in &members {
+            facts[*at].fills_together = true;
+            facts[*at].shared = Some(SharedRate {
+                connections: members.len(),
+                bytes_per_s,
+            });
+        }
+    }
+}
+
+/// Average rate of the sum of these transfers while all of them last, if it hardly changes.
+fn steady_sum(members: &[&FlowFacts<'_>]) -> Option<f64> {
+    let start_ns = members.iter().map(|it| it.connection().start_ns).max()?;
+    let end_ns = members.iter().map(|it| it.connection().end_ns).min()?;
+    let bin_ns = end_ns.saturating_sub(start_ns) / BINS;
+    if bin_ns < MIN_BIN_NS {
+        return None;
+    }
+    let mut bins = vec![0_u64; BINS as usize];
+    let mut add = |at_ns: u64, bytes: u64| {
+        let bin = at_ns.checked_sub(start_ns).map(|ns| ns / bin_ns);
+        if let Some(bin) = bin.and_then(|bin| bins.get_mut(bin as usize)) {
+            *bin += bytes;
+        }
+    };
+    for member in members {
+        let since_ns = member.connection().start_ns;
+        let model = &member.model;
+        // What passed the slowest link: what arrives near the receiver, what is acknowledged elsewhere.
+        if model.to_receiver.base_ns() < model.to_sender.base_ns() {
+            for sent in &model.view.sent {
+                add(since_ns + sent.time_ns, u64::from(sent.len));
+            }
+        } else {
+            let mut acked = None;
+            for ack in &model.view.acks {
+                let before = acked.unwrap_or(ack.ack);
+                add(since_ns + ack.time_ns, ack.ack.saturating_sub(before));
+                acked = Some(before.max(ack.ack));
+            }
+        }
+    }
+    // The first part of the time is the beginning of the transfers.
+    let mut bins = bins.split_off(BINS as usize / 8);
+    bins.sort_unstable();
+    let mean = bins.iter().sum::<u64>() as f64 / bins.len() as f64;
+    let (least, most) = (bins[bins.len() / 10], bins[bins.len() * 9 / 10]);
+    let is_steady =
+        mean >= rate::MIN_TOGETHER * most as f64 && least as f64 >= MIN_STEADY * most as f64;
+    is_steady.then(|| mean * 1e9 / bin_ns as f64)
 }
 
 /// Notes for each transfer whether another one fills the path, or the way back, at the same time.
@@ -43,17 +119,37 @@ fn note_full(facts: &mut [FlowFacts<'_>]) {
         .iter()
         .map(|it| it.class == FlowClass::Bulk && rate::is_full(it))
         .collect();
+    let steady: Vec<bool> = facts
+        .iter()
+        .map(|it| it.class == FlowClass::Bulk && rate::is_steady(it))
+        .collect();
     for at in 0..facts.len() {
         let one = &facts[at];
-        let others = (0..facts.len()).filter(|other| *other != at && full[*other]);
-        let beside: Vec<bool> = others
-            .map(|other| &facts[other])
-            .filter(|other| hosts(one) == hosts(other) && overlap(one, other))
-            .map(|other| other.sender == one.sender)
+        let beside = (0..facts.len()).filter(|other| {
+            let it = &facts[*other];
+            *other != at && hosts(one) == hosts(it) && overlap(one, it)
+        });
+        let (along, opposite): (Vec<usize>, Vec<usize>) =
+            beside.partition(|other| facts[*other].sender == one.sender);
+        let opposite: Vec<usize> = opposite
+            .into_iter()
+            .filter(|other| full[*other] || steady[*other])
             .collect();
-        facts[at].is_beside_full = beside.contains(&true);
-        facts[at].is_against_full = beside.contains(&false);
+        let of = opposite.iter().map(|other| &facts[*other]);
+        let against = (!opposite.is_empty()).then(|| OppositeTransfer {
+            bytes_per_s: of.clone().map(FlowFacts::goodput).sum(),
+            queue_ns: of.filter_map(waiting_ns).max(),
+            is_full: opposite.iter().any(|other| full[*other]),
+        });
+        facts[at].is_beside_full = along.iter().any(|other| full[*other]);
+        facts[at].against = against;
     }
+}
+
+/// Median time that packets of a transfer wait in queues.
+fn waiting_ns(facts: &FlowFacts<'_>) -> Option<u64> {
+    let queue_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued);
+    queue_ns.map(|(p50, _)| p50)
 }
 
 /// Both hosts: transfers in opposite directions share the queues for their acknowledgments.

@@ -16,14 +16,18 @@ const MIN_SHARE: f64 = 0.15;
 const STALL_NS: u64 = 30_000_000;
 /// A window that is closed so often is no accident.
 const MIN_CLOSES: u64 = 5;
+/// What arrives behind a lost segment closes a small window, too, until the segment comes again.
+const MIN_CLOSED: f64 = 0.01;
 /// Standing still for a smaller share of the time is not worth a finding.
 const MIN_STANDSTILL_SHARE: f64 = 0.1;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
-/// A window that stays below a quarter of the largest one is what unread data leaves of the buffer.
-const SHRUNK: u64 = 4;
+/// Between stalls, the rate is at least the fastest one by this factor.
+const MAX_SLOWED: f64 = 2.0;
+/// A window that stays below a third of the largest one is what unread data leaves of the buffer.
+const SHRUNK: u64 = 3;
 /// A smaller buffer holds little unread data.
-const MIN_BUFFER_SEGMENTS: u64 = 8;
+const MIN_BUFFER_SEGMENTS: u64 = 4;
 /// Largest window without scaling (RFC 9293 section 3.1).
 const UNSCALED: u32 = 65_535;
 
@@ -31,12 +35,22 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let closed = facts.share(Limit::ClosedWindow);
     let full = facts.share(Limit::ReceiveWindow);
     // A receiver that closes its window again and again acknowledges late because it reads late.
-    let closes = facts.stats().zero_windows >= MIN_CLOSES;
-    let late = if closes {
+    let closes = facts.stats().zero_windows >= MIN_CLOSES && closed >= MIN_CLOSED;
+    let shrunk = shrunk_window(facts);
+    let late = if closes || shrunk.is_some() {
         facts.share(Limit::LateAck)
     } else {
         0.0
     };
+    // What paces itself to the rate of a reader rarely fills the window that its unread data leaves.
+    if let Some(window) = shrunk.filter(|_| closed + full < MIN_SHARE && is_path_full(facts)) {
+        let share = full + late + facts.share(Limit::PathRate);
+        return Some(Rule {
+            share,
+            limits: &[Limit::PathRate, Limit::ReceiveWindow, Limit::LateAck],
+            ..slow_reader(facts, window)
+        });
+    }
     if closed + full + late < MIN_SHARE || facts.class == FlowClass::Short && closed == 0.0 {
         return None;
     }
@@ -51,14 +65,20 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if is_inferred && (rate::is_full(facts) || rate::is_steady(facts)) {
         return None;
     }
-    slow_reader(facts, full).or_else(|| Some(small_window(facts, full)))
+    Some(match shrunk {
+        Some(window) => Rule {
+            share: full + late,
+            ..slow_reader(facts, window)
+        },
+        None => small_window(facts, full),
+    })
 }
 
 fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
     let is_stall = |span: &&Span| span.limit == Limit::ClosedWindow && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
     let stalled_ns: u64 = stalls.iter().map(Span::ns).sum();
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns));
+    let rhythm = Rhythm::of_stalls(&stalls);
     let mut figures = evidence([
         ("closed_window_share", closed),
         ("receive_window_share", full),
@@ -67,11 +87,14 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         ("most_window_bytes", facts.model.largest_window() as f64),
     ]);
     // Between stalls a program reads all that arrives; a slow one takes no more than a buffer until the next closing.
+    let reading = facts.goodput() / (1.0 - facts.share_of(stalled_ns)).max(0.1);
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
     let is_stalling = stalls.len() >= MIN_STALLS
         && per_stall >= 2 * facts.model.largest_window()
         && facts.share_of(stalled_ns) >= 0.6 * closed
-        && facts.share_of(stalled_ns) < 0.9;
+        && facts.share_of(stalled_ns) < 0.9
+        // A program that reads all else leaves the window open between its stalls, or the path sets the rate meanwhile.
+        && (full <= closed || facts.fastest().is_none_or(|rate| rate <= MAX_SLOWED * reading));
     if let Some(rhythm) = rhythm.filter(|_| is_stalling) {
         let mean_ns = stalled_ns / stalls.len() as u64;
         figures.insert("stalls".to_owned(), stalls.len() as f64);
@@ -131,10 +154,10 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
-    let rhythm = Rhythm::of(stalls.iter().map(|span| span.start_ns))?;
-    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
     // Between stalls it answers; an end that is gone does not.
-    if facts.class != FlowClass::Bulk || rhythm.period_ns < mean_ns {
+    let rhythm = Rhythm::of_stalls(&stalls)?;
+    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
+    if facts.class != FlowClass::Bulk {
         return None;
     }
     Some(Rule {
@@ -213,8 +236,16 @@ fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
     })
 }
 
-/// A window that stays far below the largest one granted: the buffer is full of what the program has not read.
-fn slow_reader(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
+/// A window that stays far below the largest one granted.
+#[derive(Clone, Copy, Debug)]
+struct ShrunkWindow {
+    /// Three of four acknowledgments grant this much or less.
+    usual: u64,
+    largest: u64,
+}
+
+/// The window, if it stays far below the largest one granted: the buffer is full of what the program has not read.
+fn shrunk_window(facts: &FlowFacts<'_>) -> Option<ShrunkWindow> {
     let model = &facts.model;
     let shift = model.scale.shift()?;
     let late = &model.view.acks[model.view.acks.len() / 4..];
@@ -227,18 +258,36 @@ fn slow_reader(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
     if usual * SHRUNK > largest || largest < MIN_BUFFER_SEGMENTS * facts.full || late.len() < 20 {
         return None;
     }
-    Some(Rule {
+    Some(ShrunkWindow { usual, largest })
+}
+
+/// True if segments pass at a steady rate: that of the path, or of the program that reads them.
+fn is_path_full(facts: &FlowFacts<'_>) -> bool {
+    facts.class == FlowClass::Bulk && rate::is_full(facts)
+}
+
+fn slow_reader(facts: &FlowFacts<'_>, window: ShrunkWindow) -> Rule {
+    let ShrunkWindow { usual, largest } = window;
+    let full = facts.share(Limit::ReceiveWindow);
+    let filled = if full >= MIN_SHARE {
+        format!(
+            ", and {} has filled it for {} of the time",
+            facts.sender,
+            format::percent(full)
+        )
+    } else {
+        String::new()
+    };
+    Rule {
         share: full,
         cause: Cause::ReceiverReadsSlowly,
         confidence: 0.8,
         summary: format!(
-            "{}'s window stays at {} or less for most of the time, where {} were granted before, and {} has filled it for {} \
-             of the time: what arrived waits for its program, which reads {}.",
+            "{}'s window stays at {} or less for most of the time, where {} were granted before{filled}: what arrived waits \
+             for its program, which reads {}.",
             facts.receiver,
             format::bytes(usual),
             format::bytes(largest),
-            facts.sender,
-            format::percent(full),
             format::rate(facts.goodput()),
         ),
         evidence: evidence([
@@ -252,7 +301,7 @@ fn slow_reader(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
             .to_owned(),
         limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
         has_gain: true,
-    })
+    }
 }
 
 fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
@@ -261,8 +310,8 @@ fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
         let bytes_per_s = stats::ratio(window as f64 * 1e9, rtt_ns as f64);
         (rtt_ns, bytes_per_s)
     });
-    let is_unscaled =
-        facts.model.scale == WindowScale::Known(0) && window > u64::from(UNSCALED) / 4 * 3;
+    let is_unscaled = facts.connection().is_window_scaled() == Some(false)
+        && window > u64::from(UNSCALED) / 4 * 3;
     let mut figures = evidence([
         ("receive_window_share", full),
         ("most_window_bytes", window as f64),

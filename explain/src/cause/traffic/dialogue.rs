@@ -1,115 +1,35 @@
-//! Rules about requests and answers on synthetic connections between a client and a server, captured at the client.
+//! Rules about requests and answers on synthetic connections between a client and a server.
 
 use super::*;
+use crate::cause::synthetic::{MS, Script, analysis};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
-use linerate_capture::traffic::{Counts, Flow, Traffic};
+use linerate_capture::traffic::{Counts, Flow};
 use linerate_results::record::Cause;
 
-const MS: u64 = 1_000_000;
-const MSS: u32 = 1_460;
 /// Round trip between the hosts.
 const RTT_NS: u64 = 10 * MS;
 
-/// A connection in which the ends send in turn.
-struct Dialogue {
-    connection: Connection,
-    now_ns: u64,
-    packets: u64,
-    /// Next sequence numbers (client, server).
-    next: [u32; 2],
+fn dialogue() -> Script {
+    Script::open(End::Second, RTT_NS, 0, 60_000)
 }
 
-impl Dialogue {
-    fn open() -> Self {
-        let mut own = Self {
-            connection: Connection::new(1, 0),
-            now_ns: 0,
-            packets: 0,
-            next: [1, 1],
-        };
-        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
-        own.packet(End::First, Segment::SYN, [0, 0], 0, &options);
-        own.now_ns = RTT_NS;
-        own.packet(
-            End::Second,
-            Segment::SYN | Segment::ACK,
-            [0, 1],
-            0,
-            &options,
-        );
-        own.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
-        own
+/// A request that the server acknowledges at once and answers after it worked for `work_ns`.
+fn exchange(dialogue: &mut Script, request: u32, work_ns: u64, answer: u32) -> &mut Script {
+    dialogue.write(End::First, request).after(RTT_NS);
+    if work_ns > 0 {
+        dialogue.confirm(End::Second).after(work_ns);
     }
+    dialogue.write(End::Second, answer).confirm(End::First)
+}
 
-    fn packet(&mut self, end: End, flags: u8, [seq, ack]: [u32; 2], len: u32, options: &[u8]) {
-        self.packets += 1;
-        let segment = Segment {
-            seq,
-            ack,
-            flags,
-            window: 60_000,
-            len,
-            options,
-            ..Segment::default()
-        };
-        self.connection
-            .record_segment(end, &segment, self.now_ns, self.packets);
-    }
+fn findings(dialogue: Script) -> Vec<PathFinding> {
+    explain_traffic(&dialogue.analysis()).findings
+}
 
-    fn after(&mut self, ns: u64) -> &mut Self {
-        self.now_ns += ns;
-        self
-    }
-
-    /// Sends `len` octets in full segments.
-    fn send(&mut self, end: End, len: u32) -> &mut Self {
-        let (at, to) = (end as usize, end.other() as usize);
-        let mut rest = len;
-        while rest > 0 {
-            let part = rest.min(MSS);
-            let numbers = [self.next[at], self.next[to]];
-            self.packet(end, Segment::ACK | Segment::PSH, numbers, part, &[]);
-            self.next[at] += part;
-            rest -= part;
-        }
-        self
-    }
-
-    fn ack(&mut self, end: End) -> &mut Self {
-        let numbers = [self.next[end as usize], self.next[end.other() as usize]];
-        self.packet(end, Segment::ACK, numbers, 0, &[]);
-        self
-    }
-
-    /// A request that the server acknowledges at once and answers after it worked for `work_ns`.
-    fn exchange(&mut self, request: u32, work_ns: u64, answer: u32) -> &mut Self {
-        self.send(End::First, request).after(RTT_NS);
-        if work_ns > 0 {
-            self.ack(End::Second).after(work_ns);
-        }
-        self.send(End::Second, answer).ack(End::First)
-    }
-
-    fn findings(self) -> Vec<PathFinding> {
-        let ends = [(1, 40_000), (2, 80)].map(|(host, port)| (Address([host; 16]), port));
-        let flow = Flow {
-            ends,
-            connection: Box::new(self.connection),
-        };
-        let mut analysis = Analysis {
-            counts: Counts::default(),
-            duration_ns: self.now_ns,
-            ..Traffic::default().finish()
-        };
-        analysis.flows.push(flow);
-        explain_traffic(&analysis).findings
-    }
-
-    fn causes(self) -> Vec<Cause> {
-        let found = self.findings().into_iter();
-        found.map(|it| it.finding.cause).collect()
-    }
+fn causes(dialogue: Script) -> Vec<Cause> {
+    let found = findings(dialogue).into_iter();
+    found.map(|it| it.finding.cause).collect()
 }
 
 /// Times in milliseconds that vary like a person's.
@@ -117,86 +37,110 @@ const IRREGULAR_MS: [u64; 8] = [310, 2_200, 90, 740, 5_100, 30, 1_300, 420];
 
 #[test]
 fn a_server_that_works_before_each_answer_thinks() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for round in 0..10 {
-        dialogue
-            .exchange(200, (180 + round * 7) * MS, 6_000)
-            .after(MS);
+        exchange(&mut dialogue, 200, (180 + round * 7) * MS, 6_000).after(MS);
     }
-    let found = dialogue.findings();
+    let found = findings(dialogue);
     assert_eq!(found[0].finding.cause, Cause::ServerThinkTime, "{found:?}");
     assert!(found[0].finding.confidence >= 0.8);
 }
 
 #[test]
-fn small_messages_after_long_silences_are_news_or_a_person() {
-    let mut dialogue = Dialogue::open();
-    for ms in [3_100, 9_000, 14_000, 2_400, 7_000, 31_000, 4_000, 6_500] {
-        dialogue.exchange(60, ms * MS, 90).after(2 * MS);
+fn a_server_that_works_longer_than_a_round_trip_thinks() {
+    let mut dialogue = dialogue();
+    for round in 0..40 {
+        exchange(&mut dialogue, 200, 14 * MS + round % 5 * MS, 6_000).after(MS);
     }
-    assert_eq!(dialogue.causes(), []);
+    assert_eq!(causes(dialogue), [Cause::ServerThinkTime]);
+}
+
+#[test]
+fn polls_of_a_few_octets_at_intervals_are_healthy() {
+    // A controller reads registers ten times in a second (Modbus/TCP).
+    let mut at_client = dialogue();
+    for _ in 0..80 {
+        exchange(&mut at_client, 12, 2 * MS, 29).after(88 * MS);
+    }
+    assert_eq!(causes(at_client), []);
+    // The same captured at the device: the next poll carries the acknowledgment.
+    let mut at_device = Script::open(End::Second, 0, RTT_NS, 60_000);
+    for _ in 0..80 {
+        at_device.write(End::First, 12).after(2 * MS);
+        at_device.write(End::Second, 29).after(98 * MS);
+    }
+    assert_eq!(causes(at_device), []);
+}
+
+#[test]
+fn small_messages_after_long_silences_are_news_or_a_person() {
+    let mut dialogue = dialogue();
+    for ms in [3_100, 9_000, 14_000, 2_400, 7_000, 31_000, 4_000, 6_500] {
+        exchange(&mut dialogue, 60, ms * MS, 90).after(2 * MS);
+    }
+    assert_eq!(causes(dialogue), []);
 }
 
 #[test]
 fn a_server_that_sends_at_its_own_interval_does_not_answer() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     let mut due_ns = 400 * MS;
     for round in 0..40_u64 {
         // The client's own interval differs: its messages fall anywhere between those of the server.
         let wait_ns = (round * 97 % 250 + 20) * MS;
         dialogue.now_ns = due_ns - wait_ns;
         dialogue
-            .send(End::First, 1_024)
+            .write(End::First, 1_024)
             .after(RTT_NS)
-            .ack(End::Second);
+            .confirm(End::Second);
         dialogue.now_ns = due_ns;
-        dialogue.send(End::Second, 1_024).ack(End::First);
+        dialogue.write(End::Second, 1_024).confirm(End::First);
         due_ns += 335 * MS;
     }
-    assert_eq!(dialogue.causes(), []);
+    assert_eq!(causes(dialogue), []);
 }
 
 #[test]
 fn a_few_late_answers_within_half_a_second_are_normal() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for _ in 0..5 {
-        dialogue.exchange(1_200, 40 * MS, 3_800).after(5 * MS);
+        exchange(&mut dialogue, 1_200, 40 * MS, 3_800).after(5 * MS);
     }
-    assert_eq!(dialogue.causes(), []);
+    assert_eq!(causes(dialogue), []);
 }
 
 #[test]
 fn a_late_answer_behind_a_confirmation_is_the_servers() {
-    let mut dialogue = Dialogue::open();
-    dialogue.exchange(500, 0, 2_900).after(2 * MS);
+    let mut dialogue = dialogue();
+    exchange(&mut dialogue, 500, 0, 2_900).after(2 * MS);
     // HTTP/2: the server confirms the settings at once, and answers later.
-    dialogue.exchange(300, 0, 38).after(800 * MS);
-    dialogue.send(End::Second, 12_000).ack(End::First);
-    let found = dialogue.findings();
+    exchange(&mut dialogue, 300, 0, 38).after(800 * MS);
+    dialogue.write(End::Second, 12_000).confirm(End::First);
+    let found = findings(dialogue);
     assert_eq!(found[0].finding.cause, Cause::ServerThinkTime, "{found:?}");
 }
 
 #[test]
 fn a_slow_key_exchange_is_the_servers() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for (request, work_ns, answer) in [
         (220, 0, 1_500),
         (330, 1_600 * MS, 60),
         (300, 0, 3_000),
         (300, 0, 3_000),
     ] {
-        dialogue.exchange(request, work_ns, answer).after(2 * MS);
+        exchange(&mut dialogue, request, work_ns, answer).after(2 * MS);
     }
-    assert_eq!(dialogue.causes(), [Cause::ServerThinkTime]);
+    assert_eq!(causes(dialogue), [Cause::ServerThinkTime]);
 }
 
 #[test]
 fn a_message_at_each_tick_of_a_timer_is_no_certain_answer() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for _ in 0..30 {
-        dialogue.exchange(4, 480 * MS, 120).after(12 * MS);
+        exchange(&mut dialogue, 4, 480 * MS, 120).after(12 * MS);
     }
-    let found = dialogue.findings();
+    let found = findings(dialogue);
     assert!(
         found.iter().all(|it| it.finding.confidence < 0.8),
         "{found:?}"
@@ -205,53 +149,49 @@ fn a_message_at_each_tick_of_a_timer_is_no_certain_answer() {
 
 #[test]
 fn a_wait_for_a_retransmission_is_not_the_servers() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for _ in 0..6 {
         let (seq, ack) = (dialogue.next[0], dialogue.next[1]);
-        dialogue.send(End::First, 200).after(400 * MS);
-        dialogue.packet(
-            End::First,
-            Segment::ACK | Segment::PSH,
-            [seq, ack],
-            200,
-            &[],
-        );
+        dialogue.write(End::First, 200).after(400 * MS);
+        let pushed = Segment::ACK | Segment::PSH;
+        dialogue.packet(End::First, pushed, [seq, ack], 200, &[]);
         dialogue.after(RTT_NS);
-        dialogue.send(End::Second, 6_000).ack(End::First).after(MS);
+        dialogue
+            .write(End::Second, 6_000)
+            .confirm(End::First)
+            .after(MS);
     }
-    let causes = dialogue.causes();
+    let causes = causes(dialogue);
     assert!(!causes.contains(&Cause::ServerThinkTime), "{causes:?}");
 }
 
 #[test]
 fn an_even_pause_of_the_client_before_each_transfer_is_its_program() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for round in 0..10 {
-        dialogue
-            .exchange(100, 0, 40_000)
-            .after((250 + round * 4) * MS);
+        exchange(&mut dialogue, 100, 0, 40_000).after((250 + round * 4) * MS);
     }
-    assert_eq!(dialogue.causes(), [Cause::ClientThinkTime]);
+    assert_eq!(causes(dialogue), [Cause::ClientThinkTime]);
 }
 
 #[test]
 fn uneven_pauses_of_the_client_are_a_persons() {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for ms in IRREGULAR_MS {
-        dialogue.exchange(400, 0, 9_000).after(ms * MS);
+        exchange(&mut dialogue, 400, 0, 9_000).after(ms * MS);
     }
-    assert_eq!(dialogue.causes(), []);
+    assert_eq!(causes(dialogue), []);
 }
 
 #[test]
 fn one_pause_in_a_loop_of_equal_requests_is_the_programs() {
     let pause = |sizes: [u32; 6]| {
-        let mut dialogue = Dialogue::open();
+        let mut dialogue = dialogue();
         for (at, size) in sizes.into_iter().enumerate() {
             let ns = if at == 4 { 1_500 * MS } else { MS };
-            dialogue.exchange(100, 0, size).after(ns);
+            exchange(&mut dialogue, 100, 0, size).after(ns);
         }
-        dialogue.causes()
+        causes(dialogue)
     };
     assert_eq!(pause([30_000; 6]), [Cause::ClientThinkTime]);
     // A person reads a page, then asks for the next.
@@ -260,16 +200,16 @@ fn one_pause_in_a_loop_of_equal_requests_is_the_programs() {
 
 /// Requests after silences; `late` has the reactions of the server's stack and of its program.
 fn after_silences(late: impl Fn(bool) -> (u64, u64)) -> Vec<Cause> {
-    let mut dialogue = Dialogue::open();
+    let mut dialogue = dialogue();
     for round in 0..24 {
         let is_silent = round % 4 == 0;
         dialogue.after(if is_silent { 120 * MS } else { MS });
         let (stack_ns, program_ns) = late(is_silent);
-        dialogue.send(End::First, 3_000).after(RTT_NS + stack_ns);
-        dialogue.ack(End::Second).after(program_ns);
-        dialogue.send(End::Second, 3_000).ack(End::First);
+        dialogue.write(End::First, 3_000).after(RTT_NS + stack_ns);
+        dialogue.confirm(End::Second).after(program_ns);
+        dialogue.write(End::Second, 3_000).confirm(End::First);
     }
-    dialogue.causes()
+    causes(dialogue)
 }
 
 #[test]
@@ -282,11 +222,7 @@ fn only_a_late_stack_wakes_up_late() {
 
 /// A client that tries to connect at these times, and is accepted or refused.
 fn attempts(outcomes: &[(u64, bool)]) -> Vec<(Cause, String)> {
-    let mut analysis = Analysis {
-        counts: Counts::default(),
-        duration_ns: 10_000 * MS,
-        ..Traffic::default().finish()
-    };
+    let mut analysis = analysis(Counts::default(), 10_000 * MS);
     for (at, (start_ms, is_accepted)) in outcomes.iter().enumerate() {
         let mut connection = Connection::new(2 * at as u64 + 1, start_ms * MS);
         let mut packet = |end, flags, seq, ack, number: u64, ns: u64| {

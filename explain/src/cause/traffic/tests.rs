@@ -1,135 +1,17 @@
 //! Each rule on a synthetic connection. `scenarios/causes` has traffic of real hosts.
 
 use super::*;
-use linerate_capture::reader::Address;
-use linerate_capture::tcp::{Connection, End, Segment};
-use linerate_capture::traffic::{Counts, Flow, Traffic};
+use crate::cause::synthetic::{MS, MSS, Script, US, analysis};
+use linerate_capture::tcp::End;
+use linerate_capture::traffic::Counts;
 use linerate_results::record::Cause;
 
-const US: u64 = 1_000;
-const MS: u64 = 1_000_000;
-/// Octets of a full segment.
-const MSS: u32 = 1460;
 /// A full frame on the wire of these connections: 1,538 octets at 100 Mbit/s.
 const FRAME_NS: u64 = 123_040;
 
-/// A download, captured at its sender.
-struct Download {
-    connection: Connection,
-    now_ns: u64,
-    packets: u64,
-    /// End of the data sent.
-    sent: u32,
-    /// End of the data acknowledged.
-    acked: u32,
-    window: u16,
-}
-
-impl Download {
-    /// Opened within one round trip by a receiver that advertises `window`.
-    fn open(window: u16, rtt_ns: u64) -> Self {
-        let mut own = Self {
-            connection: Connection::new(1, 0),
-            now_ns: 0,
-            packets: 0,
-            sent: 1,
-            acked: 1,
-            window,
-        };
-        // MSS, selective acknowledgments, window scale 0.
-        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
-        own.packet(End::First, Segment::SYN, 0, 0, 0, &options);
-        own.now_ns = 20 * US;
-        own.packet(End::Second, Segment::SYN | Segment::ACK, 0, 1, 0, &options);
-        own.now_ns = rtt_ns;
-        own.packet(End::First, Segment::ACK, 1, 1, 0, &[]);
-        own
-    }
-
-    fn packet(&mut self, end: End, flags: u8, seq: u32, ack: u32, len: u32, options: &[u8]) {
-        self.packets += 1;
-        let segment = Segment {
-            seq,
-            ack,
-            flags,
-            window: self.window,
-            len,
-            options,
-            ..Segment::default()
-        };
-        self.connection
-            .record_segment(end, &segment, self.now_ns, self.packets);
-    }
-
-    fn after(&mut self, ns: u64) -> &mut Self {
-        self.now_ns += ns;
-        self
-    }
-
-    /// Sends or retransmits `len` octets at `seq`.
-    fn send_at(&mut self, seq: u32, len: u32) -> &mut Self {
-        let pushed = if len < MSS { Segment::PSH } else { 0 };
-        self.packet(End::Second, Segment::ACK | pushed, seq, 1, len, &[]);
-        self.sent = self.sent.max(seq + len);
-        self
-    }
-
-    /// Sends `segments` new segments of `len` octets at the rate of full frames.
-    fn send(&mut self, segments: u32, len: u32) -> &mut Self {
-        for at in 0..segments {
-            if at > 0 {
-                self.after(FRAME_NS);
-            }
-            self.send_at(self.sent, len);
-        }
-        self
-    }
-
-    fn ack(&mut self, ack: u32) -> &mut Self {
-        self.acked = self.acked.max(ack);
-        self.packet(End::First, Segment::ACK, 1, ack, 0, &[]);
-        self
-    }
-
-    fn ack_all(&mut self) -> &mut Self {
-        self.ack(self.sent)
-    }
-
-    /// Acknowledges all data, two segments at a time.
-    fn ack_pairs(&mut self) -> &mut Self {
-        while self.acked + 2 * MSS < self.sent {
-            self.ack(self.acked + 2 * MSS);
-        }
-        self.ack_all()
-    }
-
-    /// Sends duplicate acknowledgments for missing data at `ack`.
-    fn duplicate_acks(&mut self, ack: u32) -> &mut Self {
-        for _ in 0..4 {
-            self.after(10 * US).ack(ack);
-        }
-        self
-    }
-
-    fn causes(self) -> Vec<Cause> {
-        let ends = [1, 2].map(|host| (Address([host; 16]), 80));
-        let flow = Flow {
-            ends,
-            connection: Box::new(self.connection),
-        };
-        let mut analysis = analysis(Counts::default(), self.now_ns);
-        analysis.flows.push(flow);
-        causes(&analysis)
-    }
-}
-
-/// A capture of this duration.
-fn analysis(counts: Counts, duration_ns: u64) -> Analysis {
-    Analysis {
-        counts,
-        duration_ns,
-        ..Traffic::default().finish()
-    }
+/// A download, captured at its sender and opened within one round trip by a receiver that advertises `window`.
+fn download(window: u16, rtt_ns: u64) -> Script {
+    Script::open(End::Second, 20 * US, rtt_ns - 20 * US, window)
 }
 
 /// The causes found in a capture.
@@ -143,7 +25,7 @@ fn causes(analysis: &Analysis) -> Vec<Cause> {
 }
 
 /// The causes of a download of `rounds` rounds, opened in a millisecond.
-fn rounds(rounds: u32, window: u16, round: impl Fn(u32, &mut Download)) -> Vec<Cause> {
+fn rounds(rounds: u32, window: u16, round: impl Fn(u32, &mut Script)) -> Vec<Cause> {
     rounds_over(MS, rounds, window, round)
 }
 
@@ -151,14 +33,14 @@ fn rounds_over(
     rtt_ns: u64,
     rounds: u32,
     window: u16,
-    round: impl Fn(u32, &mut Download),
+    round: impl Fn(u32, &mut Script),
 ) -> Vec<Cause> {
-    let mut download = Download::open(window, rtt_ns);
+    let mut download = download(window, rtt_ns);
     download.after(MS);
     for number in 0..rounds {
         round(number, &mut download);
     }
-    download.causes()
+    causes(&download.analysis())
 }
 
 /// A deterministic pseudo-random number.
@@ -169,18 +51,60 @@ fn pseudo_random(number: u32) -> u32 {
 #[test]
 fn a_full_wire_is_no_cause() {
     let causes = rounds(400, 60_000, |_, download| {
-        download.send(1, MSS).after(20 * US);
-        let acked = download.sent - MSS;
+        download.send(1, MSS, FRAME_NS).after(20 * US);
+        let acked = download.sent() - MSS;
         download.ack(acked).after(FRAME_NS - 20 * US);
     });
     assert_eq!(causes, [Cause::AtLineRate]);
+}
+
+/// Segments follow each other after `frame_ns`, and the last acknowledgment waits.
+fn full_wire(segments: u32, frame_ns: u64, last_wait_ns: u64) -> Vec<Cause> {
+    let mut download = download(60_000, MS);
+    download.after(MS);
+    for _ in 0..segments {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(frame_ns - 20 * US);
+    }
+    download.after(last_wait_ns).ack_all();
+    causes(&download.analysis())
+}
+
+#[test]
+fn what_passes_faster_than_a_line_passes_no_such_line() {
+    assert_eq!(full_wire(400, FRAME_NS, 0), [Cause::AtLineRate]);
+    // No queue shows another limit.
+    assert_eq!(full_wire(400, FRAME_NS * 1_000 / 1_005, 0), []);
+}
+
+#[test]
+fn a_path_is_not_full_while_the_last_acknowledgment_is_awaited() {
+    assert_eq!(full_wire(30, FRAME_NS, 0), [Cause::AtLineRate]);
+    assert_eq!(full_wire(30, FRAME_NS, 40 * MS), []);
+}
+
+#[test]
+fn shares_beside_a_slow_opening_are_those_of_the_time_after_it() {
+    let mut download = Script::open(End::Second, 1_000 * MS, MS, 60_000);
+    for _ in 0..400 {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(FRAME_NS - 20 * US);
+    }
+    let found = explain_traffic(&download.analysis()).findings;
+    let full = found
+        .iter()
+        .find(|it| it.finding.cause == Cause::AtLineRate);
+    let summary = &full.expect("a full wire").finding.summary;
+    assert!(summary.contains("(Shares are of the 49"), "{summary}");
 }
 
 #[test]
 fn small_requests_and_responses_have_no_cause() {
     let causes = rounds(100, 60_000, |number, download| {
         download.after(u64::from(pseudo_random(number) % 900) * MS);
-        download.send(1, 100).after(MS).ack_all();
+        download.send(1, 100, FRAME_NS).after(MS).ack_all();
     });
     assert_eq!(causes, []);
 }
@@ -188,7 +112,7 @@ fn small_requests_and_responses_have_no_cause() {
 #[test]
 fn a_window_that_is_full_all_the_time() {
     let causes = rounds_over(10 * MS, 50, 5_840, |_, download| {
-        download.send(4, MSS).after(10 * MS).ack_pairs();
+        download.send(4, MSS, FRAME_NS).after(10 * MS).ack_pairs();
     });
     assert_eq!(causes[0], Cause::ReceiveWindow);
 }
@@ -196,7 +120,7 @@ fn a_window_that_is_full_all_the_time() {
 #[test]
 fn a_window_that_is_closed() {
     let causes = rounds(50, 5_840, |_, download| {
-        download.send(4, MSS).after(MS);
+        download.send(4, MSS, FRAME_NS).after(MS);
         download.window = 0;
         download.ack_all().after(20 * MS);
         download.window = 5_840;
@@ -208,7 +132,11 @@ fn a_window_that_is_closed() {
 #[test]
 fn a_segment_at_a_time() {
     let causes = rounds(60, 60_000, |_, download| {
-        download.send(1, MSS).after(3 * MS).ack_all().after(50 * US);
+        download
+            .send(1, MSS, FRAME_NS)
+            .after(3 * MS)
+            .ack_all()
+            .after(50 * US);
     });
     assert_eq!(causes[0], Cause::OneInFlight);
 }
@@ -216,7 +144,7 @@ fn a_segment_at_a_time() {
 #[test]
 fn small_segments_back_to_back() {
     let causes = rounds(40, 60_000, |_, download| {
-        download.send(20, 50).after(MS).ack_all();
+        download.send(20, 50, FRAME_NS).after(MS).ack_all();
     });
     assert_eq!(causes[0], Cause::SmallWrites);
 }
@@ -224,10 +152,10 @@ fn small_segments_back_to_back() {
 #[test]
 fn small_segments_that_wait_for_delayed_acknowledgments() {
     let causes = rounds(30, 60_000, |_, download| {
-        download.send(2, MSS).after(MS).ack_all();
+        download.send(2, MSS, FRAME_NS).after(MS).ack_all();
         download
             .after(20 * US)
-            .send(1, 300)
+            .send(1, 300, FRAME_NS)
             .after(40 * MS)
             .ack_all();
         download.after(20 * US);
@@ -238,8 +166,16 @@ fn small_segments_that_wait_for_delayed_acknowledgments() {
 #[test]
 fn a_sender_that_is_paced() {
     let causes = rounds(60, 60_000, |_, download| {
-        download.send(1, MSS).after(MS).ack_all().after(9 * MS);
-        download.send(2, MSS).after(MS).ack_all().after(9 * MS);
+        download
+            .send(1, MSS, FRAME_NS)
+            .after(MS)
+            .ack_all()
+            .after(9 * MS);
+        download
+            .send(2, MSS, FRAME_NS)
+            .after(MS)
+            .ack_all()
+            .after(9 * MS);
     });
     assert_eq!(causes[0], Cause::HostPacing);
 }
@@ -247,7 +183,7 @@ fn a_sender_that_is_paced() {
 #[test]
 fn a_sender_with_nothing_ready() {
     let causes = rounds(60, 60_000, |number, download| {
-        download.send(8, MSS).after(MS).ack_all();
+        download.send(8, MSS, FRAME_NS).after(MS).ack_all();
         download.after(u64::from(pseudo_random(number) % 60) * MS);
     });
     assert_eq!(causes[0], Cause::SenderIdle);
@@ -257,7 +193,7 @@ fn a_sender_with_nothing_ready() {
 fn a_sender_limited_by_its_congestion_window() {
     let causes = rounds_over(20 * MS, 60, 60_000, |number, download| {
         download
-            .send(4 + number / 4, MSS)
+            .send(4 + number / 4, MSS, FRAME_NS)
             .after(20 * MS)
             .ack_pairs();
     });
@@ -267,7 +203,7 @@ fn a_sender_limited_by_its_congestion_window() {
 #[test]
 fn a_sender_that_never_has_more_in_flight() {
     let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
-        download.send(4, MSS).after(20 * MS).ack_pairs();
+        download.send(4, MSS, FRAME_NS).after(20 * MS).ack_pairs();
     });
     assert_eq!(causes[0], Cause::SendBuffer);
 }
@@ -275,22 +211,38 @@ fn a_sender_that_never_has_more_in_flight() {
 #[test]
 fn loss_at_any_position_in_a_burst() {
     let causes = rounds(80, 60_000, |number, download| {
-        let first = download.sent;
+        let first = download.sent();
         let lost = first + pseudo_random(number) % 8 * MSS;
-        download.send(12, MSS).after(10 * MS).duplicate_acks(lost);
-        download.send_at(lost, MSS).after(10 * MS).ack_all();
+        download
+            .send(12, MSS, FRAME_NS)
+            .after(10 * MS)
+            .duplicate_acks(4, lost, 10 * US);
+        download.segment(lost, MSS).after(10 * MS).ack_all();
     });
     assert_eq!(causes[0], Cause::RandomLoss);
+}
+
+#[test]
+fn losses_that_no_selective_acknowledgment_reports() {
+    let mut download = Script::open_without_sack(End::Second, [20 * US, MS], 60_000);
+    for number in 0..80 {
+        let first = download.sent();
+        let lost = first + pseudo_random(number) % 8 * MSS;
+        download.send(12, MSS, FRAME_NS).after(10 * MS);
+        download.duplicate_acks(4, lost, 10 * US);
+        download.segment(lost, MSS).after(10 * MS).ack_all();
+    }
+    assert_eq!(causes(&download.analysis())[0], Cause::NoSack);
 }
 
 #[test]
 fn loss_of_segments_back_to_back() {
     // The first of each burst arrives; the timer recovers the others, one at a time.
     let causes = rounds(20, 60_000, |_, download| {
-        let first = download.sent;
-        download.send(3, MSS).after(MS).ack(first + MSS);
+        let first = download.sent();
+        download.send(3, MSS, FRAME_NS).after(MS).ack(first + MSS);
         for lost in [first + MSS, first + 2 * MSS] {
-            download.after(300 * MS).send_at(lost, MSS);
+            download.after(300 * MS).segment(lost, MSS);
             download.after(MS).ack(lost + MSS);
         }
     });
@@ -300,18 +252,22 @@ fn loss_of_segments_back_to_back() {
 #[test]
 fn loss_that_only_the_timer_recovers() {
     let causes = rounds(60, 60_000, |number, download| {
-        let lost = download.sent;
-        download.send(1, MSS);
+        let lost = download.sent();
+        download.send(1, MSS, FRAME_NS);
         if number % 6 == 0 {
-            download.after(300 * MS).send_at(lost, MSS);
+            download.after(300 * MS).segment(lost, MSS);
         }
         download.after(MS).ack_all();
         // Every other segment follows closely, regardless of whether the previous one was lost.
-        download.send(2, MSS).after(MS).ack_all().after(5 * MS);
+        download
+            .send(2, MSS, FRAME_NS)
+            .after(MS)
+            .ack_all()
+            .after(5 * MS);
         if number % 3 == 0 {
-            let lost = download.sent;
-            download.send(2, MSS).after(MS).ack(lost + MSS);
-            download.after(300 * MS).send_at(lost + MSS, MSS);
+            let lost = download.sent();
+            download.send(2, MSS, FRAME_NS).after(MS).ack(lost + MSS);
+            download.after(300 * MS).segment(lost + MSS, MSS);
             download.after(MS).ack_all();
         }
     });
@@ -322,14 +278,14 @@ fn loss_that_only_the_timer_recovers() {
 fn a_queue_that_is_shorter_than_the_window() {
     // The queue holds eight segments; more are lost.
     let causes = rounds(40, 60_000, |_, download| {
-        let first = download.sent;
-        download.send(10, MSS).after(5 * MS);
+        let first = download.sent();
+        download.send(10, MSS, FRAME_NS).after(5 * MS);
         download.ack(first + 8 * MSS);
         for lost in [8, 9].map(|at| first + at * MSS) {
-            download.after(300 * MS).send_at(lost, MSS);
+            download.after(300 * MS).segment(lost, MSS);
             download.after(5 * MS).ack(lost + MSS);
         }
-        download.send(7, MSS).after(5 * MS).ack_all();
+        download.send(7, MSS, FRAME_NS).after(5 * MS).ack_all();
     });
     assert_eq!(causes[0], Cause::QueueOverflow);
 }
@@ -337,11 +293,11 @@ fn a_queue_that_is_shorter_than_the_window() {
 #[test]
 fn segments_that_overtake_each_other() {
     let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
-        let first = download.sent;
-        download.send_at(first, MSS).after(FRAME_NS);
-        download.send_at(first + 2 * MSS, MSS).after(FRAME_NS);
-        download.send_at(first + MSS, MSS).after(FRAME_NS);
-        download.send(3, MSS).after(20 * MS).ack_pairs();
+        let first = download.sent();
+        download.segment(first, MSS).after(FRAME_NS);
+        download.segment(first + 2 * MSS, MSS).after(FRAME_NS);
+        download.segment(first + MSS, MSS).after(FRAME_NS);
+        download.send(3, MSS, FRAME_NS).after(20 * MS).ack_pairs();
     });
     assert_eq!(causes[0], Cause::Reordering);
 }
@@ -350,51 +306,78 @@ fn segments_that_overtake_each_other() {
 fn acknowledgments_that_are_sometimes_late() {
     let causes = rounds(60, 60_000, |number, download| {
         let late = if number % 3 == 0 { MS } else { 25 * MS };
-        download.send(2, MSS).after(late).ack_all().after(50 * US);
+        download
+            .send(2, MSS, FRAME_NS)
+            .after(late)
+            .ack_all()
+            .after(50 * US);
     });
     assert_eq!(causes[0], Cause::LateAcks);
 }
 
 #[test]
 fn a_queue_of_the_path_that_fills() {
-    let mut download = Download::open(60_000, MS);
-    download.after(MS).send(40, MSS);
+    let mut download = download(60_000, MS);
+    download.after(MS).send(40, MSS, FRAME_NS);
     // 40 segments in flight: each takes 5 ms on the slowest link.
     for _ in 0..200 {
-        let acked = download.sent - 40 * MSS + MSS;
+        let acked = download.sent() - 40 * MSS + MSS;
         download.after(5 * MS).ack(acked);
-        download.after(20 * US).send(1, MSS);
+        download.after(20 * US).send(1, MSS, FRAME_NS);
     }
-    assert_eq!(download.causes()[0], Cause::Bufferbloat);
+    assert_eq!(causes(&download.analysis())[0], Cause::Bufferbloat);
 }
 
 #[test]
 fn a_window_closed_once_does_not_explain_a_full_queue() {
-    let mut download = Download::open(58_400, MS);
-    download.after(MS).send(40, MSS);
+    let mut download = download(58_400, MS);
+    download.after(MS).send(40, MSS, FRAME_NS);
     for number in 0..200 {
-        let acked = download.sent - 40 * MSS + MSS;
+        let acked = download.sent() - 40 * MSS + MSS;
         if number == 100 {
             download.window = 0;
             download.after(MS).ack(acked);
             download.window = 58_400;
         }
         download.after(5 * MS).ack(acked);
-        download.after(20 * US).send(1, MSS);
+        download.after(20 * US).send(1, MSS, FRAME_NS);
     }
-    assert_eq!(download.causes(), [Cause::Bufferbloat, Cause::PathRate]);
+    assert_eq!(
+        causes(&download.analysis()),
+        [Cause::Bufferbloat, Cause::PathRate]
+    );
 }
 
 #[test]
 fn a_capture_that_lacks_acknowledged_segments() {
     let causes = rounds(60, 60_000, |number, download| {
-        download.send(2, MSS);
+        download.send(2, MSS, FRAME_NS);
         if number % 5 == 0 {
-            download.sent += MSS;
+            download.next[1] += MSS;
         }
         download.after(FRAME_NS).ack_all();
     });
     assert_eq!(causes[0], Cause::CaptureIncomplete);
+}
+
+#[test]
+fn a_storm_precedes_the_limit_of_a_healthy_transfer() {
+    let mut download = download(60_000, MS);
+    for _ in 0..400 {
+        download.send(1, MSS, 0).after(20 * US);
+        let acked = download.sent() - MSS;
+        download.ack(acked).after(FRAME_NS - 20 * US);
+    }
+    let mut analysis = download.analysis();
+    analysis.counts = Counts {
+        packets: 10_000,
+        broadcasts: 5_000,
+        ..Counts::default()
+    };
+    assert_eq!(
+        causes(&analysis),
+        [Cause::BroadcastStorm, Cause::AtLineRate]
+    );
 }
 
 #[test]
@@ -410,4 +393,30 @@ fn storms_and_pauses_concern_the_link() {
     assert_eq!(found(counts(5_000, 0)), [Cause::BroadcastStorm]);
     assert_eq!(found(counts(0, 3_000)), [Cause::Paused]);
     assert_eq!(found(counts(500, 300)), []);
+}
+
+#[test]
+fn losses_of_a_link_that_stays_full_are_no_cause() {
+    // A segment each 2 ms, and 20 of them in the queue; one in 160 is lost and replaced while the others pass.
+    let mut download = download(60_000, MS);
+    download.after(MS).send(20, MSS, 1_000);
+    let mut acked = 1;
+    for number in 1..1_000_u32 {
+        download.after(2 * MS - 20 * US);
+        let lost = number % 160 == 0;
+        if lost {
+            download.duplicate_acks(3, acked, US);
+            download.after(US).segment(acked, MSS);
+            for _ in 0..19 {
+                download.after(2 * MS).ack(acked);
+            }
+            acked = download.sent();
+            download.after(2 * MS).ack(acked).send(20, MSS, 1_000);
+        } else {
+            acked += MSS;
+            download.ack(acked).after(20 * US).send(1, MSS, 0);
+        }
+    }
+    let causes = causes(&download.analysis());
+    assert_eq!(causes, [Cause::PathRate], "{causes:?}");
 }

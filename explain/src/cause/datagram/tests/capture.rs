@@ -26,6 +26,8 @@ pub(super) struct Capture {
     pub(super) broadcast: bool,
     /// What is added to the checksums of UDP.
     pub(super) damage: u16,
+    /// True if each packet is also captured behind a router.
+    pub(super) is_routed: bool,
 }
 
 impl Capture {
@@ -50,6 +52,14 @@ impl Capture {
         self.id = self.id.wrapping_add(1).max(1);
         let packet = ip(hosts, self.id, protocol, payload);
         self.frame(time_ns, 0x0800, &packet);
+        if self.is_routed {
+            let mut copy = packet;
+            copy[8] -= 1;
+            copy[10..12].fill(0);
+            let checksum = !sum(&copy[..20]);
+            copy[10..12].copy_from_slice(&checksum.to_be_bytes());
+            self.frame(time_ns + 40 * US, 0x0800, &copy);
+        }
     }
 
     pub(super) fn udp(&mut self, time_ns: u64, ends: [End; 2], payload: &[u8]) {

@@ -1,6 +1,7 @@
 //! Streams and transfers.
 
-use super::capture::{Capture, End, MS, US};
+use super::capture::{Capture, End, MS, TCP, US};
+use crate::traffic::Source;
 use linerate_results::record::Cause;
 
 const SENDER: End = (1, 40_000);
@@ -120,6 +121,71 @@ fn windows_small_answers_and_pauses_are_healthy() {
     // Requests with small answers, and a device that reports every 200 ms.
     assert_eq!(transfer(200, 1, 60, 100 * US, false).causes(), []);
     assert_eq!(transfer(200, 1, 600, 195 * MS, false).causes(), []);
+}
+
+#[test]
+fn a_flow_beside_many_others_is_not_what_is_slow() {
+    // A program exchanges blocks with many hosts at once.
+    let mut capture = Capture::default();
+    for number in 0..200_u16 {
+        for peer in 2..10 {
+            let time_ns = u64::from(number) * 10 * MS + u64::from(peer) * MS / 2;
+            let ends = [(1, 3_000), (peer, 4_000)];
+            let mut block = number.to_be_bytes().to_vec();
+            block.resize(1_000, peer);
+            capture.udp(time_ns, ends, &block);
+            let answer = [9, 9, peer];
+            capture.udp(time_ns + 9 * MS, [ends[1], ends[0]], &answer);
+        }
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn packets_captured_on_both_sides_of_a_router_count_once() {
+    let mut capture = transfer(200, 1, 1_000, 100 * US, false);
+    capture.is_routed = true;
+    for client in 40..50 {
+        let start_ns = u64::from(client) * 100 * MS;
+        capture.download(start_ns, (1, client), (2, 80), 10 * MS);
+    }
+    let report = capture.report();
+    assert_eq!(report.packets.captured_again, 60);
+    for connection in &report.connections {
+        assert_eq!(
+            (connection.payload.packets, connection.back.packets),
+            (3, 3)
+        );
+        assert_eq!(connection.payload.retransmitted_segments, 0);
+    }
+    assert!(report.overview().contains("60 packets are copies"));
+}
+
+#[test]
+fn a_capture_without_a_result_states_the_reason() {
+    let verdict = |capture: Capture| {
+        let mut report = capture.report();
+        report.captures.push(Source {
+            file: "a capture".to_owned(),
+            packets: report.packets.packets,
+            fault: None,
+        });
+        (report.verdict(), report.overview())
+    };
+    assert_eq!(verdict(Capture::default()).0, "The capture has no packets.");
+    // Only the acknowledgments of a transfer.
+    let mut capture = Capture::default();
+    for number in 0..40_u32 {
+        let time_ns = u64::from(number) * MS;
+        capture.tcp(time_ns, [(1, 50), (2, 80)], 16, (1, 1 + 1_000 * number), 0);
+    }
+    let (sentence, overview) = verdict(capture);
+    assert!(sentence.contains("only one direction"), "{sentence}");
+    assert!(overview.contains("1 connection was captured in one direction only"));
+    // Headers that were cut.
+    let mut capture = Capture::default();
+    capture.ip(0, [1, 2], TCP, &[0; 12]);
+    assert!(verdict(capture).0.contains("are cut"));
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
 fn never_arrived(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
     let view = &model.view;
-    if model.to_receiver.base_ns()? >= model.to_sender.base_ns()? {
+    if !model.is_near_receiver() {
         return None;
     }
     let first_missing = view.acks.last()?.ack;

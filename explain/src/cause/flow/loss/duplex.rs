@@ -20,6 +20,8 @@ use linerate_results::stats;
 const MIN_LOSSES: u64 = 6;
 /// Losses depend on the other direction if they are this much more frequent while it is busy.
 const MIN_RATIO: f64 = 5.0;
+/// Losses for each one that follows an acknowledgment closely, at most: those behind other gaps are not counted there.
+const MAX_OTHER_LOSSES: u64 = 6;
 /// Mismatches occur at 10 and 100 Mbit/s: 1000BASE-T always negotiates (IEEE 802.3 clause 40.5.1).
 const MAX_BYTES_PER_S: f64 = 100e6 / 8.0;
 /// Losses of one direction, while the other one is busy and while it is not.
@@ -84,7 +86,9 @@ pub(super) fn duplex_mismatch(facts: &FlowFacts<'_>) -> Option<Rule> {
     let repeated_acks = lost_acks(facts);
     let deferred = after_deferral(facts);
     let unanswered = unanswered(facts);
-    let (contrast, observed, confidence) = if deferred.is_clear() {
+    let deferred_lost = deferred.busy.lost + deferred.quiet.lost;
+    let explains_losses = deferred_lost * MAX_OTHER_LOSSES >= facts.model.view.lost();
+    let (contrast, observed, confidence) = if deferred.is_clear() && explains_losses {
         let observed = format!(
             "{} segments were lost that followed an acknowledgment which {} had to hold back while it received, but \
              only {} others",
@@ -187,8 +191,7 @@ fn is_overtaken(view: &DirectionView, start: u64) -> bool {
 /// segments may have others behind them; after a timeout the sender repeats one alone (RFC 5681 section 3.1).
 fn lost_acks(facts: &FlowFacts<'_>) -> Contrast {
     let mut contrast = Contrast::default();
-    let (to_receiver, to_sender) = (&facts.model.to_receiver, &facts.model.to_sender);
-    if !are_timeouts_longer_than_path(facts) || to_receiver.base_ns() >= to_sender.base_ns() {
+    if !are_timeouts_longer_than_path(facts) || !facts.model.is_near_receiver() {
         return contrast;
     }
     for (sent, is_in_vain) in repeated_in_vain(facts) {

@@ -27,7 +27,7 @@ pub(super) fn are_timeouts_longer_than_path(facts: &FlowFacts<'_>) -> bool {
 /// that they arrived twice (RFC 2883).
 pub(super) fn repeated_in_vain<'a>(facts: &'a FlowFacts<'_>) -> Vec<(&'a Transmission, bool)> {
     let view = &facts.model.view;
-    let is_near_receiver = facts.model.to_receiver.base_ns() < facts.model.to_sender.base_ns();
+    let is_near_receiver = facts.model.is_near_receiver();
     let mut reports = view.acks.iter().filter(|it| it.has_dsack).peekable();
     let mut latest: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<(&Transmission, bool)> = Vec::new();

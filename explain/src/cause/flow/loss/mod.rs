@@ -41,6 +41,9 @@ const MIN_COST_ON_FULL_PATH: f64 = 0.15;
 /// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
 /// and is halved again (RFC 5681 section 3.1).
 const NEARLY_FULL: f64 = 0.75;
+/// Congestion control that reacts to losses keeps them below this rate on a full path: with 12 segments in flight and more,
+/// the window of RFC 5348 section 3.1.
+const MIN_POLICED_RATE: f64 = 0.01;
 /// A few losses among fewer segments may be chance.
 const MIN_SEGMENTS: u64 = 30;
 /// Fewer losses have no pattern.
@@ -116,13 +119,13 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
+    let is_harmless = cost < MIN_COST || is_full && losses.repair() < MIN_COST_ON_FULL_PATH;
     // What one transfer leaves idle while it repairs its losses, the others use.
-    if cost < MIN_COST
-        || !is_frequent
+    if !is_frequent
         || facts.is_beside_full
         // A queue that long overflows where it is full: its length is the fault, not the loss.
         || path::bufferbloat(facts).is_some()
-        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
+        || is_harmless && losses.rate() < MIN_POLICED_RATE
     {
         return None;
     }
@@ -156,7 +159,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         None => String::new(),
     };
-    let withheld = if losses.withheld > 0.0 {
+    let withheld = if losses.withheld >= MIN_REDUCED {
         figures.insert("withheld_share".to_owned(), losses.withheld);
         format!(
             " Delayed acknowledgments for the single segments of so small a window take {}.",
@@ -177,6 +180,15 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             String::new()
         },
     );
+    // A sender that does not slow down for losses keeps to the rate of a policer, and what it sends above is lost.
+    if is_harmless {
+        let found = bucket(facts, &losses, &waits, &figures)?;
+        let is_policed = found.cause == Cause::Policed;
+        return is_policed.then(|| Rule {
+            share: found.share.max(losses.rate()),
+            ..found
+        });
+    }
     let followers = Followers::of(facts).filter(|it| it.are_lost());
     Some(
         if followers.is_some() || in_bursts && loses_the_second(facts) {

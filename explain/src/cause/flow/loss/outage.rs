@@ -43,7 +43,7 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     if !is_silent || other_share > MAX_OTHER_SHARE || share < MIN_COST {
         return None;
     }
-    let far = if is_near_receiver(facts) {
+    let far = if facts.model.is_near_receiver() {
         &facts.sender
     } else {
         &facts.receiver
@@ -105,18 +105,10 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-fn is_near_receiver(facts: &FlowFacts<'_>) -> bool {
-    let (to_receiver, to_sender) = (&facts.model.to_receiver, &facts.model.to_sender);
-    match (to_receiver.base_ns(), to_sender.base_ns()) {
-        (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
-        _ => false,
-    }
-}
-
 /// The silences of the far end during timeouts.
 fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
     let model = &facts.model;
-    let near_receiver = is_near_receiver(facts);
+    let near_receiver = model.is_near_receiver();
     let far = if near_receiver {
         model.data_sender
     } else {

@@ -35,7 +35,9 @@ pub(super) fn discarded(
 ) -> Option<Rule> {
     let model = &facts.model;
     let (to_receiver_ns, to_sender_ns) = (model.to_receiver.base_ns()?, model.to_sender.base_ns()?);
-    let is_at_receiver = to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
+    // A network between them may lose what passed the capture point.
+    let is_at_receiver =
+        model.is_near_receiver() && to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
     let arrived = model.view.lost_after_capture().min(losses.lost);
     let mut figures = figures.clone();
     figures.insert("arrived_segments".to_owned(), arrived as f64);
@@ -120,7 +122,7 @@ impl Followers {
     pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
         let model = &facts.model;
         let flight_ns = model.to_sender.base_ns()? / 4 * 3;
-        if model.to_receiver.base_ns()? >= flight_ns {
+        if !model.is_near_receiver() {
             return None;
         }
         let mut own = Self::default();
@@ -129,7 +131,8 @@ impl Followers {
         let (mut highest, mut last_ns) = (first.end, first.time_ns);
         for sent in sent {
             own.missing += u64::from(sent.start > highest);
-            own.arrived += u64::from(sent.time_ns - last_ns < flight_ns);
+            let is_next = sent.start == highest;
+            own.arrived += u64::from(is_next && sent.time_ns - last_ns < flight_ns);
             highest = highest.max(sent.end);
             last_ns = sent.time_ns;
         }
@@ -183,9 +186,12 @@ pub(super) fn bursts(
     }
     let observed = match followers {
         Some(Followers { arrived, missing }) => format!(
-            "{} segments are missing right behind others, where only {} arrived.",
+            "{} segments are missing right behind others, where {} arrived.",
             format::count(missing),
-            format::count(arrived),
+            match arrived {
+                0 => "none".to_owned(),
+                arrived => format!("only {}", format::count(arrived)),
+            },
         ),
         None => format!(
             "{} of the segments right after other packets are lost, but only {} of isolated ones.",
@@ -293,7 +299,12 @@ pub(super) fn random(
         advice: "Check the error counters of both adapters (ethtool -S), the cable and the duplex setting."
             .to_owned(),
         limits: if losses.withheld > 0.0 {
-            &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight, Limit::LateAck]
+            &[
+                Limit::Timeout,
+                Limit::FastRecovery,
+                Limit::InFlight,
+                Limit::LateAck,
+            ]
         } else {
             &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight]
         },

@@ -20,8 +20,15 @@ const MIN_QUEUE_SEGMENTS: usize = 3;
 const MAX_QUEUE_SEGMENTS: usize = FLIGHT_BINS - 4;
 /// Losses depend on what passed before if they are separated from other segments with this probability.
 const MIN_SEPARATION: f64 = 0.9;
+/// Of so many losses, a lower probability is no chance either: clocks of hosts and adapters jitter.
+const MANY_LOSSES: usize = 100;
+const SEPARATION_OF_MANY: f64 = 0.85;
 /// A queue delays segments by this share of its level at least; a policer does not.
-const MIN_DELAY_SHARE: f64 = 0.12;
+const MIN_DELAY_SHARE: f64 = 0.05;
+/// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
+const MIN_WAIT_SHARE: f64 = 0.25;
+/// A sender keeps to a rate if it exceeds the goodput by this factor at most.
+const MAX_KEPT: f64 = 1.15;
 /// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
 const RING_SEGMENTS: f64 = 8.0;
 
@@ -32,13 +39,14 @@ pub(super) fn bucket(
     waits: &str,
     figures: &BTreeMap<String, f64>,
 ) -> Option<Rule> {
-    let samples = if facts.model.to_receiver.base_ns() >= facts.model.to_sender.base_ns() {
-        facts.model.to_receiver.samples()
-    } else {
+    let samples = if facts.model.is_near_receiver() {
         facts.model.to_sender.samples()
+    } else {
+        facts.model.to_receiver.samples()
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
-    if bucket.separation < MIN_SEPARATION {
+    let is_many = bucket.lost >= MANY_LOSSES;
+    if bucket.separation < MIN_SEPARATION && !(is_many && bucket.separation >= SEPARATION_OF_MANY) {
         return None;
     }
     let mut figures = figures.clone();
@@ -59,8 +67,14 @@ pub(super) fn bucket(
         format::bytes(bucket.depth_bytes.round() as u64),
         format::rate(bucket.bytes_per_s),
     );
+    let drain_ns = bucket.depth_bytes * 1e9 / bucket.bytes_per_s;
+    let wait_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued);
+    let wait_share = wait_ns.map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
     let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
-    if delay_share < MIN_DELAY_SHARE && !facts.model.is_queued && !is_ring {
+    // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
+    // a sender that keeps to the rate shows it.
+    let keeps_rate = bucket.bytes_per_s <= MAX_KEPT * facts.goodput();
+    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && (!is_ring || keeps_rate) {
         return Some(Rule {
             share,
             cause: Cause::Policed,

@@ -1,84 +1,27 @@
 //! The rules on synthetic connections that were captured near the receiver, 4 ms from the sender.
 
 use super::*;
-use linerate_capture::reader::Address;
-use linerate_capture::tcp::{Connection, End, Segment};
-use linerate_capture::traffic::Flow;
+use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 
-const US: u64 = 1_000;
-const MS: u64 = 1_000_000;
-const MSS: u32 = 1460;
 /// A full frame at 10 Mbit/s.
 const FRAME_NS: u64 = 1_230_400;
 const RTT_NS: u64 = 4 * MS;
 
-struct Download {
-    connection: Connection,
-    packets: u64,
-    /// First octet of the next new segment.
-    next: u32,
+/// A download, captured 10 us from its receiver.
+fn download() -> Script {
+    Script::open(End::Second, RTT_NS, 10 * US, 60_000)
 }
 
-impl Download {
-    fn open() -> Self {
-        let mut own = Self {
-            connection: Connection::new(1, 0),
-            packets: 0,
-            next: 1,
-        };
-        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
-        own.packet(End::First, 0, Segment::SYN, (0, 0, 0), &options);
-        let answer = Segment::SYN | Segment::ACK;
-        own.packet(End::Second, RTT_NS, answer, (0, 1, 0), &options);
-        own.ack(RTT_NS + 10 * US, 1);
-        own
-    }
+/// A segment that the receiver acknowledges at once.
+fn exchange(download: &mut Script, at_ns: u64, seq: u32) {
+    download.at(at_ns).segment(seq, MSS);
+    download.after(20 * US).ack_all();
+}
 
-    fn packet(
-        &mut self,
-        end: End,
-        at_ns: u64,
-        flags: u8,
-        (seq, ack, len): (u32, u32, u32),
-        options: &[u8],
-    ) {
-        self.packets += 1;
-        let segment = Segment {
-            seq,
-            ack,
-            flags,
-            window: 60_000,
-            len,
-            options,
-            ..Segment::default()
-        };
-        self.connection
-            .record_segment(end, &segment, at_ns, self.packets);
-    }
-
-    fn data(&mut self, at_ns: u64, seq: u32) {
-        self.packet(End::Second, at_ns, Segment::ACK, (seq, 1, MSS), &[]);
-        self.next = self.next.max(seq + MSS);
-    }
-
-    fn ack(&mut self, at_ns: u64, ack: u32) {
-        self.packet(End::First, at_ns, Segment::ACK, (1, ack, 0), &[]);
-    }
-
-    /// A segment that the receiver acknowledges at once.
-    fn exchange(&mut self, at_ns: u64, seq: u32) {
-        self.data(at_ns, seq);
-        self.ack(at_ns + 20 * US, self.next);
-    }
-
-    fn evaluate(self) -> Option<Rule> {
-        let flow = Flow {
-            ends: [1, 2].map(|host| (Address([host; 16]), 80)),
-            connection: Box::new(self.connection),
-        };
-        losses(&FlowFacts::of(&flow)?)
-    }
+fn evaluate(download: Script) -> Option<Rule> {
+    losses(&FlowFacts::of(&download.flow())?)
 }
 
 fn cause(rule: Option<Rule>) -> Option<Cause> {
@@ -87,29 +30,31 @@ fn cause(rule: Option<Rule>) -> Option<Cause> {
 
 /// Flights whose fourth segment is lost in each `lossy`-th one; the receiver acknowledges two segments `after` the first.
 fn flights(lossy: u64, acked_after: u64) -> Option<Rule> {
-    let mut download = Download::open();
+    let mut download = download();
     for round in 0..120 {
         let start_ns = 10 * MS + round * 20 * MS;
-        let first = download.next;
+        let first = download.sent();
         let is_lossy = round % lossy == 0;
         for place in 0..6_u32 {
             let at_ns = start_ns + u64::from(place) * FRAME_NS;
             if place != 3 || !is_lossy {
-                download.data(at_ns, first + place * MSS);
+                download.at(at_ns).segment(first + place * MSS, MSS);
             }
             if u64::from(place) == acked_after {
-                download.ack(at_ns + 20 * US, first + (place + 1) * MSS);
+                download.at(at_ns + 20 * US).ack(first + (place + 1) * MSS);
             }
         }
         if is_lossy {
             for _ in 0..3 {
-                download.ack(start_ns + 6 * FRAME_NS, first + 3 * MSS);
+                download.at(start_ns + 6 * FRAME_NS).ack(first + 3 * MSS);
             }
-            download.data(start_ns + 15 * MS, first + 3 * MSS);
+            download
+                .at(start_ns + 15 * MS)
+                .segment(first + 3 * MSS, MSS);
         }
-        download.ack(start_ns + 16 * MS, first + 6 * MSS);
+        download.at(start_ns + 16 * MS).ack(first + 6 * MSS);
     }
-    download.evaluate()
+    evaluate(download)
 }
 
 #[test]
@@ -133,23 +78,23 @@ fn losses_behind_deferred_acknowledgments_are_a_duplex_mismatch() {
 
 /// Single segments, each repeated after timeouts until `is_lost`, with the number of the acknowledgment, is false.
 fn starved(is_lost: impl Fn(u32, bool) -> bool) -> Option<Rule> {
-    let mut download = Download::open();
+    let mut download = download();
     let mut at_ns = 10 * MS;
     let mut number = 0;
     for _ in 0..60 {
-        let seq = download.next;
-        download.exchange(at_ns, seq);
+        let seq = download.sent();
+        exchange(&mut download, at_ns, seq);
         let mut is_repeated = false;
         while is_lost(number, is_repeated) {
             number += 1;
             is_repeated = true;
             at_ns += 210 * MS;
-            download.exchange(at_ns, seq);
+            exchange(&mut download, at_ns, seq);
         }
         number += 1;
         at_ns += RTT_NS;
     }
-    download.evaluate()
+    evaluate(download)
 }
 
 #[test]
@@ -170,22 +115,23 @@ fn acknowledgments_lost_only_for_new_segments_are_a_duplex_mismatch() {
 #[test]
 fn a_gap_that_is_never_filled_while_small_packets_pass_is_a_black_hole() {
     let black_hole = |later: bool| {
-        let mut download = Download::open();
-        let small = (8 * MSS + 1, 1, 300);
-        download.packet(End::Second, 9 * MS, Segment::ACK, small, &[]);
-        download.ack(9 * MS + 10 * US, 1);
+        let mut download = download();
+        let small = [8 * MSS + 1, 1];
+        download
+            .at(9 * MS)
+            .packet(End::Second, Segment::ACK, small, 300, &[]);
+        download.at(9 * MS + 10 * US).ack(1);
         if later {
-            let end = (8 * MSS + 301, 2, 0);
-            download.packet(
-                End::First,
-                6_000 * MS,
-                Segment::FIN | Segment::ACK,
-                (1, 1, 0),
-                &[],
-            );
-            download.packet(End::Second, 6_004 * MS, Segment::ACK, end, &[]);
+            let end = [8 * MSS + 301, 2];
+            let finished = Segment::FIN | Segment::ACK;
+            download
+                .at(6_000 * MS)
+                .packet(End::First, finished, [1, 1], 0, &[]);
+            download
+                .after(4 * MS)
+                .packet(End::Second, Segment::ACK, end, 0, &[]);
         }
-        cause(download.evaluate())
+        cause(evaluate(download))
     };
     assert_eq!(black_hole(true), Some(Cause::MtuBlackHole));
     assert_eq!(black_hole(false), None);
@@ -193,18 +139,18 @@ fn a_gap_that_is_never_filled_while_small_packets_pass_is_a_black_hole() {
 
 #[test]
 fn an_interruption_lasts_as_long_as_the_far_end_is_silent() {
-    let mut download = Download::open();
+    let mut download = download();
     let mut at_ns = 10 * MS;
     for number in 0..200 {
         if number == 100 {
             at_ns += 1_500 * MS;
         }
-        let seq = download.next;
-        download.exchange(at_ns, seq);
+        let seq = download.sent();
+        exchange(&mut download, at_ns, seq);
         // Slow start after the timeout.
         at_ns += if number == 100 { RTT_NS } else { FRAME_NS };
     }
-    let rule = download.evaluate().expect("an interruption");
+    let rule = evaluate(download).expect("an interruption");
     assert_eq!(rule.cause, Cause::LinkInterrupted);
     let longer_ns = rule.evidence["interruption_ns"] - (1_500 * MS + FRAME_NS) as f64;
     assert!(longer_ns.abs() < 1.0, "{:?}", rule.evidence);
@@ -212,20 +158,50 @@ fn an_interruption_lasts_as_long_as_the_far_end_is_silent() {
 
 #[test]
 fn a_receiver_that_gets_only_the_first_of_each_flight_loses_inside_bursts() {
-    let mut download = Download::open();
+    let mut download = download();
     for round in 0..60 {
         let start_ns = 10 * MS + round * 3 * RTT_NS;
-        let first = download.next;
+        let first = download.sent();
         // The second segment is missing; what the duplicate acknowledgments release arrives a round trip later.
-        download.exchange(start_ns, first);
+        exchange(&mut download, start_ns, first);
         for _ in 0..3 {
-            download.ack(start_ns + RTT_NS, first + MSS);
+            download.at(start_ns + RTT_NS).ack(first + MSS);
         }
-        download.data(start_ns + RTT_NS, first + 2 * MSS);
+        download.at(start_ns + RTT_NS).segment(first + 2 * MSS, MSS);
         for _ in 0..3 {
-            download.ack(start_ns + RTT_NS + 20 * US, first + MSS);
+            download.at(start_ns + RTT_NS + 20 * US).ack(first + MSS);
         }
-        download.exchange(start_ns + 2 * RTT_NS, first + MSS);
+        exchange(&mut download, start_ns + 2 * RTT_NS, first + MSS);
     }
-    assert_eq!(cause(download.evaluate()), Some(Cause::LossInBursts));
+    assert_eq!(cause(evaluate(download)), Some(Cause::LossInBursts));
+}
+
+/// Flights of which only each fifth segment arrives: a receiver that is busy as long as four frames take.
+fn busy_receiver() -> Option<Rule> {
+    let mut download = Download::open();
+    let mut at_ns = 10 * MS;
+    for _ in 0..40 {
+        let first = download.next;
+        for place in [0, 5, 10] {
+            let arrived_ns = at_ns + u64::from(place) * 123 * US;
+            download.data(arrived_ns, first + place * MSS);
+            download.ack(arrived_ns + 20 * US, first + MSS);
+        }
+        // A round trip for each repair.
+        for place in [1, 2, 3, 4, 6, 7, 8, 9] {
+            at_ns += RTT_NS;
+            download.data(at_ns, first + place * MSS);
+            let is_before_gap = place < 4 || place > 5;
+            let repaired = if is_before_gap { place + 1 } else { 6 };
+            download.ack(at_ns + 20 * US, first + repaired * MSS);
+        }
+        at_ns += 2 * RTT_NS;
+        download.ack(at_ns - RTT_NS, first + 11 * MSS);
+    }
+    download.evaluate()
+}
+
+#[test]
+fn segments_behind_a_gap_do_not_show_that_the_receiver_takes_what_follows_closely() {
+    assert_eq!(cause(busy_receiver()), Some(Cause::LossInBursts));
 }

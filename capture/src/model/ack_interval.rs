@@ -1,0 +1,137 @@
+//! The interval that a narrow way back sets between acknowledgments.
+//!
+//! A link that is full of data passes acknowledgments at the distance of the octets that they acknowledge: those for two
+//! segments are twice as far apart as those for one. A link that is full of acknowledgments passes each at the same
+//! distance, whatever it acknowledges (RFC 3449 section 3.1).
+
+use super::view::DirectionView;
+
+/// Equal intervals between acknowledgments of different numbers of segments, outside of recoveries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AckInterval {
+    /// Median interval.
+    pub ns: u64,
+    /// Share of the time that passes in such intervals.
+    pub share_of_time: f64,
+    /// Intervals after few segments, and after at least twice as many.
+    pub counts: [usize; 2],
+}
+
+/// Shorter intervals are those of hosts.
+const MIN_NS: u64 = 200_000;
+/// Intervals within this factor are equal: clocks and hosts jitter. Those for twice as many octets differ by a factor of 2.
+const WIDTH: f64 = 1.25;
+/// Fewer intervals after one number of segments show nothing.
+const MIN_COUNT: usize = 8;
+/// An interval is set by the way back if at least this share of the time passes in such intervals.
+const MIN_SHARE: f64 = 0.5;
+/// An interval is typical for a number of segments if at least this share of theirs has it.
+const MIN_TYPICAL: f64 = 0.5;
+
+impl AckInterval {
+    /// The interval of the acknowledgments. `None` if intervals are not equal, or if all acknowledge as much.
+    pub(super) fn of(view: &DirectionView) -> Option<Self> {
+        interval(&acknowledged(view))
+    }
+}
+
+/// Segments of a step, and the time since the step before.
+type Step = (u64, u64);
+
+/// Segments that each acknowledgment covers. During a recovery, one covers all that arrived behind a lost segment.
+fn acknowledged(view: &DirectionView) -> Vec<Step> {
+    let full = u64::from(view.full_segment()).max(1);
+    let mut sent = view.sent.iter().peekable();
+    // Highest octet sent, and that until which the last recovery lasts.
+    let (mut highest, mut recovered) = (0, 0);
+    let mut is_duplicate = false;
+    let mut steps = Vec::new();
+    for pair in view.acks.windows(2) {
+        while let Some(it) = sent.next_if(|it| it.time_ns <= pair[1].time_ns) {
+            if it.is_retransmission() {
+                recovered = highest;
+            }
+            highest = highest.max(it.end);
+        }
+        let segments = (pair[1].ack.saturating_sub(pair[0].ack) + full / 2) / full;
+        if pair[0].ack >= recovered && !is_duplicate {
+            steps.push((segments, pair[1].time_ns - pair[0].time_ns));
+        }
+        is_duplicate = segments == 0;
+    }
+    steps
+}
+
+fn interval(steps: &[Step]) -> Option<AckInterval> {
+    let total_ns: u64 = steps.iter().map(|(_, ns)| ns).sum();
+    let mut sorted: Vec<u64> = steps.iter().map(|(_, ns)| *ns).collect();
+    sorted.retain(|ns| *ns >= MIN_NS);
+    sorted.sort_unstable();
+    let mut end = 0;
+    let mut best: &[u64] = &[];
+    for start in 0..sorted.len() {
+        while end < sorted.len() && sorted[end] as f64 <= sorted[start] as f64 * WIDTH {
+            end += 1;
+        }
+        if end - start > best.len() {
+            best = &sorted[start..end];
+        }
+    }
+    let (least, most) = (*best.first()?, *best.last()?);
+    let is_equal = |ns: u64| (least..=most).contains(&ns);
+    // Those after this many segments, and those of them that are equal.
+    let count = |segments: &dyn Fn(u64) -> bool| {
+        let of = steps.iter().filter(|(after, _)| segments(*after));
+        let all = of.clone().count();
+        (all, of.filter(|(_, ns)| is_equal(*ns)).count())
+    };
+    let is_typical = |(all, equal): (usize, usize)| {
+        equal >= MIN_COUNT && equal as f64 >= MIN_TYPICAL * all as f64
+    };
+    let few = (1..=2).find(|few| is_typical(count(&|it| it == *few)))?;
+    let (fewer, more) = (count(&|it| it == few), count(&|it| it >= 2 * few));
+    let ns: u64 = best.iter().sum();
+    let share_of_time = ns as f64 / total_ns.max(1) as f64;
+    (is_typical(more) && share_of_time >= MIN_SHARE).then(|| AckInterval {
+        ns: best[best.len() / 2],
+        share_of_time,
+        counts: [fewer.1, more.1],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_way_back_full_of_acknowledgments_passes_each_in_the_same_time() {
+        // Delayed acknowledgments cover two segments, those at the beginning one.
+        let steps: Vec<Step> = (0..200)
+            .map(|at| (if at % 4 == 0 { 1 } else { 2 }, 8 * MS + at % 3 * 20_000))
+            .collect();
+        let interval = interval(&steps).expect("an interval");
+        assert!(interval.ns.abs_diff(8 * MS) < MS / 10);
+        assert_eq!(interval.counts, [50, 150]);
+    }
+
+    #[test]
+    fn a_way_full_of_data_passes_acknowledgments_at_the_distance_of_their_octets() {
+        let steps: Vec<Step> = (0..200)
+            .map(|at| {
+                if at % 4 == 0 {
+                    (1, 4 * MS)
+                } else {
+                    (2, 8 * MS)
+                }
+            })
+            .collect();
+        assert_eq!(interval(&steps), None);
+    }
+
+    #[test]
+    fn acknowledgments_that_all_cover_as_much_do_not_decide() {
+        assert_eq!(interval(&vec![(2, 8 * MS); 200]), None);
+    }
+}

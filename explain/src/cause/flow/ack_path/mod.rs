@@ -1,0 +1,177 @@
+//! Acknowledgments wait on the way back, which is slow, or full of other data (RFC 3449).
+//!
+//! Three things show it: the clocks that stamp packets; acknowledgments that come at one interval, whatever they
+//! acknowledge; and a transfer in the other direction that is captured, too, while the data has room on its own way.
+
+#[cfg(test)]
+mod tests;
+
+use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+use std::collections::BTreeMap;
+
+/// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
+const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// Data that passes at more than this share of the fastest rate fills its own way: the fastest rate is the 90th percentile.
+const MAX_UTILIZATION: f64 = 0.85;
+/// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
+const EQUAL_RATES: f64 = 1.25;
+/// Acknowledgments that wait on the way back.
+struct BackQueue {
+    observed: String,
+    evidence: BTreeMap<String, f64>,
+    share: f64,
+    confidence: f64,
+}
+
+/// Acknowledgments wait in a queue on the way back, although the way of the data has room.
+pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
+    if facts.class != FlowClass::Bulk {
+        return None;
+    }
+    let back = stamped_queue(facts)
+        .or_else(|| spaced_acks(facts))
+        .or_else(|| behind_opposite(facts))?;
+    let opposite = match facts.against {
+        Some(against) => format!(
+            " A transfer from {} to {} fills it with {}.",
+            facts.receiver,
+            facts.sender,
+            format::rate(against.bytes_per_s)
+        ),
+        None => String::new(),
+    };
+    Some(Rule {
+        share: back.share,
+        cause: Cause::AckPathFull,
+        confidence: back.confidence,
+        summary: format!("{}: the way back is full.{opposite}", back.observed),
+        evidence: back.evidence,
+        advice: if facts.against.is_some() {
+            format!(
+                "Limit the transfer from {} to {} just below the rate of its link, or let the queue before that link \
+                 pass acknowledgments first (tc fq_codel or cake, priority queue).",
+                facts.receiver, facts.sender
+            )
+        } else {
+            "Look for other traffic on the way back, and for its rate (an asymmetric line needs about a fiftieth of \
+             the rate for acknowledgments); send acknowledgments first (priority queue), or fewer of them."
+                .to_owned()
+        },
+        limits: &[
+            Limit::PathRate,
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::ReceiveWindow,
+            Limit::LateAck,
+            Limit::SenderIdle,
+        ],
+        has_gain: false,
+    })
+}
+
+/// The clocks that stamp packets show that most of the waiting is on the way back.
+fn stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let (queue_ns, _) = facts.model.queue_ns?;
+    let back_ns = facts.model.ack_queue_ns?;
+    let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
+    let is_most = back_ns * 10 >= queue_ns * 6
+        && back_ns >= MIN_ACK_QUEUE_NS
+        && back_ns <= queue_ns + queue_ns / 4
+        && facts.model.is_queued
+        && back_ns >= base_ns / 2;
+    let back_ns = back_ns.min(queue_ns);
+    // Both ways may be full. Then the data waits, too, or arrives at the rate of its way all the time.
+    let has_room = || back_ns * 10 >= queue_ns * 9 && facts.model.utilization < MAX_UTILIZATION;
+    (is_most && (!facts.against.is_some_and(|it| it.is_full) || has_room())).then(|| BackQueue {
+        observed: format!(
+            "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait",
+            format::time(back_ns),
+            facts.receiver,
+            facts.sender,
+            format::time(queue_ns),
+        ),
+        evidence: evidence([
+            ("ack_queue_ns_p50", back_ns as f64),
+            ("queue_ns_p50", queue_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+        ]),
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
+        confidence: 0.8,
+    })
+}
+
+/// Near the sender, acknowledgments come at one interval, whatever they acknowledge.
+fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let interval = facts.model.ack_interval?;
+    let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;
+    let base_ns = facts.model.base_rtt_ns()?;
+    let is_near_receiver = facts.model.to_receiver.base_ns() < facts.model.to_sender.base_ns();
+    if is_near_receiver || queue_ns < MIN_ACK_QUEUE_NS.max(base_ns / 2) {
+        return None;
+    }
+    let [few, many] = interval.counts;
+    Some(BackQueue {
+        observed: format!(
+            "For {} of the time, acknowledgments arrive every {}, whether for a few segments ({} times) or for at least \
+             twice as many ({} times), although a path full of data takes twice as long for those",
+            format::percent(interval.share_of_time),
+            format::time(interval.ns),
+            format::count(few as u64),
+            format::count(many as u64),
+        ),
+        evidence: evidence([
+            ("ack_interval_ns", interval.ns as f64),
+            ("ack_interval_share", interval.share_of_time),
+            ("intervals_of_few_segments", few as f64),
+            ("intervals_of_more_segments", many as f64),
+            ("queue_ns_p50", queue_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+        ]),
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
+        confidence: 0.75,
+    })
+}
+
+/// Without stamps: a transfer in the other direction fills the way back, and the data has room.
+fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let against = facts.against?;
+    if facts.model.ack_queue_ns.is_some() || facts.model.utilization >= MAX_UTILIZATION {
+        return None;
+    }
+    let base_ns = facts.model.base_rtt_ns()?;
+    let is_near_receiver = facts.model.to_receiver.base_ns() < facts.model.to_sender.base_ns();
+    // Only near the receiver, gaps between segments show that nothing waits on their way: elsewhere, transfers of the
+    // same rate may fill both ways of a line with equal ones.
+    let (queue_ns, confidence) = if is_near_receiver {
+        (against.queue_ns?, 0.75)
+    } else {
+        let ratio = facts.goodput() / against.bytes_per_s;
+        let is_equal = (1.0 / EQUAL_RATES..EQUAL_RATES).contains(&ratio);
+        let queue_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued)?.0;
+        (Some(queue_ns).filter(|_| !is_equal)?, 0.65)
+    };
+    (queue_ns >= MIN_ACK_QUEUE_NS.max(base_ns / 2)).then(|| BackQueue {
+        observed: format!(
+            "Packets between {} and {} wait {} (median), and the data passes at {} of its fastest rate on average, so it \
+             is not its own way that is full",
+            facts.sender,
+            facts.receiver,
+            format::time(queue_ns),
+            format::percent(facts.model.utilization),
+        ),
+        evidence: evidence([
+            ("queue_ns_p50", queue_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+            ("utilization", facts.model.utilization),
+            ("opposite_bytes_per_s", against.bytes_per_s),
+        ]),
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
+        confidence,
+    })
+}

@@ -1,0 +1,195 @@
+//! Acknowledgments that wait, on synthetic uploads that were captured at the sender.
+
+use super::*;
+use crate::cause::flow::facts::OppositeTransfer;
+use linerate_capture::reader::Address;
+use linerate_capture::tcp::{Connection, End, Segment};
+use linerate_capture::traffic::Flow;
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const MSS: u32 = 1_460;
+/// Round trip of the empty path.
+const RTT_NS: u64 = 16 * MS;
+/// A download that fills its way.
+const OPPOSITE: OppositeTransfer = OppositeTransfer {
+    bytes_per_s: 100_000.0,
+    queue_ns: Some(90 * MS),
+    is_full: true,
+};
+
+/// Packets by time: segments of a number of octets at a sequence number, and acknowledgments.
+#[derive(Clone, Copy, Debug)]
+enum Sent {
+    Data { seq: u32 },
+    Ack { ack: u32, sent_ns: u64 },
+}
+
+struct Upload {
+    packets: Vec<(u64, Sent)>,
+    is_stamped: bool,
+}
+
+impl Upload {
+    fn flow(mut self) -> Flow {
+        self.packets.sort_by_key(|(time_ns, _)| *time_ns);
+        let mut connection = Connection::new(1, 0);
+        let mut number = 0;
+        let mut record = |end: End, at_ns: u64, segment: &Segment<'_>| {
+            number += 1;
+            connection.record_segment(end, segment, at_ns, number);
+        };
+        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 2];
+        let open = |flags: u8, seq: u32, ack: u32| Segment {
+            seq,
+            ack,
+            flags,
+            window: 60_000,
+            options: &options,
+            ..Segment::default()
+        };
+        let legs = [RTT_NS - 20 * US, RTT_NS];
+        record(End::First, 0, &open(Segment::SYN, 0, 0));
+        record(
+            End::Second,
+            legs[0],
+            &open(Segment::SYN | Segment::ACK, 0, 1),
+        );
+        let last = Segment {
+            options: &[],
+            ..open(Segment::ACK, 1, 1)
+        };
+        record(End::First, legs[1], &last);
+        for (time_ns, sent) in &self.packets {
+            let (end, seq, ack, len, stamped_ns) = match sent {
+                Sent::Data { seq } => (End::First, *seq, 1, MSS, *time_ns),
+                Sent::Ack { ack, sent_ns } => (End::Second, 1, *ack, 0, *sent_ns),
+            };
+            let mut stamps = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 1];
+            stamps[4..8].copy_from_slice(&((stamped_ns / MS) as u32 + 1_000).to_be_bytes());
+            let segment = Segment {
+                seq,
+                ack,
+                flags: Segment::ACK,
+                window: 60_000,
+                len,
+                options: if self.is_stamped { &stamps } else { &[] },
+                ..Segment::default()
+            };
+            record(end, *time_ns, &segment);
+        }
+        Flow {
+            ends: [1, 2].map(|host| (Address([host; 16]), 80)),
+            connection: Box::new(connection),
+        }
+    }
+}
+
+/// An upload captured at the sender: each acknowledgment of one or two segments comes `interval_ns` of that number after the
+/// one before, and releases as many. Initially 60 segments are in flight.
+fn clocked(interval_ns: impl Fn(u32) -> u64) -> Upload {
+    let mut packets: Vec<(u64, Sent)> = Vec::new();
+    let mut next = 1;
+    let mut send = |packets: &mut Vec<(u64, Sent)>, at_ns: u64, count: u32| {
+        for segment in 0..count {
+            let at_ns = at_ns + u64::from(segment) * 12 * US;
+            packets.push((at_ns, Sent::Data { seq: next }));
+            next += MSS;
+        }
+    };
+    let mut now_ns = RTT_NS + MS;
+    send(&mut packets, now_ns, 60);
+    now_ns += RTT_NS;
+    let mut acked = 1;
+    for at in 0..400_u32 {
+        let segments = if at % 4 == 0 { 1 } else { 2 };
+        now_ns += interval_ns(segments);
+        acked += segments * MSS;
+        packets.push((
+            now_ns,
+            Sent::Ack {
+                ack: acked,
+                sent_ns: now_ns,
+            },
+        ));
+        send(&mut packets, now_ns + 10 * US, segments);
+    }
+    Upload {
+        packets,
+        is_stamped: false,
+    }
+}
+
+/// An upload captured at the sender: bursts of eight segments, which reach the receiver at once; its acknowledgments wait
+/// 80 ms.
+fn stamped(is_stamped: bool) -> Upload {
+    let mut packets: Vec<(u64, Sent)> = Vec::new();
+    let mut next = 1;
+    for at in 0..80_u64 {
+        let burst_ns = 2 * RTT_NS + at * 60 * MS;
+        for segment in 0..8 {
+            let at_ns = burst_ns + segment * 400 * US;
+            packets.push((at_ns, Sent::Data { seq: next }));
+            next += MSS;
+            if segment % 2 == 1 {
+                let sent_ns = at_ns + RTT_NS / 2;
+                let ack = Sent::Ack { ack: next, sent_ns };
+                let waits_ns = (at * 8).min(80) * MS;
+                packets.push((sent_ns + RTT_NS / 2 + waits_ns, ack));
+            }
+        }
+    }
+    Upload {
+        packets,
+        is_stamped,
+    }
+}
+
+fn found(upload: Upload, against: Option<OppositeTransfer>) -> Option<Rule> {
+    let flow = upload.flow();
+    let mut facts = FlowFacts::of(&flow).expect("payload");
+    facts.against = against;
+    ack_path_full(&facts)
+}
+
+#[test]
+fn equal_intervals_of_acknowledgments_show_a_slow_way_back_without_stamps() {
+    let rule = found(clocked(|_| 8 * MS), None).expect("a finding");
+    assert!(rule.summary.contains("every 8 ms"), "{}", rule.summary);
+    assert!(rule.evidence["queue_ns_p50"] > 2e8, "{:?}", rule.evidence);
+}
+
+#[test]
+fn intervals_by_the_octets_they_acknowledge_are_those_of_a_full_path() {
+    let full = clocked(|segments| u64::from(segments) * 4 * MS);
+    assert!(found(full, None).is_none());
+}
+
+#[test]
+fn acknowledgments_wait_behind_a_transfer_in_the_other_direction() {
+    let rule = found(stamped(true), Some(OPPOSITE)).expect("a finding");
+    assert!(
+        rule.summary.contains("the way back is full"),
+        "{}",
+        rule.summary
+    );
+    assert!(rule.advice.contains("fq_codel"), "{}", rule.advice);
+    assert!(
+        rule.evidence["ack_queue_ns_p50"] > 6e7,
+        "{:?}",
+        rule.evidence
+    );
+}
+
+#[test]
+fn without_stamps_a_transfer_in_the_other_direction_shows_the_queue() {
+    let rule = found(stamped(false), Some(OPPOSITE)).expect("a finding");
+    assert!(rule.confidence < 0.8, "{}", rule.confidence);
+    // Transfers of the same rate may fill a line that carries as much in both directions.
+    let equal = OppositeTransfer {
+        bytes_per_s: 190_000.0,
+        ..OPPOSITE
+    };
+    assert!(found(stamped(false), Some(equal)).is_none());
+    assert!(found(stamped(false), None).is_none());
+}
