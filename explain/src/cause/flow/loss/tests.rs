@@ -178,27 +178,27 @@ fn a_receiver_that_gets_only_the_first_of_each_flight_loses_inside_bursts() {
 
 /// Flights of which only each fifth segment arrives: a receiver that is busy as long as four frames take.
 fn busy_receiver() -> Option<Rule> {
-    let mut download = Download::open();
+    let mut download = download();
     let mut at_ns = 10 * MS;
     for _ in 0..40 {
-        let first = download.next;
+        let first = download.sent();
         for place in [0, 5, 10] {
             let arrived_ns = at_ns + u64::from(place) * 123 * US;
-            download.data(arrived_ns, first + place * MSS);
-            download.ack(arrived_ns + 20 * US, first + MSS);
+            download.at(arrived_ns).segment(first + place * MSS, MSS);
+            download.after(20 * US).ack(first + MSS);
         }
         // A round trip for each repair.
         for place in [1, 2, 3, 4, 6, 7, 8, 9] {
             at_ns += RTT_NS;
-            download.data(at_ns, first + place * MSS);
+            download.at(at_ns).segment(first + place * MSS, MSS);
             let is_before_gap = place < 4 || place > 5;
             let repaired = if is_before_gap { place + 1 } else { 6 };
-            download.ack(at_ns + 20 * US, first + repaired * MSS);
+            download.after(20 * US).ack(first + repaired * MSS);
         }
         at_ns += 2 * RTT_NS;
-        download.ack(at_ns - RTT_NS, first + 11 * MSS);
+        download.at(at_ns - RTT_NS).ack(first + 11 * MSS);
     }
-    download.evaluate()
+    evaluate(download)
 }
 
 #[test]
