@@ -20,7 +20,7 @@ const STEP: &str = "step: ";
 fn fixture(started: &str) -> Run {
     let mut run = Run::from_json(include_str!("../../results/tests/fixtures/run.json"))
         .expect("the fixture is valid");
-    run.provenance.started = started.to_owned();
+    started.clone_into(&mut run.provenance.started);
     run
 }
 
