@@ -464,7 +464,7 @@ fn transfers_with_a_steady_sum_fill_the_path_together() {
     // One of them passes five times as much as the other one, by turns.
     let favours = |at: u64| (at / 300 % 2) as usize;
     let shared = |at: u64| {
-        if at % 6 == 0 {
+        if at.is_multiple_of(6) {
             1 - favours(at)
         } else {
             favours(at)
@@ -472,6 +472,6 @@ fn transfers_with_a_steady_sum_fill_the_path_together() {
     };
     assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
     // The same with pauses in which neither passes much.
-    let idles = |at: u64| at / 500 % 2 == 0 && at % 4 > 0;
+    let idles = |at: u64| (at / 500).is_multiple_of(2) && !at.is_multiple_of(4);
     assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);
 }

@@ -191,7 +191,7 @@ fn busy_receiver() -> Option<Rule> {
         for place in [1, 2, 3, 4, 6, 7, 8, 9] {
             at_ns += RTT_NS;
             download.at(at_ns).segment(first + place * MSS, MSS);
-            let is_before_gap = place < 4 || place > 5;
+            let is_before_gap = !(4..=5).contains(&place);
             let repaired = if is_before_gap { place + 1 } else { 6 };
             download.after(20 * US).ack(first + repaired * MSS);
         }
