@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod baseline;
 pub mod board;
 pub mod conformance;
 pub mod endpoint;

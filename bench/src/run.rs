@@ -10,6 +10,7 @@ use linerate_results::record::{
 };
 use linerate_sim::chip::TimingTable;
 
+use crate::baseline::Baseline;
 use crate::firmware::{self, FirmwareError};
 use crate::machine::{Identity, Machine, MachineConfig, MachineError};
 use crate::measure::{self, DriveOutcome, MeasureError, Plan};
@@ -34,15 +35,15 @@ pub struct Options {
     pub threads: usize,
     /// Timing table that replaces the board's own.
     pub timing: Option<TimingTable>,
+    /// Earlier results to compare with.
+    pub baseline: Option<Baseline>,
 }
 
 /// Outcome of a scenario.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The results.
+    /// The results. If the run was cancelled, they were compared with no limit.
     pub run: Run,
-    /// Expectations that were not met, each in a sentence; none if the run was cancelled.
-    pub failures: Vec<String>,
     /// The user cancelled the run: results are missing.
     pub is_cancelled: bool,
 }
@@ -121,6 +122,7 @@ pub fn run(
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),
+        failures: Vec::new(),
         profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
@@ -156,18 +158,16 @@ pub fn run(
             header.profiles.insert(name.clone(), profile);
         }
     }
-    let run = header;
-    let failures = if is_cancelled {
-        Vec::new()
-    } else {
-        failures(&run, &scenario.expect)
-    };
-    store.finish(&run, &failures)?;
-    Ok(Outcome {
-        run,
-        failures,
-        is_cancelled,
-    })
+    let mut run = header;
+    if !is_cancelled {
+        run.failures = failures(&run, &scenario.expect);
+        if let Some(baseline) = &options.baseline {
+            let worse = baseline.compare(&run).failures();
+            run.failures.extend(worse);
+        }
+    }
+    store.finish(&run)?;
+    Ok(Outcome { run, is_cancelled })
 }
 
 /// Every firmware, in the scenario's order.

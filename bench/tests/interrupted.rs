@@ -41,7 +41,7 @@ fn the_child_writes_a_run() {
         store.append(result).expect("appended");
         println!("{STEP}appended");
     }
-    store.finish(&run, &[]).expect("finished");
+    store.finish(&run).expect("finished");
     println!("{STEP}finished");
 }
 

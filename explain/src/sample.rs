@@ -89,6 +89,7 @@ pub fn run() -> Run {
             ],
         },
         results,
+        failures: Vec::new(),
         profiles: [("http_get-windowed".to_owned(), profile())].into(),
     }
 }

@@ -62,14 +62,14 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
         || {
             let mut device = Device::start(&agent, &linerate, &elfs[2], &[])?;
             device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
-            agent::check_all(&agent, &mut device, DEVICE, COUNTED)?;
-            drop(device);
-            partners::check_all(&linerate, &elfs[0])
+            agent::check_all(&agent, &mut device, DEVICE, COUNTED)
         },
     );
+    let served = served?;
+    measured?;
+    let negotiated = partners::check_all(&linerate, &elfs[0])?;
     Ok(Outcome::Done(format!(
-        "{}; iperf, iperf3 and curl agree with the counts of bench_agent; {}",
-        served?, measured?
+        "{served}; iperf, iperf3 and curl agree with the counts of bench_agent; {negotiated}"
     )))
 }
 

@@ -286,42 +286,61 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
     if with_foreign {
         tools::ensure_target(tools::RISCV)?;
     }
-    // Linking with LTO uses one core only: two threads, one for the slowest board and one for the rest.
-    let is_first = |board: &Board| board.name == board::DEFAULT;
-    let (first, others): (Vec<_>, Vec<_>) = boards.into_iter().partition(is_first);
-    let log_beside = log.with_extension("boards.log");
-    let _ = std::fs::remove_file(&log_beside);
-    let beside = || {
-        let built = firmware_of(&others, &log_beside)?;
-        let foreign = if with_foreign {
-            foreign::build(Some(&log_beside))?.len()
-        } else {
-            0
-        };
-        anyhow::Ok((built, foreign))
-    };
-    let (beside, first) = concurrent::both(beside, || firmware_of(&first, log));
-    let (others, foreign) = beside?;
-    let built = first? + others;
+    // Linking with LTO uses one core only. What takes longest begins first.
+    let (first, others): (Vec<_>, Vec<_>) = boards
+        .into_iter()
+        .map(|board| Firmware::Board(Box::new(board)))
+        .partition(|it| matches!(it, Firmware::Board(board) if board.name == board::DEFAULT));
+    let foreign = with_foreign.then_some(Firmware::Foreign);
+    let all: Vec<Firmware> = first.into_iter().chain(foreign).chain(others).collect();
+    let built = concurrent::map(&all, concurrent::cores(), |it| it.build(log));
+    let mut ours = 0;
+    let mut foreign = 0;
+    for (it, built) in all.iter().zip(built) {
+        match it {
+            Firmware::Board(_) => ours += built?,
+            Firmware::Foreign => foreign += built?,
+        }
+    }
     Ok(Outcome::Done(format!(
-        "{built} ELFs, {foreign} of other projects"
+        "{ours} ELFs, {foreign} of other projects"
     )))
 }
 
-fn firmware_of(boards: &[Board], log: &Path) -> Result<usize> {
-    let mut built = 0;
-    for board in boards {
-        built += firmware::build(board, &board.programs, &board.variants, Some(log))?.len();
-        for variant in &board.variants {
-            let further = board.features(variant).into_iter().map(Some);
-            for further in std::iter::once(None).chain(further) {
-                let features = firmware::features_of(variant, further);
-                let mut clippy = firmware::cargo_for(board)?;
-                clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
-                clippy.args(["--features", &features, "--target", &board.target]);
-                clippy.args(["--bins", "--", "-D", "warnings"]);
-                sh::logged(&mut clippy, log)?;
-            }
+/// Firmware that is built at the same time as others.
+enum Firmware {
+    Board(Box<Board>),
+    /// Firmware of other projects.
+    Foreign,
+}
+
+impl Firmware {
+    /// Builds all programs and returns their number; the log of the step gets a file beside it for each.
+    fn build(&self, log: &Path) -> Result<usize> {
+        let name = match self {
+            Self::Board(board) => board.name.as_str(),
+            Self::Foreign => "foreign",
+        };
+        let log = log.with_extension(format!("{name}.log"));
+        let _ = std::fs::remove_file(&log);
+        match self {
+            Self::Board(board) => firmware_of(board, &log),
+            Self::Foreign => Ok(foreign::build(Some(&log))?.len()),
+        }
+    }
+}
+
+fn firmware_of(board: &Board, log: &Path) -> Result<usize> {
+    let built = firmware::build(board, &board.programs, &board.variants, Some(log))?.len();
+    for variant in &board.variants {
+        let further = board.features(variant).into_iter().map(Some);
+        for further in std::iter::once(None).chain(further) {
+            let features = firmware::features_of(variant, further);
+            let mut clippy = firmware::cargo_for(board)?;
+            clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
+            clippy.args(["--features", &features, "--target", &board.target]);
+            clippy.args(["--bins", "--", "-D", "warnings"]);
+            sh::logged(&mut clippy, log)?;
         }
     }
     Ok(built)

@@ -7,6 +7,7 @@ use linerate_explain::cause::explain_targets;
 use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
 use super::{Procedure, TrialContext};
+use crate::baseline::Baseline;
 use crate::endpoint::{Target, TargetError, TrialMonitor};
 use crate::provenance;
 use crate::store::{Store, StoreError};
@@ -32,6 +33,8 @@ pub struct SessionConfig {
     pub out: PathBuf,
     /// Seed of everything random.
     pub seed: u64,
+    /// Earlier results to compare with.
+    pub baseline: Option<Baseline>,
 }
 
 /// A procedure to run. If the user named it, an unsupported procedure is an error; otherwise it is
@@ -111,15 +114,19 @@ pub fn run(
             outcome = outcome.and(Err(error));
         }
     }
-    let failure: Vec<String> = outcome
+    run.failures
+        .extend(outcome.as_ref().err().map(ToString::to_string));
+    if let Some(baseline) = session
+        .baseline
         .as_ref()
-        .err()
-        .map(ToString::to_string)
-        .into_iter()
-        .collect();
+        .filter(|_| !monitor.is_cancelled())
+    {
+        let worse = baseline.compare(&run).failures();
+        run.failures.extend(worse);
+    }
     run.findings = explain_targets(&run);
     run.findings.extend(unreachable);
-    store.finish(&run, &failure)?;
+    store.finish(&run)?;
     outcome.map(|()| run)
 }
 
@@ -137,6 +144,7 @@ fn header(session: &SessionConfig, target: &dyn Target) -> Run {
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),
+        failures: Vec::new(),
         profiles: BTreeMap::new(),
     }
 }

@@ -83,6 +83,7 @@ fn fixture() -> Fixture {
         out: dir.path().join("out"),
         threads: 2,
         timing: None,
+        baseline: None,
     };
     Fixture {
         dir,
@@ -131,7 +132,7 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
         outcome.run
     );
     assert_eq!(
-        outcome.failures,
+        outcome.run.failures,
         ["windowed, 1,460 B: goodput_bytes_per_s_p50 365 kB/s is below 1 MB/s"]
     );
 }

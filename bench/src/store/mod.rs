@@ -120,12 +120,11 @@ impl Store {
         })
     }
 
-    /// Writes the complete `run` and everything derived from it: exports for programs and reports
-    /// for people. `failures`: the expectations that were not met.
+    /// Writes the complete `run` and everything derived from it: exports for programs and reports for people.
     ///
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
-    pub fn finish(&self, run: &Run, failures: &[String]) -> Result<(), StoreError> {
+    pub fn finish(&self, run: &Run) -> Result<(), StoreError> {
         self.append_line(&read::End {
             finished_with_results: run.results.len(),
         })?;
@@ -134,7 +133,7 @@ impl Store {
         self.write("report.html", report::html(run, &published).as_bytes())?;
         self.write("report.md", report::markdown(run, &published).as_bytes())?;
         self.write("results.csv", csv::csv(run).as_bytes())?;
-        self.write("junit.xml", junit::junit(run, failures).as_bytes())?;
+        self.write("junit.xml", junit::junit(run).as_bytes())?;
         self.write("results.prom", openmetrics::openmetrics(run).as_bytes())?;
         match hdr::hdr(run) {
             Some(log) => self.write("results.hdr", log.as_bytes()),
@@ -243,7 +242,7 @@ mod tests {
             results: run.results[..3].to_vec(),
             ..run.clone()
         };
-        store.finish(&three, &[]).expect("written");
+        store.finish(&three).expect("written");
         let text = std::fs::read_to_string(dir.path().join(TRIALS)).expect("written");
         assert_eq!(read(&text).expect("readable").into_run(), three);
         let mut lines: Vec<&str> = text.lines().collect();

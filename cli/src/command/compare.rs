@@ -1,9 +1,9 @@
 //! `linerate compare`, and `--baseline` of the commands that measure.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use linerate_explain::summary;
-use linerate_results::compare::{Comparison, Thresholds, compare};
+use linerate_bench::baseline::Baseline;
+use linerate_results::compare::{Comparison, Thresholds};
 use linerate_results::record::Run;
 
 use super::results;
@@ -14,7 +14,11 @@ use crate::output;
 pub fn run(args: &args::Compare) -> Result<(), Failure> {
     let before = results(&args.before)?;
     let after = results(&args.after)?;
-    let comparison = compare(&before, &after, summary::figures, &thresholds(&args.limits));
+    let baseline = Baseline {
+        run: before,
+        thresholds: thresholds(&args.limits),
+    };
+    let comparison = baseline.compare(&after);
     if args.json {
         let mut text = serde_json::to_string_pretty(&comparison).map_err(anyhow::Error::new)?;
         text.push('\n');
@@ -25,33 +29,25 @@ pub fn run(args: &args::Compare) -> Result<(), Failure> {
     judge(&comparison)
 }
 
-/// Earlier results with their file.
-pub struct Baseline {
-    file: PathBuf,
-    run: Run,
+/// Reads the results to compare with, before a measurement that may move the file.
+pub fn baseline(
+    file: Option<&Path>,
+    limits: &args::Thresholds,
+) -> anyhow::Result<Option<Baseline>> {
+    let read = |file: &Path| {
+        anyhow::Ok(Baseline {
+            run: results(file)?,
+            thresholds: thresholds(limits),
+        })
+    };
+    file.map(read).transpose()
 }
 
-impl Baseline {
-    /// Reads the results, before a measurement that may overwrite the file.
-    pub fn read(file: Option<&Path>) -> anyhow::Result<Option<Self>> {
-        let read = |file: &Path| {
-            anyhow::Ok(Self {
-                file: file.to_owned(),
-                run: results(file)?,
-            })
-        };
-        file.map(read).transpose()
-    }
-
-    /// Compares `run` with the baseline.
-    pub fn judge(&self, limits: &args::Thresholds, run: &Run) -> Result<(), Failure> {
-        let comparison = compare(&self.run, run, summary::figures, &thresholds(limits));
-        eprintln!(
-            "compared with {}:\n{}",
-            self.file.display(),
-            comparison.markdown()
-        );
-        judge(&comparison)
+/// Prints the differences between the baseline, if any, and `run`.
+pub fn print_differences(baseline: Option<&Baseline>, file: Option<&Path>, run: &Run) {
+    if let (Some(baseline), Some(file)) = (baseline, file) {
+        let comparison = baseline.compare(run).markdown();
+        eprintln!("compared with {}:\n{comparison}", file.display());
     }
 }
 

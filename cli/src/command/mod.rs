@@ -64,15 +64,15 @@ fn results(path: &Path) -> anyhow::Result<record::Run> {
         true => &trials,
         false => path,
     };
-    let text = output::read(path).with_context(|| match path.with_file_name(store::TRIALS) {
-        trials if path.ends_with(store::RUN) && trials.exists() => {
-            format!(
-                "the run did not finish; its results are in {}",
-                trials.display()
-            )
-        }
-        _ => "no results".to_owned(),
-    })?;
+    let trials = path.with_file_name(store::TRIALS);
+    if path.ends_with(store::RUN) && !path.exists() && trials.exists() {
+        anyhow::bail!(
+            "cannot read {}: the run did not finish; its results are in {}",
+            path.display(),
+            trials.display()
+        );
+    }
+    let text = output::read(path)?;
     let read = store::read(&text)
         .with_context(|| format!("{} contains no linerate results", path.display()))?;
     for lack in &read.lacks {

@@ -14,7 +14,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
-use super::compare::Baseline;
+use super::compare::{baseline, print_differences};
 use super::{processors, stop_on_ctrl_c, timing_table};
 
 pub fn run(args: &args::Run) -> Result<(), Failure> {
@@ -46,8 +46,8 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
             .unwrap_or_else(|| PathBuf::from("linerate-out").join(&scenario.name)),
         threads: args.threads.map_or_else(processors, usize::from),
         timing: timing_table(args.timing.as_deref())?,
+        baseline: baseline(args.baseline.as_deref(), &args.limits)?,
     };
-    let baseline = Baseline::read(args.baseline.as_deref())?;
     let cancelled = stop_on_ctrl_c()?;
     let progress = Cancellable {
         progress: &*progress::on_stderr(),
@@ -71,16 +71,10 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     if outcome.is_cancelled {
         return Err(Failure::Cancelled);
     }
-    let mut failures = outcome.failures;
-    if let Some(baseline) = baseline {
-        match baseline.judge(&args.limits, &outcome.run) {
-            Err(Failure::Limit(worse)) => failures.extend(worse),
-            other => other?,
-        }
-    }
-    if failures.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Limit(failures))
+    let (baseline, file) = (options.baseline.as_ref(), args.baseline.as_deref());
+    print_differences(baseline, file, &outcome.run);
+    match outcome.run.failures {
+        failures if failures.is_empty() => Ok(()),
+        failures => Err(Failure::Limit(failures)),
     }
 }

@@ -27,6 +27,7 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
             .unwrap_or_else(|| PathBuf::from("linerate-out").join(&scenario.name)),
         threads: args.threads.map_or_else(processors, usize::from),
         timing: None,
+        baseline: None,
     };
     let table = timing_table(args.timing.as_deref())?.unwrap_or_else(timing::built_in);
     let changes = sensitivity::changes(&table, &args.entries).map_err(anyhow::Error::new)?;

@@ -13,7 +13,7 @@ use linerate_bench::request::{NamedDirections, RequestError, TransferRequest};
 use linerate_explain::report;
 use linerate_results::record::Run;
 
-use super::compare::Baseline;
+use super::compare::{baseline, print_differences};
 use super::progress::Terminal;
 use crate::args;
 use crate::failure::Failure;
@@ -66,8 +66,14 @@ pub fn measure(
     target: &mut dyn Target,
     interval: Option<Duration>,
 ) -> Result<(), Failure> {
-    let baseline = Baseline::read(link.baseline.as_deref())?;
-    let (run, is_cancelled) = session(name, link, asked, target, interval)?;
+    let session = SessionConfig {
+        name: name.to_owned(),
+        url: link.target.clone(),
+        out: out(name, link),
+        seed: link.seed,
+        baseline: baseline(link.baseline.as_deref(), &link.limits)?,
+    };
+    let (run, is_cancelled) = run_session(&session, link, asked, target, interval)?;
     let run = match run {
         Err(error) if is_cancelled => {
             eprintln!("{error}");
@@ -84,32 +90,29 @@ pub fn measure(
         let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
         return Err(anyhow!("no results{why}").into());
     }
-    let failures: Vec<String> = run
+    print_differences(session.baseline.as_ref(), link.baseline.as_deref(), &run);
+    let mut failures: Vec<String> = run
         .results
         .iter()
         .flat_map(|it| it.describe().failures())
         .collect();
-    if !failures.is_empty() {
-        return Err(Failure::Limit(failures));
+    failures.extend(run.failures);
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Limit(failures))
     }
-    baseline.map_or(Ok(()), |baseline| baseline.judge(&link.limits, &run))
 }
 
 /// Runs the procedures with progress on stderr, and with figures every `interval`. Returns the run, and true if the
 /// user cancelled it.
-fn session(
-    name: &str,
+fn run_session(
+    session: &SessionConfig,
     link: &args::Link,
     asked: &[RequestedProcedure],
     target: &mut dyn Target,
     interval: Option<Duration>,
 ) -> Result<(Result<Run, SessionError>, bool), Failure> {
-    let session = SessionConfig {
-        name: name.to_owned(),
-        url: link.target.clone(),
-        out: out(name, link),
-        seed: link.seed,
-    };
     let at_least: Duration = asked.iter().map(|it| it.procedure.min_duration()).sum();
     let unit_note = if target.is_simulated() {
         " of simulated time"
@@ -131,7 +134,7 @@ fn session(
     let mut terminal = Terminal::new(at_least, interval)?;
     let (mut monitor, lines) = terminal.split();
     let run = procedure::run(
-        &session,
+        session,
         asked,
         target,
         &mut monitor,

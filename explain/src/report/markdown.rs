@@ -15,6 +15,20 @@ pub fn markdown(run: &Run, published: &Published) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(run, published, &mut out);
+    without_tags(&out)
+}
+
+/// The text, in which no name or message begins an HTML tag, which Markdown would pass on.
+fn without_tags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let begins_tag = |next: &char| next.is_ascii_alphabetic() || "/!?".contains(*next);
+        if c == '<' && rest.peek().is_some_and(begins_tag) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
     out
 }
 
@@ -47,6 +61,9 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
         verdict(run)
     )?;
 
+    for failure in &run.failures {
+        writeln!(out, "**Failed:** {failure}\n")?;
+    }
     for summary in summary::all(run) {
         write_summary(&summary, &verdict(run), out)?;
     }

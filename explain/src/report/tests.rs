@@ -82,6 +82,7 @@ fn empty_run_is_still_a_page() {
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),
+        failures: Vec::new(),
         profiles: BTreeMap::new(),
     };
     assert!(html(&run, &published()).contains("nothing was measured"));
@@ -216,4 +217,20 @@ fn format_is_that_of_the_fixture() {
         "the format changed; if intended, set LINERATE_BLESS=1"
     );
     assert_eq!(Run::from_json(&text).expect("reads what it wrote"), run);
+}
+
+#[test]
+fn limits_that_were_not_kept_and_no_tags_are_in_every_report() {
+    let mut run = sample::run();
+    run.title = "<script>alert(1)</script> & more".to_owned();
+    run.failures = vec!["goodput of windowed is 5 kB/s, below <b>10 kB/s".to_owned()];
+    let (page, text) = (html(&run, &published()), markdown(&run, &published()));
+    for report in [&page, &text] {
+        assert!(report.contains("goodput of windowed is 5 kB"));
+    }
+    assert!(text.contains("**Failed:** goodput of windowed"), "{text}");
+    assert!(!page.contains("<script>alert") && !page.contains("below <b>"));
+    assert!(text.contains("\\<script>alert(1)\\</script>"), "{text}");
+    let junit = linerate_results::export::junit::junit(&run);
+    assert!(junit.contains("failures=\"1\""), "{junit}");
 }

@@ -58,9 +58,12 @@ const CAUSE_PRIOR: Prior = Prior {
 /// Options of `calibrate`.
 #[derive(Debug, clap::Args)]
 pub struct Calibrate {
-    /// Folders with the captures and labels.ndjson; only their development part is used
+    /// Folders with the captures and labels.ndjson
     #[arg(required = true)]
     folders: Vec<PathBuf>,
+    /// Also use captures of other parts than the development part: they must have been scored, and are spent
+    #[arg(long)]
+    scored: bool,
     /// Use this linerate
     #[arg(long, value_name = "PROGRAM")]
     linerate: Option<PathBuf>,
@@ -151,8 +154,7 @@ impl Design {
 
     /// The table in Rust.
     fn source(&self, model: &[f64]) -> String {
-        let mut text = "//! Written by `cargo xtask links calibrate`: a model of right answers among labelled captures of \
-                        the development part.\n\nuse linerate_results::record::Cause;\n\nuse super::Model;\n\n\
+        let mut text = "//! Written by `cargo xtask links calibrate`: a model of right answers among labelled captures.\n\nuse linerate_results::record::Cause;\n\nuse super::Model;\n\n\
                         pub(super) const MODEL: Model = Model {\n"
             .to_owned();
         let coefficients = [
@@ -180,7 +182,7 @@ pub fn run(options: &Calibrate) -> Result<()> {
     let linerate = program(options.linerate.as_deref())?;
     let mut answers = Vec::new();
     for (number, folder) in options.folders.iter().enumerate() {
-        answers.extend(read(&linerate, folder, number)?);
+        answers.extend(read(&linerate, folder, number, options.scored)?);
     }
     let design = Design::of(&answers);
     let left_out = design.left_out(&answers);
@@ -236,10 +238,14 @@ fn reliability(set: &str, answers: &[Answer], left_out: &[f64], is_written_with:
     )
 }
 
-fn read(linerate: &Path, folder: &Path, number: usize) -> Result<Vec<Answer>> {
+fn read(linerate: &Path, folder: &Path, number: usize, scored: bool) -> Result<Vec<Answer>> {
     let labels = label::read(folder)?;
-    if let Some(other) = labels.iter().find(|it| it.part != Part::Development) {
-        bail!("{} is no development capture", other.file);
+    let is_usable = |part: Part| part == Part::Development || scored;
+    if let Some(other) = labels.iter().find(|it| !is_usable(it.part)) {
+        bail!(
+            "{} is no development capture: score its part first, then use --scored",
+            other.file
+        );
     }
     let mut captures: BTreeMap<(String, u64), Count> = BTreeMap::new();
     for label in &labels {
@@ -251,7 +257,8 @@ fn read(linerate: &Path, folder: &Path, number: usize) -> Result<Vec<Answer>> {
     let mut answers = Vec::new();
     for label in labels {
         let weight = 1.0 / captures[&(label.case.clone(), label.seed)].of as f64;
-        let (case, is_written_with) = ((number, label.case.clone()), label.path.is_some());
+        let case = (number, label.case.clone());
+        let is_written_with = label.path.is_some() && label.part == Part::Development;
         let explained = Explained::of(linerate, &folder.join(&label.file))?;
         let vantage = explained.vantage;
         let outcome = Outcome::new(label, explained);

@@ -4,8 +4,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::record::Run;
 
-/// The report. `failures`: violated limits, each in a sentence.
-pub fn junit(run: &Run, failures: &[String]) -> String {
+/// The report.
+pub fn junit(run: &Run) -> String {
     let mut measured = TestSuite::new("measured");
     for (at, result) in run.results.iter().enumerate() {
         let name = &result.setting().run;
@@ -35,10 +35,10 @@ pub fn junit(run: &Run, failures: &[String]) -> String {
         measured.add_test_case(case);
     }
     let mut limits = TestSuite::new("limits");
-    if failures.is_empty() {
+    if run.failures.is_empty() {
         limits.add_test_case(TestCase::new("every limit", TestCaseStatus::success()));
     }
-    for failure in failures {
+    for failure in &run.failures {
         limits.add_test_case(TestCase::new(failure.as_str(), status(failure)));
     }
     let mut report = Report::new(format!("linerate {}", run.scenario));

@@ -101,6 +101,10 @@ pub struct Run {
     /// Requested measurements that were not possible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<NotMeasured>,
+    /// Limits that were not kept, and errors that ended a measurement, each in a sentence: expectations of a scenario,
+    /// and figures worse than those of a baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
     /// Processor cycles, by `program-variant`, of the runs that request a profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,

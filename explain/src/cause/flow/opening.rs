@@ -46,6 +46,10 @@ const SLOW_NS: u64 = 150_000_000;
 const RETRY_NS: u64 = 1_000_000_000;
 /// Opening for a smaller share of a connection's time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
+/// Where opening takes most of a connection's time, a shorter silence counts, too: two ticks of a stack that looks for
+/// packets 100 times in a second (the least rate that is common, HZ=100).
+const SLOW_TICKS_NS: u64 = 20_000_000;
+const MOST: f64 = 0.5;
 
 /// The findings about opening, by pair of hosts and port.
 pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
@@ -156,10 +160,11 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     }
     let answered_ns = handshake.syn_ack_ns?;
     let opened_ns = answered_ns - connection.start_ns;
-    let is_slow = opened_ns >= SLOW_NS
-        && (opened_ns as f64) >= MIN_SHARE * lasted_ns as f64
-        && (syns(flow) >= 2 || is_slower_than_data(flow, opened_ns));
-    is_slow.then_some((Opening::Slow, opened_ns))
+    let share = opened_ns as f64 / lasted_ns.max(1) as f64;
+    let is_slower = is_slower_than_data(flow, opened_ns);
+    let is_long = opened_ns >= SLOW_NS && share >= MIN_SHARE && (syns(flow) >= 2 || is_slower);
+    let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
+    (is_long || is_most).then_some((Opening::Slow, opened_ns))
 }
 
 /// True if data is acknowledged much faster than the SYN was answered.

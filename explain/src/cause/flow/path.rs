@@ -151,13 +151,14 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         count
     };
-    let part = stats::ratio(count as f64, view.sent.len() as f64);
+    // Some may have arrived more than twice.
+    let part = stats::ratio(count as f64, view.sent.len() as f64).min(1.0);
     (count >= MIN_COUNT && part >= 0.01).then(|| Rule {
         share: part.max(0.05),
         cause: Cause::DuplicateFrames,
         confidence: 0.85,
         summary: format!(
-            "{} of {} segments arrived twice, although {} did not repeat them.",
+            "{} copies arrived of {} segments that {} did not repeat.",
             format::count(count),
             format::count(view.sent.len() as u64),
             facts.sender,

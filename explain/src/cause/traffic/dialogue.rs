@@ -284,3 +284,14 @@ fn a_refusal_beside_accepted_connections_is_described_with_them() {
         "accepted at the second attempt"
     );
 }
+
+#[test]
+fn a_syn_that_is_answered_far_later_than_data_is_a_slow_handshake() {
+    let opened_after = |ns: u64| {
+        let mut dialogue = Script::open(End::Second, ns, 0, 60_000);
+        exchange(&mut dialogue, 200, 0, 12_000);
+        causes(dialogue)
+    };
+    assert_eq!(opened_after(80 * MS), [Cause::SlowHandshake]);
+    assert_eq!(opened_after(30 * MS), []);
+}

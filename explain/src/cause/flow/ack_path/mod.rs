@@ -34,18 +34,20 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk {
         return None;
     }
-    let back = stamped_queue(facts)
+    let mut back = stamped_queue(facts)
         .or_else(|| spaced_acks(facts))
         .or_else(|| behind_opposite(facts))?;
-    let opposite = match facts.against {
-        Some(against) => format!(
+    let mut opposite = String::new();
+    if let Some(against) = facts.against {
+        back.evidence
+            .insert("opposite_bytes_per_s".to_owned(), against.bytes_per_s);
+        opposite = format!(
             " A transfer from {} to {} fills it with {}.",
             facts.receiver,
             facts.sender,
             format::rate(against.bytes_per_s)
-        ),
-        None => String::new(),
-    };
+        );
+    }
     Some(Rule {
         share: back.share,
         cause: Cause::AckPathFull,
@@ -169,7 +171,6 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
             ("queue_ns_p50", queue_ns as f64),
             ("base_rtt_ns", base_ns as f64),
             ("utilization", facts.model.utilization),
-            ("opposite_bytes_per_s", against.bytes_per_s),
         ]),
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         confidence,

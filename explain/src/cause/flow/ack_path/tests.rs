@@ -175,6 +175,12 @@ fn acknowledgments_wait_behind_a_transfer_in_the_other_direction() {
     );
     assert!(rule.advice.contains("fq_codel"), "{}", rule.advice);
     assert!(
+        rule.summary.contains("fills it with 100 kB/s"),
+        "{}",
+        rule.summary
+    );
+    assert!((rule.evidence["opposite_bytes_per_s"] - 1e5).abs() < 1.0);
+    assert!(
         rule.evidence["ack_queue_ns_p50"] > 6e7,
         "{:?}",
         rule.evidence

@@ -29,6 +29,8 @@ const MIN_DELAY_SHARE: f64 = 0.05;
 const MIN_WAIT_SHARE: f64 = 0.25;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
 const MAX_KEPT: f64 = 1.15;
+/// A sender that waits for its timer for a larger share of the time sends single bursts.
+const MAX_TIMEOUT_SHARE: f64 = 0.9;
 /// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
 const RING_SEGMENTS: f64 = 8.0;
 
@@ -72,9 +74,10 @@ pub(super) fn bucket(
     let wait_share = wait_ns.map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
     let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
     // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
-    // a sender that keeps to the rate shows it.
+    // a sender that keeps to the rate shows it; one that waits for its timer nearly all the time keeps to none.
     let keeps_rate = bucket.bytes_per_s <= MAX_KEPT * facts.goodput();
-    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && (!is_ring || keeps_rate) {
+    let shows_rate = keeps_rate || !is_ring && losses.timeout < MAX_TIMEOUT_SHARE;
+    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate {
         return Some(Rule {
             share,
             cause: Cause::Policed,

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`]; `PUT /N`
+//! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`linerate_ether::pattern`]; `PUT /N`
 //! compares N octets with that pattern and answers 204 if they are equal, 422 if not. Other paths have the
 //! [`Answer`]s of its configuration.
 
