@@ -8,6 +8,7 @@
 //! counted in whole segments, Reno's rate stays that of the reduced window, and a timeout resets all
 //! state.
 
+use super::credit::Credit;
 use crate::time::{Instant, Span};
 
 /// Initial window (RFC 6928).
@@ -42,7 +43,7 @@ pub struct Cubic {
     w_est: u32,
     w_est_credit: u32,
     /// Acknowledged segments not yet turned into growth.
-    credit: u32,
+    credit: Credit,
     /// Time and window for which `acks_per_segment` was computed.
     rate_valid_for: Option<(Instant, u32)>,
     acks_per_segment: u32,
@@ -88,14 +89,7 @@ impl Cubic {
                 self.compute_acks_per_segment(window.max(1), acknowledged, now, round_trip);
         }
         let acks_per_segment = self.acks_per_segment;
-        let early = u32::from(self.credit >= acks_per_segment);
-        if early > 0 {
-            self.credit = 0;
-        }
-        self.credit += acknowledged;
-        let grown = self.credit / acks_per_segment;
-        self.credit %= acks_per_segment;
-        window + early + grown
+        window + self.credit.add(acknowledged, acks_per_segment)
     }
 
     /// Number of segments that must be acknowledged to grow by one segment.

@@ -25,6 +25,7 @@ pub mod acknowledge;
 mod arrival;
 mod batch;
 pub mod connection;
+mod credit;
 pub mod cubic;
 mod growth;
 pub mod rack;

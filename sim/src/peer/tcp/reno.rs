@@ -1,10 +1,11 @@
 //! Reno's congestion avoidance (RFC 5681 section 3.1), in whole segments as Linux counts them.
 
+use super::credit::Credit;
+
 /// Growth of a window between losses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reno {
-    /// Acknowledged segments not yet turned into growth.
-    credit: u32,
+    credit: Credit,
 }
 
 impl Reno {
@@ -17,14 +18,7 @@ impl Reno {
     /// `acknowledged` segments arrived: the window grows by one for each window of them.
     pub(super) fn on_ack(&mut self, window: u32, acknowledged: u32) -> u32 {
         let window = window.max(1);
-        let early = u32::from(self.credit >= window);
-        if early > 0 {
-            self.credit = 0;
-        }
-        self.credit += acknowledged;
-        let grown = self.credit / window;
-        self.credit %= window;
-        window + early + grown
+        window + self.credit.add(acknowledged, window)
     }
 }
 
