@@ -116,8 +116,7 @@ fn limit_octets(flow: &mut Flow, sent: Sent, notes: &mut Vec<String>) -> Result<
         format::count(sent.octets)
     ));
     let distinct = received * (sent.octets / sent.datagrams.max(1));
-    let counted = Flow::stream(distinct, flow.span_ns, flow.counted_by);
-    flow.goodput_bytes_per_s = counted.goodput_bytes_per_s;
+    set_rate(flow, distinct);
     Ok(())
 }
 
@@ -135,14 +134,12 @@ fn limit_rate(flow: &mut Flow, sent: Sent, notes: &mut Vec<String>) {
         ));
     }
     flow.span_ns = least as u64;
-    let octets = flow.octets.min(sent.octets);
-    let counted = Flow::stream(octets, flow.span_ns, flow.counted_by);
-    flow.goodput_bytes_per_s = counted.goodput_bytes_per_s;
+    set_rate(flow, flow.octets.min(sent.octets));
 }
 
-/// Computes the rate again.
-fn recompute(flow: &mut Flow) {
-    let counted = Flow::stream(flow.octets, flow.span_ns, flow.counted_by);
+/// Computes the rate again, of these octets in the flow's time.
+fn set_rate(flow: &mut Flow, octets: u64) {
+    let counted = Flow::stream(octets, flow.span_ns, flow.counted_by);
     flow.goodput_bytes_per_s = counted.goodput_bytes_per_s;
 }
 
@@ -232,7 +229,8 @@ fn received_stream(
     }
     if flow.span_ns < MIN_STREAM_NS {
         flow.span_ns = elapsed_ns.max(1);
-        recompute(&mut flow);
+        let octets = flow.octets;
+        set_rate(&mut flow, octets);
     }
     Ok(flow)
 }
@@ -262,7 +260,7 @@ pub(super) fn acknowledged(
         format::count(flow.octets)
     ));
     flow.octets = acked;
-    recompute(&mut flow);
+    set_rate(&mut flow, acked);
     Ok(flow)
 }
 
