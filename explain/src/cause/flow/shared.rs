@@ -90,7 +90,7 @@ fn steady_sum(members: &[&FlowFacts<'_>]) -> Option<f64> {
         let since_ns = member.connection().start_ns;
         let model = &member.model;
         // What passed the slowest link: what arrives near the receiver, what is acknowledged elsewhere.
-        if model.to_receiver.base_ns() < model.to_sender.base_ns() {
+        if model.is_near_receiver() {
             for sent in &model.view.sent {
                 add(since_ns + sent.time_ns, u64::from(sent.len));
             }

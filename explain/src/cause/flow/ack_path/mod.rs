@@ -113,8 +113,7 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let interval = facts.model.ack_interval?;
     let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;
     let base_ns = facts.model.base_rtt_ns()?;
-    let is_near_receiver = facts.model.to_receiver.base_ns() < facts.model.to_sender.base_ns();
-    if is_near_receiver || queue_ns < MIN_ACK_QUEUE_NS.max(base_ns / 2) {
+    if facts.model.is_near_receiver() || queue_ns < MIN_ACK_QUEUE_NS.max(base_ns / 2) {
         return None;
     }
     let [few, many] = interval.counts;
@@ -147,10 +146,9 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         return None;
     }
     let base_ns = facts.model.base_rtt_ns()?;
-    let is_near_receiver = facts.model.to_receiver.base_ns() < facts.model.to_sender.base_ns();
     // Only near the receiver, gaps between segments show that nothing waits on their way: elsewhere, transfers of the
     // same rate may fill both ways of a line with equal ones.
-    let (queue_ns, confidence) = if is_near_receiver {
+    let (queue_ns, confidence) = if facts.model.is_near_receiver() {
         (against.queue_ns?, 0.75)
     } else {
         let ratio = facts.goodput() / against.bytes_per_s;
