@@ -43,11 +43,6 @@ impl LpWdt {
             reset: None,
         }
     }
-
-    /// The reset that became due, once.
-    pub fn take_reset(&mut self) -> Option<Action> {
-        self.reset.take()
-    }
 }
 
 impl Device for LpWdt {
@@ -106,5 +101,9 @@ impl Device for LpWdt {
 
     fn interrupts(&self) -> u32 {
         self.interrupts.level()
+    }
+
+    fn take_reset(&mut self) -> Option<Action> {
+        self.reset.take()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A model does not depend on a bus, a CPU, an address or another device. It gets an offset, a
 //! value and the time, returns the time of its next event, and reports its interrupt outputs as
-//! levels.
+//! levels. The chip's wiring gives it an address, interrupts and clocks.
 
 mod clock;
 mod efuse;
@@ -40,10 +40,13 @@ pub use uart::Uart;
 pub use usb_serial::UsbSerial;
 pub use watchdog::{Action, Watchdog};
 
+use core::any::Any;
+use core::fmt::Debug;
+
 use crate::time::Instant;
 
 /// A peripheral behind 32-bit registers.
-pub trait Device {
+pub trait Device: Any + Debug + Send {
     /// Reads the register at `offset`. `None`: the model gives it no behaviour, so it is plain
     /// storage.
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32>;
@@ -65,5 +68,35 @@ pub trait Device {
     /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.
     fn interrupts(&self) -> u32 {
         0
+    }
+
+    /// True if a read changes its state, such as one that takes a byte out of a FIFO.
+    fn reads_have_side_effects(&self) -> bool {
+        false
+    }
+
+    /// Comes out of a reset of the chip at `now`: called for a new model.
+    fn restart(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// Sets its clocks in hertz, in the order of the model's documentation; 0 is a clock that is off.
+    fn set_clocks(&mut self, hertz: &[u64], now: Instant) {
+        let _ = (hertz, now);
+    }
+
+    /// Bytes that it sent to the far end of its line since the last call.
+    fn take_sent(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The far end of its line sends `bytes` from `now`.
+    fn receive(&mut self, bytes: &[u8], now: Instant) {
+        let _ = (bytes, now);
+    }
+
+    /// The reset of the chip that it requests, once.
+    fn take_reset(&mut self) -> Option<Action> {
+        None
     }
 }

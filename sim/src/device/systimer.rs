@@ -79,14 +79,6 @@ impl Default for SysTimer {
 }
 
 impl SysTimer {
-    /// Restarts at `now`, with both counters at 0.
-    pub fn reset(&mut self, now: Instant) {
-        *self = Self::default();
-        for unit in &mut self.units {
-            unit.load(0, now);
-        }
-    }
-
     fn count(&self, unit: usize, now: Instant) -> u64 {
         self.units[unit].count(now) & COUNTER_MASK
     }
@@ -229,6 +221,13 @@ impl Device for SysTimer {
 
     fn interrupts(&self) -> u32 {
         self.interrupts.status()
+    }
+
+    /// Both counters begin at 0.
+    fn restart(&mut self, now: Instant) {
+        for unit in &mut self.units {
+            unit.load(0, now);
+        }
     }
 }
 

@@ -108,17 +108,6 @@ impl TimerGroup {
         }
     }
 
-    /// Sets the source clocks of the timer and of the watchdog.
-    pub fn set_clocks(&mut self, timer_hertz: u64, watchdog_hertz: u64, now: Instant) {
-        (self.timer_hertz, self.watchdog_hertz) = (timer_hertz, watchdog_hertz);
-        self.update_clocks(now);
-    }
-
-    /// The reset that became due, once.
-    pub fn take_reset(&mut self) -> Option<Action> {
-        self.reset.take()
-    }
-
     /// Divider 0 divides by 65536; 1 and 2 both divide by 2.
     fn divider(&self) -> u64 {
         match self.config >> 13 & 0xffff {
@@ -303,6 +292,16 @@ impl Device for TimerGroup {
 
     fn interrupts(&self) -> u32 {
         self.interrupts.status()
+    }
+
+    /// The source clocks of the timer and of the watchdog.
+    fn set_clocks(&mut self, hertz: &[u64], now: Instant) {
+        (self.timer_hertz, self.watchdog_hertz) = (hertz[0], hertz[1]);
+        self.update_clocks(now);
+    }
+
+    fn take_reset(&mut self) -> Option<Action> {
+        self.reset.take()
     }
 }
 

@@ -85,11 +85,6 @@ impl Default for Uart {
 }
 
 impl Uart {
-    /// Sets the function clock; bytes already in flight keep their time.
-    pub fn set_clock(&mut self, hertz: u64) {
-        self.source_hertz = hertz;
-    }
-
     /// Duration of `bits` on the line.
     fn bits(&self, bits: u64) -> Span {
         // The divider has four fractional bits.
@@ -141,28 +136,9 @@ impl Uart {
         self.update_tx_empty(now);
     }
 
-    /// The bytes that were written since the last call.
-    pub fn take_sent(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.sent)
-    }
-
-    /// True if bytes were written since the last [`Self::take_sent`].
-    pub fn has_sent(&self) -> bool {
-        !self.sent.is_empty()
-    }
-
     /// Bytes that were lost because a FIFO was full.
     pub fn lost(&self) -> u64 {
         self.lost
-    }
-
-    /// The far end sends `bytes` back to back from `now`.
-    pub fn receive(&mut self, bytes: &[u8], now: Instant) {
-        let mut at = self.rx_in_flight.back().map_or(now, |&(at, _)| at.max(now));
-        for &byte in bytes {
-            at += self.byte_time();
-            self.rx_in_flight.push_back((at, byte));
-        }
     }
 
     /// Takes a byte from the receive FIFO.
@@ -305,6 +281,28 @@ impl Device for Uart {
 
     fn interrupts(&self) -> u32 {
         self.interrupts.level()
+    }
+
+    fn reads_have_side_effects(&self) -> bool {
+        true
+    }
+
+    /// The function clock; bytes already in flight keep their time.
+    fn set_clocks(&mut self, hertz: &[u64], _: Instant) {
+        self.source_hertz = hertz[0];
+    }
+
+    fn take_sent(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Back to back.
+    fn receive(&mut self, bytes: &[u8], now: Instant) {
+        let mut at = self.rx_in_flight.back().map_or(now, |&(at, _)| at.max(now));
+        for &byte in bytes {
+            at += self.byte_time();
+            self.rx_in_flight.push_back((at, byte));
+        }
     }
 }
 

@@ -56,16 +56,6 @@ impl UsbSerial {
         }
     }
 
-    /// The bytes that were written since the last call.
-    pub fn take_sent(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.sent)
-    }
-
-    /// True if bytes were written since the last [`Self::take_sent`].
-    pub fn has_sent(&self) -> bool {
-        !self.sent.is_empty()
-    }
-
     /// Bytes that were written while the FIFO was full.
     pub fn lost(&self) -> u64 {
         self.lost
@@ -74,14 +64,6 @@ impl UsbSerial {
     /// Time at which a byte can be written.
     pub fn tx_ready_at(&self, now: Instant) -> Instant {
         self.free_at.max(now)
-    }
-
-    /// The host sends `bytes`.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        self.received.extend(bytes);
-        if !bytes.is_empty() {
-            self.interrupts.raw |= SERIAL_OUT_RECV_PKT;
-        }
     }
 
     /// Writes a byte; a full packet is sent to the host without a flush.
@@ -167,6 +149,21 @@ impl Device for UsbSerial {
 
     fn interrupts(&self) -> u32 {
         self.interrupts.level()
+    }
+
+    fn reads_have_side_effects(&self) -> bool {
+        true
+    }
+
+    fn take_sent(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.sent)
+    }
+
+    fn receive(&mut self, bytes: &[u8], _: Instant) {
+        self.received.extend(bytes);
+        if !bytes.is_empty() {
+            self.interrupts.raw |= SERIAL_OUT_RECV_PKT;
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod report;
 mod rom;
 mod soc;
 mod storage;
+mod wiring;
 
 use core::ops::Range;
 
@@ -164,15 +165,6 @@ impl ResetCause {
     /// The code that the ROM returns.
     pub const fn code(self) -> u32 {
         self as u32
-    }
-
-    fn of_timer_group(group: usize, action: crate::device::Action) -> Self {
-        match (group, action) {
-            (0, crate::device::Action::ResetCpu) => Self::TimerGroup0Cpu,
-            (0, _) => Self::TimerGroup0,
-            (_, crate::device::Action::ResetCpu) => Self::TimerGroup1Cpu,
-            _ => Self::TimerGroup1,
-        }
     }
 }
 

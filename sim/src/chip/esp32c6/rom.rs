@@ -9,7 +9,6 @@ mod numbers;
 
 use super::bus::Bus;
 use super::report::ReportKind;
-use super::soc::Block;
 use super::{ResetCause, TimingTable};
 use crate::device::PADS;
 use crate::mem::Memory;
@@ -228,11 +227,11 @@ fn execute<P: Pads>(
             return transmit(bus, args[0] as u8, cycle);
         }
         "uart_tx_flush" | "uart_tx_wait_idle" => {
-            let uart = &bus.soc.uart[usize::from(args[0] == 1)];
-            return Outcome::At(bus.soc.clock.cycle_at(uart.idle_at()));
+            let idle_at = bus.soc.uart(args[0]).idle_at();
+            return Outcome::At(bus.soc.clock.cycle_at(idle_at));
         }
         "uart_rx_one_char" => {
-            let byte = bus.soc.uart[0].read_byte();
+            let byte = bus.soc.uart(0).read_byte();
             if let Some(byte) = byte
                 && memory.write(args[0], &[byte]).is_err()
             {
@@ -256,7 +255,7 @@ fn execute<P: Pads>(
             return Outcome::NeverReturns;
         }
         "ets_efuse_get_mac" => {
-            let mac = bus.soc.efuse.mac();
+            let mac = bus.soc.efuse().mac();
             if memory.write(args[0], &mac).is_err() {
                 return Outcome::BadPointer;
             }
@@ -327,12 +326,12 @@ fn execute<P: Pads>(
 /// Writes a byte to UART 0 as soon as its FIFO has room.
 fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
     let now = bus.soc.clock.instant(cycle);
-    let ready = bus.soc.uart[0].tx_ready_at(now);
+    let ready = bus.soc.uart(0).tx_ready_at(now);
     if ready > now {
         return Outcome::Retry(bus.soc.clock.cycle_at(ready));
     }
-    bus.soc.uart[0].transmit(byte, now);
-    bus.soc.sync_block(Block::Uart0, now);
+    bus.soc.uart(0).transmit(byte, now);
+    bus.soc.sync_uart0(now);
     Outcome::Cycles(bus.soc.rom.costs.call)
 }
 
@@ -340,9 +339,9 @@ fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
 fn print<P: Pads>(bus: &mut Bus<'_, P>, text: &[u8], cycle: u64) -> Outcome {
     let mut now = bus.soc.clock.instant(cycle);
     for &byte in text {
-        now = bus.soc.uart[0].tx_ready_at(now);
-        bus.soc.uart[0].transmit(byte, now);
-        bus.soc.sync_block(Block::Uart0, now);
+        now = bus.soc.uart(0).tx_ready_at(now);
+        bus.soc.uart(0).transmit(byte, now);
+        bus.soc.sync_uart0(now);
     }
     Outcome::At(bus.soc.clock.cycle_at(now) + bus.soc.rom.costs.call)
 }

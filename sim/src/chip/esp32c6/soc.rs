@@ -6,107 +6,36 @@ use super::report::{Report, ReportKind};
 use super::rom::Rom;
 use super::storage::{Storage, register_name};
 use super::{Config, ResetCause, WatchEvent};
-use crate::device::{
-    Action, ClockTree, Device, Efuse, FunctionClock, Gpio, I2cAna, IntMtx, IntPri, LpTimer, LpWdt,
-    Plic, Rng, SysTimer, TimerGroup, Uart, UsbSerial,
-};
+use super::wiring::{self, EFUSE, UART0, UART1, WIRING};
+use crate::chip::peripherals::Peripherals;
+use crate::device::{ClockTree, Device, Efuse, Gpio, IntMtx, Plic, Uart};
 use crate::pads::Pads;
 use crate::time::{Instant, Span};
 
 /// Number of consecutive equal reads of a register without behaviour that counts as waiting for it.
 const POLL_LIMIT: u32 = 1_000_000;
 
-/// A peripheral with behaviour.
+/// A block that is part of the chip itself: its pads, its interrupt path, its clock tree. The devices are in
+/// [`WIRING`](super::wiring::WIRING).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
-    Uart0,
-    Uart1,
-    UsbSerial,
-    Timg0,
-    Timg1,
-    SysTimer,
-    LpTimer,
-    LpWdt,
+enum Block {
     Gpio,
-    IntPri,
-    IntMtx,
-    Plic,
-    Rng,
-    Efuse,
-    I2cAna,
     IoMux,
     Pcr,
+    IntMtx,
+    Plic,
+    /// The device with this number.
+    Device(usize),
 }
 
-/// Blocks with events: the first ones of the enum.
-const EVENT_BLOCKS: [Block; 9] = [
-    Block::Uart0,
-    Block::Uart1,
-    Block::UsbSerial,
-    Block::Timg0,
-    Block::Timg1,
-    Block::SysTimer,
-    Block::LpTimer,
-    Block::LpWdt,
-    Block::Gpio,
-];
+/// Interrupt sources of the GPIO block's outputs (Technical Reference Manual, "Interrupt Matrix").
+const GPIO_SOURCES: &[u8] = &[30, 31];
 
-impl Block {
-    /// The block at `addr` and its base (Technical Reference Manual, "System and Memory", table
-    /// of peripheral addresses).
-    #[inline]
-    fn at(addr: u32) -> Option<(Self, u32)> {
-        let block = match addr >> 12 {
-            0x60000 => Self::Uart0,
-            0x60001 => Self::Uart1,
-            0x60008 => Self::Timg0,
-            0x60009 => Self::Timg1,
-            0x6000a => Self::SysTimer,
-            0x6000f => Self::UsbSerial,
-            0x60010 => Self::IntMtx,
-            0x60090 => Self::IoMux,
-            0x60091 => Self::Gpio,
-            0x60096 => Self::Pcr,
-            0x600c5 => Self::IntPri,
-            _ => {
-                let block = match addr >> 10 {
-                    0x80004 => Self::Plic,
-                    0x1802be => Self::I2cAna,
-                    0x1802c2 => Self::Efuse,
-                    0x1802c3 => Self::LpTimer,
-                    0x1802c7 => Self::LpWdt,
-                    0x1802ca => Self::Rng,
-                    _ => return None,
-                };
-                return Some((block, addr & !0x3ff));
-            }
-        };
-        Some((block, addr & !0xfff))
-    }
+/// Most clocks of a device.
+const MAX_CLOCKS: usize = 2;
 
-    /// True if a read takes a byte out of a FIFO.
-    fn reads_have_side_effects(self) -> bool {
-        matches!(self, Self::Uart0 | Self::Uart1 | Self::UsbSerial)
-    }
-
-    /// The interrupt sources of the block's interrupt outputs (Technical Reference Manual,
-    /// "Interrupt Matrix", table of peripheral interrupt sources).
-    fn sources(self) -> &'static [u8] {
-        match self {
-            Self::Uart0 => &[43],
-            Self::Uart1 => &[44],
-            Self::UsbSerial => &[48],
-            Self::Timg0 => &[51, 53],
-            Self::Timg1 => &[54, 56],
-            Self::SysTimer => &[57, 58, 59],
-            Self::LpTimer => &[15],
-            Self::LpWdt => &[18],
-            Self::Gpio => &[30, 31],
-            Self::IntPri => &[22, 23, 24, 25],
-            _ => &[],
-        }
-    }
-}
+/// Base of the clock tree's registers.
+const PCR: u32 = 0x6009_6000;
 
 /// The last register without behaviour that was read, and how often.
 #[derive(Debug, Default)]
@@ -132,21 +61,12 @@ pub(super) struct Soc {
     pub stuck_poll: Option<(u32, u32)>,
     /// Cause of the last reset, as returned by `rtc_get_reset_reason`.
     pub reset_cause: ResetCause,
-    pub uart: [Uart; 2],
-    pub usb_serial: UsbSerial,
     pub gpio: Gpio,
-    pub efuse: Efuse,
-    timg: [TimerGroup; 2],
-    systimer: SysTimer,
-    lp_timer: LpTimer,
-    lp_wdt: LpWdt,
+    gpio_event: Instant,
     intmtx: IntMtx,
-    intpri: IntPri,
     plic: Plic,
-    rng: Rng,
-    i2c_ana: I2cAna,
+    peripherals: Peripherals,
     storage: Storage,
-    events: [Instant; EVENT_BLOCKS.len()],
     pending: Option<u8>,
     poll: Poll,
     /// The time until which the hart may run, as cycle and as instant, and its limit apart from
@@ -161,8 +81,6 @@ pub(super) struct Soc {
 impl Soc {
     pub fn new(config: &Config) -> Self {
         let timing = &config.timing;
-        let slow = timing.chip("slow_clock_hertz");
-        let packet = Span::from_ns(timing.chip("usb_serial_packet_ns"));
         let mut soc = Self {
             clock: CpuClock::new(80_000_000),
             console: Console::default(),
@@ -173,21 +91,12 @@ impl Soc {
             clock_changed: true,
             stuck_poll: None,
             reset_cause: ResetCause::PowerOn,
-            uart: [Uart::default(), Uart::default()],
-            usb_serial: UsbSerial::new(packet),
             gpio: Gpio::new(),
-            efuse: Efuse::new(config.mac),
-            timg: [TimerGroup::new(slow), TimerGroup::new(slow)],
-            systimer: SysTimer::default(),
-            lp_timer: LpTimer::new(slow),
-            lp_wdt: LpWdt::new(slow),
+            gpio_event: Instant::NEVER,
             intmtx: IntMtx::default(),
-            intpri: IntPri::default(),
             plic: Plic::default(),
-            rng: Rng::new(config.seed),
-            i2c_ana: I2cAna::default(),
+            peripherals: wiring::peripherals(config),
             storage: Storage::new(),
-            events: [Instant::NEVER; EVENT_BLOCKS.len()],
             pending: None,
             poll: Poll::default(),
             deadline: 0,
@@ -197,14 +106,14 @@ impl Soc {
             interrupt_ns: timing.chip("gpio_interrupt_ns"),
         };
         for (offset, value) in ClockTree::<fn(u32) -> u32>::HAND_OFF {
-            soc.storage.set(0x6009_6000 + offset, value);
+            soc.storage.set(PCR + offset, value);
         }
         soc.update_clocks(0);
         soc
     }
 
-    /// Continues from `before` after a reset at `cycle`: time, consoles, reports and the LP timer
-    /// are kept.
+    /// Continues from `before` after a reset at `cycle`: time, consoles, reports and the devices of which the wiring
+    /// says so are kept.
     pub fn resume_from(&mut self, before: &mut Self, cycle: u64, cause: ResetCause) {
         let hertz = self.clock.hertz();
         self.clock = before.clock;
@@ -213,13 +122,17 @@ impl Soc {
         std::mem::swap(&mut self.console, &mut before.console);
         std::mem::swap(&mut self.reports, &mut before.reports);
         std::mem::swap(&mut self.watch_events, &mut before.watch_events);
-        std::mem::swap(&mut self.rng, &mut before.rng);
-        std::mem::swap(&mut self.lp_timer, &mut before.lp_timer);
         self.storage.keep_access_flags(&before.storage);
         self.rom.inherit_reported(&mut before.rom);
         let now = self.clock.instant(cycle);
-        self.systimer.reset(now);
-        self.sync_block(Block::LpTimer, now);
+        for (number, line) in WIRING.iter().enumerate() {
+            if line.keeps_state {
+                self.peripherals.swap(&mut before.peripherals, number);
+                self.sync_device(number, now);
+            } else {
+                self.peripherals.device(number).restart(now);
+            }
+        }
     }
 
     /// The enabled pending interrupt line.
@@ -270,115 +183,121 @@ impl Soc {
 
     /// Time of the next device event.
     pub fn next_event(&self) -> Instant {
-        self.events.iter().copied().min().unwrap_or(Instant::NEVER)
+        self.peripherals.next_event().min(self.gpio_event)
     }
 
     /// Processes the device events that are due at `now`.
     pub fn advance(&mut self, now: Instant) {
-        for (i, block) in EVENT_BLOCKS.into_iter().enumerate() {
-            if self.events[i] <= now {
-                match self.device(block) {
-                    Some(device) => device.advance(now),
-                    None => self.gpio.advance(now),
-                }
-                self.sync_block(block, now);
+        for number in 0..WIRING.len() {
+            if self.peripherals.is_due(number, now) {
+                self.peripherals.device(number).advance(now);
+                self.sync_device(number, now);
             }
+        }
+        if self.gpio_event <= now {
+            self.gpio.advance(now);
+            self.sync_gpio();
         }
     }
 
     /// True if the block has an event between the hart's last stop and this access.
     fn is_due(&self, block: Block, now: Instant) -> bool {
-        self.events
-            .get(block as usize)
-            .is_some_and(|&event| event <= now)
+        match block {
+            Block::Device(number) => self.peripherals.is_due(number, now),
+            Block::Gpio => self.gpio_event <= now,
+            _ => false,
+        }
     }
 
     /// Queries the pads again for the edges that interrupts wait for.
     pub fn refresh_pads<P: Pads>(&mut self, now: Instant, pads: &mut P) {
         self.gpio.refresh(now, pads);
-        self.sync_block(Block::Gpio, now);
+        self.sync_gpio();
     }
 
-    fn device(&mut self, block: Block) -> Option<&mut dyn Device> {
-        Some(match block {
-            Block::Uart0 => &mut self.uart[0],
-            Block::Uart1 => &mut self.uart[1],
-            Block::UsbSerial => &mut self.usb_serial,
-            Block::Timg0 => &mut self.timg[0],
-            Block::Timg1 => &mut self.timg[1],
-            Block::SysTimer => &mut self.systimer,
-            Block::LpTimer => &mut self.lp_timer,
-            Block::LpWdt => &mut self.lp_wdt,
-            Block::IntPri => &mut self.intpri,
-            Block::IntMtx => &mut self.intmtx,
-            Block::Plic => &mut self.plic,
-            Block::Rng => &mut self.rng,
-            Block::Efuse => &mut self.efuse,
-            Block::I2cAna => &mut self.i2c_ana,
-            Block::Gpio | Block::IoMux | Block::Pcr => return None,
-        })
-    }
-
-    /// Applies the changes after an access to `block` or its event: interrupt levels, the next
-    /// event, console output, a reset.
-    pub fn sync_block(&mut self, block: Block, now: Instant) {
-        let (levels, next) = match self.device(block) {
-            Some(device) => (device.interrupts(), device.next_event()),
-            None if block == Block::Gpio => (self.gpio.interrupts(), self.gpio.next_event()),
-            None => return,
+    /// The block at `addr` and the offset in it.
+    #[inline]
+    fn block_at(&mut self, addr: u32) -> Option<(Block, u32)> {
+        let block = match addr >> 12 {
+            0x60010 => Block::IntMtx,
+            0x60090 => Block::IoMux,
+            0x60091 => Block::Gpio,
+            0x60096 => Block::Pcr,
+            _ if addr >> 10 == 0x80004 => return Some((Block::Plic, addr & 0x3ff)),
+            _ => {
+                let (number, offset) = self.peripherals.at(addr)?;
+                return Some((Block::Device(number), offset));
+            }
         };
-        let mut changed = matches!(block, Block::IntMtx | Block::Plic);
-        for (output, &source) in block.sources().iter().enumerate() {
+        Some((block, addr & 0xfff))
+    }
+
+    /// UART 0 or 1.
+    pub fn uart(&mut self, number: u32) -> &mut Uart {
+        let uart = if number == 1 { UART1 } else { UART0 };
+        self.peripherals.model(uart).expect("wired as a UART")
+    }
+
+    /// The fuses.
+    pub fn efuse(&mut self) -> &mut Efuse {
+        self.peripherals.model(EFUSE).expect("wired as fuses")
+    }
+
+    /// Applies the changes after an access to UART 0.
+    pub fn sync_uart0(&mut self, now: Instant) {
+        self.sync_device(UART0, now);
+    }
+
+    /// Applies the changes after an access to a device or its event: interrupt levels, the next event, console
+    /// output, a reset.
+    fn sync_device(&mut self, number: usize, now: Instant) {
+        let line = &WIRING[number];
+        let levels = self.peripherals.device(number).interrupts();
+        self.set_sources(line.interrupts, levels);
+        let next = self.peripherals.update_event(number);
+        self.shorten_deadline(next);
+        if let Some(port) = line.console {
+            let sent = self.peripherals.device(number).take_sent();
+            self.console.push(port, &sent, now);
+        }
+        if let Some(cause) = line.resets
+            && let Some(action) = self.peripherals.device(number).take_reset()
+        {
+            self.request_reset(cause(action));
+        }
+    }
+
+    /// The same for the pads.
+    fn sync_gpio(&mut self) {
+        self.set_sources(GPIO_SOURCES, self.gpio.interrupts());
+        self.update_gpio_event();
+    }
+
+    /// Sets interrupt sources to the levels of a device's outputs.
+    #[inline]
+    fn set_sources(&mut self, sources: &[u8], levels: u32) {
+        let mut changed = false;
+        for (output, &source) in sources.iter().enumerate() {
             changed |= self
                 .intmtx
                 .set_source(usize::from(source), levels >> output & 1 != 0);
         }
         if changed {
-            self.plic.set_lines(self.intmtx.lines());
-            self.pending = self.plic.pending();
+            self.route_interrupts();
         }
-        if let Some(event) = self.events.get_mut(block as usize) {
-            *event = next;
-            self.shorten_deadline(next);
-        }
-        match block {
-            Block::Uart0 if self.uart[0].has_sent() => {
-                self.console
-                    .push(Port::Uart0, &self.uart[0].take_sent(), now);
-            }
-            Block::Uart1 if self.uart[1].has_sent() => {
-                self.console
-                    .push(Port::Uart1, &self.uart[1].take_sent(), now);
-            }
-            Block::UsbSerial if self.usb_serial.has_sent() => {
-                self.console
-                    .push(Port::UsbSerial, &self.usb_serial.take_sent(), now);
-            }
-            Block::Timg0 | Block::Timg1 => {
-                let group = usize::from(block == Block::Timg1);
-                if let Some(action) = self.timg[group].take_reset() {
-                    self.request_reset(ResetCause::of_timer_group(group, action));
-                }
-            }
-            Block::LpWdt => {
-                if let Some(action) = self.lp_wdt.take_reset() {
-                    self.request_reset(match action {
-                        Action::ResetCpu => ResetCause::RtcWatchdogCpu,
-                        Action::ResetCore => ResetCause::RtcWatchdogCore,
-                        _ => ResetCause::RtcWatchdogSystem,
-                    });
-                }
-            }
-            _ => {}
-        }
+    }
+
+    /// Finds the pending interrupt line again, after a change of sources, matrix or controller.
+    fn route_interrupts(&mut self) {
+        self.plic.set_lines(self.intmtx.lines());
+        self.pending = self.plic.pending();
     }
 
     /// Takes over the time of a GPIO interrupt, which an output that is looped back may have set.
     #[inline]
     pub fn update_gpio_event(&mut self) {
-        let next = self.gpio.next_event();
-        self.events[Block::Gpio as usize] = next;
-        self.shorten_deadline(next);
+        self.gpio_event = self.gpio.next_event();
+        self.shorten_deadline(self.gpio_event);
     }
 
     /// Resets the chip at the end of the current instruction.
@@ -389,23 +308,21 @@ impl Soc {
 
     /// Reads the word at `addr`, which [`Storage`] covers.
     pub fn read<P: Pads>(&mut self, addr: u32, now: Instant, pads: &mut P) -> u32 {
-        if let Some((block, base)) = Block::at(addr) {
-            let offset = addr - base;
+        if let Some((block, offset)) = self.block_at(addr) {
             if self.is_due(block, now) {
                 self.advance(now);
             }
-            let value = match self.device(block) {
-                Some(device) => device.read(offset, now),
-                None if block == Block::Gpio => {
+            let value = match block {
+                Block::Device(number) => self.read_device(number, offset, now),
+                Block::Gpio => {
                     let value = self.gpio.read(offset, now, pads);
                     self.shorten_deadline(pads.deadline());
                     value
                 }
-                None => Some(self.storage.get(addr)),
+                Block::IntMtx => self.intmtx.read(offset, now),
+                Block::Plic => self.plic.read(offset, now),
+                Block::IoMux | Block::Pcr => Some(self.storage.get(addr)),
             };
-            if block.reads_have_side_effects() {
-                self.sync_block(block, now);
-            }
             if let Some(value) = value {
                 return value;
             }
@@ -415,6 +332,15 @@ impl Soc {
         }
         let value = self.storage.get(addr);
         self.count_poll(addr, value);
+        value
+    }
+
+    fn read_device(&mut self, number: usize, offset: u32, now: Instant) -> Option<u32> {
+        let device = self.peripherals.device(number);
+        let value = device.read(offset, now);
+        if device.reads_have_side_effects() {
+            self.sync_device(number, now);
+        }
         value
     }
 
@@ -453,32 +379,45 @@ impl Soc {
     /// a device reads them as zero, storage keeps them.
     pub fn write<P: Pads>(&mut self, addr: u32, value: u32, mask: u32, cycle: u64, pads: &mut P) {
         let now = self.clock.instant(cycle);
-        if let Some((block, base)) = Block::at(addr) {
-            let offset = addr - base;
+        if let Some((block, offset)) = self.block_at(addr) {
             if self.is_due(block, now) {
                 self.advance(now);
             }
-            let handled = if let Some(device) = self.device(block) {
-                device.write(offset, value & mask, now)
-            } else if block == Block::Gpio {
-                let handled = self.gpio.write(offset, value & mask, now, pads);
-                self.shorten_deadline(pads.deadline());
-                handled
-            } else {
-                self.store(addr, value, mask);
-                if block == Block::Pcr {
-                    self.update_clocks(cycle);
-                } else if let Some(pad @ 0..=30) = (offset / 4).checked_sub(1) {
-                    // IO MUX: FUN_IE.
-                    let on = self.storage.get(addr) >> 9 & 1 != 0;
-                    self.gpio.set_input_enable(pad as u8, on, now, pads);
-                    self.sync_block(Block::Gpio, now);
-                    self.shorten_deadline(pads.deadline());
+            let written = value & mask;
+            let is_handled = match block {
+                Block::Device(number) => {
+                    let is_handled = self.peripherals.device(number).write(offset, written, now);
+                    self.sync_device(number, now);
+                    is_handled
                 }
-                true
+                Block::Gpio => {
+                    let is_handled = self.gpio.write(offset, written, now, pads);
+                    self.shorten_deadline(pads.deadline());
+                    self.sync_gpio();
+                    is_handled
+                }
+                Block::IntMtx => {
+                    let is_handled = self.intmtx.write(offset, written, now);
+                    self.route_interrupts();
+                    is_handled
+                }
+                Block::Plic => {
+                    let is_handled = self.plic.write(offset, written, now);
+                    self.route_interrupts();
+                    is_handled
+                }
+                Block::IoMux => {
+                    self.store(addr, value, mask);
+                    self.update_pad(addr, offset, now, pads);
+                    true
+                }
+                Block::Pcr => {
+                    self.store(addr, value, mask);
+                    self.update_clocks(cycle);
+                    true
+                }
             };
-            self.sync_block(block, now);
-            if handled {
+            if is_handled {
                 return;
             }
         }
@@ -493,18 +432,32 @@ impl Soc {
         self.storage.set(addr, kept | value & mask);
     }
 
+    /// Applies the IO MUX register of a pad: `FUN_IE`.
+    fn update_pad<P: Pads>(&mut self, addr: u32, offset: u32, now: Instant, pads: &mut P) {
+        let Some(pad @ 0..=30) = (offset / 4).checked_sub(1) else {
+            return;
+        };
+        let on = self.storage.get(addr) >> 9 & 1 != 0;
+        self.gpio.set_input_enable(pad as u8, on, now, pads);
+        self.sync_gpio();
+        self.shorten_deadline(pads.deadline());
+    }
+
     /// Applies the clock tree's registers.
     fn update_clocks(&mut self, cycle: u64) {
         let now = self.clock.instant(cycle);
         let storage = &self.storage;
-        let tree = ClockTree(|offset| storage.get(0x6009_6000 + offset));
+        let tree = ClockTree(|offset| storage.get(PCR + offset));
         let hertz = tree.cpu_hertz();
-        for n in 0..2 {
-            let i = usize::from(n);
-            self.uart[i].set_clock(tree.function_hertz(FunctionClock::Uart(n)));
-            let timer = tree.function_hertz(FunctionClock::Timer(n));
-            let watchdog = tree.function_hertz(FunctionClock::Watchdog(n));
-            self.timg[i].set_clocks(timer, watchdog, now);
+        for (number, line) in WIRING.iter().enumerate() {
+            let mut clocks = [0; MAX_CLOCKS];
+            for (hertz, &clock) in clocks.iter_mut().zip(line.clocks) {
+                *hertz = tree.function_hertz(clock);
+            }
+            if !line.clocks.is_empty() {
+                let device = self.peripherals.device(number);
+                device.set_clocks(&clocks[..line.clocks.len()], now);
+            }
         }
         if hertz != self.clock.hertz() || self.clock_changed {
             self.clock.set_hertz(hertz, cycle);
@@ -514,27 +467,20 @@ impl Soc {
                 .set_delays(input, Span::from_ns(self.interrupt_ns));
             self.stop_now();
         }
-        self.sync_block(Block::Timg0, now);
-        self.sync_block(Block::Timg1, now);
+        for (number, line) in WIRING.iter().enumerate() {
+            if !line.clocks.is_empty() {
+                self.sync_device(number, now);
+            }
+        }
     }
 
     /// The far end of a console sends `bytes`.
     pub fn console_input(&mut self, port: Port, bytes: &[u8], now: Instant) {
-        let block = match port {
-            Port::Uart0 => {
-                self.uart[0].receive(bytes, now);
-                Block::Uart0
-            }
-            Port::Uart1 => {
-                self.uart[1].receive(bytes, now);
-                Block::Uart1
-            }
-            Port::UsbSerial => {
-                self.usb_serial.receive(bytes);
-                Block::UsbSerial
-            }
-        };
-        self.sync_block(block, now);
+        let number = WIRING.iter().position(|line| line.console == Some(port));
+        if let Some(number) = number {
+            self.peripherals.device(number).receive(bytes, now);
+            self.sync_device(number, now);
+        }
     }
 
     /// True if `addr` is in a peripheral's range.
