@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use linerate_results::record::Provenance;
+use linerate_results::record::{Provenance, SourceKind};
+
+use crate::machine::Identity;
 
 /// The commit that this program was built from.
 pub const GIT: &str = env!("LINERATE_GIT");
@@ -17,6 +19,20 @@ pub fn current() -> Provenance {
         started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         ..Provenance::default()
     }
+}
+
+/// Adds the provenance of a machine.
+pub fn add_identity(provenance: &mut Provenance, identity: Identity) {
+    provenance.board = identity.board;
+    provenance.timing_table = identity.timing_table;
+    provenance.guesses = identity
+        .timing
+        .iter()
+        .filter(|entry| entry.kind == SourceKind::Guess)
+        .map(|entry| entry.name.clone())
+        .collect();
+    provenance.timing = identity.timing;
+    provenance.elf_sha256.extend(identity.images);
 }
 
 /// The processor's name and the number of threads.

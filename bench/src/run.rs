@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linerate_results::record::{
-    Measurement, NotMeasured, PeerModel, Provenance, Run, SCHEMA, Setting, SourceKind,
+    Measurement, NotMeasured, PeerModel, Provenance, Run, SCHEMA, Setting,
 };
 use linerate_sim::chip::TimingTable;
 
@@ -136,7 +136,7 @@ pub fn run(
         let name = &job.config.name;
         let driven = match done {
             Some(done) => {
-                add_identity(&mut header.provenance, &done.identity);
+                provenance::add_identity(&mut header.provenance, done.identity);
                 header.results.extend(done.results);
                 done.driven
             }
@@ -333,19 +333,6 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
             .collect(),
         ..provenance::current()
     }
-}
-
-/// Adds the provenance of a job's machine.
-fn add_identity(provenance: &mut Provenance, identity: &Identity) {
-    provenance.board.clone_from(&identity.board);
-    provenance.timing_table.clone_from(&identity.timing_table);
-    provenance.guesses = identity
-        .timing
-        .iter()
-        .filter(|entry| entry.kind == SourceKind::Guess)
-        .map(|entry| entry.name.clone())
-        .collect();
-    provenance.timing.clone_from(&identity.timing);
 }
 
 /// Adds what a finished job recorded, and writes its artifacts.

@@ -41,7 +41,8 @@ pub(crate) use target::unsupported;
 pub use target::{Options, Target};
 pub use test_board::TestBoard;
 pub use trial::{
-    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Stream, Trial,
+    Amount, BoardObservation, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample,
+    RoundTrips, Stream, Trial,
 };
 pub use url::Url;
 

@@ -8,6 +8,7 @@ use super::error::TargetError;
 use super::monitor::TrialMonitor;
 use super::test_board::TestBoard;
 use super::trial::{Outcome, Trial};
+use crate::machine::Identity;
 
 /// The other end of a link.
 pub trait Target: Send {
@@ -52,6 +53,11 @@ pub trait Target: Send {
     /// True if both directions share the line, so that a frame that comes back takes it twice.
     fn is_half_duplex(&self) -> bool {
         false
+    }
+
+    /// Its board and firmware, for the provenance; `None` for a target that is only known by its URL.
+    fn identity(&self) -> Option<Identity> {
+        None
     }
 
     /// True if its times are simulated: they are exact, and independent of this host's load and

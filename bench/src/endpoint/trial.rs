@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_results::record::{Direction, Flow, Observation};
+use linerate_results::record::{Direction, Duplex, Flow, Ledger, Observation};
 
 /// One measurement on a target.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +156,28 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Observations of this host.
     pub observation: Observation,
+    /// Observations of the device's board; `None` unless this process runs it.
+    pub board: Option<BoardObservation>,
+}
+
+/// Observations of a board during one trial, from power-on to power-off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BoardObservation {
+    /// The fate of each frame to the device, and the device's counters.
+    pub ledger: Ledger,
+    /// Duplex of its link.
+    pub duplex: Duplex,
+    /// The board's time that passed.
+    pub virtual_ns: u64,
+}
+
+impl BoardObservation {
+    /// Adds those of a later trial.
+    pub fn add(&mut self, later: &Self) {
+        self.ledger.add(&later.ledger);
+        self.duplex = later.duplex;
+        self.virtual_ns += later.virtual_ns;
+    }
 }
 
 /// Results of round trips.

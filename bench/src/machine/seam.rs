@@ -16,6 +16,8 @@ pub struct Identity {
     pub timing_table: String,
     /// Its entries.
     pub timing: Vec<TimingEntry>,
+    /// SHA-256 of each firmware image, by name.
+    pub images: BTreeMap<String, String>,
 }
 
 /// State of the link partner when the machine was switched off.

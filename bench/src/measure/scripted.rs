@@ -52,6 +52,7 @@ impl Machine for Script {
             board: "script".into(),
             timing_table: "none".into(),
             timing: Vec::new(),
+            ..Identity::default()
         }
     }
 

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
 
-use crate::endpoint::{Outcome, Target, TargetError, Trial, TrialMonitor};
+use crate::endpoint::{BoardObservation, Outcome, Target, TargetError, Trial, TrialMonitor};
 
 /// A procedure run on a target.
 pub trait Procedure {
@@ -69,6 +69,10 @@ pub struct TrialContext<'a> {
     not_measured: Vec<NotMeasured>,
     /// Notes on trials whose results are not saved yet.
     trial_notes: Vec<String>,
+    /// Observations of their board.
+    board: Option<BoardObservation>,
+    /// The board's time in all trials.
+    virtual_ns: u64,
 }
 
 /// Maximum time that a wait continues after the user has cancelled.
@@ -88,6 +92,8 @@ impl<'a> TrialContext<'a> {
             monitor,
             not_measured: Vec::new(),
             trial_notes: Vec::new(),
+            board: None,
+            virtual_ns: 0,
         }
     }
 
@@ -104,16 +110,24 @@ impl<'a> TrialContext<'a> {
         for note in &outcome.notes {
             self.note_on_result(note);
         }
+        if let Some(observed) = &outcome.board {
+            self.virtual_ns += observed.virtual_ns;
+            self.board.get_or_insert_default().add(observed);
+        }
         Ok(outcome)
     }
 
-    /// Saves a result with the notes on its trials.
+    /// Saves a result with the notes on its trials and the observations of their board.
     ///
     /// # Errors
     /// It can't be written.
     pub fn save(&mut self, mut result: Measurement) -> Result<(), SessionError> {
         let notes = &mut result.setting_mut().notes;
         notes.append(&mut self.trial_notes);
+        if let Some(observed) = self.board.take() {
+            result.setting_mut().duplex = observed.duplex;
+            *result.ledger_mut() = observed.ledger;
+        }
         (self.save)(result)
     }
 

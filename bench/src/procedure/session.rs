@@ -102,6 +102,7 @@ pub fn run(
         let mut context = TrialContext::new(&mut keep, note, monitor);
         let done = it.procedure.run(target, &mut context);
         run.not_measured.append(&mut context.not_measured);
+        run.provenance.virtual_ns += context.virtual_ns;
         if let Err(error) = done {
             note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
@@ -131,16 +132,20 @@ pub fn run(
 }
 
 fn header(session: &SessionConfig, target: &dyn Target) -> Run {
+    let mut provenance = Provenance {
+        target: session.url.clone(),
+        seed: session.seed,
+        duplex: linerate_results::record::Duplex::Unknown,
+        ..provenance::current()
+    };
+    if let Some(identity) = target.identity() {
+        provenance::add_identity(&mut provenance, identity);
+    }
     Run {
         schema: SCHEMA,
         scenario: session.name.clone(),
         title: format!("{} of {}", session.name, target.name()),
-        provenance: Provenance {
-            target: session.url.clone(),
-            seed: session.seed,
-            duplex: linerate_results::record::Duplex::Unknown,
-            ..provenance::current()
-        },
+        provenance,
         results: Vec::new(),
         findings: Vec::new(),
         not_measured: Vec::new(),

@@ -13,8 +13,8 @@ pub struct Conformance {
     pub params: ConformanceParams,
     /// Results.
     pub metrics: ConformanceMetrics,
-    /// Empty: frames are not tracked here.
-    #[serde(default)]
+    /// The fate of each frame of the trials; left out for a target that does not observe it.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
 }
 

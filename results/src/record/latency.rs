@@ -15,8 +15,8 @@ pub struct Latency {
     pub metrics: LatencyMetrics,
     /// Limits of the measurement.
     pub limits: LatencyLimits,
-    /// Empty: frames are not tracked here.
-    #[serde(default)]
+    /// The fate of each frame of the trials; left out for a target that does not observe it.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
     /// Why it is not shorter.
     #[serde(default)]

@@ -31,6 +31,23 @@ impl Ledger {
         }
     }
 
+    /// True if nothing was counted: frames were not observed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds the counts of another ledger.
+    pub fn add(&mut self, other: &Self) {
+        self.sent_frames += other.sent_frames;
+        self.delivered_frames += other.delivered_frames;
+        for (cause, frames) in &other.lost_frames {
+            *self.lost_frames.entry(cause.clone()).or_default() += frames;
+        }
+        for (counter, count) in &other.counters {
+            *self.counters.entry(counter.clone()).or_default() += count;
+        }
+    }
+
     /// Frames lost, for any cause.
     pub fn lost(&self) -> u64 {
         self.lost_frames.values().sum()
@@ -83,6 +100,23 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ledgers_add_up() {
+        let mut sum = Ledger::default();
+        assert!(sum.is_empty());
+        let mut one = Ledger {
+            sent_frames: 3,
+            delivered_frames: 1,
+            counters: BTreeMap::from([("RxValid".to_owned(), 1)]),
+            ..Ledger::default()
+        };
+        one.lose(DropCause::BadFcs, 2);
+        sum.add(&one);
+        sum.add(&one);
+        assert_eq!((sum.sent_frames, sum.lost_for(DropCause::BadFcs)), (6, 4));
+        assert_eq!((sum.counters["RxValid"], sum.missing_frames()), (2, 0));
+    }
 
     #[test]
     fn balances_or_reports_missing_frames() {

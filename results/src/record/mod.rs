@@ -168,6 +168,13 @@ macro_rules! measurements {
                 }
             }
 
+            /// Fate of each frame, mutable.
+            pub fn ledger_mut(&mut self) -> &mut Ledger {
+                match self {
+                    $(Self::$kind(result) => &mut result.ledger,)*
+                }
+            }
+
             /// Its description.
             pub fn describe(&self) -> &dyn Describe {
                 match self {

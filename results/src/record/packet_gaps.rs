@@ -13,8 +13,8 @@ pub struct PacketGaps {
     pub params: PacketGapsParams,
     /// Results.
     pub metrics: PacketGapsMetrics,
-    /// Empty: frames are not tracked here.
-    #[serde(default)]
+    /// The fate of each frame of the trials; left out for a target that does not observe it.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
     /// Why they are not even.
     #[serde(default)]

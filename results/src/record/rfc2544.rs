@@ -15,8 +15,8 @@ pub struct Rfc2544 {
     pub params: Rfc2544Params,
     /// Results.
     pub metrics: Rfc2544Metrics,
-    /// Empty: frames are not tracked here.
-    #[serde(default)]
+    /// The fate of each frame of the trials; left out for a target that does not observe it.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
     /// Why it is not faster.
     #[serde(default)]

@@ -35,10 +35,16 @@ impl Peripherals {
         let at = self
             .by_address
             .partition_point(|&other| self.slots[other].range.start < range.start);
-        let after = self.by_address.get(at).map(|&next| self.slots[next].range.start);
-        let before = at.checked_sub(1).map(|at| self.slots[self.by_address[at]].range.end);
+        let after = self
+            .by_address
+            .get(at)
+            .map(|&next| self.slots[next].range.start);
+        let before = at
+            .checked_sub(1)
+            .map(|at| self.slots[self.by_address[at]].range.end);
         assert!(
-            before.is_none_or(|end| end <= range.start) && after.is_none_or(|start| range.end <= start),
+            before.is_none_or(|end| end <= range.start)
+                && after.is_none_or(|start| range.end <= start),
             "two devices at {range:#x?}"
         );
         self.events.push(device.next_event());
@@ -49,7 +55,11 @@ impl Peripherals {
     /// The device at `addr`, and the offset in its range.
     #[inline]
     pub fn at(&mut self, addr: u32) -> Option<(usize, u32)> {
-        if !self.slots.get(self.last).is_some_and(|slot| slot.range.contains(&addr)) {
+        if !self
+            .slots
+            .get(self.last)
+            .is_some_and(|slot| slot.range.contains(&addr))
+        {
             self.last = self.search(addr)?;
         }
         Some((self.last, addr - self.slots[self.last].range.start))
@@ -78,7 +88,10 @@ impl Peripherals {
 
     /// Exchanges a device, with its state, for the one of `other`.
     pub fn swap(&mut self, other: &mut Self, number: usize) {
-        core::mem::swap(&mut self.slots[number].device, &mut other.slots[number].device);
+        core::mem::swap(
+            &mut self.slots[number].device,
+            &mut other.slots[number].device,
+        );
     }
 
     /// Asks a device for its next event, after an access or an event; returns its time.

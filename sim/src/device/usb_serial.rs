@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn input_is_announced_and_read() {
         let mut usb = UsbSerial::new(Span::from_us(53));
-        usb.receive(b"hi");
+        usb.receive(b"hi", Instant::ZERO);
         usb.write(INT_ENA, SERIAL_OUT_RECV_PKT, Instant::ZERO);
         assert_eq!(usb.interrupts(), 1);
         assert_eq!(usb.read(EP1, Instant::ZERO), Some(u32::from(b'h')));

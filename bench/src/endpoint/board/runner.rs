@@ -13,7 +13,7 @@ use crate::endpoint::{
     Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
 };
 use crate::firmware::{self, Image};
-use crate::machine::MachineError;
+use crate::machine::{Identity, MachineError};
 
 /// The program that serves all trials.
 pub(super) const PROGRAM: &str = "bench_agent";
@@ -56,6 +56,8 @@ pub(super) struct Runner {
     pub(super) runs: fn(&Board) -> bool,
     /// Switches on a board for a trial.
     pub(super) switch_on: SwitchOn,
+    /// The components of a board.
+    pub(super) identify: fn(&Board) -> Identity,
 }
 
 pub(super) type SwitchOn = fn(&BoardTarget, &Trial) -> Result<Box<dyn RunningBoard>, TargetError>;
@@ -199,6 +201,7 @@ impl endpoint::Target for BoardTarget {
             Trial::Frames(asked) => self.frames(asked, &mut session, monitor)?,
         };
         outcome.notes.extend(session.notes());
+        outcome.board = session.finish();
         Ok(outcome)
     }
 
@@ -208,6 +211,17 @@ impl endpoint::Target for BoardTarget {
             &self.board.unsupported_cases,
             Box::new(switch_on),
         ))
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let mut identity = (self.runner.identify)(&self.board);
+        // Without an image the first trial fails with the reason.
+        let image = self.image().ok();
+        identity.images = image
+            .map(|image| (image.name, firmware::sha256(&image.elf)))
+            .into_iter()
+            .collect();
+        Some(identity)
     }
 
     fn is_half_duplex(&self) -> bool {

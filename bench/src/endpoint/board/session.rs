@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::console::Console;
-use crate::endpoint::{TargetError, TrialMonitor};
+use crate::endpoint::{BoardObservation, TargetError, TrialMonitor};
 use crate::machine::MachineError;
 
 /// Interval at which a trial's progress is polled.
@@ -44,6 +44,11 @@ pub(crate) trait RunningBoard {
 
     /// Notes on the fate of lost frames, if known.
     fn notes(&self) -> Vec<String>;
+
+    /// Observations from power-on until now, if it is observed; frames under way are lost in flight. It runs no more.
+    fn observe(&mut self) -> Option<BoardObservation> {
+        None
+    }
 }
 
 /// Why a board cannot continue.
@@ -259,6 +264,11 @@ impl BoardSession {
     pub(crate) fn set_link(&mut self, is_up: bool) -> Result<(), TargetError> {
         let done = self.board.set_link(is_up);
         done.map_err(|why| self.failed(&why))
+    }
+
+    /// Switches the board off and returns its observations.
+    pub(super) fn finish(mut self) -> Option<BoardObservation> {
+        self.board.observe()
     }
 
     /// Notes on lost frames and on the trial.

@@ -2,15 +2,16 @@
 
 use linerate_agent::Instant;
 use linerate_ether::ledger::DropCause;
+use linerate_results::record::Ledger;
 use linerate_sim::board::{Board, Event, Stop};
-use linerate_sim::chip::esp32c6::Port;
+use linerate_sim::chip::esp32c6::{self, Port};
 use linerate_sim::peer::host::program::Programs;
 use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::Span;
 
 use super::runner::{self, BoardTarget, Runner, tcp_of};
 use super::session::{RunningBoard, STEP, StepError};
-use crate::endpoint::{Options, TargetError, Trial, Url};
+use crate::endpoint::{BoardObservation, Options, TargetError, Trial, Url};
 use crate::machine::{self, MachineConfig};
 use crate::scenario::{Environment, Record};
 
@@ -23,6 +24,7 @@ const SIMULATOR: Runner = Runner {
     line_bits_per_s: Some(LINE_BITS_PER_S),
     runs: |board| board.simulated.is_some(),
     switch_on,
+    identify: |board| machine::sim::identity(&board.name, &esp32c6::timing_table()),
 };
 
 /// Opens the board that `url` names.
@@ -90,6 +92,25 @@ impl RunningBoard for Board {
 
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
         self.with_peer(|peer| peer.programs().map(with));
+    }
+
+    fn observe(&mut self) -> Option<BoardObservation> {
+        self.finish();
+        let tally = self.tally();
+        let mut ledger = Ledger {
+            sent_frames: tally.sent,
+            delivered_frames: tally.delivered,
+            counters: machine::sim::counters(self).unwrap_or_default(),
+            ..Ledger::default()
+        };
+        for &(cause, frames) in &tally.lost {
+            ledger.lose(cause, frames);
+        }
+        Some(BoardObservation {
+            ledger,
+            duplex: machine::sim::duplex(self),
+            virtual_ns: Self::now(self).as_ns(),
+        })
     }
 
     fn notes(&self) -> Vec<String> {

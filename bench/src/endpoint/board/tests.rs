@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use linerate_results::record::{CountedAt, Direction};
+use linerate_results::record::{CountedAt, Direction, Duplex};
 
 use crate::conformance::run_case;
 use crate::endpoint::*;
+use crate::procedure::throughput::Throughput;
+use crate::procedure::{self, RequestedProcedure, SessionConfig};
 
 /// Short, as simulation is slow.
 const SPAN: Amount = Amount::Span(Duration::from_millis(200));
@@ -44,6 +46,47 @@ fn datagrams(direction: Direction) -> Trial {
         payload_octets: 1_000,
         payload_bits_per_s: 2_000_000,
     })
+}
+
+/// What the simulator knows of a board is in every record of a procedure on it.
+#[test]
+fn records_have_the_boards_ledger_and_timing_table() {
+    let Some(mut target) = board(1) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = SessionConfig {
+        name: "test".to_owned(),
+        url: "sim://esp32c6-bitbang".to_owned(),
+        out: folder.path().into(),
+        seed: 1,
+        baseline: None,
+    };
+    let asked = [RequestedProcedure {
+        procedure: Box::new(Throughput {
+            trial: stream(Direction::ToDevice),
+            probe: None,
+        }),
+        is_required: true,
+    }];
+    let run = procedure::run(
+        &config,
+        &asked,
+        target.as_mut(),
+        &mut NoMonitor,
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .expect("measured");
+    let provenance = &run.provenance;
+    assert_eq!(provenance.board, "esp32c6-bitbang");
+    assert!(!provenance.timing.is_empty() && !provenance.guesses.is_empty());
+    assert_eq!(provenance.elf_sha256.len(), 1);
+    assert!(provenance.virtual_ns > 200_000_000);
+    let result = &run.results[0];
+    assert_eq!(result.setting().duplex, Duplex::Half);
+    let ledger = result.ledger();
+    assert!(ledger.delivered_frames > 100, "{ledger:?}");
+    assert_eq!(ledger.missing_frames(), 0);
+    assert!(ledger.counters.contains_key("RxValid"), "{ledger:?}");
 }
 
 #[test]

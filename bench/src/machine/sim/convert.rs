@@ -1,7 +1,10 @@
 //! Conversion of a simulated board's data to the types of the record.
 
 use linerate_capture::wire::BusyPeriod;
-use linerate_results::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
+use linerate_results::record::{
+    Duplex, Edges, GapCause, Profile, ProfileStack, SourceKind, TimingEntry,
+};
+use linerate_sim::chip;
 use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
 use linerate_sim::wire::{self, LinkReport, Resolution};
@@ -30,6 +33,21 @@ pub const fn partner_status(link: &LinkReport, counts: &wire::Statistics) -> Lin
         frames_received: counts.frames_received,
         collisions: counts.collisions,
         frames_withheld: counts.frames_withheld,
+    }
+}
+
+/// An entry of the timing table.
+pub fn timing_entry(entry: &chip::TimingEntry) -> TimingEntry {
+    TimingEntry {
+        name: entry.name.clone(),
+        value: entry.value as f64,
+        kind: match entry.kind {
+            chip::SourceKind::Measured => SourceKind::Measured,
+            chip::SourceKind::Datasheet => SourceKind::Datasheet,
+            chip::SourceKind::Guess => SourceKind::Guess,
+        },
+        source: entry.source.clone(),
+        fitted: entry.fitted.clone(),
     }
 }
 

@@ -14,9 +14,9 @@ use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
-use linerate_results::record::{Duplex, Edges, Pulse, SourceKind, TimingEntry};
+use linerate_results::record::{Duplex, Edges, Pulse};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
-use linerate_sim::chip::{self, esp32c6};
+use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
 use linerate_sim::time::{Instant, Span};
@@ -131,6 +131,36 @@ fn switch_on(
     }))
 }
 
+/// The components of a simulated board with this name and timing table.
+pub(crate) fn identity(name: &str, table: &TimingTable) -> Identity {
+    Identity {
+        board: name.to_owned(),
+        timing_table: table.name().to_owned(),
+        timing: table.entries().map(convert::timing_entry).collect(),
+        ..Identity::default()
+    }
+}
+
+/// The duplex mode of its link.
+pub(crate) fn duplex(board: &Board) -> Duplex {
+    let link = board.link();
+    if link.up {
+        convert::duplex(&link)
+    } else {
+        Duplex::None
+    }
+}
+
+/// The counters of its firmware by name, without zeros; `None` if it keeps none.
+pub(crate) fn counters(board: &Board) -> Option<BTreeMap<String, u64>> {
+    let value = |counter: Counter| u64::from(board.counter(counter));
+    let counted = Counter::ALL
+        .into_iter()
+        .filter(|counter| value(*counter) > 0)
+        .map(|counter| (counter.name().to_owned(), value(counter)));
+    board.has_ledger().then(|| counted.collect())
+}
+
 /// A board that is switched on.
 struct Sim {
     name: String,
@@ -227,23 +257,7 @@ impl Sim {
 
 impl Machine for Sim {
     fn identity(&self) -> Identity {
-        let table = self.board.chip().timing();
-        let entry = |entry: &linerate_sim::chip::TimingEntry| TimingEntry {
-            name: entry.name.clone(),
-            value: entry.value as f64,
-            kind: match entry.kind {
-                chip::SourceKind::Measured => SourceKind::Measured,
-                chip::SourceKind::Datasheet => SourceKind::Datasheet,
-                chip::SourceKind::Guess => SourceKind::Guess,
-            },
-            source: entry.source.clone(),
-            fitted: entry.fitted.clone(),
-        };
-        Identity {
-            board: self.name.clone(),
-            timing_table: table.name().to_owned(),
-            timing: table.entries().map(entry).collect(),
-        }
+        identity(&self.name, self.board.chip().timing())
     }
 
     fn now_ns(&self) -> u64 {
@@ -294,21 +308,11 @@ impl Machine for Sim {
     }
 
     fn duplex(&self) -> Option<Duplex> {
-        let link = self.board.link();
-        Some(if link.up {
-            convert::duplex(&link)
-        } else {
-            Duplex::None
-        })
+        Some(duplex(&self.board))
     }
 
     fn counters(&self) -> Option<BTreeMap<String, u64>> {
-        let value = |counter: Counter| u64::from(self.board.counter(counter));
-        let counted = Counter::ALL
-            .into_iter()
-            .filter(|counter| value(*counter) > 0)
-            .map(|counter| (counter.name().to_owned(), value(counter)));
-        self.board.has_ledger().then(|| counted.collect())
+        counters(&self.board)
     }
 
     fn stations(&self) -> Vec<StationTraffic> {

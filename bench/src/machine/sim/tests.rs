@@ -115,7 +115,7 @@ fn identity_and_artifacts_are_available() {
         identity
             .timing
             .iter()
-            .any(|entry| entry.kind == SourceKind::Guess)
+            .any(|entry| entry.kind == linerate_results::record::SourceKind::Guess)
     );
     assert!(
         identity

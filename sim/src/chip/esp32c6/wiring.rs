@@ -12,8 +12,8 @@ use super::console::Port;
 use super::{Config, ResetCause};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
-    Action, Device, Efuse, FunctionClock, I2cAna, IntPri, LpTimer, LpWdt, Rng, SysTimer, TimerGroup,
-    Uart, UsbSerial,
+    Action, Device, Efuse, FunctionClock, I2cAna, IntPri, LpTimer, LpWdt, Rng, SysTimer,
+    TimerGroup, Uart, UsbSerial,
 };
 use crate::time::Span;
 use FunctionClock::{Timer, Uart as UartClock, Watchdog};
@@ -103,9 +103,18 @@ impl Wiring {
 
     /// The addresses from its block's base to the next block, at most 4 KiB.
     fn range(&self) -> Range<u32> {
-        let bases = || ESP32C6.blocks().filter_map(|block| block.base.map(|base| (block.name, base)));
-        let base = bases().find(|(name, _)| *name == self.block).map_or(0, |(_, base)| base);
-        let next = bases().map(|(_, base)| base).filter(|&other| other > base).min();
+        let bases = || {
+            ESP32C6
+                .blocks()
+                .filter_map(|block| block.base.map(|base| (block.name, base)))
+        };
+        let base = bases()
+            .find(|(name, _)| *name == self.block)
+            .map_or(0, |(_, base)| base);
+        let next = bases()
+            .map(|(_, base)| base)
+            .filter(|&other| other > base)
+            .min();
         base..next.unwrap_or(u32::MAX).min(base + 0x1000)
     }
 }
@@ -170,7 +179,10 @@ mod tests {
             sources.extend(line.interrupts);
         }
         sources.sort_unstable();
-        assert!(sources.windows(2).all(|pair| pair[0] < pair[1]), "{sources:?}");
+        assert!(
+            sources.windows(2).all(|pair| pair[0] < pair[1]),
+            "{sources:?}"
+        );
         assert!(sources.iter().all(|&source| usize::from(source) < SOURCES));
         assert!(devices.model::<Uart>(UART0).is_some());
         assert!(devices.model::<Uart>(UART1).is_some());

@@ -22,7 +22,7 @@ pub(crate) use self::registers::inspect;
 use crate::endpoint::board::runner::{self, BoardTarget, Runner, tcp_of};
 use crate::endpoint::board::session::{RunningBoard, STEP, StepError};
 use crate::endpoint::{Options, TargetError, Trial, Url};
-use crate::machine::MachineError;
+use crate::machine::{Identity, MachineError};
 
 const QEMU: Runner = Runner {
     how: "emulated by QEMU",
@@ -31,6 +31,10 @@ const QEMU: Runner = Runner {
     line_bits_per_s: None,
     runs: |board| board.qemu.is_some(),
     switch_on,
+    identify: |board| Identity {
+        board: board.name.clone(),
+        ..Identity::default()
+    },
 };
 
 /// Frames received before some are sent.
