@@ -252,7 +252,6 @@ mod tests {
     #[test]
     fn a_reset_begins_at_zero() {
         let mut timer = SysTimer::default();
-        timer = SysTimer::default();
         timer.restart(at(1000));
         timer.write(UNIT_OP, UPDATE, at(1010));
         assert_eq!(timer.read(UNIT_VALUE + 4, at(1010)), Some(160));
