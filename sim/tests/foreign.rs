@@ -23,6 +23,8 @@ struct Program {
     elf: String,
     package: String,
     does: String,
+    #[serde(default)]
+    is_long: bool,
     console: Console,
     run_ms: u64,
     #[serde(default)]
@@ -192,6 +194,10 @@ fn foreign_programs_print_the_documented_output() {
         let path = Path::new(&folder).join(format!("{}.elf", program.elf));
         let result = match std::fs::read(&path) {
             Ok(bytes) => check(&program, &bytes),
+            Err(_) if program.is_long => {
+                println!("{}: built by `cargo xtask foreign` only", program.elf);
+                continue;
+            }
             Err(error) => Err(error.to_string()),
         };
         match result {

@@ -1,5 +1,6 @@
 //! Work that runs at the same time: two tasks, or a list of items with a number of workers.
 
+use crate::sh;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -7,8 +8,12 @@ use std::thread;
 /// Runs `beside` in a thread and `here` in this one; returns the results of both. A panic of either is passed on
 /// once both have ended.
 pub fn both<A: Send, B>(beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
+    let is_low_priority = sh::is_low_priority();
     thread::scope(|scope| {
-        let beside = scope.spawn(beside);
+        let beside = scope.spawn(move || {
+            sh::set_low_priority(is_low_priority);
+            beside()
+        });
         let here = here();
         match beside.join() {
             Ok(beside) => (beside, here),
@@ -20,7 +25,9 @@ pub fn both<A: Send, B>(beside: impl FnOnce() -> A + Send, here: impl FnOnce() -
 /// Calls `work` for each item, at most `workers` at a time; returns the results in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], workers: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
+    let is_low_priority = sh::is_low_priority();
     let worker = || {
+        sh::set_low_priority(is_low_priority);
         let mut results = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);

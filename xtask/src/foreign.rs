@@ -46,9 +46,18 @@ const TEMPLATES: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// The programs to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// The examples of the old HAL.
+    Examples,
+    /// These and the templates, whose generator takes as long to build as everything else together.
+    All,
+}
+
 /// Runs the command: builds missing programs, then runs the simulator's test on all.
 pub fn run(log: Option<&Path>) -> Result<()> {
-    let elfs = build(log)?;
+    let elfs = build(Foreign::All, log)?;
     println!("{} foreign ELFs in target/foreign", elfs.len());
     if !sh::root().join("sim/tests/foreign.rs").is_file() {
         return Ok(());
@@ -67,8 +76,8 @@ pub fn run(log: Option<&Path>) -> Result<()> {
     sh::run_or_log(&mut test, log)
 }
 
-/// Builds every program into `target/foreign/<name>.elf`; existing files are kept.
-pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
+/// Builds `which` programs into `target/foreign/<name>.elf`; existing files are kept. Returns all that are there.
+pub fn build(which: Foreign, log: Option<&Path>) -> Result<Vec<PathBuf>> {
     tools::ensure_target(tools::RISCV)?;
     let base = sh::out("foreign");
     fs::create_dir_all(&base)?;
@@ -77,7 +86,7 @@ pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
         examples(&base, log).context("cannot build the examples of esp32c6-hal")?;
     }
     for (name, options) in TEMPLATES {
-        if !elf(name).is_file() {
+        if which == Foreign::All && !elf(name).is_file() {
             template(&base, name, options, log)
                 .with_context(|| format!("cannot build {name} of esp-generate"))?;
         }
@@ -86,7 +95,7 @@ pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
         .iter()
         .map(|e| e.0)
         .chain(TEMPLATES.iter().map(|t| t.0));
-    Ok(names.map(elf).collect())
+    Ok(names.map(elf).filter(|elf| elf.is_file()).collect())
 }
 
 /// Cargo in a scratch project; all scratch projects share one target folder.

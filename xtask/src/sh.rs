@@ -1,6 +1,7 @@
 //! Running other programs, and paths of the checkout.
 
 use anyhow::{Context, Result, bail};
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -31,9 +32,29 @@ pub fn niccle() -> Option<PathBuf> {
     file.canonicalize().ok()
 }
 
+thread_local! {
+    static IS_LOW_PRIORITY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True if commands of this thread run at the lowest priority.
+pub fn is_low_priority() -> bool {
+    IS_LOW_PRIORITY.get()
+}
+
+/// Sets the priority of this thread's commands: the lowest, where the system has `nice`, or the usual one.
+pub fn set_low_priority(low: bool) {
+    IS_LOW_PRIORITY.set(low && has("nice"));
+}
+
 /// Command that runs in the checkout, without the variables that cargo sets for `xtask` itself.
 pub fn cmd(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(program);
+    let mut command = if is_low_priority() {
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(program);
+        nice
+    } else {
+        Command::new(program)
+    };
     command.current_dir(root());
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();

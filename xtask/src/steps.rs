@@ -1,9 +1,11 @@
 //! Named, timed steps and their summary.
 
-use crate::{elapsed, sh};
+use crate::{concurrent, elapsed, sh};
 use anyhow::{Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Outcome of a step that did not fail.
@@ -41,10 +43,17 @@ struct Row {
 /// A sequence of steps: each is named before it starts, timed, and listed at the end.
 pub struct Steps {
     wanted: Vec<String>,
-    rows: Vec<Row>,
+    results: Mutex<Results>,
     started: Instant,
+    /// Two sequences run at the same time.
+    are_two: AtomicBool,
+}
+
+#[derive(Default)]
+struct Results {
+    rows: Vec<Row>,
     /// Tests passed, failed and ignored in all `cargo test` calls.
-    pub tests: [u64; 3],
+    tests: [u64; 3],
 }
 
 impl Steps {
@@ -52,20 +61,38 @@ impl Steps {
     pub fn new(wanted: &[String]) -> Self {
         Self {
             wanted: wanted.to_vec(),
-            rows: Vec::new(),
+            results: Mutex::default(),
             started: Instant::now(),
-            tests: [0; 3],
+            are_two: AtomicBool::new(false),
         }
     }
 
+    /// True if the user named the steps to run.
+    pub fn has_names(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Runs two sequences of steps at the same time, `beside` at the lowest priority.
+    pub fn both(&self, beside: impl FnOnce(&Self) + Send, here: impl FnOnce(&Self)) {
+        self.are_two.store(true, Ordering::Relaxed);
+        let beside = || {
+            sh::set_low_priority(true);
+            beside(self);
+        };
+        concurrent::both(beside, || here(self));
+        self.are_two.store(false, Ordering::Relaxed);
+    }
+
     /// Runs a step. A failure is recorded, and the following steps run all the same.
-    pub fn step(&mut self, name: &str, body: impl FnOnce(&mut Self, &Path) -> Result<Outcome>) {
+    pub fn step(&self, name: &str, body: impl FnOnce(&Self, &Path) -> Result<Outcome>) {
         if !self.wanted.is_empty() && !self.wanted.iter().any(|w| name.contains(w.as_str())) {
             return;
         }
         println!("==> {name}");
         let started = Instant::now();
-        let cpu_before = children_cpu();
+        // Of two steps at the same time, nobody knows which one took it.
+        let cpu_if_alone = || children_cpu().filter(|_| !self.are_two.load(Ordering::Relaxed));
+        let cpu_before = cpu_if_alone();
         let result = fresh_log(name).and_then(|log| body(self, &log));
         let took = started.elapsed();
         let (mark, note) = match result {
@@ -86,11 +113,12 @@ impl Steps {
                 ("FAILED", last)
             }
         };
-        let cpu = children_cpu()
+        let cpu = cpu_if_alone()
             .zip(cpu_before)
             .map(|(after, before)| after.saturating_sub(before));
-        println!("    {mark} in {:.1} s{}", took.as_secs_f64(), of_cpu(cpu));
-        self.rows.push(Row {
+        let seconds = took.as_secs_f64();
+        println!("    {name}: {mark} in {seconds:.1} s{}", of_cpu(cpu));
+        self.results().rows.push(Row {
             name: name.to_owned(),
             mark,
             took,
@@ -99,10 +127,14 @@ impl Steps {
         });
     }
 
+    fn results(&self) -> MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds the `test result:` lines of a `cargo test` to the totals; returns the sum of these lines.
-    pub fn count_tests(&mut self, output: &str) -> [u64; 3] {
+    pub fn count_tests(&self, output: &str) -> [u64; 3] {
         let sum = sum_tests(output);
-        for (total, part) in self.tests.iter_mut().zip(sum) {
+        for (total, part) in self.results().tests.iter_mut().zip(sum) {
             *total += part;
         }
         sum
@@ -113,8 +145,9 @@ impl Steps {
     /// # Errors
     /// A step failed, or no step was selected.
     pub fn finish(self) -> Result<()> {
+        let results = self.results();
         let mut text = String::from("\nsummary\n");
-        for row in &self.rows {
+        for row in &results.rows {
             writeln!(
                 text,
                 "  {:8} {:14} {:6.1} s{:>16}  {}",
@@ -128,23 +161,23 @@ impl Steps {
         writeln!(
             text,
             "  {} steps in {:.0} s{}",
-            self.rows.len(),
+            results.rows.len(),
             self.started.elapsed().as_secs_f64(),
-            of_cpu(self.rows.iter().map(|row| row.cpu).sum())
+            of_cpu(children_cpu())
         )?;
         print!("{text}");
         if let Some(all) = elapsed::since_command() {
             println!("  {:.0} s since the command was entered", all.as_secs_f64());
         }
-        let [passed, failed, ignored] = self.tests;
+        let [passed, failed, ignored] = results.tests;
         println!("{passed} passed, {failed} failed, {ignored} skipped");
-        let failed: Vec<&str> = self
+        let failed: Vec<&str> = results
             .rows
             .iter()
             .filter(|r| r.mark == "FAILED")
             .map(|r| r.name.as_str())
             .collect();
-        if self.rows.is_empty() {
+        if results.rows.is_empty() {
             bail!("no step name contains any of {:?}", self.wanted);
         }
         if !failed.is_empty() {

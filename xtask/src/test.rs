@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the checks in two tiers; each step is named, timed and summarised.
 
 use crate::board::Board;
+use crate::foreign::Foreign;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
@@ -9,6 +10,7 @@ use crate::{
 };
 use anyhow::{Result, bail};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Extent of fuzzing per target in the quick tier (half a minute of two cores for all targets) and with `--long`.
 const FUZZ: [Extent; 2] = [Extent::Fixed { inputs: 5000 }, Extent::New { seconds: 600 }];
@@ -17,19 +19,40 @@ const FUZZ: [Extent; 2] = [Extent::Fixed { inputs: 5000 }, Extent::New { seconds
 pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     // Before the first `cargo test` replaces this binary.
     firmware::wrapper::copy()?;
-    let mut steps = Steps::new(wanted);
+    let steps = Steps::new(wanted);
     steps.step("format", |_, log| format(log));
     steps.step("clippy", |_, log| clippy(log));
     // Other people's programs are downloaded only where every check is wanted.
     let with_foreign = long || must_have_tools() || sh::out("foreign").is_dir();
-    steps.step("firmware and foreign", |_, log| firmware(with_foreign, log));
+    let foreign = with_foreign.then_some(if long {
+        Foreign::All
+    } else {
+        Foreign::Examples
+    });
+    steps.step("firmware and foreign", |_, log| firmware(foreign, log));
+    if long {
+        running(&steps, true);
+        computing(&steps, true);
+    } else {
+        // What runs waits for the network and for clocks half of its time.
+        steps.both(
+            |steps| computing(steps, false),
+            |steps| running(steps, false),
+        );
+    }
+    steps.finish()
+}
+
+/// The steps that run programs, many of which wait for the network.
+fn running(steps: &Steps, long: bool) {
+    let is_named = steps.has_names();
     steps.step("tests", |steps, log| {
         // Tests with the simulated board are a separate step, because it must run in real time.
         let later = ["--skip", BEHIND_RELAY, "--skip", PUBLISHED];
         cargo_test(steps, &["--workspace"], &later, log)
     });
     // The quick tier downloads no captures.
-    if long || !wanted.is_empty() || sh::out("captures").is_dir() {
+    if long || is_named || sh::out("captures").is_dir() {
         steps.step("captures", |steps, log| {
             captures::fetch(Some(log))?;
             let tshark = ["--workspace", "--test", "tshark"];
@@ -39,14 +62,10 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     if long {
         steps.step("long runs", long_runs);
     }
-    steps.step("loom and no_std", loom_and_no_std);
-    if long || !wanted.is_empty() {
-        steps.step("other systems", |_, log| other_systems(log));
-    }
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("procedures", |_, log| procedures::run(long, log));
     // More than 200 runs, and a relay that must run in real time.
-    if long || !wanted.is_empty() {
+    if long || is_named {
         steps.step("causes", |_, log| causes(log));
     }
     steps.step("tap", |_, log| tap::run(Some(log)));
@@ -56,13 +75,21 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         let relay = ["--workspace", "--test", "relay"];
         cargo_test(steps, &relay, &["--test-threads", "1", BEHIND_RELAY], log)
     });
+}
+
+/// The steps that only compute, first those with a target folder of their own: cargo locks it while it builds.
+fn computing(steps: &Steps, long: bool) {
+    steps.step("fuzz", |_, log| fuzz::run(FUZZ[usize::from(long)], log));
+    steps.step("loom", loom);
+    steps.step("no_std", |_, log| no_std(log));
+    if long || steps.has_names() {
+        steps.step("other systems", |_, log| other_systems(log));
+    }
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
         steps.step("repro", |_, log| repro::run(Some(log)));
         steps.step("dependencies", |_, log| dependencies(log));
     }
-    steps.step("fuzz", |_, log| fuzz::run(FUZZ[usize::from(long)], log));
-    steps.finish()
 }
 
 fn format(log: &Path) -> Result<Outcome> {
@@ -97,7 +124,7 @@ const BEHIND_RELAY: &str = "simulated_board::";
 const PUBLISHED: &str = "published_captures";
 
 /// Runs `cargo test` on `what`, sums its result lines and lists the skipped checks.
-fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> Result<Outcome> {
+fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command.args(["test", "--locked", "--all-features", "--no-fail-fast"]);
     command.args(what).args(["--", "--show-output"]).args(flags);
@@ -162,7 +189,10 @@ const LONG: [(&[&str], &[&str]); 4] = [
 ];
 
 /// Runs the tests that take a thousand times longer with `LINERATE_LONG`, in release builds.
-fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
+fn long_runs(steps: &Steps, log: &Path) -> Result<Outcome> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let seed = now.as_secs().to_string();
+    println!("    PROPTEST_RNG_SEED={seed}");
     let mut all = 0;
     for (packages, tests) in LONG {
         let mut command = sh::cargo();
@@ -172,6 +202,7 @@ fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
             .args(tests)
             .args(["--", "--show-output"])
             .env("LINERATE_LONG", "1")
+            .env("PROPTEST_RNG_SEED", &seed)
             .env(
                 "LINERATE_FIRMWARE",
                 sh::out("firmware").join(board::DEFAULT),
@@ -200,16 +231,8 @@ fn failures(output: &str) -> String {
     kept.join("\n")
 }
 
-/// At the same time: most of either uses one core only.
-fn loom_and_no_std(steps: &mut Steps, log: &Path) -> Result<Outcome> {
-    let log_beside = log.with_extension("no_std.log");
-    let _ = std::fs::remove_file(&log_beside);
-    let (checked, tested) = concurrent::both(|| no_std(&log_beside), || loom(steps, log));
-    checked.and(tested)
-}
-
 /// Tests the receive queue under every interleaving that loom finds.
-fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
+fn loom(steps: &Steps, log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command
         .args(["test", "--locked", "--release", "--package", "linerate-nic"])
@@ -226,7 +249,7 @@ fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
 }
 
 /// Checks the device-side crates on two bare-metal targets, without features and with all.
-fn no_std(log: &Path) -> Result<()> {
+fn no_std(log: &Path) -> Result<Outcome> {
     for triple in [tools::RISCV, tools::THUMB] {
         let std = tools::ensure_target(triple)?;
         for features in [&["--no-default-features"][..], &["--all-features"]] {
@@ -251,7 +274,7 @@ fn no_std(log: &Path) -> Result<()> {
         std.apply(&mut check);
         sh::logged(&mut check, log)?;
     }
-    Ok(())
+    Ok(Outcome::done())
 }
 
 /// Checks the command line for Windows and macOS, without the parts for Linux only.
@@ -275,7 +298,7 @@ fn other_systems(log: &Path) -> Result<Outcome> {
 }
 
 /// Builds every program in every variant of every board, and runs clippy on each variant.
-fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
+fn firmware(foreign: Option<Foreign>, log: &Path) -> Result<Outcome> {
     let mut boards = Vec::new();
     for name in board::all() {
         let board = board::read(&name)?;
@@ -283,7 +306,7 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
         tools::ensure_target(&board.target)?;
         boards.push(board);
     }
-    if with_foreign {
+    if foreign.is_some() {
         tools::ensure_target(tools::RISCV)?;
     }
     // Linking with LTO uses one core only. What takes longest begins first.
@@ -291,7 +314,7 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
         .into_iter()
         .map(|board| Firmware::Board(Box::new(board)))
         .partition(|it| matches!(it, Firmware::Board(board) if board.name == board::DEFAULT));
-    let foreign = with_foreign.then_some(Firmware::Foreign);
+    let foreign = foreign.map(Firmware::Foreign);
     let all: Vec<Firmware> = first.into_iter().chain(foreign).chain(others).collect();
     let built = concurrent::map(&all, concurrent::cores(), |it| it.build(log));
     let mut ours = 0;
@@ -299,7 +322,7 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
     for (it, built) in all.iter().zip(built) {
         match it {
             Firmware::Board(_) => ours += built?,
-            Firmware::Foreign => foreign += built?,
+            Firmware::Foreign(_) => foreign += built?,
         }
     }
     Ok(Outcome::Done(format!(
@@ -311,7 +334,7 @@ fn firmware(with_foreign: bool, log: &Path) -> Result<Outcome> {
 enum Firmware {
     Board(Box<Board>),
     /// Firmware of other projects.
-    Foreign,
+    Foreign(Foreign),
 }
 
 impl Firmware {
@@ -319,13 +342,13 @@ impl Firmware {
     fn build(&self, log: &Path) -> Result<usize> {
         let name = match self {
             Self::Board(board) => board.name.as_str(),
-            Self::Foreign => "foreign",
+            Self::Foreign(_) => "foreign",
         };
         let log = log.with_extension(format!("{name}.log"));
         let _ = std::fs::remove_file(&log);
         match self {
             Self::Board(board) => firmware_of(board, &log),
-            Self::Foreign => Ok(foreign::build(Some(&log))?.len()),
+            Self::Foreign(which) => Ok(foreign::build(*which, Some(&log))?.len()),
         }
     }
 }

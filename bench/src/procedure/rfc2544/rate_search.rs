@@ -86,10 +86,10 @@ impl RateSearch {
     pub const fn record(&mut self, is_lossless: bool) {
         self.stage = match self.stage {
             Stage::Seek { at } => self.on_seek(at, is_lossless),
-            Stage::Confirm { at, left, .. } if is_lossless && left > 1 => Stage::Confirm {
+            Stage::Confirm { at, left, back } if is_lossless && left > 1 => Stage::Confirm {
                 at,
                 left: left - 1,
-                back: 0,
+                back,
             },
             Stage::Confirm { at, back, .. } => self.on_confirm(at, back, is_lossless),
             Stage::Done => Stage::Done,
@@ -184,6 +184,19 @@ mod tests {
         let holds = |probe: Probe| probe.step <= if probe.is_final { 57 } else { 63 };
         let (_, found) = searched(100, holds);
         assert_eq!(found, Some(57));
+    }
+
+    /// A loss in the second trial of a rate must not begin the steps back with the smallest again.
+    #[test]
+    fn steps_back_grow_after_a_rate_that_was_lossless_once() {
+        let mut finals = 0;
+        let (trials, found) = searched(151, |probe| {
+            finals += u32::from(probe.is_final);
+            // Every rate passes its first trial and fails its second.
+            !probe.is_final || finals % 2 == 0
+        });
+        assert_eq!(found, None);
+        assert!(trials.len() <= 20, "{trials:?}");
     }
 
     proptest! {
