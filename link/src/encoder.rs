@@ -1,0 +1,153 @@
+//! Encodes one frame octet by octet, straight from the memory of its payload.
+
+use crate::crc;
+use crate::wire::{ABORT, CHECK, DELIMITER, HEADER, Header, check_octet};
+
+/// Longest block of COBS, without its code.
+const MAX_BLOCK: u16 = 254;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Stage {
+    Idle,
+    /// A delimiter in front of the frame, which ends what noise may have begun.
+    Lead,
+    /// The code of the next block.
+    Code,
+    /// Octets of a block.
+    Block,
+    Check(u8),
+    Abort,
+    End,
+}
+
+/// The frame that is being sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Encoder {
+    stage: Stage,
+    /// A code follows this block.
+    has_more: bool,
+    /// A zero follows this block, and is in its code.
+    has_zero: bool,
+    /// Octets of the block that are left.
+    block: u8,
+    header: Header,
+    /// Octets of header and payload, and those that are encoded.
+    total: u16,
+    at: u16,
+    crc: u32,
+    /// Added to the check.
+    key: u32,
+}
+
+impl Encoder {
+    pub(crate) const fn new() -> Self {
+        Self {
+            stage: Stage::Idle,
+            has_more: false,
+            has_zero: false,
+            block: 0,
+            header: Header([0; HEADER]),
+            total: 0,
+            at: 0,
+            crc: 0,
+            key: 0,
+        }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stage == Stage::Idle
+    }
+
+    /// Header of the frame that is or was sent last.
+    pub(crate) const fn header(&self) -> Header {
+        self.header
+    }
+
+    /// Begins a frame with a payload of `len` octets; with a delimiter in front of it if `lead`.
+    pub(crate) fn begin(&mut self, header: Header, len: u16, key: u32, lead: bool) {
+        *self = Self {
+            stage: if lead { Stage::Lead } else { Stage::Code },
+            header,
+            total: len + HEADER as u16,
+            crc: crc::INITIAL,
+            key,
+            ..Self::new()
+        };
+    }
+
+    /// Gives up the frame: what is sent of it cannot be taken for a whole one.
+    pub(crate) fn abort(&mut self) {
+        if !matches!(self.stage, Stage::Idle | Stage::End) {
+            self.stage = Stage::Abort;
+        }
+    }
+
+    /// The next octet of the wire; `payload` gives the octet at an index. `None` behind the delimiter.
+    pub(crate) fn next(&mut self, payload: impl Fn(usize) -> u8) -> Option<u8> {
+        let octet = match self.stage {
+            Stage::Idle => return None,
+            Stage::Lead => {
+                self.stage = Stage::Code;
+                return Some(DELIMITER);
+            }
+            Stage::Code => self.code(&payload),
+            Stage::Block => {
+                let octet = self.octet(self.at, &payload);
+                self.at += 1;
+                self.block -= 1;
+                octet
+            }
+            Stage::Check(index) => {
+                self.stage = if usize::from(index) + 1 == CHECK {
+                    Stage::End
+                } else {
+                    Stage::Check(index + 1)
+                };
+                return Some(check_octet(!self.crc ^ self.key, index.into()));
+            }
+            Stage::Abort => {
+                self.stage = Stage::End;
+                return Some(ABORT);
+            }
+            Stage::End => {
+                self.stage = Stage::Idle;
+                return Some(DELIMITER);
+            }
+        };
+        self.crc = crc::update(self.crc, octet);
+        if self.block == 0 {
+            self.end_block();
+        }
+        Some(octet)
+    }
+
+    /// Finds the next zero, up to which the block goes.
+    fn code(&mut self, payload: impl Fn(usize) -> u8) -> u8 {
+        let limit = self.total.min(self.at + MAX_BLOCK);
+        let mut end = self.at;
+        while end < limit && self.octet(end, &payload) != 0 {
+            end += 1;
+        }
+        self.block = (end - self.at) as u8;
+        self.has_more = end < self.total;
+        self.has_zero = self.has_more && end - self.at < MAX_BLOCK;
+        self.stage = Stage::Block;
+        self.block + 1
+    }
+
+    fn end_block(&mut self) {
+        self.at += u16::from(self.has_zero);
+        self.stage = if self.has_more {
+            Stage::Code
+        } else {
+            Stage::Check(0)
+        };
+    }
+
+    fn octet(&self, at: u16, payload: impl Fn(usize) -> u8) -> u8 {
+        match self.header.0.get(usize::from(at)) {
+            Some(octet) => *octet,
+            None => payload(usize::from(at) - HEADER),
+        }
+    }
+}

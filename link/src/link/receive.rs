@@ -1,0 +1,193 @@
+//! From octets of the wire to messages and acknowledgments.
+
+use super::{Channel, Link, Target, Timed};
+use crate::decoder::{Decoded, End};
+use crate::probe::Probe;
+use crate::receiver::Verdict;
+use crate::time::Instant;
+use crate::wire::{HELLO, Kind, PROBE, flag};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
+    /// Handles received octets, any number of them. `now` is the time of the last one.
+    pub fn receive(&mut self, now: Instant, octets: &[u8]) {
+        for octet in octets {
+            match self.decoder.push(*octet) {
+                Decoded::Nothing => {}
+                Decoded::Header => self.target = self.choose_target(),
+                Decoded::Payload(at, octet) => self.store(at, octet),
+                Decoded::End(end) => {
+                    self.on_end(now, end);
+                    self.decoder.restart();
+                    self.target = Target::Nowhere;
+                }
+            }
+        }
+    }
+
+    /// Selects the place of a payload by its header, which may be wrong: nothing is committed before the check.
+    fn choose_target(&mut self) -> Target {
+        let header = self.decoder.header();
+        match header.kind() {
+            Kind::Hello => Target::Hello,
+            Kind::Probe => Target::Probe,
+            Kind::Acknowledgment => Target::Nowhere,
+            Kind::Data => {
+                let is_taken = |c: &mut Channel<B>| c.receiver.takes(header.sequence());
+                if !self.open_channel(header.channel()).is_some_and(is_taken) {
+                    return Target::Nowhere;
+                }
+                Target::Fifo {
+                    channel: header.channel() as u8,
+                    is_first: header.has(flag::FIRST),
+                }
+            }
+        }
+    }
+
+    fn store(&mut self, at: usize, octet: u8) {
+        let place = match self.target {
+            Target::Nowhere => None,
+            Target::Fifo { channel, is_first } => {
+                if let Some(channel) = self.channels.get_mut(usize::from(channel)) {
+                    channel.receiver.fifo.store(is_first, at, octet);
+                }
+                None
+            }
+            Target::Hello if at >= HELLO => {
+                let at = at - HELLO;
+                let channel = self.channels.get_mut(at / 3);
+                channel.and_then(|c| c.announced.get_mut(at % 3))
+            }
+            Target::Hello | Target::Probe => self.scratch.get_mut(at),
+        };
+        if let Some(place) = place {
+            *place = octet;
+        }
+    }
+
+    fn on_end(&mut self, now: Instant, end: End) {
+        let key = match self.decoder.header().kind() {
+            Kind::Hello => 0,
+            _ => self.key_in,
+        };
+        match end {
+            End::Empty => {}
+            End::Aborted => self.counters.aborted = self.counters.aborted.wrapping_add(1),
+            End::Whole {
+                payload_len,
+                difference,
+            } if difference == key => self.on_frame(now, payload_len),
+            End::Damaged | End::Whole { .. } => self.on_damaged(),
+        }
+    }
+
+    fn on_damaged(&mut self) {
+        self.counters.damaged = self.counters.damaged.wrapping_add(1);
+        let header = self.decoder.header();
+        if self.decoder.has_header()
+            && header.kind() == Kind::Data
+            && let Some(channel) = self.open_channel(header.channel())
+        {
+            channel.receiver.on_damaged(header.sequence());
+        }
+    }
+
+    fn on_frame(&mut self, now: Instant, len: usize) {
+        self.counters.frames = self.counters.frames.wrapping_add(1);
+        let kind = self.decoder.header().kind();
+        if kind == Kind::Hello {
+            return self.on_hello(len);
+        }
+        // Only a peer that knows this session makes such a check.
+        self.come_up();
+        match kind {
+            Kind::Probe => self.on_probe(now, len),
+            _ => self.on_channel(now, kind, len),
+        }
+    }
+
+    /// Data or an acknowledgment.
+    fn on_channel(&mut self, now: Instant, kind: Kind, len: usize) {
+        let header = self.decoder.header();
+        self.on_acknowledgment(now);
+        let Some(channel) = self.open_channel(header.channel()) else {
+            return;
+        };
+        if kind == Kind::Acknowledgment {
+            if header.has(flag::POLL) {
+                channel.receiver.on_poll(header.sequence());
+            }
+            if header.has(flag::REJECT) {
+                channel.sender.on_reject();
+                self.on_reject();
+            }
+            return;
+        }
+        let (is_first, is_last) = (header.has(flag::FIRST), header.has(flag::LAST));
+        let receiver = &mut channel.receiver;
+        let counter = match receiver.on_data(header.sequence(), is_first, is_last, len as u16) {
+            Verdict::Accepted | Verdict::Gap => return,
+            Verdict::Duplicate => &mut self.counters.duplicates,
+            Verdict::Overrun => &mut self.counters.overruns,
+        };
+        *counter = counter.wrapping_add(1);
+    }
+
+    /// Every frame of a channel acknowledges, and grants credit.
+    fn on_acknowledgment(&mut self, now: Instant) {
+        let header = self.decoder.header();
+        let timeout_us = self.round_trip.timeout_us();
+        let Some(channel) = self.open_channel(header.channel()) else {
+            return;
+        };
+        let sender = &mut channel.sender;
+        let Some((first, count)) = sender.on_acknowledgment(header.acknowledged(), header.credit())
+        else {
+            return;
+        };
+        sender.arm(now, timeout_us);
+        let is_timed = |t: &Timed| {
+            usize::from(t.channel) == header.channel() && t.sequence.wrapping_sub(first) < count
+        };
+        if let Some(timed) = self.timed.take_if(|t| is_timed(t)) {
+            self.round_trip.add(now.us_since(timed.sent));
+        }
+    }
+
+    /// What is on its way on the channel is sent again: no measurement of it, and no need to go on with its frame.
+    fn on_reject(&mut self) {
+        let channel = self.decoder.header().channel();
+        self.timed.take_if(|t| usize::from(t.channel) == channel);
+        let sent = self.encoder.header();
+        if sent.kind() == Kind::Data && sent.channel() == channel {
+            self.abort_frame();
+        }
+    }
+
+    fn on_probe(&mut self, now: Instant, len: usize) {
+        if len < PROBE {
+            return;
+        }
+        let header = self.decoder.header();
+        let stamp = |at: usize| Instant::from_us(self.field(4 * at));
+        if header.has(flag::REPLY) {
+            self.answered = Some(Probe {
+                number: header.sequence(),
+                sent: stamp(0),
+                peer_received: stamp(1),
+                peer_sent: stamp(2),
+                received: now,
+            });
+            return;
+        }
+        self.probes.reply = [stamp(0), now];
+        self.probes.peer_number = header.sequence();
+        self.probes.reply_due = true;
+    }
+
+    /// The 32-bit field at octet `at` of a hello or a probe.
+    pub(super) fn field(&self, at: usize) -> u32 {
+        let field = self.scratch.get(at..).and_then(<[u8]>::first_chunk);
+        field.map_or(0, |octets| u32::from_le_bytes(*octets))
+    }
+}

@@ -1,0 +1,193 @@
+//! From messages to octets of the wire: which frame is next.
+
+use super::{Link, Timed};
+use crate::time::Instant;
+use crate::wire::{HELLO, Header, Kind, PROBE, VERSION, flag};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
+    /// Writes the next octets of the wire to `out`; returns their number, less than there is room for if there is
+    /// nothing more to send now. `now` is the time at which they go out.
+    ///
+    /// Octets that were returned cannot be overtaken: the shorter `out` is, the sooner an urgent message goes.
+    pub fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
+        self.on_time(now);
+        let mut count = 0;
+        while count < out.len() {
+            if self.encoder.is_idle() && !self.begin_frame(now) {
+                break;
+            }
+            let mut encoder = self.encoder;
+            let free = out.get_mut(count..).unwrap_or_default();
+            for place in free {
+                let Some(octet) = encoder.next(|at| self.payload_octet(at)) else {
+                    break;
+                };
+                *place = octet;
+                count += 1;
+            }
+            self.encoder = encoder;
+            if self.encoder.is_idle() {
+                self.end_frame(now);
+            }
+        }
+        self.arm(now);
+        count
+    }
+
+    /// The time at which [`transmit`](Self::transmit) has to be called although nothing was received or sent.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let deadlines = self.channels.iter().map(|c| c.sender.deadline());
+        deadlines
+            .chain([self.hello_deadline])
+            .flatten()
+            .reduce(|one, other| if one.has_reached(other) { other } else { one })
+    }
+
+    fn on_time(&mut self, now: Instant) {
+        if self.hello_deadline.is_some_and(|at| now.has_reached(at)) {
+            self.hello_deadline = None;
+            self.hello_due = true;
+        }
+        let timeout_us = self.round_trip.timeout_us();
+        for channel in &mut self.channels {
+            if channel.sender.on_time(now, timeout_us) {
+                self.counters.polls = self.counters.polls.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Starts the timers of channels that wait for their peer.
+    fn arm(&mut self, now: Instant) {
+        let timeout_us = self.round_trip.timeout_us();
+        for channel in &mut self.channels {
+            channel.sender.arm(now, timeout_us);
+        }
+    }
+
+    /// Selects the next frame, if there is one.
+    fn begin_frame(&mut self, now: Instant) -> bool {
+        if self.hello_due {
+            self.begin_hello(now);
+            return true;
+        }
+        if !self.is_up {
+            return false;
+        }
+        (0..usize::from(self.open))
+            .any(|channel| self.begin_channel(channel) || (channel == 0 && self.begin_probe(now)))
+    }
+
+    fn begin_hello(&mut self, now: Instant) {
+        self.hello_due = false;
+        let wanted = if self.is_up { 0 } else { flag::WANTED };
+        if !self.is_up {
+            self.hello_deadline = Some(now.after_us(self.config.initial_timeout_us));
+        }
+        let [low, high] = self.config.max_fragment.to_le_bytes();
+        let header = Header::new(Kind::Hello, wanted, VERSION.into(), [N as u8, low, high]);
+        self.encoder.begin(header, (HELLO + 3 * N) as u16, 0, true);
+    }
+
+    /// Begins a frame of a channel: what its recovery needs, else data, else an acknowledgment.
+    fn begin_channel(&mut self, number: usize) -> bool {
+        let Some(channel) = self.channels.get_mut(number) else {
+            return false;
+        };
+        let (sender, receiver) = (&mut channel.sender, &mut channel.receiver);
+        if sender.drop_unfit() {
+            self.counters.dropped = self.counters.dropped.wrapping_add(1);
+        }
+        let is_recovery = sender.poll_due || receiver.reject_due;
+        let fragment = sender.ready().filter(|_| !is_recovery);
+        if fragment.is_none() && !is_recovery && !receiver.acknowledgment_due {
+            return false;
+        }
+        receiver.acknowledgment_due = false;
+        let acknowledged = receiver.expected();
+        let credit = receiver.grant();
+        let (kind, flags, sequence, len, lead);
+        if let Some(fragment) = fragment {
+            let first = if fragment.is_first { flag::FIRST } else { 0 };
+            let last = if fragment.is_last { flag::LAST } else { 0 };
+            let again;
+            (sequence, again) = sender.on_sent(fragment);
+            (kind, flags, len, lead) = (Kind::Data, first | last, fragment.len, false);
+            self.payload_at = fragment.at;
+            self.is_new = !again;
+            self.counters.retransmitted = self.counters.retransmitted.wrapping_add(again.into());
+        } else {
+            let poll = if sender.poll_due { flag::POLL } else { 0 };
+            let reject = if receiver.reject_due { flag::REJECT } else { 0 };
+            // Noise may have caused the loss, and may be before this frame, too.
+            lead = sender.poll_due;
+            (kind, flags, len) = (Kind::Acknowledgment, poll | reject, 0);
+            sequence = sender.newest();
+            sender.poll_due = false;
+            receiver.reject_due = false;
+        }
+        let header = Header::new(kind, flags, number, [sequence, acknowledged, credit]);
+        self.encoder.begin(header, len, self.key_out, lead);
+        true
+    }
+
+    fn begin_probe(&mut self, now: Instant) -> bool {
+        let probes = &mut self.probes;
+        let (flags, number);
+        if probes.reply_due {
+            probes.reply_due = false;
+            let [sent, received] = probes.reply;
+            probes.stamps = [sent, received, now];
+            (flags, number) = (flag::REPLY, probes.peer_number);
+        } else if probes.request_due {
+            probes.request_due = false;
+            probes.stamps = [now, Instant::default(), Instant::default()];
+            (flags, number) = (0, probes.number);
+        } else {
+            return false;
+        }
+        let header = Header::new(Kind::Probe, flags, 0, [number, 0, 0]);
+        self.encoder
+            .begin(header, PROBE as u16, self.key_out, false);
+        true
+    }
+
+    fn payload_octet(&self, at: usize) -> u8 {
+        let header = self.encoder.header();
+        match header.kind() {
+            Kind::Data => self
+                .channels
+                .get(header.channel())
+                .map_or(0, |c| c.sender.queue.octet(self.payload_at, at as u16)),
+            Kind::Acknowledgment => 0,
+            Kind::Probe => self.probes.octet(at),
+            Kind::Hello => self.hello_octet(at),
+        }
+    }
+
+    /// The last octet of a frame was handed out.
+    fn end_frame(&mut self, now: Instant) {
+        let header = self.encoder.header();
+        if header.kind() == Kind::Data && self.is_new && self.timed.is_none() {
+            self.timed = Some(Timed {
+                channel: header.channel() as u8,
+                sequence: header.sequence(),
+                sent: now,
+            });
+        }
+    }
+
+    /// Gives up the frame that is being sent; a hello, or its acknowledgment, has to be sent again.
+    pub(super) fn abort_frame(&mut self) {
+        if self.encoder.is_idle() {
+            return;
+        }
+        self.encoder.abort();
+        self.is_new = false;
+        let header = self.encoder.header();
+        if header.kind() == Kind::Hello {
+            self.hello_due = true;
+        } else if let Some(channel) = self.channels.get_mut(header.channel()) {
+            channel.receiver.acknowledgment_due = true;
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The time to wait for an acknowledgment, from measured round trips: RFC 6298, without its floor of a second.
+
+/// Longest time-out.
+pub(crate) const MAX_TIMEOUT_US: u32 = 2_000_000;
+
+/// Times in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RoundTrip {
+    initial: u32,
+    min: u32,
+    /// Smoothed round trip; 0 before the first.
+    smoothed: u32,
+    variation: u32,
+}
+
+impl RoundTrip {
+    pub(crate) const fn new(initial_us: u32, min_us: u32) -> Self {
+        Self {
+            initial: initial_us,
+            min: min_us,
+            smoothed: 0,
+            variation: 0,
+        }
+    }
+
+    /// Adds a measurement: from the end of a frame that was sent once to the end of its acknowledgment.
+    pub(crate) fn add(&mut self, us: u32) {
+        let us = us.clamp(1, MAX_TIMEOUT_US);
+        if self.smoothed == 0 {
+            self.smoothed = us;
+            self.variation = us / 2;
+            return;
+        }
+        let deviation = us.abs_diff(self.smoothed);
+        self.variation = self.variation - self.variation / 4 + deviation / 4;
+        self.smoothed = self.smoothed - self.smoothed / 8 + us / 8;
+    }
+
+    pub(crate) const fn smoothed_us(&self) -> u32 {
+        self.smoothed
+    }
+
+    pub(crate) fn timeout_us(&self) -> u32 {
+        if self.smoothed == 0 {
+            return self.initial;
+        }
+        let timeout = self.smoothed + 4 * self.variation;
+        timeout.max(self.min).min(MAX_TIMEOUT_US)
+    }
+}

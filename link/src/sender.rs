@@ -1,0 +1,212 @@
+//! The sending side of a channel: sequence numbers, credit, recovery.
+
+use crate::round_trip::MAX_TIMEOUT_US;
+use crate::time::Instant;
+use crate::transmit_queue::{Fragment, TransmitQueue};
+use crate::wire::{WINDOW, credit_shift, max_message};
+
+/// Most doublings of the time-out.
+const MAX_BACKOFF: u8 = 6;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Sender<B> {
+    pub(crate) queue: TransmitQueue<B>,
+    pub(crate) is_reliable: bool,
+    /// Number of the oldest frame that is not acknowledged.
+    oldest: u8,
+    /// Number of the frame to be sent next; less than `newest` after a loss.
+    next: u8,
+    /// Number behind the newest frame that was ever sent.
+    newest: u8,
+    /// Largest fragment, octets.
+    max_fragment: u16,
+    /// Longest message, octets.
+    max_message: u16,
+    /// Unit of the credit field.
+    shift: u8,
+    /// Octets that the peer's FIFO takes behind the acknowledged frames.
+    credit: u16,
+    /// Octets of them that the frames on their way take.
+    in_flight: u16,
+    /// The time to ask the peer what it has.
+    deadline: Option<Instant>,
+    backoff: u8,
+    is_polling: bool,
+    /// An acknowledgment frame that asks for an answer is due.
+    pub(crate) poll_due: bool,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
+    pub(crate) const fn new(is_reliable: bool, memory: B) -> Self {
+        Self {
+            queue: TransmitQueue::new(memory),
+            is_reliable,
+            oldest: 0,
+            next: 0,
+            newest: 0,
+            max_fragment: 0,
+            max_message: 0,
+            shift: 0,
+            credit: 0,
+            in_flight: 0,
+            deadline: None,
+            backoff: 0,
+            is_polling: false,
+            poll_due: false,
+        }
+    }
+
+    /// Begins a session with a peer whose FIFO has this capacity and grants this credit; returns the number of messages
+    /// that were on their way on an unreliable channel. A reliable one sends every message again that was not
+    /// acknowledged as a whole.
+    pub(crate) fn restart(&mut self, capacity: u16, credit: u8, max_fragment: u16) -> u32 {
+        self.max_message = max_message(capacity);
+        self.max_fragment = max_fragment.min(self.max_message);
+        let lost = if self.max_message == 0 {
+            self.queue.clear()
+        } else if self.is_reliable {
+            self.queue.restart();
+            0
+        } else {
+            self.queue.drop_sent()
+        };
+        self.oldest = 0;
+        self.next = 0;
+        self.newest = 0;
+        self.in_flight = 0;
+        self.shift = credit_shift(capacity);
+        self.credit = u16::from(credit) << self.shift;
+        self.deadline = None;
+        self.backoff = 0;
+        self.is_polling = false;
+        self.poll_due = false;
+        lost
+    }
+
+    pub(crate) const fn max_message(&self) -> u16 {
+        self.max_message
+    }
+
+    pub(crate) const fn max_fragment(&self) -> u16 {
+        self.max_fragment
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Number that the next frame would have that was never sent.
+    pub(crate) const fn newest(&self) -> u8 {
+        self.newest
+    }
+
+    const fn is_outstanding(&self) -> bool {
+        self.oldest != self.newest
+    }
+
+    fn has_credit(&self, fragment: Fragment) -> bool {
+        let on_their_way = self.next.wrapping_sub(self.oldest);
+        self.in_flight + fragment.cost() <= self.credit && on_their_way < WINDOW
+    }
+
+    /// True if a fragment waits for credit.
+    fn is_blocked(&self) -> bool {
+        let next = self.queue.next(self.max_fragment);
+        next.is_some_and(|fragment| !self.has_credit(fragment))
+    }
+
+    /// The fragment that may be sent now.
+    pub(crate) fn ready(&self) -> Option<Fragment> {
+        let fragment = self.queue.next(self.max_fragment)?;
+        (!self.is_polling && self.has_credit(fragment)).then_some(fragment)
+    }
+
+    /// Counts a fragment as sent; returns its sequence number, and true if it was sent before.
+    pub(crate) fn on_sent(&mut self, fragment: Fragment) -> (u8, bool) {
+        self.queue.on_sent(fragment);
+        self.in_flight += fragment.cost();
+        let sequence = self.next;
+        self.next = sequence.wrapping_add(1);
+        let again = sequence != self.newest;
+        if !again {
+            self.newest = self.next;
+        }
+        (sequence, again)
+    }
+
+    /// Handles acknowledgment and credit, which every frame of the channel carries. Returns the sequence numbers that
+    /// are acknowledged for the first time, as the first and their number; `None` if they cannot be.
+    pub(crate) fn on_acknowledgment(&mut self, acknowledged: u8, credit: u8) -> Option<(u8, u8)> {
+        let first = self.oldest;
+        let count = acknowledged.wrapping_sub(first);
+        if count > self.newest.wrapping_sub(first) {
+            return None;
+        }
+        for _ in 0..count {
+            let had_been_rewound = self.oldest == self.next;
+            let fragment = self.queue.on_acknowledged(self.max_fragment);
+            self.oldest = self.oldest.wrapping_add(1);
+            if had_been_rewound {
+                self.next = self.oldest;
+                self.queue.rewind();
+            } else {
+                self.in_flight = self.in_flight.saturating_sub(fragment.cost());
+            }
+        }
+        let more = u16::from(credit) << self.shift;
+        if count > 0 || more > self.credit {
+            self.backoff = 0;
+            self.deadline = None;
+        }
+        self.credit = more;
+        if !self.is_outstanding() {
+            self.is_polling = false;
+        }
+        Some((first, count))
+    }
+
+    /// The peer has received everything that it will without a retransmission.
+    pub(crate) fn on_reject(&mut self) {
+        self.is_polling = false;
+        if self.is_reliable {
+            self.next = self.oldest;
+            self.in_flight = 0;
+            self.queue.rewind();
+        }
+    }
+
+    /// Starts the timer if something is to be waited for and it does not run.
+    pub(crate) fn arm(&mut self, now: Instant, timeout_us: u32) {
+        if self.deadline.is_none() && (self.is_outstanding() || self.is_blocked()) {
+            let longest = MAX_TIMEOUT_US.max(timeout_us);
+            self.deadline = Some(now.after_us(longest.min(timeout_us << self.backoff)));
+        }
+    }
+
+    /// Asks the peer if its answer is overdue; returns true if it does.
+    pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32) -> bool {
+        if !self.deadline.is_some_and(|at| now.has_reached(at)) {
+            return false;
+        }
+        self.deadline = None;
+        if !self.is_outstanding() && !self.is_blocked() {
+            return false;
+        }
+        self.poll_due = true;
+        self.is_polling = self.is_outstanding();
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        self.arm(now, timeout_us);
+        true
+    }
+
+    /// Drops a message that the peer cannot take, if it is the next one and nothing else is on its way.
+    pub(crate) fn drop_unfit(&mut self) -> bool {
+        let is_unfit = !self.is_outstanding()
+            && self.queue.next(u16::MAX).is_some_and(|f| f.is_first)
+            && self.queue.next_len() > self.max_message;
+        if is_unfit {
+            self.queue.drop_oldest();
+        }
+        is_unfit
+    }
+}
