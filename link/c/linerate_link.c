@@ -43,7 +43,7 @@ static uint32_t key(uint32_t from, uint32_t to)
     uint8_t both[8];
     put32(both, from);
     put32(both + 4, to);
-    return crc_of(both, 8);
+    return ~crc_of(both, 8);
 }
 
 static int reached(uint32_t now, uint32_t at)

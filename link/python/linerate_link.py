@@ -55,17 +55,17 @@ def _crc_table() -> List[int]:
 _TABLE = _crc_table()
 
 
-def crc_register(octets: bytes) -> int:
-    """The register of CRC-32C behind these octets, not complemented."""
+def crc32c(octets: bytes) -> int:
+    """CRC-32C (Castagnoli)."""
     register = 0xFFFFFFFF
     for octet in octets:
         register = register >> 8 ^ _TABLE[(register ^ octet) & 0xFF]
-    return register
+    return register ^ 0xFFFFFFFF
 
 
 def check(body: bytes, key: int) -> bytes:
     """The five octets behind an encoded body."""
-    value = crc_register(body) ^ 0xFFFFFFFF ^ key
+    value = crc32c(body) ^ key
     return bytes(0x80 | value >> 7 * i & 0x7F for i in range(5))
 
 
@@ -400,7 +400,7 @@ class Link:
         self.is_up = False
         self.peer = session
         own, peer = self.session.to_bytes(4, "little"), session.to_bytes(4, "little")
-        self._key_in, self._key_out = crc_register(peer + own), crc_register(own + peer)
+        self._key_in, self._key_out = crc32c(peer + own), crc32c(own + peer)
         self.open = min(len(self.channels), frame[1])
         self._timed = None
         self._reply = None

@@ -167,7 +167,20 @@ impl Run {
     /// Runs until so many messages are delivered; returns the number of octets sent.
     fn run(&mut self, messages: u64, restart_every: u64) {
         let mut pauses = [0_u64; 2];
+        let mut idle = 0;
+        let mut before = 0;
         while self.delivered() < messages {
+            idle = if self.delivered() == before {
+                idle + 1
+            } else {
+                0
+            };
+            before = self.delivered();
+            assert!(
+                idle < 1_000_000,
+                "nothing is delivered any more: {:#?}",
+                self.ends.each_ref().map(End::counters)
+            );
             for n in 0..2 {
                 self.send(n);
                 // The program is busy now and then, and its FIFOs fill.
