@@ -176,6 +176,10 @@ static void check_timer(struct ll_link *l, struct ll_channel *c, uint32_t now)
     c->timer_on = 0;
     if (!waits(c))
         return;
+    if (l->out_at < l->out_len && (uint8_t)(c->newest - c->una) == 1 && l->out_channel == c - l->channels) {
+        start_timer(l, c, now); /* the only frame is still being sent */
+        return;
+    }
     c->poll_due = 1;
     c->polling = c->una != c->newest;
     if (c->backoff < 6)

@@ -43,10 +43,11 @@ fn four_bits(register: u32) -> u32 {
 /// CRC of two session numbers: it is added to the check of every frame between these two sessions.
 pub(crate) fn of_sessions(from: u32, to: u32) -> u32 {
     let octets = [from.to_le_bytes(), to.to_le_bytes()];
-    !octets
+    let register = octets
         .as_flattened()
         .iter()
-        .fold(INITIAL, |r, &o| update(r, o))
+        .fold(INITIAL, |r, &o| update(r, o));
+    !register
 }
 
 #[cfg(test)]

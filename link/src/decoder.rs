@@ -1,7 +1,7 @@
 //! Decodes frames octet by octet; no octet is kept but those of the header and five that may be the check.
 
 use crate::crc;
-use crate::wire::{ABORT, CHECK, DELIMITER, HEADER, Header, check_octets};
+use crate::wire::{ABORT, CHECK, DELIMITER, HEADER, Header};
 
 /// What one octet of the wire completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,9 @@ pub(crate) enum End {
 /// State between two delimiters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Decoder {
-    /// The last octets, up to five, in the order of the wire, the last in the lowest bits.
-    delayed: u64,
+    /// The last four octets, the last one in the lowest bits, and the one before them.
+    delayed: u32,
+    fifth: u8,
     /// Number of delayed octets.
     held: u8,
     /// Octets left of the block.
@@ -49,6 +50,7 @@ impl Decoder {
     pub(crate) const fn new() -> Self {
         Self {
             delayed: 0,
+            fifth: 0,
             held: 0,
             block: 0,
             has_zero: false,
@@ -73,8 +75,9 @@ impl Decoder {
         if octet == DELIMITER {
             return Decoded::End(self.end());
         }
-        let body = (self.delayed >> (8 * (CHECK - 1))) as u8;
-        self.delayed = (self.delayed << 8 | u64::from(octet)) & ((1 << (8 * CHECK)) - 1);
+        let body = self.fifth;
+        self.fifth = (self.delayed >> 24) as u8;
+        self.delayed = self.delayed << 8 | u32::from(octet);
         if usize::from(self.held) < CHECK {
             self.held += 1;
             return Decoded::Nothing;
@@ -123,32 +126,33 @@ impl Decoder {
         if self.delayed as u8 == ABORT {
             return End::Aborted;
         }
-        // The check as a number: the differences of its octets from those of the register, seven bits each. A
-        // wrong top bit is a difference too.
-        let difference = self.delayed ^ check_octets(!self.crc);
-        let key = key_of(difference);
+        let check = check_of(self.fifth, self.delayed);
         if usize::from(self.held) < CHECK || !self.has_header() || self.block > 0 {
             return End::Damaged;
         }
-        match key {
-            Some(difference) => End::Whole {
+        match check {
+            Some(check) => End::Whole {
                 payload_len: usize::from(self.count) - HEADER,
-                difference,
+                difference: check ^ !self.crc,
             },
             None => End::Damaged,
         }
     }
 }
 
-/// The number whose seven-bit groups these five octets are; `None` if they are no such groups.
-fn key_of(octets: u64) -> Option<u32> {
-    if octets & 0x80_8080_80F0 != 0 {
+/// The number that five octets of a check carry; `None` if they are no check.
+fn check_of(first: u8, rest: u32) -> Option<u32> {
+    // Bit 7 of each is set, and the last one has four bits.
+    if first < 0x80 || rest & 0x8080_80F0 != 0x8080_8080 {
         return None;
     }
-    let groups = octets.to_be_bytes();
-    let mut key = 0;
-    for octet in groups.iter().rev().take(CHECK) {
-        key = key << 7 | u32::from(*octet);
-    }
-    Some(key)
+    let [second, third, fourth, fifth] = rest.to_be_bytes();
+    let group = |octet: u8, bit: u32| u32::from(octet & 0x7F) << bit;
+    Some(
+        group(first, 0)
+            | group(second, 7)
+            | group(third, 14)
+            | group(fourth, 21)
+            | group(fifth, 28),
+    )
 }

@@ -1,7 +1,5 @@
 //! Octets in a ring of memory, by their distance from its beginning.
 
-use crate::wire::MAX_CAPACITY;
-
 /// Index of the octet `offset` behind index `at`; neither exceeds `capacity`.
 pub(crate) fn index(capacity: u16, at: u16, offset: u16) -> u16 {
     let index = at + offset;
@@ -12,9 +10,9 @@ pub(crate) fn index(capacity: u16, at: u16, offset: u16) -> u16 {
     }
 }
 
-/// Octets of memory that a ring uses.
+/// Octets of memory, which [`Channel`](crate::Channel) limits.
 pub(crate) fn capacity(memory: &[u8]) -> u16 {
-    memory.len().min(MAX_CAPACITY.into()) as u16
+    memory.len() as u16
 }
 
 pub(crate) fn get(memory: &[u8], at: u16) -> u8 {

@@ -4,25 +4,14 @@
 pub(crate) const MAX_TIMEOUT_US: u32 = 2_000_000;
 
 /// Times in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct RoundTrip {
-    initial: u32,
-    min: u32,
     /// Smoothed round trip; 0 before the first.
     smoothed: u32,
     variation: u32,
 }
 
 impl RoundTrip {
-    pub(crate) const fn new(initial_us: u32, min_us: u32) -> Self {
-        Self {
-            initial: initial_us,
-            min: min_us,
-            smoothed: 0,
-            variation: 0,
-        }
-    }
-
     /// Adds a measurement: from the end of a frame that was sent once to the end of its acknowledgment.
     pub(crate) fn add(&mut self, us: u32) {
         let us = us.clamp(1, MAX_TIMEOUT_US);
@@ -36,15 +25,16 @@ impl RoundTrip {
         self.smoothed = self.smoothed - self.smoothed / 8 + us / 8;
     }
 
-    pub(crate) const fn smoothed_us(&self) -> u32 {
+    pub(crate) const fn smoothed_us(self) -> u32 {
         self.smoothed
     }
 
-    pub(crate) fn timeout_us(&self) -> u32 {
+    /// Time-out, at least `min`; `initial` before the first measurement.
+    pub(crate) fn timeout_us(self, initial: u32, min: u32) -> u32 {
         if self.smoothed == 0 {
-            return self.initial;
+            return initial;
         }
         let timeout = self.smoothed + 4 * self.variation;
-        timeout.max(self.min).min(MAX_TIMEOUT_US)
+        timeout.max(min).min(MAX_TIMEOUT_US)
     }
 }

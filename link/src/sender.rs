@@ -1,7 +1,7 @@
 //! The sending side of a channel: sequence numbers, credit, recovery.
 
 use crate::round_trip::MAX_TIMEOUT_US;
-use crate::time::Instant;
+use crate::time::{Deadline, Instant};
 use crate::transmit_queue::{Fragment, TransmitQueue};
 use crate::wire::{WINDOW, credit_shift, max_message};
 
@@ -29,7 +29,7 @@ pub(crate) struct Sender<B> {
     /// Octets of them that the frames on their way take.
     in_flight: u16,
     /// The time to ask the peer what it has.
-    deadline: Option<Instant>,
+    deadline: Deadline,
     backoff: u8,
     is_polling: bool,
     /// An acknowledgment frame that asks for an answer is due.
@@ -49,7 +49,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             shift: 0,
             credit: 0,
             in_flight: 0,
-            deadline: None,
+            deadline: Deadline::NONE,
             backoff: 0,
             is_polling: false,
             poll_due: false,
@@ -76,7 +76,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.in_flight = 0;
         self.shift = credit_shift(capacity);
         self.credit = u16::from(credit) << self.shift;
-        self.deadline = None;
+        self.deadline = Deadline::NONE;
         self.backoff = 0;
         self.is_polling = false;
         self.poll_due = false;
@@ -91,7 +91,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.max_fragment
     }
 
-    pub(crate) const fn deadline(&self) -> Option<Instant> {
+    pub(crate) const fn deadline(&self) -> Deadline {
         self.deadline
     }
 
@@ -156,7 +156,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         let more = u16::from(credit) << self.shift;
         if count > 0 || more > self.credit {
             self.backoff = 0;
-            self.deadline = None;
+            self.deadline = Deadline::NONE;
         }
         self.credit = more;
         if !self.is_outstanding() {
@@ -177,18 +177,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
 
     /// Starts the timer if something is to be waited for and it does not run.
     pub(crate) fn arm(&mut self, now: Instant, timeout_us: u32) {
-        if self.deadline.is_none() && (self.is_outstanding() || self.is_blocked()) {
+        if !self.deadline.is_set() && (self.is_outstanding() || self.is_blocked()) {
             let longest = MAX_TIMEOUT_US.max(timeout_us);
-            self.deadline = Some(now.after_us(longest.min(timeout_us << self.backoff)));
+            self.deadline = Deadline::at(now.after_us(longest.min(timeout_us << self.backoff)));
         }
     }
 
-    /// Asks the peer if its answer is overdue; returns true if it does.
-    pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32) -> bool {
-        if !self.deadline.is_some_and(|at| now.has_reached(at)) {
+    /// Asks the peer if its answer is overdue; returns true if it does. The answer to a frame that is still being sent
+    /// cannot be.
+    pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32, is_sending: bool) -> bool {
+        if !self.deadline.is_due(now) {
             return false;
         }
-        self.deadline = None;
+        self.deadline = Deadline::NONE;
+        if is_sending && self.newest.wrapping_sub(self.oldest) == 1 {
+            self.arm(now, timeout_us);
+            return false;
+        }
         if !self.is_outstanding() && !self.is_blocked() {
             return false;
         }
@@ -197,6 +202,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
         self.arm(now, timeout_us);
         true
+    }
+
+    /// Lets the running timer expire at `now`; returns true if one runs.
+    #[cfg(test)]
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+        if self.deadline.is_set() {
+            self.deadline = Deadline::at(now);
+        }
+        self.deadline.is_set()
+    }
+
+    /// Forgets how often the peer did not answer, which only changes the time-out.
+    #[cfg(test)]
+    pub(crate) fn forget_backoff(&mut self) {
+        self.backoff = 0;
     }
 
     /// Drops a message that the peer cannot take, if it is the next one and nothing else is on its way.

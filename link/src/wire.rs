@@ -19,8 +19,8 @@ pub(crate) const LENGTH: u16 = 2;
 /// Most frames of a channel on their way: half of the sequence numbers, less one.
 pub(crate) const WINDOW: u8 = 127;
 
-/// Octets of an acknowledgment frame on the wire: code, header, check, delimiter.
-pub const ACKNOWLEDGMENT: usize = frame_octets(0);
+/// Most octets of an acknowledgment frame on the wire: a delimiter, code, header, check, delimiter.
+pub const ACKNOWLEDGMENT: usize = 1 + frame_octets(0);
 
 /// Most octets of a frame with a payload of `len` octets on the wire, including its delimiter.
 #[must_use]
@@ -109,13 +109,6 @@ impl Header {
 /// Octet `index` of the check: seven bits, least significant first, and a one that keeps it from being a delimiter.
 pub(crate) const fn check_octet(check: u32, index: usize) -> u8 {
     0x80 | ((check >> (7 * index)) & 0x7F) as u8
-}
-
-/// The five octets of the check in the order of the wire, the first in the highest bits.
-pub(crate) fn check_octets(check: u32) -> u64 {
-    (0..CHECK).fold(0, |all, index| {
-        all << 8 | u64::from(check_octet(check, index))
-    })
 }
 
 /// Binary logarithm of the unit in which the credit of a FIFO of `capacity` octets is counted.

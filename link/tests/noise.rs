@@ -181,13 +181,13 @@ impl Run {
                 "nothing is delivered any more: {:#?}",
                 self.ends.each_ref().map(End::counters)
             );
-            for n in 0..2 {
+            for (n, pause) in pauses.iter_mut().enumerate() {
                 self.send(n);
                 // The program is busy now and then, and its FIFOs fill.
-                if pauses[n] > 0 {
-                    pauses[n] -= 1;
+                if *pause > 0 {
+                    *pause -= 1;
                 } else if self.random.chance(1, 500) {
-                    pauses[n] = self.random.below(2000);
+                    *pause = self.random.below(2000);
                 } else {
                     self.read(n);
                 }

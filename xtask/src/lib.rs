@@ -7,6 +7,7 @@
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
 pub mod board;
+pub mod byte_links;
 pub mod captures;
 pub mod concurrent;
 pub mod demo;

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    board, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup, steps, tap, test,
+    board, byte_links, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup, steps, tap, test,
 };
 
 /// Builds, checks and demonstrates linerate.
@@ -68,6 +68,9 @@ enum Command {
     /// Score the explanations of captures that lab/links made without linerate's own relay and programs
     #[command(disable_help_flag = true)]
     Links(Forwarded),
+    /// Compare the link layer with COBS and a CRC, postcard-rpc and ergot over a simulated UART; write
+    /// target/links/scores.json
+    ByteLinks,
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Command::Answers(it) => lab::run("answers", &it.arguments),
         Command::Causes(it) => lab::run("causes", &it.arguments),
         Command::Links(it) => lab::run("links", &it.arguments),
+        Command::ByteLinks => byte_links::run(),
         Command::Bench(it) => lab::run("bench", &it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),

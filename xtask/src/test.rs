@@ -99,6 +99,7 @@ fn format(log: &Path) -> Result<Outcome> {
         .map(|b| sh::root().join("boards").join(b))
         .collect();
     folders.push(sh::root().join("fuzz"));
+    folders.push(sh::root().join("link/compare"));
     for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
         let mut fmt = sh::cargo();
         sh::logged(fmt.args(["fmt", "--check"]).current_dir(folder), log)?;
@@ -172,7 +173,11 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
 }
 
 /// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.
-const LONG: [(&[&str], &[&str]); 4] = [
+const LONG: [(&[&str], &[&str]); 5] = [
+    (
+        &["--package", "linerate-link"],
+        &["--lib", "--test", "noise", "--test", "wire"],
+    ),
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],
         &["--test", "long", "--test", "hart"],
@@ -271,6 +276,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
         let mut check = sh::cargo();
         check.args(["check", "--locked", "--target", triple, "--all-features"]);
         check.args(["--package", "linerate-agent-size"]);
+        check.args(["--package", "linerate-link-size"]);
         std.apply(&mut check);
         sh::logged(&mut check, log)?;
     }

@@ -9,7 +9,7 @@ use xtask::sh;
 /// Title of the document's section.
 pub const TITLE: &str = "\n## RAM and flash of the agent\n";
 
-const TARGETS: [&str; 2] = ["riscv32imac-unknown-none-elf", "thumbv7em-none-eabi"];
+pub(super) const TARGETS: [&str; 2] = ["riscv32imac-unknown-none-elf", "thumbv7em-none-eabi"];
 
 /// Targets for iperf 2, iperf 3, HTTP and STAMP together, octets.
 const CODE_TARGET: u64 = 24 * 1024;
@@ -39,10 +39,10 @@ const ROWS: [(&str, &str); 11] = [
 
 /// Sizes in octets.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+pub(super) struct Size {
     /// Code and constants.
-    code: u64,
-    ram: u64,
+    pub(super) code: u64,
+    pub(super) ram: u64,
 }
 
 /// Builds and measures; returns the section of the document.
@@ -55,7 +55,7 @@ pub fn measure() -> Result<String> {
     for (name, features) in ROWS {
         write!(table, "| {name} |")?;
         for target in TARGETS {
-            let size = build(target, features)?;
+            let size = build("agent-size", target, features)?;
             write!(table, " {} | {} |", size.code, size.ram)?;
         }
         table += "\n";
@@ -71,18 +71,19 @@ pub fn measure() -> Result<String> {
     ))
 }
 
-fn build(target: &str, features: &str) -> Result<Size> {
+/// Builds a program of its own for measurements, such as `agent-size`, with these features, and measures it.
+pub(super) fn build(program: &str, target: &str, features: &str) -> Result<Size> {
     let mut cargo = sh::cargo();
     cargo
-        .args(["build", "--quiet", "--locked", "-p", "linerate-agent-size"])
+        .args(["build", "--quiet", "--locked", "-p"])
+        .arg(format!("linerate-{program}"))
         .args(["--profile", "small", "--target", target])
         .args(["--features", features])
-        .env("CARGO_TARGET_DIR", sh::out("agent-size"))
+        .env("CARGO_TARGET_DIR", sh::out(program))
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("RUSTFLAGS", "-Cforce-unwind-tables=no");
     sh::run(&mut cargo)?;
-    let elf = sh::out("agent-size").join(target).join("small/agent-size");
-    size(&elf)
+    size(&sh::out(program).join(target).join("small").join(program))
 }
 
 fn size(elf: &Path) -> Result<Size> {

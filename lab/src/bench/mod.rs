@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: speed of the simulator compared with QEMU, RAM and flash of the firmware's PHY and
-//! MAC and of the agent, the load generator compared with iperf3 and trafgen, instructions per frame on
+//! MAC, of the agent and of the link layer, the load generator compared with iperf3 and trafgen, instructions per frame on
 //! emulated boards, and `explain` compared with tcptrace and tshark; writes `docs/performance.md`.
 
 mod agent;
 mod captures;
 mod instructions;
+mod link;
 mod load;
 mod simulator;
 
@@ -59,14 +60,16 @@ pub fn run(selection: Selection) -> Result<()> {
     Ok(())
 }
 
-/// Updates the sections on PHY, MAC and agent.
+/// Updates the sections on PHY, MAC, agent and link layer.
 fn with_footprints(document: &str) -> Result<String> {
     println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
     let footprint = footprint()?;
     print!("{footprint}");
     let text = with_section(document, FOOTPRINT_TITLE, &paragraph(&footprint));
     println!("\nRAM and flash of the agent:");
-    Ok(with_section(&text, agent::TITLE, &agent::measure()?))
+    let text = with_section(&text, agent::TITLE, &agent::measure()?);
+    println!("\nRAM and flash of the link layer:");
+    Ok(with_section(&text, link::TITLE, &link::measure()?))
 }
 
 /// Replaces the section with this title, or appends it.

@@ -1,4 +1,4 @@
-//! A link with an urgent channel for messages of 30 octets and a bulk channel for messages of 256, in static memory.
+//! A link with an urgent channel for messages of 24 octets and a bulk channel for messages of 256, in static memory.
 
 use core::cell::UnsafeCell;
 use core::hint::black_box;
@@ -23,7 +23,7 @@ impl<T> Place<T> {
     }
 }
 
-const URGENT: usize = memory_octets(30);
+const URGENT: usize = memory_octets(24);
 const BULK: usize = memory_octets(256);
 
 static URGENT_MEMORY: Place<[[u8; URGENT]; 2]> = Place::new();

@@ -2,6 +2,8 @@
 
 mod receive;
 mod session;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 use crate::counters::Counters;
@@ -11,8 +13,8 @@ use crate::probe::{Probe, Probes};
 use crate::receiver::Receiver;
 use crate::round_trip::RoundTrip;
 use crate::sender::Sender;
-use crate::time::Instant;
-use crate::wire::{LENGTH, MAX_CHANNELS, MAX_FRAGMENT, PROBE};
+use crate::time::{Deadline, Instant};
+use crate::wire::{LENGTH, MAX_CAPACITY, MAX_CHANNELS, MAX_FRAGMENT, PROBE, frame_octets};
 
 /// Settings of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,17 +55,25 @@ pub struct Channel<B> {
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Channel<B> {
     /// A channel on which every message arrives. `transmit` holds messages until they are acknowledged, `receive`
-    /// until they are read; each message takes two octets more than its own. Up to 65,535 octets are used.
-    pub const fn reliable(transmit: B, receive: B) -> Self {
+    /// until they are read; each message takes two octets more than its own.
+    ///
+    /// # Panics
+    /// If a memory has more than [`MAX_CAPACITY`] octets.
+    pub fn reliable(transmit: B, receive: B) -> Self {
         Self::new(true, transmit, receive)
     }
 
     /// A channel on which this end sends each message once. The peer counts what is lost ([`Link::lost`]).
-    pub const fn unreliable(transmit: B, receive: B) -> Self {
+    ///
+    /// # Panics
+    /// If a memory has more than [`MAX_CAPACITY`] octets.
+    pub fn unreliable(transmit: B, receive: B) -> Self {
         Self::new(false, transmit, receive)
     }
 
-    const fn new(is_reliable: bool, transmit: B, receive: B) -> Self {
+    fn new(is_reliable: bool, transmit: B, receive: B) -> Self {
+        let longest = transmit.as_ref().len().max(receive.as_ref().len());
+        assert!(longest <= usize::from(MAX_CAPACITY));
         Self {
             sender: Sender::new(is_reliable, transmit),
             receiver: Receiver::new(receive),
@@ -111,9 +121,18 @@ enum Target {
 /// A frame whose acknowledgment gives the next round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Timed {
+    /// [`MAX_CHANNELS`] without such a frame.
     channel: u8,
     sequence: u8,
     sent: Instant,
+}
+
+impl Timed {
+    const NONE: Self = Self {
+        channel: MAX_CHANNELS as u8,
+        sequence: 0,
+        sent: Instant::from_us(0),
+    };
 }
 
 /// One end of a link with `N` channels, 1 to 16. Channel 0 is the most urgent.
@@ -131,7 +150,7 @@ pub struct Link<B, const N: usize> {
     peer: u32,
     is_up: bool,
     hello_due: bool,
-    hello_deadline: Option<Instant>,
+    hello_deadline: Deadline,
     /// Added to the check of frames from and to the peer.
     key_in: u32,
     key_out: u32,
@@ -144,7 +163,7 @@ pub struct Link<B, const N: usize> {
     payload_at: u16,
     /// The frame that is being sent is sent for the first time.
     is_new: bool,
-    timed: Option<Timed>,
+    timed: Timed,
     round_trip: RoundTrip,
     probes: Probes,
     is_up_reported: bool,
@@ -168,7 +187,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             peer: 0,
             is_up: false,
             hello_due: true,
-            hello_deadline: None,
+            hello_deadline: Deadline::NONE,
             key_in: 0,
             key_out: 0,
             decoder: Decoder::new(),
@@ -177,8 +196,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             encoder: Encoder::new(),
             payload_at: 0,
             is_new: false,
-            timed: None,
-            round_trip: RoundTrip::new(config.initial_timeout_us, config.min_timeout_us),
+            timed: Timed::NONE,
+            round_trip: RoundTrip::default(),
             probes: Probes::default(),
             is_up_reported: true,
             restart_reported: true,
@@ -304,7 +323,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// at most, and one acknowledgment of [`ACKNOWLEDGMENT`](crate::ACKNOWLEDGMENT) octets.
     pub fn max_frame(&self) -> usize {
         let fragments = self.channels.iter().map(|c| c.sender.max_fragment());
-        crate::frame_octets(fragments.max().unwrap_or_default().into())
+        let longest = fragments.max().map_or(PROBE, usize::from).max(PROBE);
+        frame_octets(longest)
+    }
+
+    fn timeout_us(&self) -> u32 {
+        let config = &self.config;
+        self.round_trip
+            .timeout_us(config.initial_timeout_us, config.min_timeout_us)
     }
 
     fn open_channel(&mut self, channel: usize) -> Option<&mut Channel<B>> {

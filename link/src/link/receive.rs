@@ -136,7 +136,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Every frame of a channel acknowledges, and grants credit.
     fn on_acknowledgment(&mut self, now: Instant) {
         let header = self.decoder.header();
-        let timeout_us = self.round_trip.timeout_us();
+        let timeout_us = self.timeout_us();
         let Some(channel) = self.open_channel(header.channel()) else {
             return;
         };
@@ -146,10 +146,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             return;
         };
         sender.arm(now, timeout_us);
-        let is_timed = |t: &Timed| {
-            usize::from(t.channel) == header.channel() && t.sequence.wrapping_sub(first) < count
-        };
-        if let Some(timed) = self.timed.take_if(|t| is_timed(t)) {
+        let timed = self.timed;
+        if usize::from(timed.channel) == header.channel()
+            && timed.sequence.wrapping_sub(first) < count
+        {
+            self.timed = Timed::NONE;
             self.round_trip.add(now.us_since(timed.sent));
         }
     }
@@ -157,7 +158,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// What is on its way on the channel is sent again: no measurement of it, and no need to go on with its frame.
     fn on_reject(&mut self) {
         let channel = self.decoder.header().channel();
-        self.timed.take_if(|t| usize::from(t.channel) == channel);
+        if usize::from(self.timed.channel) == channel {
+            self.timed = Timed::NONE;
+        }
         let sent = self.encoder.header();
         if sent.kind() == Kind::Data && sent.channel() == channel {
             self.abort_frame();

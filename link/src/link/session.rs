@@ -1,7 +1,8 @@
 //! Sessions: both ends have heard of each other since they started.
 
-use super::Link;
+use super::{Link, Timed};
 use crate::crc;
+use crate::time::Deadline;
 use crate::wire::{HELLO, MAX_CHANNELS, VERSION, flag};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
@@ -45,7 +46,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         self.key_in = crc::of_sessions(peer, self.config.session);
         self.key_out = crc::of_sessions(self.config.session, peer);
         self.open = channels.min(N as u8);
-        self.timed = None;
+        self.timed = Timed::NONE;
         self.probes.reply_due = false;
         let header = self.decoder.header();
         let theirs = u16::from_le_bytes([header.acknowledged(), header.credit()]);
@@ -68,7 +69,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if !self.is_up && self.peer != 0 {
             self.is_up = true;
             self.is_up_reported = false;
-            self.hello_deadline = None;
+            self.hello_deadline = Deadline::NONE;
         }
     }
 

@@ -1,7 +1,7 @@
 //! From messages to octets of the wire: which frame is next.
 
 use super::{Link, Timed};
-use crate::time::Instant;
+use crate::time::{Deadline, Instant};
 use crate::wire::{HELLO, Header, Kind, PROBE, VERSION, flag};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
@@ -39,26 +39,29 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         let deadlines = self.channels.iter().map(|c| c.sender.deadline());
         deadlines
             .chain([self.hello_deadline])
-            .flatten()
+            .filter_map(Deadline::get)
             .reduce(|one, other| if one.has_reached(other) { other } else { one })
     }
 
-    fn on_time(&mut self, now: Instant) {
-        if self.hello_deadline.is_some_and(|at| now.has_reached(at)) {
-            self.hello_deadline = None;
+    pub(super) fn on_time(&mut self, now: Instant) {
+        if self.hello_deadline.is_due(now) {
+            self.hello_deadline = Deadline::NONE;
             self.hello_due = true;
         }
-        let timeout_us = self.round_trip.timeout_us();
-        for channel in &mut self.channels {
-            if channel.sender.on_time(now, timeout_us) {
+        let timeout_us = self.timeout_us();
+        let sent = self.encoder.header();
+        let is_data = !self.encoder.is_idle() && sent.kind() == Kind::Data;
+        for (number, channel) in self.channels.iter_mut().enumerate() {
+            let is_sending = is_data && sent.channel() == number;
+            if channel.sender.on_time(now, timeout_us, is_sending) {
                 self.counters.polls = self.counters.polls.wrapping_add(1);
             }
         }
     }
 
     /// Starts the timers of channels that wait for their peer.
-    fn arm(&mut self, now: Instant) {
-        let timeout_us = self.round_trip.timeout_us();
+    pub(super) fn arm(&mut self, now: Instant) {
+        let timeout_us = self.timeout_us();
         for channel in &mut self.channels {
             channel.sender.arm(now, timeout_us);
         }
@@ -81,7 +84,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         self.hello_due = false;
         let wanted = if self.is_up { 0 } else { flag::WANTED };
         if !self.is_up {
-            self.hello_deadline = Some(now.after_us(self.config.initial_timeout_us));
+            self.hello_deadline = Deadline::at(now.after_us(self.config.initial_timeout_us));
         }
         let [low, high] = self.config.max_fragment.to_le_bytes();
         let header = Header::new(Kind::Hello, wanted, VERSION.into(), [N as u8, low, high]);
@@ -167,12 +170,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// The last octet of a frame was handed out.
     fn end_frame(&mut self, now: Instant) {
         let header = self.encoder.header();
-        if header.kind() == Kind::Data && self.is_new && self.timed.is_none() {
-            self.timed = Some(Timed {
+        if header.kind() == Kind::Data && self.is_new && self.timed.channel == Timed::NONE.channel {
+            self.timed = Timed {
                 channel: header.channel() as u8,
                 sequence: header.sequence(),
                 sent: now,
-            });
+            };
         }
     }
 

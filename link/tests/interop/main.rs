@@ -264,7 +264,7 @@ fn connect(one: Language, two: Language) {
         let mut seen = Vec::new();
         // Far longer than it takes: a failure shows what was printed.
         while !seen.iter().any(|line: &String| line == "done") {
-            match lines.recv_timeout(Duration::from_secs(120)) {
+            match lines.recv_timeout(Duration::from_mins(2)) {
                 Ok(line) => seen.push(line),
                 Err(_) => panic!("{one:?} with {two:?}: an end did not finish: {seen:?}"),
             }

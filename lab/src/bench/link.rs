@@ -1,0 +1,35 @@
+//! RAM and flash of the link layer on a microcontroller: `link/size`.
+
+use super::agent::{TARGETS, build};
+use anyhow::Result;
+use std::fmt::Write as _;
+
+/// Title of the document's section.
+pub const TITLE: &str = "\n## RAM and flash of the link layer\n";
+
+/// Targets, octets.
+const CODE_TARGET: u64 = 4 * 1024;
+const RAM_TARGET: u64 = 900;
+
+/// Builds and measures; returns the section of the document.
+pub fn measure() -> Result<String> {
+    let mut table = String::from("| octets of |");
+    for target in TARGETS {
+        write!(table, " code, {target} | RAM |")?;
+    }
+    table += "\n|---|---:|---:|---:|---:|\n| a link with two channels |";
+    for target in TARGETS {
+        let (with, without) = (build("link-size", target, "link")?, build("link-size", target, "")?);
+        write!(table, " {} | {} |", with.code - without.code, with.ram - without.ram)?;
+    }
+    table += "\n";
+    print!("{table}");
+    Ok(format!(
+        "{TITLE}\n\
+         `link/size` with a link less the same program without it (`cargo xtask bench --footprint`; profile `small`). \
+         The link has an urgent channel for messages of 24 octets and a bulk channel for messages of 256, with one \
+         message of memory in each direction. Code includes constants, the calls of the program and `memcpy`; RAM is \
+         all variables, the memory of the channels included.\n\n{table}\n\
+         The target is {CODE_TARGET} octets of code and {RAM_TARGET} of RAM on riscv32imac.\n"
+    ))
+}
