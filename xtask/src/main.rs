@@ -4,7 +4,8 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    board, byte_links, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup, steps, tap, test,
+    board, byte_links, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup,
+    steps, tap, test,
 };
 
 /// Builds, checks and demonstrates linerate.

@@ -19,8 +19,16 @@ pub fn measure() -> Result<String> {
     }
     table += "\n|---|---:|---:|---:|---:|\n| a link with two channels |";
     for target in TARGETS {
-        let (with, without) = (build("link-size", target, "link")?, build("link-size", target, "")?);
-        write!(table, " {} | {} |", with.code - without.code, with.ram - without.ram)?;
+        let (with, without) = (
+            build("link-size", target, "link")?,
+            build("link-size", target, "")?,
+        );
+        write!(
+            table,
+            " {} | {} |",
+            with.code - without.code,
+            with.ram - without.ram
+        )?;
     }
     table += "\n";
     print!("{table}");

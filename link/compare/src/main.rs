@@ -127,6 +127,9 @@ fn run(mut ends: [Box<dyn Stack>; 2], faults: Faults, is_duplex: bool) -> Figure
         }
         now_ns += step_ns;
     }
+    for counters in ends.iter().filter_map(|end| end.counters()) {
+        eprintln!("{counters:?}");
+    }
     // The last ones are still on their way.
     for (of_end, got) in sent.iter().zip(&got) {
         for (count, got) in of_end.iter().zip(got) {

@@ -1,7 +1,7 @@
 //! Stacks with the same calls: the link layer, and others with what an application adds so that nothing is lost.
 
 use crate::codec::{Codec, Message};
-use linerate_link::{Channel, Config, Instant, Link};
+use linerate_link::{Channel, Config, Counters, Instant, Link};
 use std::collections::{HashSet, VecDeque};
 
 /// Octets of transmit memory for bulk messages, of every stack.
@@ -15,6 +15,10 @@ pub trait Stack {
     fn receive(&mut self, now_us: u64, octets: &[u8]);
     /// A received message.
     fn take(&mut self) -> Option<Vec<u8>>;
+    /// Counters, if the stack has some.
+    fn counters(&self) -> Option<Counters> {
+        None
+    }
 }
 
 /// This project's link layer.
@@ -57,6 +61,10 @@ impl Stack for Ours {
     fn take(&mut self) -> Option<Vec<u8>> {
         let read = (0..2).find_map(|channel| self.link.read(channel, &mut self.buffer));
         read.map(|len| self.buffer[..len].to_vec())
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        Some(*self.link.counters())
     }
 }
 

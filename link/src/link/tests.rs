@@ -246,11 +246,18 @@ impl State {
                     }
                 }
             }
-            if !has_moved && !(0..2).any(|n| self.execute(plan, Action::Expire(n))) {
+            if has_moved {
+                continue;
+            }
+            let expired = [0, 1].map(|n| self.execute(plan, Action::Expire(n)));
+            if expired == [false; 2] {
                 return;
             }
         }
-        panic!("the ends do not come to rest: {:#?} {:?}", self.ends, self.wires);
+        panic!(
+            "the ends do not come to rest: {:#?} {:?}",
+            self.ends, self.wires
+        );
     }
 
     fn fingerprint(&self) -> [u64; 2] {

@@ -264,10 +264,10 @@ fn connect(one: Language, two: Language) {
         let mut seen = Vec::new();
         // Far longer than it takes: a failure shows what was printed.
         while !seen.iter().any(|line: &String| line == "done") {
-            match lines.recv_timeout(Duration::from_mins(2)) {
-                Ok(line) => seen.push(line),
-                Err(_) => panic!("{one:?} with {two:?}: an end did not finish: {seen:?}"),
-            }
+            let line = lines.recv_timeout(Duration::from_mins(2));
+            seen.push(line.unwrap_or_else(|_| {
+                panic!("{one:?} with {two:?}: an end did not finish: {seen:?}")
+            }));
         }
     }
     for socket in sockets {

@@ -1,0 +1,56 @@
+//! A good line is used to the full, and nothing is sent without need.
+
+#![forbid(unsafe_code)]
+
+mod support;
+
+use linerate_link::Config;
+use linerate_uart_model::Faults;
+use support::{UART, Wire};
+
+/// Duration of a run.
+const RUN_NS: u64 = 3_000_000_000;
+
+/// Sends messages of `len` octets on channel 1 from end 0, and from end 1 if `is_duplex`; returns the share of the line
+/// that their octets take, in the first direction.
+fn share(len: usize, is_duplex: bool) -> f64 {
+    let mut wire = Wire::new(Faults::default(), 1);
+    let mut ends = [1, 2].map(|session| support::end(Config::new(session)));
+    let mut buffer = [0; 1000];
+    let mut received = 0;
+    while wire.now_ns < RUN_NS {
+        for end in ends.iter_mut().take(1 + usize::from(is_duplex)) {
+            while end.send(1, &vec![0x55; len]).is_ok() {}
+        }
+        wire.step(&mut ends);
+        while let Some(len) = ends[1].read(1, &mut buffer) {
+            received += len;
+        }
+        while ends[0].read(1, &mut buffer).is_some() {}
+    }
+    for end in &ends {
+        let counters = end.counters();
+        assert_eq!(counters.polls, 0, "a poll on a good line: {counters:?}");
+        assert_eq!(counters.retransmitted, 0, "{counters:?}");
+        assert_eq!(counters.duplicates, 0, "{counters:?}");
+    }
+    received as f64 * UART.octet_ns() as f64 / RUN_NS as f64
+}
+
+#[test]
+fn full_fragments_take_the_line_but_for_their_overhead() {
+    for is_duplex in [false, true] {
+        let share = share(256, is_duplex);
+        println!("256 octets, both ways: {is_duplex}: {share:.4} of the line");
+        assert!(share > 0.99 * 256.0 / 268.0, "{share}");
+    }
+}
+
+#[test]
+fn small_messages_and_long_ones_need_no_poll_either() {
+    for (len, least) in [(16, 0.55), (600, 0.94)] {
+        let share = share(len, false);
+        println!("{len} octets: {share:.4} of the line");
+        assert!(share > least, "{len} octets: {share}");
+    }
+}
