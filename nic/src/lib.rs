@@ -22,6 +22,7 @@
     reason = "code that firmware runs from RAM must not call into flash"
 )]
 
+mod accounts;
 pub mod adapter;
 pub mod bitbang;
 pub mod device;

@@ -1,10 +1,10 @@
 //! Code shared by drivers whose processor copies frames word by word through a register (programmed
 //! I/O).
 
+use crate::accounts::Offered;
 use crate::device::RxToken;
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
-use linerate_ether::ledger::Counter;
 use linerate_regs::RegisterRef;
 
 /// Copies from a register whose octets are in wire order. The loop is unrolled: one load and one
@@ -39,17 +39,15 @@ pub(crate) fn write_words(registers: &impl Registers, to: RegisterRef, words: &[
 /// A received frame in the buffer of the driver.
 pub struct Received<'a> {
     frame: &'a mut [u8],
-    is_consumed: bool,
-    ledger: &'static Ledger,
+    offered: Offered,
 }
 
 impl<'a> Received<'a> {
     #[inline]
     pub(crate) fn new(frame: &'a mut [u8], ledger: &'static Ledger) -> Self {
         Self {
+            offered: Offered::new(frame, ledger),
             frame,
-            is_consumed: false,
-            ledger,
         }
     }
 }
@@ -62,19 +60,7 @@ impl RxToken for Received<'_> {
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_consumed = true;
+        self.offered.consume();
         f(self.frame)
-    }
-}
-
-impl Drop for Received<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        let counter = if self.is_consumed {
-            Counter::RxDelivered
-        } else {
-            Counter::RxStackRejected
-        };
-        self.ledger.count(counter);
     }
 }

@@ -1,5 +1,6 @@
 //! Buffers whose owner changes between program and device.
 
+use crate::accounts::OutgoingFrame;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
@@ -9,6 +10,8 @@ use core::slice;
 pub struct Buffer {
     octets: NonNull<u8>,
     len: usize,
+    /// The frame in it, for the account of its end.
+    pub(crate) frame: OutgoingFrame,
 }
 
 /// A buffer lent to a device: the program cannot access its content.
@@ -44,6 +47,7 @@ impl Buffer {
         Self {
             len: memory.len(),
             octets: NonNull::from(memory).cast(),
+            frame: OutgoingFrame::default(),
         }
     }
 

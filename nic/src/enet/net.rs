@@ -4,6 +4,7 @@ use super::descriptor::{Layout, RECEIVE_INTERRUPT, SEND_INTERRUPT};
 use super::mac::{self, Mac, SHIFT, Settings, enet};
 use super::offload;
 use super::statistics::Statistics;
+use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     Offload, RxToken, TxToken,
@@ -148,11 +149,11 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     fn stop_and_drain(&mut self) {
         self.mac.stop();
         self.reclaim();
-        while self.next().is_some_and(|(buffer, _)| {
-            self.ledger.count(Counter::RxStackRejected);
+        while let Some((buffer, octets)) = self.next() {
+            let frame = &buffer[rx_offset::<L>()..][..octets];
+            drop(Offered::new(frame, self.ledger));
             submit_empty(&mut self.rx, &self.mac.registers, buffer);
-            true
-        }) {}
+        }
         (self.is_mid_frame, self.has_failed) = (false, false);
     }
 
@@ -238,8 +239,9 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     #[inline]
     fn reclaim(&mut self) -> bool {
         while let Some(sent) = self.tx.take() {
-            if let Some(counter) = sent.status.transmit_error() {
-                self.ledger.count(counter);
+            match sent.status.transmit_error() {
+                None => sent.buffer.frame.count_sent(self.ledger, Collisions::None),
+                Some(error) => self.ledger.count(error),
             }
             self.tx_buffers[self.idle] = Some(sent.buffer);
             self.idle += 1;
@@ -285,10 +287,9 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
                 }
             });
             if is_last {
-                self.ledger.count(Counter::RxFrames);
-                match error {
-                    None => return Some((buffer, len)),
-                    Some(counter) => self.ledger.count(counter),
+                accounts::received(self.ledger, error);
+                if error.is_none() {
+                    return Some((buffer, len));
                 }
             }
             submit_empty(&mut self.rx, &self.mac.registers, buffer);
@@ -350,20 +351,13 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
             return None;
         }
         let (buffer, octets) = self.next()?;
-        self.ledger.count(Counter::RxValid);
-        self.ledger
-            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        let frame = &buffer[rx_offset::<L>()..][..octets];
-        self.ledger
-            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let (ring, slot) = self.rx_and_tx();
         let received = Received {
+            offered: Offered::new(&buffer[rx_offset::<L>()..][..octets], slot.ledger),
             buffer: Some(buffer),
             octets,
-            is_consumed: false,
             ring,
             registers: slot.registers,
-            ledger: slot.ledger,
         };
         Some((received, slot))
     }
@@ -474,10 +468,9 @@ pub struct Received<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
-    is_consumed: bool,
+    offered: Offered,
     ring: &'a mut Ring<L, C, N>,
     registers: &'a R,
-    ledger: &'static Ledger,
 }
 
 impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received<'_, R, C, L, N> {
@@ -489,7 +482,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_consumed = true;
+        self.offered.consume();
         f(self.peek())
     }
 }
@@ -497,12 +490,6 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
 impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_, R, C, L, N> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_consumed {
-            Counter::RxDelivered
-        } else {
-            Counter::RxStackRejected
-        };
-        self.ledger.count(counter);
         if let Some(buffer) = self.buffer.take() {
             submit_empty(self.ring, self.registers, buffer);
         }
@@ -540,11 +527,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'
             } else {
                 0
             };
-        self.ledger.count(Counter::TxFrames);
-        self.ledger
-            .add(Counter::TxOctets, (padded + fcs::LEN) as u32);
-        self.ledger
-            .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
+        buffer.frame = OutgoingFrame::new(frame, len);
         // Cannot fail: there is a descriptor for each buffer.
         let _ = self
             .ring

@@ -7,6 +7,7 @@ use super::descriptor::{
 };
 use super::mac::{enet, hash_bin};
 use super::*;
+use crate::accounts::tests::assert_script;
 use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::dma::{Buffer, Coherent};
 use crate::ledger::Ledger;
@@ -343,6 +344,9 @@ fn a_frame_is_padded_and_sent() {
     assert_eq!(descriptor.base.state.read(), 0x8c00_003c);
     assert_eq!(descriptor.control.read(), SEND_INTERRUPT);
     assert_eq!(bench.chip.value(enet::TDAR), ACTIVE);
+    assert_eq!(bench.ledger.get(Counter::TxOctets), 0);
+    descriptor.base.state.write(0);
+    assert!(bench.enet.transmit().is_some());
     assert_eq!(bench.ledger.get(Counter::TxOctets), 64);
     let (_, [_, buffers]) = bench.enet.stop();
     let sent = buffers
@@ -401,14 +405,13 @@ fn checksums_are_inserted_where_the_accelerator_knows_them() {
         (arp, 0),
     ];
     let mut bench = enhanced(&[]);
-    for (frame, inserted) in cases {
-        let number = bench.ledger.get(Counter::TxFrames) as usize % N;
+    for (number, (frame, inserted)) in (0..).zip(cases) {
         let room = bench.enet.transmit().expect("room");
         assert!(
             room.consume(frame.len(), |it| it.copy_from_slice(&frame))
                 .is_ok()
         );
-        let descriptor = &bench.transmit[number];
+        let descriptor = &bench.transmit[number % N];
         assert_eq!(
             descriptor.control.read(),
             SEND_INTERRUPT | inserted,
@@ -624,4 +627,30 @@ fn the_hardware_counters_are_read() {
         ..Statistics::default()
     };
     assert_eq!(bench.enet.statistics(), expected);
+}
+
+#[test]
+fn every_frame_has_one_end_in_the_account() {
+    let mut bench = enhanced(&shifted(&[0xff; 60]));
+    let mut number = 0..;
+    let mut arrive = |flags| {
+        let next: usize = number.next().expect("endless");
+        came(&bench.receive[next % N].base, 66, LAST | flags);
+    };
+    arrive(0x04);
+    arrive(0);
+    let (token, _) = bench.enet.receive().expect("valid");
+    token.consume(|_| ());
+    arrive(0);
+    drop(bench.enet.receive().expect("valid"));
+    arrive(0);
+    arrive(0);
+    for _ in 0..2 {
+        let room = bench.enet.transmit().expect("room");
+        assert!(room.consume(60, |it| it.fill(0xff)).is_ok());
+    }
+    bench.transmit[0].base.state.write(0);
+    bench.enet.halt();
+    assert_eq!(bench.enet.resume(), Ok(()));
+    assert_script(bench.ledger, Counter::RxBadFcs);
 }

@@ -57,7 +57,6 @@ const BYTES_IN_ORDER: u32 = csr::BYTE_TEST.reset;
 /// Kilobytes of the 16 used for transmission (section 5.3.9, Table 5.3): 4608 octets of data, 512
 /// of status; for reception 10560 and 704.
 const TX_KILOBYTES: u32 = 5;
-pub(super) const TX_DATA: u32 = 4_608;
 /// Octets of received data in the FIFO.
 pub(super) const RX_DATA: u32 = 10_560;
 

@@ -5,6 +5,7 @@ use super::chip::{
 };
 use super::link::table_of;
 use super::transmit::{Transmitter, words_of};
+use crate::accounts::{self, Offered};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
@@ -15,12 +16,11 @@ use crate::mmio::Registers;
 use crate::pio::{self, Received};
 use crate::queue::Buffer;
 use linerate_ether::fcs;
-use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// Longest and shortest frame to send, without FCS.
+/// Longest frame to send, without FCS.
 pub(super) const LONGEST: usize = MAX_LEN - fcs::LEN;
-pub(super) const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
 /// Words of the longest frame with its FCS and a tag.
 const WORDS: usize = words_of(MAX_TAGGED_LEN);
@@ -92,10 +92,10 @@ impl<R: Registers> Lan9118<R> {
         Ok(it)
     }
 
-    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost. Returns
+    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost and counted. Returns
     /// the registers, with which the chip can be started again.
-    pub fn stop(self) -> R {
-        self.chip.stop();
+    pub fn stop(mut self) -> R {
+        self.halt();
         self.chip.0
     }
 
@@ -129,9 +129,9 @@ impl<R: Registers> Lan9118<R> {
             self.waiting -= 1;
             let status = self.chip.read(csr::RX_STATUS_FIFO);
             let octets = csr::RX_STATUS_FIFO::LENGTH.get(status) as usize;
-            self.ledger.count(Counter::RxFrames);
-            if let Some(fault) = fault(status, octets) {
-                self.ledger.count(fault);
+            let fault = fault(status, octets);
+            accounts::received(self.ledger, fault);
+            if fault.is_some() {
                 self.skip(words_of(octets));
                 continue;
             }
@@ -215,11 +215,6 @@ impl<R: Registers> Device for Lan9118<R> {
         }
         let octets = self.next()?;
         let frame = &mut self.frames.rx.bytes_mut()[OFFSET..][..octets];
-        self.ledger.count(Counter::RxValid);
-        self.ledger
-            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        self.ledger
-            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let received = Received::new(frame, self.ledger);
         let slot = TxSlot {
             chip: &self.chip,
@@ -290,12 +285,16 @@ impl<R: Registers> Managed for Lan9118<R> {
 
     fn halt(&mut self) {
         self.chip.stop_receiving();
-        // Dropping a frame counts it.
-        while self.receive().is_some() {}
+        while let Some(octets) = self.next() {
+            let frame = &self.frames.rx.bytes()[OFFSET..][..octets];
+            drop(Offered::new(frame, self.ledger));
+        }
         (0..MAX_POLLS).any(|_| {
             self.transmitter.poll(&self.chip, self.ledger);
-            self.transmitter.is_empty()
+            self.transmitter.unsent() == 0
         });
+        self.ledger
+            .add(Counter::TxLinkDown, self.transmitter.unsent());
         self.chip.stop();
         self.is_halted = true;
     }

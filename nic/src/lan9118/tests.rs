@@ -5,6 +5,7 @@ extern crate std;
 use super::chip::{csr, mac};
 use super::link::{PAUSE_AT, RESUME_AT, hash};
 use super::*;
+use crate::accounts::tests::assert_script;
 use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
@@ -444,4 +445,29 @@ fn groups_are_hashed_into_the_table() {
     device.accept_groups(&[all_systems]);
     assert_eq!(model.0.borrow().mac[&mac::HASHL.offset], 1 << 31);
     assert_eq!(model.0.borrow().mac[&mac::HASHH.offset], 0);
+}
+
+#[test]
+fn every_frame_has_one_end_in_the_account() {
+    let model = chip();
+    let (mut device, ledger) = start(&model);
+    let arrive = |faults| model.0.borrow_mut().arrive(&[0xFF; 64], faults);
+    let error = csr::RX_STATUS_FIFO::ES.mask() | csr::RX_STATUS_FIFO::CRC_ERROR.mask();
+    for faults in [error, 0, 0, 0, 0] {
+        arrive(faults);
+    }
+    device.receive().expect("valid").0.consume(|_| ());
+    drop(device.receive().expect("valid"));
+    for is_sent in [true, false] {
+        let room = device.transmit().expect("room");
+        room.consume(60, |it| it.fill(0xFF)).expect("not too long");
+        if is_sent {
+            model.0.borrow_mut().send(0);
+        }
+    }
+    // Without room for another frame, too.
+    model.0.borrow_mut().put(csr::TX_FIFO_INF, 0);
+    device.halt();
+    assert_eq!(device.resume(), Ok(()));
+    assert_script(ledger, Counter::RxBadFcs);
 }

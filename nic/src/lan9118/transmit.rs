@@ -1,12 +1,11 @@
 //! Transmission: room in the transmit FIFO, the commands before each frame, and its fate.
 
-use super::chip::{AFTER_FIFO, Chip, OFFSET, TX_DATA, csr};
-use super::driver::{LONGEST, SHORTEST};
+use super::chip::{AFTER_FIFO, Chip, OFFSET, csr};
+use super::driver::LONGEST;
+use crate::accounts::{Collisions, OutgoingFrame};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use crate::pio;
-use linerate_ether::fcs;
-use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_regs::Bits;
 
@@ -27,14 +26,6 @@ mod command_b {
     pub const LENGTH: Bits = Bits::all(11);
 }
 
-/// Content of a tag: octets with FCS, and the kind of destination.
-mod tag {
-    use super::Bits;
-    pub const OCTETS: Bits = Bits::all(11);
-    pub const GROUP: Bits = Bits { low: 14, count: 1 };
-    pub const ALL: Bits = Bits { low: 15, count: 1 };
-}
-
 /// Octets that a frame of this many words takes in the FIFO (section 3.12.5).
 const fn fifo_octets(words: usize) -> u32 {
     4 * (2 + words as u32)
@@ -45,16 +36,20 @@ pub(super) const fn words_of(octets: usize) -> usize {
     (OFFSET + octets).div_ceil(4)
 }
 
-/// Known room in the FIFO.
+/// Known room in the FIFO, and the frames whose status was not read.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     octets: u32,
+    unsent: u32,
 }
 
 impl Transmitter {
     /// The initial state: no known room.
     pub(super) const fn new() -> Self {
-        Self { octets: 0 }
+        Self {
+            octets: 0,
+            unsent: 0,
+        }
     }
 
     /// Returns `true` if the longest frame fits. Reads the chip only if the known room is used up.
@@ -75,13 +70,14 @@ impl Transmitter {
         let inside = chip.read(csr::TX_FIFO_INF);
         for _ in 0..csr::TX_FIFO_INF::TXSUSED.get(inside) {
             count(chip.read(csr::TX_STATUS_FIFO), ledger);
+            self.unsent = self.unsent.saturating_sub(1);
         }
         self.octets = csr::TX_FIFO_INF::TDFREE.get(inside);
     }
 
-    /// True if the FIFO was empty at the last poll.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.octets == TX_DATA
+    /// Frames that were not sent at the last poll.
+    pub(super) const fn unsent(&self) -> u32 {
+        self.unsent
     }
 
     /// Sends the frame of this many octets in `words`, after the first [`OFFSET`] octets.
@@ -94,28 +90,22 @@ impl Transmitter {
             csr::TX_DATA_FIFO,
             start | whole | command_a::SIZE.of(length),
         );
-        let tag = command_b::TAG.of(tag_of(words, octets));
+        let tag = command_b::TAG.of(frame_of(words, octets).bits().into());
         chip.write(csr::TX_DATA_FIFO, tag | command_b::LENGTH.of(length));
         pio::write_words(&chip.0, csr::TX_DATA_FIFO, words);
         self.octets = self.octets.saturating_sub(fifo_octets(words.len()));
+        self.unsent += 1;
     }
 }
 
 /// The chip pads and appends the FCS (section 3.12.2.2).
-fn tag_of(words: &[u32], octets: usize) -> u32 {
-    let sent = octets.max(SHORTEST) + fcs::LEN;
+fn frame_of(words: &[u32], octets: usize) -> OutgoingFrame {
     let mut address = [0; 6];
     if let [first, second, ..] = words {
         address[..2].copy_from_slice(&first.to_ne_bytes()[OFFSET..]);
         address[2..].copy_from_slice(&second.to_ne_bytes());
     }
-    let address = MacAddress(address);
-    let whom = if address.is_broadcast() {
-        tag::ALL.mask()
-    } else {
-        u32::from(address.is_multicast()) * tag::GROUP.mask()
-    };
-    tag::OCTETS.of(sent as u32) | whom
+    OutgoingFrame::new(&address, octets)
 }
 
 /// Counts the fate of a frame (section 3.12.3).
@@ -136,17 +126,11 @@ fn count(status: u32, ledger: &Ledger) {
         });
         return;
     }
-    match it::COLLISIONS.get(status) {
-        0 => {}
-        1 => ledger.count(Counter::TxSingleCollisions),
-        _ => ledger.count(Counter::TxMultipleCollisions),
-    }
-    let tag = it::TAG.get(status);
-    ledger.count(Counter::TxFrames);
-    ledger.add(Counter::TxOctets, tag::OCTETS.get(tag));
-    if tag::ALL.is_set(tag) {
-        ledger.count(Counter::TxBroadcast);
-    } else if tag::GROUP.is_set(tag) {
-        ledger.count(Counter::TxMulticast);
-    }
+    let collisions = match it::COLLISIONS.get(status) {
+        0 => Collisions::None,
+        1 => Collisions::One,
+        _ => Collisions::Several,
+    };
+    let frame = OutgoingFrame::from_bits(it::TAG.get(status) as u16);
+    frame.count_sent(ledger, collisions);
 }

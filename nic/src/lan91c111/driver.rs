@@ -1,6 +1,7 @@
 //! The network device.
 
 use super::chip::{Bus, Chip, InitError, bank0, bank2};
+use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
@@ -10,16 +11,15 @@ use crate::pio::{self, Received};
 use crate::queue::Buffer;
 use linerate_ether::fcs;
 use linerate_ether::frame::{
-    ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress,
+    ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MacAddress,
 };
 use linerate_ether::ledger::Counter;
 use linerate_regs::Bits;
 
 /// Longest frame to receive, with a tag, without FCS.
 const LONGEST_TAGGED: usize = MAX_TAGGED_LEN - fcs::LEN;
-/// Longest and shortest frame to send, without FCS.
+/// Longest frame to send, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
-const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
 /// Pages of the transmitter, and the rest of the four for the receiver.
 const TX_PAGES: usize = 2;
@@ -68,9 +68,7 @@ impl FrameBuffers {
 struct Page {
     number: u8,
     is_sent: bool,
-    /// Length of its frame in octets, with padding and FCS, and the counter for a group address.
-    octets: u32,
-    group: Option<Counter>,
+    frame: OutgoingFrame,
 }
 
 /// A LAN91C111.
@@ -110,10 +108,10 @@ impl<R: Bus> Lan91c111<R> {
         Ok(it)
     }
 
-    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost. Returns
+    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost and counted. Returns
     /// the registers, with which the chip can be started again.
     pub fn stop(mut self) -> R {
-        self.chip.stop();
+        self.halt();
         self.chip.registers
     }
 
@@ -173,12 +171,11 @@ impl<R: Bus> Lan91c111<R> {
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.poll_frame() {
-            self.ledger.count(Counter::RxFrames);
             let taken = self.copy();
             self.chip.command(bank2::MMUCR::COMMAND::REMOVE_RELEASE);
-            match taken {
-                Ok(octets) => return Some(octets),
-                Err(fault) => self.ledger.count(fault),
+            accounts::received(self.ledger, taken.err());
+            if let Ok(octets) = taken {
+                return Some(octets);
             }
         }
         None
@@ -240,8 +237,7 @@ fn set_up<R: Bus>(
     let pages = numbers.map(|number| Page {
         number,
         is_sent: true,
-        octets: 0,
-        group: None,
+        frame: OutgoingFrame::default(),
     });
     Ok((address, pages))
 }
@@ -268,16 +264,14 @@ fn count(state: u32, page: &Page, ledger: &Ledger) {
         });
         return;
     }
-    if set(it::MULCOL) {
-        ledger.count(Counter::TxMultipleCollisions);
+    let collisions = if set(it::MULCOL) {
+        Collisions::Several
     } else if set(it::SNGLCOL) {
-        ledger.count(Counter::TxSingleCollisions);
-    }
-    ledger.count(Counter::TxFrames);
-    ledger.add(Counter::TxOctets, page.octets);
-    if let Some(group) = page.group {
-        ledger.count(group);
-    }
+        Collisions::One
+    } else {
+        Collisions::None
+    };
+    page.frame.count_sent(ledger, collisions);
 }
 
 impl<R: Bus> Device for Lan91c111<R> {
@@ -296,11 +290,6 @@ impl<R: Bus> Device for Lan91c111<R> {
         let idle = self.free_page()?;
         let octets = self.next()?;
         let frame = &mut self.frames.rx.bytes_mut()[COUNT..][..octets];
-        self.ledger.count(Counter::RxValid);
-        self.ledger
-            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        self.ledger
-            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let slot = TxSlot {
             chip: &mut self.chip,
             frame: &mut self.frames.tx,
@@ -370,8 +359,14 @@ impl<R: Bus> Managed for Lan91c111<R> {
     fn halt(&mut self) {
         self.chip.stop_traffic();
         self.reclaim();
-        // Dropping a frame counts it.
-        while self.receive().is_some() {}
+        while let Some(octets) = self.next() {
+            let frame = &self.frames.rx.bytes()[COUNT..][..octets];
+            drop(Offered::new(frame, self.ledger));
+        }
+        for page in self.pages.iter_mut().filter(|page| !page.is_sent) {
+            self.ledger.count(Counter::TxLinkDown);
+            page.is_sent = true;
+        }
         self.chip.stop();
         self.is_halted = true;
     }
@@ -405,14 +400,7 @@ impl<R: Bus> TxToken for TxSlot<'_, R> {
         let bytes = self.frame.bytes_mut();
         let frame = &mut bytes[COUNT..][..len];
         let result = f(frame);
-        let address = frame.first_chunk().map(|it| MacAddress(*it));
-        let group = address.filter(|it| it.is_multicast()).map(|it| {
-            if it.is_broadcast() {
-                Counter::TxBroadcast
-            } else {
-                Counter::TxMulticast
-            }
-        });
+        let outgoing = OutgoingFrame::new(frame, len);
         let count = len / 2 * 2 + OVERHEAD;
         bytes[..COUNT].copy_from_slice(&(count as u16).to_le_bytes());
         let tail = if len.is_multiple_of(2) {
@@ -424,8 +412,7 @@ impl<R: Bus> TxToken for TxSlot<'_, R> {
         *self.page = Page {
             number: self.page.number,
             is_sent: false,
-            octets: (len.max(SHORTEST) + fcs::LEN) as u32,
-            group,
+            frame: outgoing,
         };
         // The chip writes the status itself, pads and appends the FCS (section 8.5, PAD_EN).
         self.chip.bank(2).write(bank2::PNR, self.page.number);

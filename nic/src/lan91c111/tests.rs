@@ -4,6 +4,7 @@ extern crate std;
 
 use super::chip::{bank0, bank1, bank2, bank3};
 use super::*;
+use crate::accounts::tests::assert_script;
 use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
@@ -477,4 +478,31 @@ fn a_frame_with_a_tag_may_be_longer_by_it() {
         assert_eq!(came, is_taken.then_some(true));
     }
     assert_eq!(ledger.get(Counter::RxOversize), 1);
+}
+
+#[test]
+fn every_frame_has_one_end_in_the_account() {
+    let model = chip();
+    let (mut device, ledger) = start(&model);
+    let arrive = |state| assert!(model.0.borrow_mut().arrive(&[0xFF; 60], state));
+    arrive(1 << 13);
+    arrive(0);
+    device.receive().expect("valid").0.consume(|_| ());
+    arrive(0);
+    drop(device.receive().expect("valid"));
+    arrive(0);
+    arrive(0);
+    for is_sent in [true, false] {
+        let room = device.transmit().expect("room");
+        room.consume(60, |it| it.fill(0xFF)).expect("not too long");
+        if is_sent {
+            model.0.borrow_mut().send(SENT);
+        }
+    }
+    // The other page waits, too: there is no room to answer a frame.
+    let room = device.transmit().expect("room");
+    drop(room);
+    device.halt();
+    assert_eq!(device.resume(), Ok(()));
+    assert_script(ledger, Counter::RxBadFcs);
 }

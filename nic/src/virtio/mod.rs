@@ -9,3 +9,6 @@ pub mod transport;
 
 pub use net::{Queues, VirtioNet};
 pub use transport::InitError;
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The network device (virtio 1.2 section 5.1).
 
 use super::transport::{self, InitError, mmio};
+use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     RxToken, TxToken,
@@ -156,12 +157,19 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         self.fault
     }
 
+    /// Memory of the receive and the transmit queue, for the device model of a test.
+    #[cfg(test)]
+    pub(super) fn queues(&self) -> [&'static Memory<N>; 2] {
+        [&self.rx, &self.tx].map(|queue| queue.ring.memory())
+    }
+
     /// Reclaims the buffers of sent frames. Returns `true` if there is room for one more.
     #[inline]
     fn reclaim(&mut self) -> bool {
         while self.fault.is_none() {
             match self.tx.ring.take() {
                 Ok(Some((buffer, _))) => {
+                    buffer.frame.count_sent(self.ledger, Collisions::None);
                     self.tx_buffers[self.idle] = Some(buffer);
                     self.idle += 1;
                 }
@@ -178,11 +186,12 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         loop {
             match self.rx.ring.take() {
                 Ok(Some((buffer, octets))) => {
-                    self.ledger.count(Counter::RxFrames);
-                    if octets >= PRELUDE + HEADER_LEN {
+                    let is_whole = octets >= PRELUDE + HEADER_LEN;
+                    let error = (!is_whole).then_some(Counter::RxRunts);
+                    accounts::received(self.ledger, error);
+                    if is_whole {
                         return Some((buffer, octets - PRELUDE));
                     }
-                    self.ledger.count(Counter::RxRunts);
                     self.rx
                         .submit(&self.registers, buffer, Transfer::FromDevice);
                 }
@@ -215,19 +224,12 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
             return None;
         }
         let (buffer, octets) = self.next()?;
-        self.ledger.count(Counter::RxValid);
-        self.ledger
-            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        let frame = &buffer[PRELUDE..][..octets];
-        self.ledger
-            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let received = Received {
+            offered: Offered::new(&buffer[PRELUDE..][..octets], self.ledger),
             buffer: Some(buffer),
             octets,
-            is_consumed: false,
             queue: &mut self.rx,
             registers: &self.registers,
-            ledger: self.ledger,
         };
         let slot = TxSlot {
             queue: &mut self.tx,
@@ -308,10 +310,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
         self.is_halted = true;
         transport::reset(&self.registers);
         while let Some((buffer, octets)) = self.next() {
-            let octets = (octets + fcs::LEN) as u32;
-            self.ledger.count(Counter::RxValid);
-            self.ledger.add(Counter::RxOctets, octets);
-            self.ledger.count(Counter::RxStackRejected);
+            drop(Offered::new(&buffer[PRELUDE..][..octets], self.ledger));
             // Kept there until the device is started again.
             let _ = self.rx.ring.submit(buffer, Transfer::FromDevice);
         }
@@ -353,10 +352,9 @@ pub struct Received<'a, R: Registers, C: Coherence, const N: usize> {
     /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
-    is_consumed: bool,
+    offered: Offered,
     queue: &'a mut Queue<C, N>,
     registers: &'a R,
-    ledger: &'static Ledger,
 }
 
 impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, N> {
@@ -368,7 +366,7 @@ impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, 
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_consumed = true;
+        self.offered.consume();
         f(self.peek())
     }
 }
@@ -376,12 +374,6 @@ impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, 
 impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_consumed {
-            Counter::RxDelivered
-        } else {
-            Counter::RxStackRejected
-        };
-        self.ledger.count(counter);
         if let Some(buffer) = self.buffer.take() {
             self.queue
                 .submit(self.registers, buffer, Transfer::FromDevice);
@@ -414,12 +406,7 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for TxSlot<'_, R, C, N>
         let result = f(&mut buffer[PRELUDE..][..len]);
         let padded = len.max(SHORTEST);
         buffer[PRELUDE + len..PRELUDE + padded].fill(0);
-        self.ledger.count(Counter::TxFrames);
-        self.ledger
-            .add(Counter::TxOctets, (padded + fcs::LEN) as u32);
-        let frame = &buffer[PRELUDE..][..padded];
-        self.ledger
-            .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
+        buffer.frame = OutgoingFrame::new(&buffer[PRELUDE..], len);
         let transfer = Transfer::ToDevice(PRELUDE + padded);
         self.queue.submit(self.registers, buffer, transfer);
         Ok(result)

@@ -249,6 +249,12 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         self.coherence.barrier();
     }
 
+    /// The memory, for the device model of a test.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> &'static Memory<N> {
+        self.memory
+    }
+
     /// Enables or disables interrupts for used buffers. After disabling, one may still occur.
     #[inline]
     pub fn set_interrupts(&mut self, wanted: bool) {
@@ -259,4 +265,4 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,17 +10,22 @@ use std::collections::VecDeque;
 use std::vec;
 use std::vec::Vec;
 
-const N: usize = 4;
+pub(crate) const N: usize = 4;
 
 /// A device that uses the available buffers.
-struct Device {
+pub(crate) struct Device {
     memory: &'static Memory<N>,
     seen: u16,
 }
 
 impl Device {
+    /// A device that uses the queue in this memory.
+    pub(crate) fn new(memory: &'static Memory<N>) -> Self {
+        Self { memory, seen: 0 }
+    }
+
     /// The next available descriptor.
-    fn next(&mut self) -> Option<u16> {
+    pub(crate) fn next(&mut self) -> Option<u16> {
         if self.memory.available.written.read() == self.seen {
             return None;
         }
@@ -30,7 +35,7 @@ impl Device {
     }
 
     /// Reports a descriptor as used, with this many octets written.
-    fn used(&self, descriptor: u32, octets: u32) {
+    pub(crate) fn used(&self, descriptor: u32, octets: u32) {
         let written = self.memory.used.written.read();
         let entry = &self.memory.used.entries[usize::from(written) % N];
         entry.descriptor.write(descriptor);
@@ -46,10 +51,7 @@ impl Device {
 
 fn queue() -> (Virtqueue<Coherent, N>, Device) {
     let queue = Virtqueue::new(Box::leak(Box::new(Memory::new())), Coherent);
-    let device = Device {
-        memory: queue.memory,
-        seen: 0,
-    };
+    let device = Device::new(queue.memory);
     (queue, device)
 }
 
