@@ -50,6 +50,40 @@ fn error(dump: &str, selection: ChipSelection) -> String {
     }
 }
 
+/// The register values in the composed dumps are the published ones.
+#[test]
+fn composed_dumps_have_the_published_values() {
+    let Some(folder) = std::env::var_os("LINERATE_DATA") else {
+        println!(
+            "skipped: the published registers need LINERATE_DATA, the folder with published/imx6_registers.csv"
+        );
+        return;
+    };
+    let file = std::path::Path::new(&folder).join("published/imx6_registers.csv");
+    let table = std::fs::read_to_string(file).expect("the table of published registers");
+    let published = |when: &str| -> Vec<(String, u32)> {
+        let rows = table
+            .lines()
+            .filter_map(|row| row.strip_prefix(when)?.strip_prefix(','));
+        let values = rows.map(|row| {
+            let cells: Vec<&str> = row.split(',').collect();
+            let value = cells[2].trim_start_matches("0x");
+            let name = cells[0].replacen('_', ".", 1);
+            (name, u32::from_str_radix(value, 16).expect("hexadecimal"))
+        });
+        values.collect()
+    };
+    let composed = |dump: &str| -> Vec<(String, u32)> {
+        let values = values(dump, ChipSelection::default()).into_iter();
+        let of_enet = values.filter(|value| value.chip == "imx6");
+        of_enet.map(|value| (value.register, value.value)).collect()
+    };
+    assert_eq!(composed(BEFORE), published("before the pause patch"));
+    assert_eq!(composed(AFTER), published("after the pause patch"));
+    let sweep = ["200", "400"].map(|load| published(&format!("thresholds set; sweep at {load}")));
+    assert_eq!(composed(SWEEP), sweep.concat());
+}
+
 #[test]
 fn flow_control_in_devregs_and_ethtool_output_is_decoded() {
     for (dump, flow_control) in [(BEFORE, 0), (AFTER, 1)] {
