@@ -236,6 +236,21 @@ mod tests {
         }
     }
 
+    /// The chip, or a product with it, behaves as its maker says; a model as its author wrote it.
+    #[test]
+    fn a_simulated_board_has_a_name_of_its_own() {
+        for board in all() {
+            let Board { name, .. } = &board;
+            if let Some(simulated) = &board.simulated {
+                let chip = &simulated.timing_table;
+                assert!(name != chip && !name.contains("devkit"), "{name}");
+            }
+            if board.qemu.is_some() {
+                assert!(name.starts_with("qemu-"), "{name}");
+            }
+        }
+    }
+
     #[test]
     fn a_misspelled_name_gets_a_hint() {
         let error = find("esp32c6-bitbag")

@@ -124,6 +124,7 @@ pub fn run(
         not_measured: Vec::new(),
         failures: Vec::new(),
         profiles: BTreeMap::new(),
+        frame_counts: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
     if let Some(earlier) = store.earlier_note() {
@@ -156,6 +157,9 @@ pub fn run(
         }
         if let Some(profile) = driven.artifacts.profile {
             header.profiles.insert(name.clone(), profile);
+        }
+        if let Some(frames) = driven.frames {
+            header.frame_counts.insert(name.clone(), frames);
         }
     }
     let mut run = header;

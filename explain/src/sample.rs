@@ -91,6 +91,7 @@ pub fn run() -> Run {
         results,
         failures: Vec::new(),
         profiles: [("http_get-windowed".to_owned(), profile())].into(),
+        frame_counts: [("http_get-windowed".to_owned(), frame_counts())].into(),
     }
 }
 
@@ -163,6 +164,42 @@ fn line_results() -> Vec<Measurement> {
         ledger: Ledger::default(),
     }));
     results
+}
+
+/// Two frames to the device, of which one was unheard, and one from it.
+pub fn frame_counts() -> CountedFrames {
+    let mut ledger = Ledger::default();
+    ledger.count(None);
+    ledger.count(Some(DropCause::Unheard));
+    CountedFrames {
+        ledger,
+        counts: FrameCounts {
+            wire: WireCounts {
+                transmissions: 2,
+                peer_frames: 2,
+                device_transmissions: 1,
+                ..WireCounts::default()
+            },
+            peer: Some(PeerCounts {
+                sent: 2,
+                received: 1,
+                ..PeerCounts::default()
+            }),
+            capture: Some(CaptureCounts {
+                to_device: 2,
+                from_device: 1,
+            }),
+            device: Some(
+                ["TxFrames", "RxFrames", "RxValid", "RxDelivered"]
+                    .map(|counter| (counter.to_owned(), 1))
+                    .into(),
+            ),
+            unheard: UnheardCounts {
+                busy: 1,
+                ..UnheardCounts::default()
+            },
+        },
+    }
 }
 
 /// A profile of a few functions.

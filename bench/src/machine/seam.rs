@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linerate_capture::wire::BusyPeriod;
-use linerate_results::record::{Duplex, Edges, Profile, TimingEntry};
+use linerate_results::record::{Duplex, Edges, FrameCounts, Profile, TimingEntry};
 
 use super::event::{Event, StationTraffic};
 
@@ -50,6 +50,8 @@ pub struct RunArtifacts {
     pub files: Vec<(&'static str, Vec<u8>)>,
     /// The link partner's state; `None` if the machine has no access to it.
     pub link: Option<LinkPartnerStatus>,
+    /// All frames, counted independently of the fates in its events; `None` if the machine cannot count them.
+    pub frames: Option<FrameCounts>,
     /// Behaviour that the machine could not model and its substitute, each once.
     pub warnings: Vec<String>,
     /// Registers without behaviour that the program used: they hold what was written.

@@ -1,7 +1,8 @@
 //! Runs a machine with an observer, to the end of its program.
 
-use linerate_results::record::{Duplex, Measurement};
+use linerate_results::record::{CountedFrames, Duplex, FrameCounts, Ledger, Measurement};
 
+use super::unheard::Unheard;
 use super::{DeviceEvent, MeasureError, Observer};
 use crate::machine::{Event, Machine, RunArtifacts};
 
@@ -19,6 +20,8 @@ pub struct DriveOutcome {
     pub ended_ns: u64,
     /// The machine's artifacts.
     pub artifacts: RunArtifacts,
+    /// The frames in the results and their independent counts, if the machine has any.
+    pub frames: Option<CountedFrames>,
 }
 
 /// Drives `machine` until its program reports that it is done, and passes each measurement to
@@ -34,10 +37,17 @@ pub fn drive(
     tick: &mut dyn FnMut(u64, (u64, u64)) -> bool,
 ) -> Result<DriveOutcome, MeasureError> {
     let mut watchdog = Watchdog::default();
+    let mut unheard = Unheard::default();
+    let mut ledger = Ledger::default();
+    let mut result = |measured: Measurement| {
+        ledger.add(measured.ledger());
+        result(measured);
+    };
     while !watchdog.done {
         let until_ns = machine.now_ns() + STEP_NS;
         let mut outcome = Ok(());
         machine.advance(until_ns, &mut |event| {
+            unheard.observe(&event);
             if outcome.is_ok() {
                 outcome = match watchdog.observe(&event) {
                     Err(MeasureError::Device { what }) if observer.may_fail(&what) => {
@@ -81,18 +91,28 @@ pub fn drive(
     }
     let mut outcome = Ok(());
     let artifacts = machine.finish(&mut |event| {
+        unheard.observe(&event);
         if outcome.is_ok() {
             outcome = observer.observe(event);
         }
     });
     outcome?;
+    let counts = artifacts.frames.clone().map(|counts| FrameCounts {
+        unheard: unheard.finish(),
+        ..counts
+    });
+    if let Some(counts) = &counts {
+        observer.frame_counts(counts);
+    }
     let last = observer.finish()?;
     for measured in last {
         result(with_duplex(duplex, measured));
     }
+    let frames = counts.map(|counts| CountedFrames { ledger, counts });
     Ok(DriveOutcome {
         ended_ns,
         artifacts,
+        frames,
     })
 }
 

@@ -138,11 +138,7 @@ pub fn observer(variant: &str, plan: &Plan, config: &MachineConfig) -> impl Obse
 impl HubShareObserver {
     fn frame(&mut self, frame: &Frame) {
         if frame.from == Side::Peer {
-            self.ledger.sent_frames += 1;
-            match frame.lost {
-                None => self.ledger.delivered_frames += 1,
-                Some(cause) => self.ledger.lose(cause, 1),
-            }
+            self.ledger.count(frame.lost);
             return;
         }
         let measured = self.plan.begins_ms() * 1_000_000..self.plan.ends_ms() * 1_000_000;

@@ -16,6 +16,7 @@ pub(crate) mod scripted;
 pub mod storm;
 #[cfg(test)]
 mod tests;
+mod unheard;
 
 pub use console::DeviceEvent;
 pub use drive::{DriveOutcome, drive, follow};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linerate_capture::wire::BusyPeriod;
-use linerate_results::record::{Edges, Measurement};
+use linerate_results::record::{Edges, FrameCounts, Measurement};
 
 use crate::machine::{Event, MachineError, StationTraffic};
 
@@ -45,6 +45,9 @@ pub trait Observer {
 
     /// The device's final counters by name, without zeros.
     fn counters(&mut self, _counters: BTreeMap<String, u64>) {}
+
+    /// The independent counts of all frames, passed once, before [`finish`](Self::finish).
+    fn frame_counts(&mut self, _counts: &FrameCounts) {}
 
     /// The measurements completed since the last call.
     fn take(&mut self) -> Vec<Measurement>;
@@ -113,11 +116,7 @@ pub(crate) fn ledger(
         ..Default::default()
     };
     for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
-        ledger.sent_frames += 1;
-        match frame.lost {
-            None => ledger.delivered_frames += 1,
-            Some(cause) => ledger.lose(cause, 1),
-        }
+        ledger.count(frame.lost);
     }
     ledger
 }

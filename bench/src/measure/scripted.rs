@@ -2,7 +2,7 @@
 
 use linerate_capture::wire::{Frame, Packet, Segment, Side};
 use linerate_results::line;
-use linerate_results::record::Duplex;
+use linerate_results::record::{Duplex, FrameCounts, SourceKind, TimingEntry};
 
 use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
@@ -11,6 +11,7 @@ pub struct Script {
     events: Vec<(u64, Event)>,
     now_ns: u64,
     duplex: Option<Duplex>,
+    frames: Option<FrameCounts>,
 }
 
 impl Script {
@@ -25,6 +26,15 @@ impl Script {
             events,
             now_ns: 0,
             duplex: None,
+            frames: None,
+        }
+    }
+
+    /// The same with these counts of its frames.
+    pub fn with_counts(self, frames: FrameCounts) -> Self {
+        Self {
+            frames: Some(frames),
+            ..self
         }
     }
 
@@ -50,8 +60,16 @@ impl Machine for Script {
     fn identity(&self) -> Identity {
         Identity {
             board: "script".into(),
-            timing_table: "none".into(),
-            timing: Vec::new(),
+            timing_table: "scripted".into(),
+            timing: [SourceKind::Datasheet, SourceKind::Guess]
+                .map(|kind| TimingEntry {
+                    name: format!("{kind:?}").to_lowercase(),
+                    value: 1.0,
+                    kind,
+                    source: "a test".into(),
+                    fitted: None,
+                })
+                .into(),
             ..Identity::default()
         }
     }
@@ -76,6 +94,7 @@ impl Machine for Script {
         RunArtifacts {
             profile: None,
             trace_hash: "00".into(),
+            frames: self.frames,
             ..RunArtifacts::default()
         }
     }

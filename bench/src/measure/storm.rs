@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linerate_capture::wire::{Frame, Packet, Segment, Side};
-use linerate_ether::ledger::Counter;
-use linerate_results::record::{Measurement, Pulse, Setting, Storm, StormMetrics, StormParams};
+use linerate_results::record::{
+    FrameCounts, Measurement, Pulse, Setting, Storm, StormMetrics, StormParams,
+};
 use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
@@ -150,6 +151,7 @@ struct StormObserver {
     busy_ns: u64,
     ledger: linerate_results::record::Ledger,
     counters: BTreeMap<String, u64>,
+    counts: Option<FrameCounts>,
     recovery: Recovery,
 }
 
@@ -175,6 +177,7 @@ pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
         busy_ns: 0,
         ledger: linerate_results::record::Ledger::default(),
         counters: BTreeMap::new(),
+        counts: None,
         recovery: Recovery::default(),
     }
 }
@@ -192,11 +195,7 @@ impl StormObserver {
 
     fn frame(&mut self, frame: Frame) {
         if frame.from == Side::Peer {
-            self.ledger.sent_frames += 1;
-            match frame.lost {
-                None => self.ledger.delivered_frames += 1,
-                Some(cause) => self.ledger.lose(cause, 1),
-            }
+            self.ledger.count(frame.lost);
         }
         let of_storm = frame.from == Side::Peer
             && frame.packet == Packet::Other
@@ -273,11 +272,12 @@ impl StormObserver {
         longest_ns.max(end_ns.saturating_sub(last_ns))
     }
 
-    /// True if the device's counters match the wire: every frame that its stack accepted, and every
-    /// loss in its own MAC.
+    /// True if all parties count the same frames, and every loss that the device counts belongs to a frame.
     fn counters_exact(&self) -> bool {
-        let delivered = self.counters.get(Counter::RxDelivered.name()).copied();
-        delivered.unwrap_or(0) == self.ledger.delivered_frames && self.ledger.missing_frames() == 0
+        self.counts.as_ref().is_some_and(|counts| {
+            counts.discrepancies(&self.ledger).is_empty()
+                && counts.losses_without_a_frame(&self.ledger).is_empty()
+        })
     }
 }
 
@@ -312,6 +312,10 @@ impl Observer for StormObserver {
 
     fn counters(&mut self, counters: BTreeMap<String, u64>) {
         self.counters = counters;
+    }
+
+    fn frame_counts(&mut self, counts: &FrameCounts) {
+        self.counts = Some(counts.clone());
     }
 
     fn take(&mut self) -> Vec<Measurement> {

@@ -2,7 +2,7 @@
 
 use linerate_capture::wire::{Echo, Frame, Packet, Segment, Side};
 use linerate_ether::ledger::DropCause;
-use linerate_results::record::{Duplex, Measurement};
+use linerate_results::record::{Duplex, FrameCounts, Measurement, WireCounts};
 use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};
@@ -39,12 +39,18 @@ fn frame(at_ns: u64, tag: u32, lost: Option<DropCause>) -> Event {
 }
 
 fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
+    measure_counted(plan, events, FrameCounts::default())
+}
+
+/// The same on a machine with these counts of frames.
+fn measure_counted(plan: &dyn Plan, events: Vec<Event>, counts: FrameCounts) -> Measurement {
     let mut config = config();
     plan.arrange(&mut config);
     let mut observer = plan.observer("line-rate", &config);
     let mut results = Vec::new();
+    let script = Script::new(events).with_duplex(Duplex::Full);
     drive(
-        Box::new(Script::new(events).with_duplex(Duplex::Full)),
+        Box::new(script.with_counts(counts)),
         observer.as_mut(),
         plan.limit_s(),
         &mut |result| results.push(result),
@@ -162,8 +168,8 @@ fn tcp(at_ns: u64, from: Side, port: u16, seq: u32, len: u32, flags: u8) -> Even
     })
 }
 
-#[test]
-fn a_storm_measures_when_each_service_recovers() {
+/// A storm of a hundred frames, of which 35 are accepted, and the recovery after it.
+fn storm() -> (storm::Plan, Vec<Event>) {
     let plan = storm::Plan {
         storm_ms: 100,
         octets: 64,
@@ -209,6 +215,12 @@ fn a_storm_measures_when_each_service_recovers() {
         Segment::ACK,
     ));
     events.push(tcp(end_ns + 400 * MS, Side::Device, 4001, 101, 100, fin));
+    (plan, events)
+}
+
+#[test]
+fn a_storm_measures_when_each_service_recovers() {
+    let (plan, events) = storm();
     let Measurement::Storm(result) = measure(&plan, events) else {
         panic!("another kind")
     };
@@ -223,6 +235,38 @@ fn a_storm_measures_when_each_service_recovers() {
         "{metrics:?}"
     );
     assert_eq!(metrics.uncounted_frames, 0);
+}
+
+#[test]
+fn counters_are_exact_if_every_party_counts_the_same_frames() {
+    let exact = |transmissions, delivered: u64, full| {
+        let device = [
+            ("RxFrames", 37),
+            ("RxValid", 37),
+            ("RxDelivered", delivered),
+            ("RxQueueFull", full),
+            ("TxFrames", 5),
+        ];
+        let counts = FrameCounts {
+            wire: WireCounts {
+                transmissions,
+                device_transmissions: 5,
+                ..WireCounts::default()
+            },
+            device: Some(device.map(|(name, count)| (name.to_owned(), count)).into()),
+            ..FrameCounts::default()
+        };
+        let (plan, events) = storm();
+        match measure_counted(&plan, events, counts) {
+            Measurement::Storm(result) => result.metrics.counters_exact,
+            _ => panic!("another kind"),
+        }
+    };
+    assert!(exact(102, 37, 65));
+    // A frame that the ledger does not have; one that the device did not deliver, or lost without a frame.
+    assert!(!exact(103, 37, 65));
+    assert!(!exact(102, 36, 65));
+    assert!(!exact(102, 37, 66));
 }
 
 #[test]

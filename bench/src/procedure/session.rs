@@ -151,6 +151,7 @@ fn header(session: &SessionConfig, target: &dyn Target) -> Run {
         not_measured: Vec::new(),
         failures: Vec::new(),
         profiles: BTreeMap::new(),
+        frame_counts: BTreeMap::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::measure::scripted::{Script, line, segment};
 use crate::progress::Silent;
 use linerate_capture::wire::{Segment, Side};
 use linerate_ether::pattern;
-use linerate_results::record::Duplex;
+use linerate_results::record::{Duplex, FrameCounts, WireCounts};
 
 const SCENARIO: &str = r#"schema = 1
 name = "test"
@@ -120,6 +120,7 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
         (5, "script", 3)
     );
     assert_eq!(provenance.virtual_ns, 3 * 900_000_000);
+    assert_eq!(outcome.run.frame_counts, BTreeMap::new());
     for file in ["run.json", "report.html", "report.md", crate::store::TRIALS] {
         assert!(
             fixture.options.out.join(file).is_file(),
@@ -232,4 +233,48 @@ fn invariants_are_always_checked() {
             "isr-all, 10 kB: CRC-32 differs between the two sides"
         ]
     );
+}
+
+#[test]
+fn results_name_the_timing_table_and_its_guesses() {
+    let Fixture {
+        dir: _dir,
+        options,
+        scenario,
+    } = fixture();
+    let outcome = run(&scenario, &options, &open, &Silent).expect("runs");
+    let provenance = &outcome.run.provenance;
+    assert_eq!(provenance.timing_table, "scripted");
+    assert_eq!(provenance.guesses, ["guess"]);
+    assert_eq!(provenance.timing.len(), 2);
+}
+
+/// One frame more on the wire than in the results.
+#[test]
+fn counts_that_contradict_the_ledger_fail_the_run() {
+    let Fixture {
+        dir: _dir,
+        options,
+        scenario,
+    } = fixture();
+    let open = |config: &MachineConfig| -> Result<Box<dyn Machine>, MachineError> {
+        let counts = FrameCounts {
+            wire: WireCounts {
+                transmissions: 2,
+                device_transmissions: 1,
+                ..WireCounts::default()
+            },
+            ..FrameCounts::default()
+        };
+        let script = script(config);
+        Ok(Box::new(match config.name.as_str() {
+            "http_get-windowed" => script.with_counts(counts),
+            _ => script,
+        }))
+    };
+    let outcome = run(&scenario, &options, &open, &Silent).expect("runs");
+    assert_eq!(outcome.run.frame_counts.len(), 1);
+    let contradiction =
+        "http_get-windowed: 2 transmissions to the device began on the wire, and the ledger has 1";
+    assert_eq!(outcome.run.failures[0], contradiction);
 }

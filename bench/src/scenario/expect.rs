@@ -1,7 +1,9 @@
 //! Expectations, checked against results.
 
+use linerate_ether::ledger::DropCause;
 use linerate_results::format;
 use linerate_results::record::Measurement;
+use linerate_results::stats;
 use serde_json::Value;
 
 use super::Run;
@@ -21,6 +23,8 @@ pub struct Expectation {
     pub case: Option<String>,
     /// It needs the whole version: results of a short one are not conclusive.
     pub whole_version_only: bool,
+    /// The physical reason of a loss that the limits permit.
+    pub reason: Option<String>,
     /// Limits.
     pub limits: Vec<Limit>,
 }
@@ -57,14 +61,13 @@ impl Expectation {
         for limit in &self.limits {
             let mut seen = false;
             for result in &matching {
-                let value = serde_json::to_value(result).unwrap_or_default();
-                let metric = value.pointer(&format!("/metrics/{}", limit.metric.replace('.', "/")));
+                let metric = metric(result, &limit.metric);
                 // It does not apply to a kind of measurement without this metric.
                 if metric.is_none() && self.measurement.is_none() {
                     continue;
                 }
                 seen = true;
-                failures.extend(limit.failure(&name(result), metric));
+                failures.extend(limit.failure(&name(result), metric.as_ref()));
             }
             if !seen {
                 failures.push(format!("{} was not measured", limit.metric));
@@ -92,6 +95,44 @@ impl Expectation {
                 .case
                 .as_ref()
                 .is_none_or(|case| value()["params"]["case"] == case.as_str())
+    }
+}
+
+/// The metric `name` of `result`: a number of its `metrics`, or frames of its ledger.
+fn metric(result: &Measurement, name: &str) -> Option<Value> {
+    let Some(loss) = LossMetric::parse(name) else {
+        let value = serde_json::to_value(result).unwrap_or_default();
+        let path = format!("/metrics/{}", name.replace('.', "/"));
+        return value.pointer(&path).cloned();
+    };
+    let ledger = result.ledger();
+    let lost = ledger.lost_for(loss.cause?);
+    Some(if loss.is_share {
+        stats::ratio(lost as f64, ledger.sent_frames as f64).into()
+    } else {
+        lost.into()
+    })
+}
+
+/// A metric of the ledger: `lost_frames.CAUSE` or `lost_share.CAUSE`.
+pub(super) struct LossMetric {
+    /// The cause; `None` if there is none of this name.
+    pub cause: Option<DropCause>,
+    /// A share of the frames sent, instead of a number.
+    is_share: bool,
+}
+
+impl LossMetric {
+    /// `None` if `name` is no metric of the ledger.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (kind, cause) = name.split_once('.')?;
+        let is_share = match kind {
+            "lost_frames" => false,
+            "lost_share" => true,
+            _ => return None,
+        };
+        let cause = DropCause::from_name(cause);
+        Some(Self { cause, is_share })
     }
 }
 
@@ -142,7 +183,7 @@ fn format_metric(metric: &str, value: f64) -> String {
         .trim_end_matches("_min");
     if name.ends_with("bytes_per_s") {
         format::rate(value)
-    } else if name.ends_with("_rate") || name.ends_with("share") {
+    } else if name.ends_with("_rate") || name.ends_with("share") || name.starts_with("lost_share") {
         format::percent(value)
     } else if name.ends_with("_ns") && value >= 0.0 {
         format::time(value as u64)
@@ -181,6 +222,32 @@ mod tests {
             ..expected.clone()
         };
         assert_eq!(met.failures(&results()), [""; 0]);
+    }
+
+    #[test]
+    fn losses_of_one_cause_are_limited_by_number_and_by_share() {
+        let failures = |metric: &str, max| {
+            let expected = Expectation {
+                measurement: Some("http_get".into()),
+                variant: Some("isr-all".into()),
+                bytes: Some(10_000),
+                limits: limit(metric, None, Some(max)),
+                ..Expectation::default()
+            };
+            expected.failures(&results())
+        };
+        // 11 of 61; none is left out of the record.
+        assert_eq!(failures("lost_frames.unheard", 11.0), [""; 0]);
+        assert_eq!(
+            failures("lost_frames.unheard", 10.0),
+            ["isr-all, 10 kB: lost_frames.unheard 11 is above 10"]
+        );
+        assert_eq!(failures("lost_share.unheard", 0.181), [""; 0]);
+        assert_eq!(
+            failures("lost_share.unheard", 0.1),
+            ["isr-all, 10 kB: lost_share.unheard 18% is above 10%"]
+        );
+        assert_eq!(failures("lost_frames.oversize", 0.0), [""; 0]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use linerate_ether::ledger::DropCause;
 use linerate_sim::peer;
 use linerate_sim::peer::generator;
 use linerate_sim::wire::{self, config::Duplex};
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Table};
 
+use super::expect::LossMetric;
 use super::{Environment, Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError};
 use crate::board::{self, Board};
 use crate::measure::{self, Plan, Section, measurements};
@@ -86,6 +88,7 @@ struct FileExpectation {
     metric: Option<Spanned<String>>,
     min: Option<Spanned<f64>>,
     max: Option<Spanned<f64>>,
+    reason: Option<Spanned<String>>,
     goodput_bytes_per_s_min: Option<f64>,
     goodput_bytes_per_s_max: Option<f64>,
     frame_loss_rate_min: Option<f64>,
@@ -340,6 +343,7 @@ impl Checker<'_> {
                 let message = "this [[expect]] needs a `min` or a `max`".to_owned();
                 return Err(self.error(metric.span(), message));
             }
+            self.check_loss(metric, expected.max.as_ref(), expected.reason.as_ref())?;
             let figure = |limit: Option<Spanned<f64>>| limit.map(Spanned::into_inner);
             limit(metric.get_ref(), figure(expected.min), figure(expected.max));
         } else {
@@ -361,8 +365,36 @@ impl Checker<'_> {
             bytes: expected.bytes,
             case: expected.case,
             whole_version_only: expected.whole_version_only,
+            reason: expected.reason.map(Spanned::into_inner),
             limits,
         })
+    }
+
+    /// A limit of the ledger names a cause, and a reason if it permits a loss.
+    fn check_loss(
+        &self,
+        metric: &Spanned<String>,
+        max: Option<&Spanned<f64>>,
+        reason: Option<&Spanned<String>>,
+    ) -> Result<(), ScenarioError> {
+        let Some(loss) = LossMetric::parse(metric.get_ref()) else {
+            return Ok(());
+        };
+        if loss.cause.is_none() {
+            let name = metric.get_ref().split('.').next_back().unwrap_or_default();
+            let names = DropCause::ALL.iter().map(|cause| cause.name());
+            let hint = board::hint(nearest(name, names));
+            let message = format!("there is no cause of loss `{name}`{hint}");
+            return Err(self.error(metric.span(), message));
+        }
+        let is_stated = reason.is_some_and(|reason| !reason.get_ref().trim().is_empty());
+        match max {
+            Some(max) if *max.get_ref() > 0.0 && !is_stated => {
+                let message = "a permitted loss needs its physical `reason`".to_owned();
+                Err(self.error(max.span(), message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that a name can be part of a file name.

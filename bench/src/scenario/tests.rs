@@ -157,6 +157,22 @@ fn quick_versions_are_short_and_still_meaningful() {
 }
 
 #[test]
+fn a_short_version_excuses_no_case() {
+    let excused = |factor| {
+        let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
+        scenario.scale(factor);
+        let cases = scenario.runs[1].plans.iter();
+        let cases = cases.filter_map(|plan| match &is::<phy::Plan>(plan)?.kind {
+            phy::TestKind::Case { known_failure, .. } => Some(known_failure.is_some()),
+            phy::TestKind::Point { .. } => None,
+        });
+        cases.collect::<Vec<_>>()
+    };
+    assert_eq!(excused(1.0), [true, false]);
+    assert_eq!(excused(0.5), [false, false]);
+}
+
+#[test]
 fn short_versions_drop_what_needs_the_whole() {
     let text = GOOD.replace("[[expect]]", "[[expect]]\nwhole_version_only = true");
     let mut scenario = Scenario::parse(&text, "x.toml").expect("valid");
@@ -304,25 +320,115 @@ fn an_expectation_that_nothing_can_fail_is_refused() {
 
 #[test]
 fn the_bundled_scenarios_are_valid() {
+    let bundled = bundled();
+    assert!(bundled.len() > 5);
+    for (file, scenario) in bundled {
+        assert_eq!(file, scenario.name);
+    }
+}
+
+/// The scenarios in `scenarios/`, each with the name of its file.
+fn bundled() -> Vec<(String, Scenario)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
-    let mut seen = 0;
-    for entry in std::fs::read_dir(folder).expect("there are scenarios") {
-        let path = entry.expect("readable").path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            let text = std::fs::read_to_string(&path).expect("readable");
-            let scenario = Scenario::parse(&text, &path.to_string_lossy())
-                .unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(
-                path.file_stem().and_then(|stem| stem.to_str()),
-                Some(scenario.name.as_str())
+    let entries = std::fs::read_dir(folder).expect("there are scenarios");
+    let paths = entries.map(|entry| entry.expect("readable").path());
+    let files = paths.filter(|path| path.extension().is_some_and(|it| it == "toml"));
+    let scenarios = files.map(|path| {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let scenario = Scenario::parse(&text, &path.to_string_lossy());
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        (
+            name.into_owned(),
+            scenario.unwrap_or_else(|error| panic!("{error}")),
+        )
+    });
+    scenarios.collect()
+}
+
+/// A frame that no counter of the device accounts for may be an error of the attribution.
+#[test]
+fn every_run_bounds_the_frames_that_nobody_counts() {
+    for (file, scenario) in bundled() {
+        for run in &scenario.runs {
+            let bounds = |limit: &Limit| {
+                let of_unheard = ["lost_frames.unheard", "lost_share.unheard"];
+                of_unheard.contains(&limit.metric.as_str()) && limit.max.is_some()
+            };
+            // For each result of the run, in a short version, too.
+            let is_general = |it: &&Expectation| {
+                it.applies_to_run(run)
+                    && (&it.measurement, it.bytes, &it.case) == (&None, None, &None)
+                    && !it.whole_version_only
+            };
+            let mut general = scenario.expect.iter().filter(is_general);
+            assert!(
+                general.any(|it| it.limits.iter().any(bounds)),
+                "{file}: no [[expect]] bounds `lost_frames.unheard` of the run {}",
+                run.name
             );
-            seen += 1;
         }
     }
-    assert!(seen > 0);
+}
+
+#[test]
+fn every_known_failure_has_a_bound() {
+    for (file, scenario) in bundled() {
+        let plans = scenario
+            .runs
+            .iter()
+            .flat_map(|run| run.plans.iter().map(move |it| (run, it)));
+        for (run, plan) in plans {
+            let Some(phy::Plan {
+                kind:
+                    phy::TestKind::Case {
+                        case,
+                        known_failure: Some(_),
+                    },
+                ..
+            }) = is(plan)
+            else {
+                continue;
+            };
+            let bounds = |it: &&Expectation| {
+                it.applies_to_run(run)
+                    && it.case.as_deref() == Some(case.name)
+                    && it.limits.iter().any(|limit| {
+                        limit.metric == "frame_loss_rate" && limit.max.is_some_and(|max| max < 1.0)
+                    })
+            };
+            assert!(
+                scenario.expect.iter().any(|it| bounds(&it)),
+                "{file}: no [[expect]] bounds `frame_loss_rate` of the case {}",
+                case.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_the_ledger_names_a_cause_and_a_reason() {
+    let limit = "metric = \"ping_after_ms\"\nmax = 100";
+    let of_ledger = |text: &str| {
+        let text = SEVERAL
+            .replace(limit, text)
+            .replace("measurement = \"storm\"\n", "");
+        Scenario::parse(&text, "x.toml")
+            .map(|_| ())
+            .map_err(|error| error.message)
+    };
+    let unheard = "metric = \"lost_frames.unheard\"\n";
+    assert!(of_ledger(&format!("{unheard}max = 0")).is_ok());
+    assert!(of_ledger(&format!("{unheard}max = 3\nreason = \"it sends\"")).is_ok());
+    for without in ["max = 3", "max = 3\nreason = \" \""] {
+        assert_eq!(
+            of_ledger(&format!("{unheard}{without}")),
+            Err("a permitted loss needs its physical `reason`".to_owned())
+        );
+    }
+    assert_eq!(
+        of_ledger("metric = \"lost_share.unhaerd\"\nmax = 0"),
+        Err("there is no cause of loss `unhaerd` (did you mean `unheard`?)".to_owned())
+    );
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn empty_run_is_still_a_page() {
         not_measured: Vec::new(),
         failures: Vec::new(),
         profiles: BTreeMap::new(),
+        frame_counts: BTreeMap::new(),
     };
     assert!(html(&run, &published()).contains("nothing was measured"));
     assert!(markdown(&run, &published()).starts_with("# empty"));

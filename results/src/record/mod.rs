@@ -9,6 +9,7 @@ mod describe;
 mod distribution;
 mod finding;
 mod flow;
+mod frame_counts;
 mod gap;
 mod http_both;
 mod http_get;
@@ -39,6 +40,7 @@ pub use describe::{Describe, ReportRow};
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
 pub use flow::{CountedAt, Datagrams, Direction, Flow, Interval, Transport};
+pub use frame_counts::{CaptureCounts, FrameCounts, PeerCounts, UnheardCounts, WireCounts};
 pub use gap::{GapCause, GapPart, GapToLineRate};
 pub use http_both::{HttpBoth, HttpBothMetrics};
 pub use http_get::{
@@ -108,6 +110,26 @@ pub struct Run {
     /// Processor cycles, by `program-variant`, of the runs that request a profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
+    /// Frames of each run of a firmware, counted independently of the ledger, by `measurement-run`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub frame_counts: BTreeMap<String, CountedFrames>,
+}
+
+/// Frames of a run of a firmware: their fates, and the counts that do not depend on them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedFrames {
+    /// Sum of the ledgers of the run's results, without counters.
+    pub ledger: Ledger,
+    /// Independent counts.
+    #[serde(flatten)]
+    pub counts: FrameCounts,
+}
+
+impl CountedFrames {
+    /// The counts that contradict each other, each in a sentence.
+    pub fn discrepancies(&self) -> Vec<String> {
+        self.counts.discrepancies(&self.ledger)
+    }
 }
 
 /// A requested measurement that was not possible.

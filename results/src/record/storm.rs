@@ -59,7 +59,8 @@ pub struct StormMetrics {
     pub old_connection_completed: bool,
     /// Frames of the peer that are neither accepted nor counted as lost.
     pub uncounted_frames: i64,
-    /// True if the device's counters match the wire: frames accepted and lost, each cause.
+    /// True if wire, peer, capture and device count the same frames, and every loss that the device counts belongs
+    /// to a frame in the ledger.
     pub counters_exact: bool,
 }
 

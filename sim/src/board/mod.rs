@@ -285,6 +285,23 @@ impl Board {
         self.wiring.link.statistics()
     }
 
+    /// Current statistics of each transmitter to the device: the peer's, then those of further stations on the hub.
+    pub fn stations(&self) -> impl Iterator<Item = &wire::StationStatistics> {
+        self.wiring.link.stations()
+    }
+
+    /// Number of frames that the peer has handed to its MAC and that were never on the wire.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.wiring.link.waiting()
+    }
+
+    /// True if a transmission of the device has begun and the peer has not received it yet.
+    #[must_use]
+    pub fn is_device_sending(&self) -> bool {
+        self.wiring.link.is_receiving()
+    }
+
     /// The link as the peer sees it: up or down, and the duplex that it uses.
     #[must_use]
     pub fn link(&self) -> wire::LinkReport {

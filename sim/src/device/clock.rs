@@ -1,6 +1,11 @@
-//! Clocks of any frequency, without drift.
+//! Clocks of any frequency, without drift, and the sources that several devices select.
 
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
+
+/// Frequency of the crystal in hertz.
+pub const XTAL_HZ: u64 = 40_000_000;
+/// Nominal frequency of the fast RC oscillator in hertz.
+pub const RC_FAST_HZ: u64 = 17_500_000;
 
 /// A counter that runs at a rational frequency. Edges are derived from counts, never added up, so
 /// that a clock whose period is no whole number of ticks keeps its long-term rate.

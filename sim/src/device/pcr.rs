@@ -3,14 +3,12 @@
 //! ESP32-C6 Technical Reference Manual, chapter "Reset and Clock". Only a view: the registers
 //! themselves are plain storage.
 
-/// Frequency of the crystal in hertz.
-pub const XTAL_HZ: u64 = 40_000_000;
+use super::clock::{RC_FAST_HZ, XTAL_HZ};
+
 /// Frequency of the PLL in hertz.
 pub const PLL_HZ: u64 = 480_000_000;
 /// Frequency of the PLL's fixed output for peripherals in hertz.
 pub const PLL_F80M_HZ: u64 = 80_000_000;
-/// Nominal frequency of the fast RC oscillator in hertz.
-pub const RC_FAST_HZ: u64 = 17_500_000;
 
 const UART0_CLK_CONF: u32 = 0x04;
 const UART1_CLK_CONF: u32 = 0x10;

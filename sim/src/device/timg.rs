@@ -3,7 +3,7 @@
 //!
 //! ESP32-C6 Technical Reference Manual, chapters "Timer Group" and "Watchdog Timers".
 
-use super::pcr::{RC_FAST_HZ, XTAL_HZ};
+use super::clock::{RC_FAST_HZ, XTAL_HZ};
 use super::watchdog::UNLOCK_KEY;
 use super::{Action, ClockDomain, Device, InterruptRegisters, Watchdog};
 use crate::time::Instant;

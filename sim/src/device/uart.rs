@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::pcr::XTAL_HZ;
+use super::clock::XTAL_HZ;
 use super::{ClockDomain, Device, InterruptRegisters};
 use crate::time::{Instant, Span};
 

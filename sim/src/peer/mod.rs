@@ -4,6 +4,7 @@
 //! [`KINDS`] lists the available peers, one line each.
 
 pub mod conformance;
+pub mod counted;
 pub mod generator;
 pub mod host;
 pub mod kinds;
@@ -11,6 +12,7 @@ pub mod outgoing;
 pub mod tcp;
 pub mod with_traffic;
 
+pub use counted::Counted;
 pub use generator::Generator;
 pub use host::Host;
 pub use kinds::{Config, KINDS, Kind, kind};
@@ -65,6 +67,8 @@ pub struct Report {
     pub pings: Vec<host::ping::Ping>,
     /// DHCP leases that it granted.
     pub leases: Vec<host::dhcp::Lease>,
+    /// Its frames, if they are counted.
+    pub frames: Option<counted::FrameCounts>,
 }
 
 impl<S: Station + ?Sized> Station for Box<S> {

@@ -45,6 +45,10 @@ impl<P: Peer> Peer for WithTraffic<P> {
         self.peer.report()
     }
 
+    fn uploads(&self) -> &[host::http_server::Upload] {
+        self.peer.uploads()
+    }
+
     fn programs(&mut self) -> Option<&mut host::program::Programs> {
         self.peer.programs()
     }

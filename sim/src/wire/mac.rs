@@ -154,9 +154,16 @@ impl Transmitter {
         });
     }
 
-    /// Discards the queued frames; returns their number.
+    /// Number of frames that were never on the wire.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        let waits = |frame: &&QueuedFrame| frame.attempts == 0;
+        self.tx_ring.iter().filter(waits).count()
+    }
+
+    /// Discards the queued frames; returns the number of those that were never on the wire.
     pub fn discard(&mut self) -> usize {
-        let count = self.tx_ring.len();
+        let count = self.waiting();
         self.tx_ring.clear();
         self.deferring = false;
         count
@@ -231,6 +238,8 @@ impl Transmitter {
     pub fn begin(&mut self, transmission: Transmission) {
         if let Some(mut frame) = self.tx_ring.pop_front() {
             frame.attempts += 1;
+            self.statistics.transmissions += 1;
+            self.statistics.frames_begun += u64::from(frame.attempts == 1);
             self.sending = Some(ActiveTransmission {
                 end: transmission.start
                     + half_bits(transmission.period, transmission.half_bits as u64),

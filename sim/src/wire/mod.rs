@@ -172,6 +172,23 @@ impl<S: Station> Link<S> {
         self.transmitter.queued()
     }
 
+    /// Current statistics of each transmitter: the peer's, then those of further stations on the hub.
+    pub fn stations(&self) -> impl Iterator<Item = &StationStatistics> {
+        self.transmitters().map(Transmitter::statistics)
+    }
+
+    /// Number of frames that the station has handed to its MAC and that were never on the wire.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.transmitter.waiting()
+    }
+
+    /// True if a transmission of the device has begun and is not received yet.
+    #[must_use]
+    pub fn is_receiving(&self) -> bool {
+        self.tracker.ends_at().is_some()
+    }
+
     /// Level at the device's receiver at `at`; high is a positive signal.
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {

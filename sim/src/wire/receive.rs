@@ -77,6 +77,7 @@ impl<S: Station> Link<S> {
         let statistics = &mut self.statistics;
         statistics.frames_received += 1;
         statistics.frames_bad += u64::from(fault.is_some());
+        statistics.frames_collided += u64::from(fault == Some(DropCause::Collision));
         statistics.edge_error = statistics.edge_error.max(burst.edge_error);
         if let Some(gap) = gap {
             statistics.min_gap = Some(statistics.min_gap.map_or(gap, |least| least.min(gap)));

@@ -99,6 +99,10 @@ pub enum Event {
 /// Statistics of one station's transmitter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationStatistics {
+    /// Transmissions that began, each attempt counted.
+    pub transmissions: u64,
+    /// Frames whose first attempt began.
+    pub frames_begun: u64,
     /// Frames sent, each counted once regardless of collisions.
     pub frames_sent: u64,
     /// Octets with FCS of the transmissions that did not collide.
@@ -132,7 +136,7 @@ pub struct Statistics {
     pub deferred: u64,
     /// Statistics by station: the peer, then further stations on the hub.
     pub stations: Vec<StationStatistics>,
-    /// Frames of the peer for the device while the link was down: never sent.
+    /// Frames of the peer for the device while the link was down: never on the line.
     pub frames_withheld: u64,
     /// Frames from the device.
     pub frames_received: u64,
@@ -142,6 +146,8 @@ pub struct Statistics {
     pub airtime_received: Span,
     /// Frames from the device that the peer's MAC discarded.
     pub frames_bad: u64,
+    /// Of these, transmissions that collided.
+    pub frames_collided: u64,
     /// Pulses from the device with a width of 62.5 to 150 ns, including those of bursts.
     pub link_pulses_received: u64,
     /// Fast link pulse bursts from the device.

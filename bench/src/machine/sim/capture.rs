@@ -1,6 +1,9 @@
 //! The frames on the wire as a capture file, in chronological order.
 
+use linerate_capture::reader::Reader;
+use linerate_ether::frame::ADDRESSES_LEN;
 use linerate_ether::ledger::DropCause;
+use linerate_results::record::CaptureCounts;
 use linerate_sim::board::{Event, Fate};
 use linerate_sim::time::Instant;
 use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
@@ -9,6 +12,8 @@ use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
 pub struct Capture {
     name: String,
     frames: Vec<Frame>,
+    /// Source address of the device's frames, once one is received.
+    device: Option<Vec<u8>>,
 }
 
 struct Frame {
@@ -25,11 +30,12 @@ impl Capture {
         Self {
             name: name.to_owned(),
             frames: Vec::new(),
+            device: None,
         }
     }
 
-    /// Records a frame. A collided transmission of the peer is omitted, as an adapter would omit
-    /// it: the frame is sent again.
+    /// Records a frame. A transmission that collided is omitted, as an adapter would omit it: the frame is
+    /// sent again. So is one that had not ended when the run ended.
     pub fn record(&mut self, event: &Event) {
         match event {
             Event::Sent {
@@ -41,7 +47,7 @@ impl Capture {
                     Fate::Delivered => None,
                     Fate::Lost(cause) => Some(*cause),
                 };
-                if lost == Some(DropCause::Collision) {
+                if matches!(lost, Some(DropCause::Collision | DropCause::InFlight)) {
                     return;
                 }
                 let comment = lost.map(|cause| {
@@ -59,7 +65,11 @@ impl Capture {
                     comment,
                 );
             }
+            Event::Received { record, .. } if record.fault == Some(DropCause::Collision) => {}
             Event::Received { record, octets } => {
+                if self.device.is_none() && record.fault.is_none() {
+                    self.device = source(octets).map(<[u8]>::to_vec);
+                }
                 let comment = record.fault.map(|cause| {
                     format!("discarded by the peer: {}", cause.name().replace('_', " "))
                 });
@@ -92,11 +102,30 @@ impl Capture {
         });
     }
 
-    /// The whole file.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// The whole file, and the packets that a reader finds in it.
+    pub fn finish(mut self) -> (Vec<u8>, CaptureCounts) {
         self.frames.sort_by_key(|frame| frame.at);
         // Writing to memory cannot fail.
-        self.write().unwrap_or_default()
+        let file = self.write().unwrap_or_default();
+        let counts = self.count(&file);
+        (file, counts)
+    }
+
+    fn count(&self, file: &[u8]) -> CaptureCounts {
+        let mut counts = CaptureCounts::default();
+        let Ok(mut reader) = Reader::new(file) else {
+            return counts;
+        };
+        while let Some(packet) = reader.next() {
+            let source = source(packet.octets);
+            let is_from_device = source.is_some() && source == self.device.as_deref();
+            if is_from_device {
+                counts.from_device += 1;
+            } else {
+                counts.to_device += 1;
+            }
+        }
+        counts
     }
 
     fn write(&self) -> std::io::Result<Vec<u8>> {
@@ -112,6 +141,11 @@ impl Capture {
         }
         writer.finish()
     }
+}
+
+/// The source address of a frame.
+fn source(octets: &[u8]) -> Option<&[u8]> {
+    octets.get(ADDRESSES_LEN / 2..ADDRESSES_LEN)
 }
 
 fn frame_errors(fault: Option<DropCause>) -> FrameErrors {

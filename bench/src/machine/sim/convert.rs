@@ -2,8 +2,9 @@
 
 use linerate_capture::wire::BusyPeriod;
 use linerate_results::record::{
-    Duplex, Edges, GapCause, Profile, ProfileStack, SourceKind, TimingEntry,
+    Duplex, Edges, GapCause, PeerCounts, Profile, ProfileStack, SourceKind, TimingEntry, WireCounts,
 };
+use linerate_sim::board::Board;
 use linerate_sim::chip;
 use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
@@ -49,6 +50,32 @@ pub fn timing_entry(entry: &chip::TimingEntry) -> TimingEntry {
         source: entry.source.clone(),
         fitted: entry.fitted.clone(),
     }
+}
+
+/// Transmissions at the cable, counted there.
+pub fn wire_counts(board: &Board, was_unplugged: bool) -> WireCounts {
+    let counts = board.wire();
+    let first = board.stations().next();
+    WireCounts {
+        transmissions: board.stations().map(|it| it.transmissions).sum(),
+        peer_frames: first.map_or(0, |it| it.frames_begun),
+        device_transmissions: counts.frames_received,
+        device_collisions: counts.frames_collided,
+        device_discarded: counts.frames_bad,
+        device_was_sending: board.is_device_sending(),
+        was_unplugged,
+    }
+}
+
+/// Frames between the peer and its MAC, if they are counted.
+pub fn peer_counts(board: &Board) -> Option<PeerCounts> {
+    let frames = board.peer().report().frames?;
+    Some(PeerCounts {
+        sent: frames.sent,
+        withheld: board.wire().frames_withheld,
+        waiting: board.waiting() as u64,
+        received: frames.received,
+    })
 }
 
 /// The processor's activity, as a cause of a gap on the line.

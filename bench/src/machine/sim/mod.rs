@@ -14,11 +14,13 @@ use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
-use linerate_results::record::{Duplex, Edges, Pulse};
+use linerate_results::record::{
+    CaptureCounts, Duplex, Edges, FrameCounts, Pulse, UnheardCounts,
+};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
-use linerate_sim::peer::Peer;
+use linerate_sim::peer::{Counted, Peer};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
@@ -122,7 +124,8 @@ fn switch_on(
 ) -> Result<Box<dyn Machine>, MachineError> {
     Ok(Box::new(Sim {
         name: config.board.name.clone(),
-        board: board(config, peer)?,
+        board: board(config, Box::new(Counted::new(peer)))?,
+        can_be_unplugged: config.environment.wire.flap.every_ms > 0,
         capture: config.record.pcapng.then(|| Capture::new(&config.name)),
         warnings: Vec::new(),
         asleep: false,
@@ -165,6 +168,7 @@ pub(crate) fn counters(board: &Board) -> Option<BTreeMap<String, u64>> {
 struct Sim {
     name: String,
     board: Board,
+    can_be_unplugged: bool,
     capture: Option<Capture>,
     warnings: Vec<String>,
     asleep: bool,
@@ -191,6 +195,17 @@ impl Sim {
                     crc32: upload.crc32,
                 }));
             }
+        }
+    }
+
+    /// Frames as counted at the cable, at the peer, by the device and in the capture.
+    fn frame_counts(&self, capture: Option<CaptureCounts>) -> FrameCounts {
+        FrameCounts {
+            wire: convert::wire_counts(&self.board, self.can_be_unplugged),
+            peer: convert::peer_counts(&self.board),
+            capture,
+            device: self.counters(),
+            unheard: UnheardCounts::default(),
         }
     }
 
@@ -331,9 +346,9 @@ impl Machine for Sim {
         self.board.finish();
         self.drain(sink);
         let mut files = Vec::new();
-        if let Some(capture) = self.capture.take() {
-            files.push(("pcapng", capture.finish()));
-        }
+        let capture = self.capture.take().map(Capture::finish);
+        let frames = self.frame_counts(capture.as_ref().map(|(_, counts)| counts.clone()));
+        files.extend(capture.map(|(file, _)| ("pcapng", file)));
         if let Some(waveform) = self.board.waveform() {
             let mut vcd = Vec::new();
             // Writing to memory cannot fail.
@@ -366,6 +381,7 @@ impl Machine for Sim {
             trace_hash: self.board.trace_hash().to_string(),
             files,
             link: Some(link),
+            frames: Some(frames),
             warnings,
             plain_registers: self.board.chip().plain_registers(),
         }

@@ -18,7 +18,7 @@ pub struct Conformance {
     pub cases: Vec<String>,
     /// Frames of each.
     pub frames: u64,
-    /// Cases that may fail, each with the reason.
+    /// Cases that may lose frames, each with the reason; not in a short version.
     #[serde(default, alias = "excused")]
     pub known_failures: BTreeMap<String, String>,
     /// From power-on to the first frame, milliseconds.

@@ -47,6 +47,23 @@ pub(super) fn checks(run: &Run) -> Vec<Check> {
             },
         });
     }
+    if !run.frame_counts.is_empty() {
+        let counted = run.frame_counts.iter();
+        let contradictions = counted.flat_map(|(name, frames)| {
+            let found = frames.discrepancies().into_iter();
+            found.map(move |what| format!("{name}: {what}"))
+        });
+        let contradictions: Vec<String> = contradictions.collect();
+        checks.push(Check {
+            holds: contradictions.is_empty(),
+            text: match contradictions.first() {
+                None => {
+                    "cable, peer, device and capture count the same frames as the ledger".into()
+                }
+                Some(first) => format!("counts of frames contradict each other: {first}"),
+            },
+        });
+    }
     if sent > 0 {
         checks.push(Check {
             holds: answered == sent,

@@ -458,6 +458,7 @@ impl Peer for Host {
                 .dhcp
                 .as_ref()
                 .map_or(Vec::new(), |dhcp| dhcp.leases().copied().collect()),
+            frames: None,
         }
     }
 }
