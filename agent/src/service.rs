@@ -111,6 +111,12 @@ pub trait Service {
     /// Octets arrived, in order; how they are split is irrelevant. All of them are consumed.
     fn received(&mut self, _: Connection, _octets: &[u8], _: Instant) {}
 
+    /// Number of zero octets to send now, `most` at most. They count as sent: a driver that has zeros at hand need not
+    /// have them written by [`fill`](Self::fill). 0: there may be other data, which `fill` writes.
+    fn zeros(&mut self, _: Connection, _most: usize, _: Instant) -> usize {
+        0
+    }
+
     /// Writes data to send to the start of `buffer` and returns their length: 0 = nothing now.
     fn fill(&mut self, _: Connection, _room: &mut [u8], _: Instant) -> usize {
         0

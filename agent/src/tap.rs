@@ -37,6 +37,10 @@ impl<S: Service, E: DatagramTap> Service for TappedService<S, E> {
         self.service.received(at, octets, now);
     }
 
+    fn zeros(&mut self, at: Connection, most: usize, now: Instant) -> usize {
+        self.service.zeros(at, most, now)
+    }
+
     fn fill(&mut self, at: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.service.fill(at, buffer, now)
     }

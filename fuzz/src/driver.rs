@@ -360,7 +360,18 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
                 break;
             }
             let room = &mut room[..octets];
-            let len = self.service.fill(connection, room, self.now);
+            // A driver may take zeros without having them written, and may ask for them at any time.
+            let asks_zeros = octets % 2 == 0;
+            let mut len = match asks_zeros {
+                true => self.service.zeros(connection, octets, self.now),
+                false => 0,
+            };
+            if len == 0 {
+                len = self.service.fill(connection, room, self.now);
+            } else {
+                assert!(len <= octets, "{len} zeros in room for {octets}");
+                room[..len].fill(0);
+            }
             assert!(len <= octets, "{len} octets in room for {octets}");
             if len == 0 {
                 break;

@@ -418,6 +418,15 @@ impl Service for Client {
         }
     }
 
+    fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
+        match &mut self.sending {
+            Some(sending) if self.request_sent && Some(connection) == self.forward => {
+                sending.zeros(most, now)
+            }
+            _ => 0,
+        }
+    }
+
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         if Some(connection) != self.forward {
             return 0;

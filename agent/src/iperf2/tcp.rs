@@ -81,8 +81,15 @@ impl TcpSender {
         self.pace.due()
     }
 
-    /// Fills `buffer` with data due now: zeros, which cannot be mistaken for a request.
+    /// Fills `buffer` with data due now.
     pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
+        let len = self.zeros(buffer.len(), now);
+        buffer[..len].fill(0);
+        len
+    }
+
+    /// Number of octets due now, `most` at most: zeros, which cannot be mistaken for a request.
+    pub(super) fn zeros(&mut self, most: usize, now: Instant) -> usize {
         if self.is_over() || now < self.pace.due() {
             return 0;
         }
@@ -91,10 +98,7 @@ impl TcpSender {
         } else {
             self.max_octets.saturating_sub(self.octets)
         };
-        let len = buffer
-            .len()
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
-        buffer[..len].fill(0);
+        let len = most.min(usize::try_from(left).unwrap_or(usize::MAX));
         self.pace.sent(len);
         if len > 0 {
             self.space = SendSpace::Available;

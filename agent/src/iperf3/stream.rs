@@ -169,14 +169,8 @@ impl Stream {
         }
     }
 
-    /// Writes data to send over TCP now, `most` octets at most.
-    pub(super) fn fill(
-        &mut self,
-        buffer: &mut [u8],
-        test: &Test,
-        most: u64,
-        now: Instant,
-    ) -> usize {
+    /// Number of zeros to send over TCP now, `most` at most.
+    pub(super) fn zeros(&mut self, test: &Test, most: u64, now: Instant) -> usize {
         let Some(Role::Sends { octets, pace, .. }) = &mut self.role else {
             return 0;
         };
@@ -184,14 +178,11 @@ impl Stream {
         if paced && now < pace.due() {
             return 0;
         }
-        let mut len = buffer
-            .len()
-            .min(usize::try_from(most).unwrap_or(usize::MAX));
+        let mut len = usize::try_from(most).unwrap_or(usize::MAX);
         if paced {
             len = len.min(test.block() as usize);
             pace.sent(len);
         }
-        buffer[..len].fill(0);
         *octets += len as u64;
         if len > 0 {
             self.space = SendSpace::Available;

@@ -161,21 +161,15 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    /// Writes a connection's data; `most` octets at most for all streams together.
-    pub(super) fn fill(
-        &mut self,
-        connection: Connection,
-        buffer: &mut [u8],
-        most: u64,
-        now: Instant,
-    ) -> usize {
+    /// Number of zeros to send on a connection, `most` at most.
+    pub(super) fn zeros(&mut self, connection: Connection, most: u64, now: Instant) -> usize {
         self.omit(now);
         if !self.is_running() {
             return 0;
         }
         let test = self.test;
         self.by_connection(connection)
-            .map_or(0, |stream| stream.fill(buffer, &test, most, now))
+            .map_or(0, |stream| stream.zeros(&test, most, now))
     }
 
     /// The driver begins another turn.

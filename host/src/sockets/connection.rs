@@ -12,6 +12,8 @@ use std::time::Duration;
 pub(super) const CHUNK_OCTETS: usize = 128 * 1024;
 /// Chunks of one connection before others are served.
 const CHUNKS_PER_TURN: usize = 8;
+/// Data of services that send zeros: always the same memory, so it stays in the cache.
+static ZEROS: [u8; CHUNK_OCTETS] = [0; CHUNK_OCTETS];
 
 /// Readiness of a socket; events are edge-triggered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +43,8 @@ pub(super) struct Stream {
     /// Filled by the service but not yet written.
     unsent: Vec<u8>,
     sent_octets: usize,
+    /// Zeros of the service not yet written; `unsent` has none then.
+    unsent_zeros: usize,
     read_ended: bool,
     write_ended: bool,
     is_gone: bool,
@@ -58,6 +62,7 @@ impl Stream {
             log_id: None,
             unsent: Vec::new(),
             sent_octets: 0,
+            unsent_zeros: 0,
             read_ended: false,
             write_ended: false,
             is_gone: false,
@@ -135,19 +140,23 @@ impl Stream {
             if !self.ready.write || self.write_ended || self.is_gone {
                 return wrote;
             }
-            if self.sent_octets == self.unsent.len() {
-                self.unsent.resize(CHUNK_OCTETS, 0);
-                let len = service.fill(connection, &mut self.unsent, now());
-                self.unsent.truncate(len);
-                self.sent_octets = 0;
-                if len == 0 {
+            if self.is_all_sent() {
+                self.unsent_zeros = service.zeros(connection, CHUNK_OCTETS, now());
+                if self.unsent_zeros == 0 && !self.fill(connection, service, now()) {
                     return wrote;
                 }
                 wrote = WriteProgress::Some;
             }
-            match self.socket.write(&self.unsent[self.sent_octets..]) {
+            let octets = match self.unsent_zeros {
+                0 => &self.unsent[self.sent_octets..],
+                zeros => &ZEROS[..zeros.min(CHUNK_OCTETS)],
+            };
+            match self.socket.write(octets) {
                 Ok(len) => {
-                    self.sent_octets += len;
+                    match self.unsent_zeros {
+                        0 => self.sent_octets += len,
+                        zeros => self.unsent_zeros = zeros - len,
+                    }
                     wrote = WriteProgress::Some;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.ready.write = false,
@@ -158,12 +167,26 @@ impl Stream {
         WriteProgress::More
     }
 
+    /// True if everything that the service has provided is written.
+    const fn is_all_sent(&self) -> bool {
+        self.sent_octets == self.unsent.len() && self.unsent_zeros == 0
+    }
+
+    /// Takes data of the service; false if it has none now.
+    fn fill<S: Service>(&mut self, connection: Connection, service: &mut S, now: Instant) -> bool {
+        self.unsent.resize(CHUNK_OCTETS, 0);
+        let len = service.fill(connection, &mut self.unsent, now);
+        self.unsent.truncate(len);
+        self.sent_octets = 0;
+        len > 0
+    }
+
     /// Closes or resets the connection as the service requests.
     pub(super) fn close(&mut self, request: Close) {
         match request {
             Close::Keep => {}
             Close::Finish => {
-                if !self.write_ended && self.sent_octets == self.unsent.len() {
+                if !self.write_ended && self.is_all_sent() {
                     self.write_ended = true;
                     let _ = self.socket.shutdown(Shutdown::Write);
                 }

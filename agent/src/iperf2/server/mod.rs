@@ -229,6 +229,11 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         }
     }
 
+    fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
+        self.stream(connection)
+            .map_or(0, |stream| stream.zeros(most, now))
+    }
+
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.stream(connection)
             .map_or(0, |stream| stream.fill(buffer, now))

@@ -168,6 +168,15 @@ impl Stream {
         len
     }
 
+    pub(super) fn zeros(&mut self, most: usize, now: Instant) -> usize {
+        let sending = self.sending.as_mut();
+        let len = sending.map_or(0, |sending| sending.zeros(most, now));
+        if len > 0 {
+            self.last_activity = now;
+        }
+        len
+    }
+
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
         self.turn_request.turn();

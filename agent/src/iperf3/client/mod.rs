@@ -248,6 +248,19 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         self.step(now);
     }
 
+    fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
+        self.step(now);
+        let stream = self.streams.by_connection(connection);
+        let is_open = stream.is_some_and(|it| usize::from(it.cookie) >= COOKIE);
+        if !is_open || !matches!(self.phase, Phase::Running) {
+            return 0;
+        }
+        let left = self.octets_left().min(most as u64);
+        let len = self.streams.zeros(connection, left, now);
+        self.step(now);
+        len
+    }
+
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.step(now);
         let (seed, test) = (self.plan.seed, &self.plan.test);
@@ -271,12 +284,8 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             }
             return len;
         }
-        if !matches!(self.phase, Phase::Running) {
-            return 0;
-        }
-        let left = self.octets_left();
-        let len = self.streams.fill(connection, buffer, left, now);
-        self.step(now);
+        let len = self.zeros(connection, buffer.len(), now);
+        buffer[..len].fill(0);
         len
     }
 

@@ -157,6 +157,13 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         self.step(now);
     }
 
+    fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
+        self.session.as_mut().map_or(0, |session| {
+            session.step(now);
+            session.zeros(connection, most, now)
+        })
+    }
+
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         let of_session = self.session.as_mut().map(|session| {
             session.step(now);

@@ -315,6 +315,17 @@ impl<const N: usize> Session<N> {
         }
     }
 
+    pub(super) fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
+        if connection == self.control || !matches!(self.phase, Phase::Running) {
+            return 0;
+        }
+        let len = self.streams.zeros(connection, most as u64, now);
+        if len > 0 {
+            self.last_received = now;
+        }
+        len
+    }
+
     pub(super) fn fill(
         &mut self,
         connection: Connection,
@@ -322,13 +333,8 @@ impl<const N: usize> Session<N> {
         now: Instant,
     ) -> usize {
         if connection != self.control {
-            if !matches!(self.phase, Phase::Running) {
-                return 0;
-            }
-            let len = self.streams.fill(connection, buffer, u64::MAX, now);
-            if len > 0 {
-                self.last_received = now;
-            }
+            let len = self.zeros(connection, buffer.len(), now);
+            buffer[..len].fill(0);
             return len;
         }
         let streams = &self.streams;
