@@ -13,7 +13,7 @@ pub const TITLE: &str = "\n## Instructions per frame\n";
 const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 /// Targets for the instructions that driver and MAC add to a full received and a full sent frame.
 const RECEIVED: f64 = 400.0;
 const SENT: f64 = 300.0;
@@ -72,7 +72,7 @@ pub fn measure() -> Result<String> {
         .filter(|board| board.as_ref().map_or(true, |it| it.qemu.is_some()))
         .collect::<Result<_>>()?;
     let mut costs = String::from(
-        "| board | | all | spread of 3 | application | stack | driver and MAC | main loop | acknowledgments per frame |\n\
+        "| board | | all | spread | application | stack | driver and MAC | main loop | acknowledgments per frame |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut verdicts =
@@ -120,7 +120,8 @@ pub fn measure() -> Result<String> {
          the board every 10 ms. Without a network, datagrams are read from memory and discarded; the remaining \
          instructions are those of smoltcp and the service. The stack's adapter computes checksums that the model of \
          a MAC does not verify. Idle rounds of the main loop are included: where it waits for the time of a datagram \
-         (UDP of the boards without DMA, 100 Mbit/s), their number depends on this machine, and runs differ.\n\n\
+         (UDP of the boards without DMA, 100 Mbit/s), their number depends on this machine, and runs differ. Each figure \
+         is the median of {RUNS} runs; the spread is from the least to the most.\n\n\
          {costs}\n\
          The instructions added by a driver are the difference to the run without a network; the few instructions of \
          the null device are not counted. On boards without such a run (no DMA) they are those of the driver's source \

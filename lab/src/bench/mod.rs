@@ -4,6 +4,7 @@
 
 mod agent;
 mod captures;
+mod history;
 mod instructions;
 mod link;
 mod load;

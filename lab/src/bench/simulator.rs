@@ -1,5 +1,6 @@
 //! Speed of the simulator compared with QEMU.
 
+use super::history::{self, Figure, Run, cell, ratio_cell};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fmt::Write as _;
 use std::fs;
@@ -12,8 +13,8 @@ use xtask::{board, demo, firmware, sh, tools};
 const ALL_KERNELS: u32 = 0x3F;
 /// Rounds of all kernels in a short and a long run of QEMU: the difference excludes its start.
 const QEMU_ROUNDS: [u32; 2] = [10, 1010];
-/// Number of runs, of which the best counts, because any disturbance makes a run slower.
-const RUNS: usize = 3;
+/// Number of runs: their median counts.
+const RUNS: usize = 5;
 /// Address of the RAM of QEMU's `virt` machine.
 const RAM: &str = "0x80000000";
 
@@ -24,19 +25,49 @@ const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
 pub fn speed() -> Result<String> {
     let image = kernels()?;
     println!("hart, with timing and flash cache:");
-    let hart = hart(&image)?;
-    print!("{hart}");
-    let ours = mips(&hart)?;
+    let mut harts = Vec::new();
+    for _ in 0..RUNS {
+        let table = hart(&image)?;
+        print!("{table}");
+        harts.push((mips(&table)?, table));
+    }
+    harts.sort_by(|(a, _), (b, _)| a[0].total_cmp(&b[0]));
     println!("QEMU -icount, the same kernels:");
     let qemu = qemu(&image)?;
-    match qemu {
-        Some(qemu) => println!("{qemu:.0} MIPS; ratio {:.2}", ours[0] / qemu),
-        None => println!("skipped: qemu-system-riscv32 is missing: cargo xtask setup"),
+    if qemu.is_empty() {
+        println!("skipped: qemu-system-riscv32 is missing: cargo xtask setup");
     }
     println!("saturated receive:");
     let receive = receive()?;
-    println!("{receive}");
-    document(&hart, ours, qemu, &receive)
+    let of = |memory: usize| {
+        harts
+            .iter()
+            .map(|(mips, _)| mips[memory])
+            .collect::<Vec<f64>>()
+    };
+    let figure = |what: &str, unit: &str, ours: Vec<f64>| Figure {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        ours,
+        ..Figure::default()
+    };
+    let from_ram = Figure {
+        rival: "QEMU -icount shift=0".to_owned(),
+        theirs: qemu,
+        ..figure("simulated instructions from RAM", "million/s", of(0))
+    };
+    let speeds = receive.iter().map(|it| it.virtual_s / it.wall_s).collect();
+    let figures = [
+        from_ram,
+        figure("simulated instructions from flash", "million/s", of(1)),
+        figure("saturated receive", "virtual s per s", speeds),
+    ];
+    let earlier = history::record("simulator", "", figures.to_vec())?;
+    let median = receive
+        .into_iter()
+        .nth(RUNS / 2)
+        .context("no run succeeded")?;
+    document(&harts[RUNS / 2].1, &figures, &median, &earlier)
 }
 
 /// Builds the flat image of the kernels.
@@ -75,19 +106,19 @@ fn mips(table: &str) -> Result<[f64; 2]> {
         .map_err(|_| anyhow!("no line `all` with two figures in:\n{table}"))
 }
 
-/// Million instructions per second of QEMU on the same image; `None` if it is not installed.
-fn qemu(image: &Path) -> Result<Option<f64>> {
+/// Million instructions per second of QEMU on the same image, run by run; none if it is not installed.
+fn qemu(image: &Path) -> Result<Vec<f64>> {
+    let mut runs = Vec::new();
     if !sh::has("qemu-system-riscv32") {
-        return Ok(None);
+        return Ok(runs);
     }
-    let mut best: f64 = 0.0;
     for _ in 0..RUNS {
         let (few, short) = qemu_run(image, QEMU_ROUNDS[0])?;
         let (many, long) = qemu_run(image, QEMU_ROUNDS[1])?;
         let seconds = long.saturating_sub(short).as_secs_f64();
-        best = best.max(f64::from(many - few) / seconds / 1e6);
+        runs.push(f64::from(many - few) / seconds / 1e6);
     }
-    Ok(Some(best))
+    Ok(runs)
 }
 
 /// Instructions retired by the kernels, and run time of QEMU.
@@ -141,8 +172,8 @@ impl std::fmt::Display for Receive {
     }
 }
 
-/// Runs only the large downloads of the variant `windowed`.
-fn receive() -> Result<Receive> {
+/// Runs only the large downloads of the variant `windowed`; the slowest run comes first.
+fn receive() -> Result<Vec<Receive>> {
     let board = board::read(board::DEFAULT)?;
     let (sizes, bytes, requests) = DOWNLOAD;
     let elf = firmware::build_with(
@@ -167,7 +198,7 @@ fn receive() -> Result<Receive> {
             board.name
         ),
     )?;
-    let mut best: Option<Receive> = None;
+    let mut runs = Vec::new();
     for _ in 0..RUNS {
         let mut run = sh::cmd(&linerate);
         run.arg("run").arg(&scenario).arg("--elf-dir").arg(&folder);
@@ -186,16 +217,21 @@ fn receive() -> Result<Receive> {
             goodput,
             share_of_line: goodput / number(&result["limits"]["line_goodput_bytes_per_s"]),
         };
-        if best.as_ref().is_none_or(|b| this.wall_s < b.wall_s) {
-            best = Some(this);
-        }
+        println!("{this}");
+        runs.push(this);
     }
     drop(elf);
-    best.context("no run succeeded")
+    runs.sort_by(|a, b| b.wall_s.total_cmp(&a.wall_s));
+    Ok(runs)
 }
 
-/// The start of `docs/performance.md`.
-fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) -> Result<String> {
+/// The start of `docs/performance.md`; `hart` and `receive` are of the median run.
+fn document(
+    hart: &str,
+    [ram, flash, speed]: &[Figure; 3],
+    receive: &Receive,
+    earlier: &[Run],
+) -> Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu
         .lines()
@@ -205,8 +241,7 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
     let mut text = String::from("# Performance of the simulator\n\n");
     writeln!(
         text,
-        "Written by `cargo xtask bench` on {cpu}, {cores} cores; each figure is the best of \
-         {RUNS} runs or more.\n"
+        "Written by `cargo xtask bench` on {cpu}, {cores} cores; median, minimum and maximum of {RUNS} runs.\n"
     )?;
     writeln!(
         text,
@@ -214,31 +249,26 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
     )?;
     writeln!(
         text,
-        "| simulated instructions per second, with timing and flash cache | {:.0} million from \
-         RAM, {:.0} million from flash | 480 million | 240 million |",
-        ours[0], ours[1]
+        "| simulated instructions per second, with timing and flash cache | {} million from \
+         RAM, {} million from flash | 480 million | 240 million |",
+        cell(&ram.ours),
+        cell(&flash.ours)
     )?;
-    match qemu {
-        Some(qemu) => writeln!(
-            text,
-            "| ratio to QEMU `-icount shift=0` on the same image ({qemu:.0} million) | {:.2} \
-             | 0.25 | |",
-            ours[0] / qemu
-        )?,
-        None => writeln!(
-            text,
-            "| ratio to QEMU `-icount shift=0` | QEMU not installed | 0.25 | |"
-        )?,
-    }
     writeln!(
         text,
-        "| virtual seconds per wall second, saturated receive | {:.2} | 3 | 1.5 |\n",
-        receive.virtual_s / receive.wall_s
+        "| ratio to QEMU `-icount shift=0` on the same image ({} million) | {} | 0.25 | |",
+        cell(&ram.theirs),
+        ratio_cell(ram.ratio())
+    )?;
+    writeln!(
+        text,
+        "| virtual seconds per wall second, saturated receive | {} | 3 | 1.5 |\n",
+        cell(&speed.ours)
     )?;
     writeln!(
         text,
         "The instructions are those of `sim/tests/kernels` (CRC-32 by tables and by bits, \
-         `memcpy`, checksum, branches), run in sequence. Single kernels, \
+         `memcpy`, checksum, branches), run in sequence. Single kernels of the median run, \
          by `cargo run --release -p linerate-sim --example hart -- \
          target/kernels/{}/release/linerate-sim-kernels`:\n\n```\n{}```\n",
         tools::RISCV,
@@ -250,6 +280,7 @@ fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) ->
          The time includes the complete measurement: hart, wire, peer, ledger, results.",
         DOWNLOAD.1, DOWNLOAD.2
     )?;
+    text.push_str(&history::table(earlier));
     Ok(text)
 }
 

@@ -2,6 +2,7 @@
 
 mod generate;
 
+use super::history::{self, Figure, Run, cell, ratio_cell};
 use super::load::machine::Busy;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ pub const TITLE: &str = "\n## Capture analysis\n";
 
 const PACKETS: u64 = 1_000_000;
 const TIMES_AS_MANY: u64 = 10;
-/// Runs of each program, interleaved; the best one counts.
+/// Runs of each program, interleaved; the median counts.
 const ROUNDS: usize = 5;
 
 /// tshark's TCP analysis of each packet.
@@ -39,11 +40,11 @@ const TCPTRACE_TARGET: f64 = 2.0;
 const TSHARK_TARGET: f64 = 100.0;
 const MEMORY_TARGET_MIB: f64 = 64.0;
 
-/// Best result of a program's runs.
-#[derive(Clone, Copy, Default)]
-struct Best {
+/// Results of a program's runs.
+#[derive(Clone, Default)]
+struct Runs {
     /// Per second of CPU time, user and system.
-    packets_per_s: f64,
+    packets_per_s: Vec<f64>,
     /// Maximum resident memory of all runs.
     mib: f64,
 }
@@ -72,7 +73,7 @@ pub fn measure() -> Result<String> {
     let linerate = linerate.to_string_lossy().into_owned();
     let explain = [linerate.as_str(), "explain"];
     let flags = [linerate.as_str(), "explain", "--flags"];
-    let mut best = [Best::default(); 6];
+    let mut all_runs: [Runs; 6] = Default::default();
     let mut busy = Busy::default();
     for _ in 0..ROUNDS {
         let runs: [(&[&str], &(PathBuf, u64)); 6] = [
@@ -83,16 +84,17 @@ pub fn measure() -> Result<String> {
             (&flags, &all),
             (&explain, &many),
         ];
-        for (best, (program, capture)) in best.iter_mut().zip(runs) {
+        for (of_program, (program, capture)) in all_runs.iter_mut().zip(runs) {
             busy.sample();
-            best.add(program, capture, &folder)?;
+            of_program.add(program, capture, &folder)?;
         }
     }
     fs::remove_dir_all(&folder)?;
-    section(&best, &busy)
+    let earlier = history::record("captures", &busy.to_string(), figures(&all_runs))?;
+    section(&all_runs, &busy, &earlier)
 }
 
-impl Best {
+impl Runs {
     /// Runs `program` on a capture, pinned to one core.
     fn add(&mut self, program: &[&str], capture: &(PathBuf, u64), folder: &Path) -> Result<()> {
         let memory = folder.join("memory");
@@ -117,13 +119,42 @@ impl Best {
             .sum::<Result<_, _>>()
             .context("bash printed no times")?;
         let kib: f64 = fs::read_to_string(&memory)?.trim().parse()?;
-        self.packets_per_s = self.packets_per_s.max(capture.1 as f64 / seconds);
+        self.packets_per_s.push(capture.1 as f64 / seconds);
         self.mib = self.mib.max(kib / 1024.0);
         Ok(())
     }
 }
 
-fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) -> Result<String> {
+/// The figures for the table of earlier runs.
+fn figures([all, tcptrace, each, sums, flags, many]: &[Runs; 6]) -> Vec<Figure> {
+    let figure = |program: &str, packets: u64, runs: &Runs| Figure {
+        what: format!("{program}, {packets} packets"),
+        unit: "packets/s".to_owned(),
+        ours: runs.packets_per_s.clone(),
+        ..Figure::default()
+    };
+    let compared = [
+        ("tcptrace", tcptrace),
+        ("tshark -T fields -e tcp.analysis.flags …", each),
+        ("tshark -q -z expert", sums),
+    ];
+    let compared = compared.map(|(rival, theirs)| Figure {
+        rival: rival.to_owned(),
+        theirs: theirs.packets_per_s.clone(),
+        ..figure("linerate explain", PACKETS, all)
+    });
+    let alone = [
+        figure("linerate explain --flags", PACKETS, flags),
+        figure("linerate explain", TIMES_AS_MANY * PACKETS, many),
+    ];
+    compared.into_iter().chain(alone).collect()
+}
+
+fn section(
+    [all, tcptrace, each, sums, flags, many]: &[Runs; 6],
+    busy: &Busy,
+    earlier: &[Run],
+) -> Result<String> {
     let mut table = String::from(
         "| program | packets | packets/s | linerate's ratio | target | peak memory, MiB |\n\
          |---|---:|---:|---:|---:|---:|\n",
@@ -146,13 +177,19 @@ fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) ->
             Some(1.0),
         ),
     ];
-    for (name, packets, best, target) in rows {
-        let ratio = all.packets_per_s / best.packets_per_s;
+    for (name, packets, runs, target) in rows {
+        let ratio = Figure {
+            ours: all.packets_per_s.clone(),
+            theirs: runs.packets_per_s.clone(),
+            ..Figure::default()
+        };
         let target = target.map_or(String::new(), |target| target.to_string());
         writeln!(
             table,
-            "| {name} | {packets} | {:.0} | {ratio:.2} | {target} | {:.1} |",
-            best.packets_per_s, best.mib
+            "| {name} | {packets} | {} | {} | {target} | {:.1} |",
+            cell(&runs.packets_per_s),
+            ratio_cell(ratio.ratio()),
+            runs.mib
         )?;
     }
     print!("{table}");
@@ -161,10 +198,11 @@ fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) ->
          Written by `cargo xtask bench --captures` (this section only). The captures are generated: headers \
          of downloads over 64 concurrent TCP connections, with a loss in a fifth of the flights. Each program runs \
          {ROUNDS} times, interleaved with the others and pinned to one core, with its output discarded. Packets per \
-         second of CPU time; the best run counts. {busy}\n\n{table}\n\
+         second of CPU time; median, minimum and maximum. {busy}\n\n{table}\n\
          The first tshark row prints the TCP analysis of each packet; the second, which is less work, prints a summary. \
          linerate names causes from its own analysis; with `--flags` it prints the flags that tshark would set, for \
          packets that have any. The memory target is {MEMORY_TARGET_MIB} MiB at most. The ratio of the last row is 1 if \
-         ten times as many packets need the same time per packet.\n"
+         ten times as many packets need the same time per packet.\n{}",
+        history::table(earlier)
     ))
 }

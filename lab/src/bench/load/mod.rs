@@ -10,7 +10,9 @@ mod table;
 
 use self::machine::Busy;
 use self::pair::Pair;
+use super::history;
 use anyhow::Result;
+use std::fs;
 use std::path::PathBuf;
 use xtask::{demo, sh, tools};
 
@@ -22,6 +24,8 @@ const COMMAND: &str = "cargo xtask bench --load";
 pub(super) struct Programs {
     linerate: PathBuf,
     load: PathBuf,
+    /// The least code that does the same; `None` without a C compiler.
+    limit: Option<PathBuf>,
 }
 
 /// Measures all rows; returns the section of the document, or `None` if a requirement is missing, which is
@@ -53,7 +57,9 @@ pub fn measure() -> Result<Option<String>> {
     println!("{noise}");
     let mut busy = Busy::default();
     let rows = rows::all(&pair, &programs, &mut busy)?;
-    let text = table::section(&rows, &busy, &noise, COMMAND);
+    let figures = rows.rows.iter().map(|row| row.figure.clone()).collect();
+    let earlier = history::record("load", &format!("{busy} {noise}."), figures)?;
+    let text = table::section(&rows, &busy, &noise, COMMAND, &earlier);
     println!("{text}");
     Ok(Some(text))
 }
@@ -75,5 +81,21 @@ fn build() -> Result<Programs> {
     Ok(Programs {
         linerate: release.join("linerate"),
         load: release.join("examples/load"),
+        limit: build_limit()?,
     })
+}
+
+fn build_limit() -> Result<Option<PathBuf>> {
+    if !sh::has("cc") {
+        println!("skipped: the limit of this machine needs a C compiler: apt-get install gcc");
+        return Ok(None);
+    }
+    let program = sh::out("bench").join("limit");
+    fs::create_dir_all(sh::out("bench"))?;
+    let mut cc = sh::cmd("cc");
+    cc.args(["-O2", "-o"])
+        .arg(&program)
+        .arg("lab/bench/limit.c");
+    sh::run(cc.current_dir(sh::root()))?;
+    Ok(Some(program))
 }

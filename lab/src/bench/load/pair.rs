@@ -141,10 +141,10 @@ impl Server {
                 }
             });
         };
-        // The standard output of `load` is read by `json`.
+        // The standard output of `load` and `limit` is read by `json`.
         let errors = server.child.stderr.take();
         listen(errors.map(|it| Box::new(it) as Box<dyn Read + Send>));
-        if !shown.contains("/load ") {
+        if !shown.contains("/load ") && !shown.contains("/limit ") {
             let output = server.child.stdout.take();
             listen(output.map(|it| Box::new(it) as Box<dyn Read + Send>));
         }

@@ -4,20 +4,23 @@ use super::Programs;
 use super::machine::Busy;
 use super::pair::{FAR, FAR_ADDRESS, NEAR, Offload, Pair, Server, json, number};
 use super::table::{Row, Rows};
+use crate::bench::history::Figure;
 use anyhow::{Result, bail};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use xtask::sh;
 
 /// Rounds of each comparison.
-const ROUNDS: usize = 3;
+pub const ROUNDS: usize = 5;
 /// Port of our receivers.
 const PORT: u16 = 9183;
 /// Duration of a round of datagrams, seconds.
 const SECONDS: &str = "1";
+/// Round trips of the limit: about as many as ours in a second.
+const ROUND_TRIPS: &str = "100000";
 /// Maximum number of frames that trafgen sends, in case it is not stopped.
 const TRAFGEN_FRAMES: &str = "8000000";
 /// Delay before the packets of an interface are counted, and duration of the count.
@@ -67,26 +70,54 @@ impl Bench<'_> {
     /// Runs ours and theirs alternately.
     fn rounds(
         &mut self,
-        mut row: Row,
+        row: Row,
         ours: impl Fn(&Self) -> Result<f64>,
         theirs: impl Fn(&Self) -> Result<f64>,
     ) -> Result<()> {
+        self.rounds_with_limit(row, ours, theirs, |_, _| Ok(None))
+    }
+
+    /// Runs ours, theirs and the limit alternately; the limit's program is passed if it could be built.
+    fn rounds_with_limit(
+        &mut self,
+        mut row: Row,
+        ours: impl Fn(&Self) -> Result<f64>,
+        theirs: impl Fn(&Self) -> Result<f64>,
+        limit: impl Fn(&Self, &Path) -> Result<Option<f64>>,
+    ) -> Result<()> {
+        let figure = &mut row.figure;
+        let programs = self.programs;
         for round in 1..=ROUNDS {
             self.busy.sample();
-            row.ours.push(ours(self)?);
+            figure.ours.push(ours(self)?);
             self.busy.sample();
-            row.theirs.push(theirs(self)?);
+            figure.theirs.push(theirs(self)?);
+            if let Some(program) = &programs.limit {
+                self.busy.sample();
+                figure.limit.extend(limit(self, program)?);
+            }
+            let last = |figures: &[f64]| {
+                figures
+                    .last()
+                    .map_or_else(String::new, |it| format!("{it:.1}"))
+            };
             println!(
-                "{}, {}: round {round}: {:.1}, {} {:.1}",
-                row.what,
-                row.unit,
-                row.ours[round - 1],
-                row.rival,
-                row.theirs[round - 1]
+                "{}, {}: round {round}: {}, {} {}, limit {}",
+                figure.what,
+                figure.unit,
+                last(&figure.ours),
+                figure.rival,
+                last(&figure.theirs),
+                last(&figure.limit)
             );
         }
         self.rows.rows.push(row);
         Ok(())
+    }
+
+    /// The limit's program on the sender's or the receiver's core.
+    fn pinned(command: &mut Command, core: &str, program: &Path) {
+        command.args(["-c", core]).arg(program);
     }
 
     /// Starts `load` at the receiver's end and waits until it listens.
@@ -107,12 +138,13 @@ impl Bench<'_> {
     /// Received datagrams per second.
     fn peak(&mut self, payload: usize, [target, floor]: [f64; 2]) -> Result<()> {
         let row = Row {
-            what: format!("UDP of {payload} octets, received"),
-            rival: "iperf3 -b 0 -w 4M -A 0,1".to_owned(),
-            unit: "datagrams/s",
-            ours: Vec::new(),
-            theirs: Vec::new(),
-            less_is_better: false,
+            figure: Figure {
+                what: format!("UDP of {payload} octets, received"),
+                unit: "datagrams/s".to_owned(),
+                less_is_better: false,
+                rival: "iperf3 -b 0 -w 4M -A 0,1".to_owned(),
+                ..Figure::default()
+            },
             target,
             floor,
         };
@@ -166,12 +198,13 @@ impl Bench<'_> {
         ];
         for (rival, flags, target, floor) in wanted {
             let row = Row {
-                what: format!("gaps at {per_s} datagrams/s, deviation from the ideal (p99)"),
-                rival: rival.to_owned(),
-                unit: "us",
-                ours: Vec::new(),
-                theirs: Vec::new(),
-                less_is_better: true,
+                figure: Figure {
+                    what: format!("gaps at {per_s} datagrams/s, deviation from the ideal (p99)"),
+                    unit: "us".to_owned(),
+                    less_is_better: true,
+                    rival: rival.to_owned(),
+                    ..Figure::default()
+                },
                 target,
                 floor,
             };
@@ -218,16 +251,17 @@ impl Bench<'_> {
         let mac = file.trim().to_owned();
         let config = trafgen_config(&mac)?;
         let row = Row {
-            what: "raw frames of 60 octets, counted by the interface".to_owned(),
-            rival: "trafgen".to_owned(),
-            unit: "frames/s",
-            ours: Vec::new(),
-            theirs: Vec::new(),
-            less_is_better: false,
+            figure: Figure {
+                what: "raw frames of 60 octets, counted by the interface".to_owned(),
+                unit: "frames/s".to_owned(),
+                less_is_better: false,
+                rival: "trafgen".to_owned(),
+                ..Figure::default()
+            },
             target: 1.3,
             floor: 0.9,
         };
-        self.rounds(
+        self.rounds_with_limit(
             row,
             |it| {
                 let mut blast = it.pair.near(&it.programs.linerate);
@@ -248,6 +282,11 @@ impl Bench<'_> {
                 let mut trafgen = it.pair.near("taskset");
                 trafgen.args(["-c", "0", "trafgen", "-P", "1", "-n", TRAFGEN_FRAMES]);
                 it.counted(trafgen.args(["-o", NEAR, "-i"]).arg(&config))
+            },
+            |it, limit| {
+                let mut blast = it.pair.near("taskset");
+                Self::pinned(&mut blast, "0", limit);
+                it.counted(blast.args(["blast", NEAR, &mac, "2"])).map(Some)
             },
         )
     }
@@ -270,12 +309,13 @@ impl Bench<'_> {
 
     fn round_trips(&mut self) -> Result<()> {
         let row = Row {
-            what: "round trip of 64 octets, p50".to_owned(),
-            rival: "sockets that sleep".to_owned(),
-            unit: "us",
-            ours: Vec::new(),
-            theirs: Vec::new(),
-            less_is_better: true,
+            figure: Figure {
+                what: "round trip of 64 octets, p50".to_owned(),
+                unit: "us".to_owned(),
+                less_is_better: true,
+                rival: "sockets that sleep".to_owned(),
+                ..Figure::default()
+            },
             target: 15.0,
             floor: 8.0,
         };
@@ -286,7 +326,23 @@ impl Bench<'_> {
             drop(reflector);
             Ok(number(&trips, "/times/p50_ns")? / 1e3)
         };
-        self.rounds(row, |it| trips(it, "spin"), |it| trips(it, "block"))
+        self.rounds_with_limit(
+            row,
+            |it| trips(it, "spin"),
+            |it| trips(it, "block"),
+            |it, limit| {
+                let port = PORT.to_string();
+                let mut reflector = it.pair.far("taskset");
+                Self::pinned(&mut reflector, "1", limit);
+                let reflector =
+                    Server::start(reflector.args(["reflect", FAR_ADDRESS, &port, "3"]))?;
+                let mut sender = it.pair.near("taskset");
+                Self::pinned(&mut sender, "0", limit);
+                let trips = json(sender.args(["ping", FAR_ADDRESS, &port, ROUND_TRIPS]))?;
+                drop(reflector);
+                Ok(Some(number(&trips, "/p50_ns")? / 1e3))
+            },
+        )
     }
 
     /// TCP with our server and client, and with the faster stock pair.
@@ -297,21 +353,22 @@ impl Bench<'_> {
         let _ = sh::read(self.pair.near("sysctl").args(["-q", "-w", cubic]));
         let _ = sh::read(self.pair.far("sysctl").args(["-q", "-w", cubic]));
         let row = Row {
-            what: "TCP, received".to_owned(),
-            rival: if sh::has("iperf") {
-                "the faster of iperf and iperf3"
-            } else {
-                "iperf3"
-            }
-            .to_owned(),
-            unit: "Mbit/s",
-            ours: Vec::new(),
-            theirs: Vec::new(),
-            less_is_better: false,
+            figure: Figure {
+                what: "TCP, received".to_owned(),
+                unit: "Mbit/s".to_owned(),
+                less_is_better: false,
+                rival: if sh::has("iperf") {
+                    "the faster of iperf and iperf3"
+                } else {
+                    "iperf3"
+                }
+                .to_owned(),
+                ..Figure::default()
+            },
             target: 1.0,
             floor: 0.9,
         };
-        let outcome = self.rounds(
+        let outcome = self.rounds_with_limit(
             row,
             |it| {
                 let mut serve = it.pair.far("taskset");
@@ -325,6 +382,16 @@ impl Bench<'_> {
                 let end = it.iperf3(&[], "2")?;
                 let iperf3 = number(&end, "/end/sum_received/bits_per_second")? / 1e6;
                 Ok(iperf3.max(it.iperf()?.unwrap_or(0.0)))
+            },
+            |it, limit| {
+                let port = PORT.to_string();
+                let mut sink = it.pair.far("taskset");
+                Self::pinned(&mut sink, "1", limit);
+                let sink = Server::start(sink.args(["sink", FAR_ADDRESS, &port]))?;
+                let mut pour = it.pair.near("taskset");
+                Self::pinned(&mut pour, "0", limit);
+                sh::read(pour.args(["pour", FAR_ADDRESS, &port, "2"]))?;
+                Ok(Some(number(&sink.json()?, "/bits_per_s")? / 1e6))
             },
         );
         self.pair.offload(Offload::Packets)?;
