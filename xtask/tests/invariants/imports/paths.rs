@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::Edge;
-use crate::modules::{Module, ModulePath, Tree};
+use super::graph::Edge;
+use super::modules::{Module, ModulePath, Tree};
+use crate::code::{is_word, tokens};
 
 /// Dependencies between files.
 pub fn edges(tree: &Tree) -> Vec<Edge> {
@@ -23,6 +24,12 @@ pub fn edges(tree: &Tree) -> Vec<Edge> {
         }
     }
     found.into_iter().collect()
+}
+
+/// All paths that code names, in a `use` or inline.
+pub fn named(code: &str) -> Vec<Vec<String>> {
+    let imports = imports(code).into_iter().map(|import| import.path);
+    imports.chain(inline_paths(code)).collect()
 }
 
 /// A name imported by a `use`.
@@ -100,130 +107,6 @@ fn resolve<'a>(
         }
     }
     None
-}
-
-/// `text` without comments, literals and test-only code.
-pub fn shipped(text: &str) -> String {
-    without_tests(&without_comments(text))
-}
-
-fn without_comments(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if let Some(hashes) = raw_string(rest) {
-            let end = format!("\"{}", "#".repeat(hashes));
-            let body = hashes + 2;
-            let length = rest[body..].find(&end).map_or(rest.len(), |at| body + at);
-            (length + end.len()).min(rest.len())
-        } else if first == '"' {
-            string_length(rest)
-        } else {
-            char_length(rest).unwrap_or_default()
-        };
-        if skipped > 0 {
-            code.push(' ');
-            rest = &rest[skipped..];
-        } else {
-            code.push(first);
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    code
-}
-
-/// The number of `#` of a raw string that begins here.
-fn raw_string(text: &str) -> Option<usize> {
-    let behind = text.strip_prefix('r')?;
-    let hashes = behind.len() - behind.trim_start_matches('#').len();
-    behind[hashes..].starts_with('"').then_some(hashes)
-}
-
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Length of a character literal; `None` for a lifetime.
-fn char_length(text: &str) -> Option<usize> {
-    let mut chars = text.char_indices();
-    chars.next().filter(|(_, c)| *c == '\'')?;
-    let (_, first) = chars.next()?;
-    if first == '\\' {
-        return text[3..].find('\'').map(|at| at + 4);
-    }
-    let (at, quote) = chars.next()?;
-    (quote == '\'').then_some(at + 1)
-}
-
-/// Removes each item after `#[cfg(test)]`.
-fn without_tests(code: &str) -> String {
-    const TEST: &str = "#[cfg(test)]";
-    let mut kept = String::with_capacity(code.len());
-    let mut rest = code;
-    while let Some(at) = rest.find(TEST) {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at + TEST.len()..];
-        let end = rest.find([';', '{']).unwrap_or(rest.len());
-        rest = if rest[end..].starts_with('{') {
-            &rest[end + block_length(&rest[end..])..]
-        } else {
-            &rest[(end + 1).min(rest.len())..]
-        };
-    }
-    kept.push_str(rest);
-    kept
-}
-
-fn block_length(text: &str) -> usize {
-    let mut open = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' => open += 1,
-            '}' => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            return at + 1;
-        }
-    }
-    text.len()
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Splits into words, `::` and single other characters.
-fn tokens(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = code;
-    while let Some(first) = rest.chars().next() {
-        let length = if is_word(first) {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        } else if rest.starts_with("::") {
-            2
-        } else {
-            first.len_utf8()
-        };
-        if !first.is_whitespace() {
-            found.push(&rest[..length]);
-        }
-        rest = &rest[length..];
-    }
-    found
 }
 
 /// Names in `mod name;`.

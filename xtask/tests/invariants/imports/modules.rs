@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::paths;
+use super::paths;
+use crate::code;
 
 /// Path of a module from the crate's root, without `crate`.
 pub type ModulePath = Vec<String>;
@@ -14,7 +15,7 @@ pub type ModulePath = Vec<String>;
 pub struct Module {
     /// Its file.
     pub file: PathBuf,
-    /// Its code, without comments, literals and tests.
+    /// Its code, without comments, literals and, unless asked for, tests.
     pub code: String,
     /// Names of the items that it defines.
     pub defines: Vec<String>,
@@ -28,9 +29,18 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads the crate whose root is `root`.
+    /// Reads the shipped code of the crate whose root is `root`.
     pub fn read(root: &Path) -> Self {
-        Self::with(root, &|file| fs::read_to_string(file).ok())
+        Self::with(root, &|file| fs::read_to_string(file).ok(), code::shipped)
+    }
+
+    /// The same with its tests.
+    pub fn read_with_tests(root: &Path) -> Self {
+        Self::with(
+            root,
+            &|file| fs::read_to_string(file).ok(),
+            code::without_comments,
+        )
     }
 
     /// Builds a crate of these files; the first is the root.
@@ -39,13 +49,18 @@ impl Tree {
             let found = files.iter().find(|(name, _)| Path::new(name) == file);
             found.map(|(_, text)| (*text).to_owned())
         };
-        Self::with(Path::new(files[0].0), &text)
+        Self::with(Path::new(files[0].0), &text, code::shipped)
     }
 
-    fn with(root: &Path, text: &dyn Fn(&Path) -> Option<String>) -> Self {
+    fn with(
+        root: &Path,
+        text: &dyn Fn(&Path) -> Option<String>,
+        reduce: fn(&str) -> String,
+    ) -> Self {
         let mut tree = Self::default();
         let folder = root.parent().unwrap_or(root).to_path_buf();
-        tree.add(Vec::new(), root.to_path_buf(), &folder, text);
+        let code = |file: &Path| text(file).map(|text| reduce(&text));
+        tree.add(Vec::new(), root.to_path_buf(), &folder, &code);
         tree
     }
 
@@ -55,24 +70,23 @@ impl Tree {
         path: ModulePath,
         file: PathBuf,
         folder: &Path,
-        text: &dyn Fn(&Path) -> Option<String>,
+        read: &dyn Fn(&Path) -> Option<String>,
     ) {
-        let Some(text_of_file) = text(&file) else {
+        let Some(code) = read(&file) else {
             return;
         };
-        let code = paths::shipped(&text_of_file);
         for name in paths::child_modules(&code) {
             let mut child = path.clone();
             child.push(name.clone());
             let inner = folder.join(&name);
             let beside = folder.join(format!("{name}.rs"));
             let inside = inner.join("mod.rs");
-            let file = if text(&beside).is_some() {
+            let file = if read(&beside).is_some() {
                 beside
             } else {
                 inside
             };
-            self.add(child, file, &inner, text);
+            self.add(child, file, &inner, read);
         }
         let defines = paths::definitions(&code);
         self.modules.insert(

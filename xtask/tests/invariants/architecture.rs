@@ -1,0 +1,102 @@
+//! Each invariant of ARCHITECTURE.md names the tests that hold it.
+
+use std::fs;
+
+use crate::code::{shipped, tokens, without_comments};
+use crate::tree::root;
+
+#[test]
+fn every_invariant_names_the_tests_that_hold_it() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("readable");
+    let invariants = invariants(&text);
+    assert!(
+        invariants.len() > 8,
+        "invariants were not found: {invariants:?}"
+    );
+    for invariant in invariants {
+        let named = tests_of(&invariant);
+        assert!(!named.is_empty(), "no test holds: {invariant}");
+        for (file, test) in named {
+            let path = root().join(&file);
+            let code =
+                fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"));
+            assert!(
+                has_test(&code, &test),
+                "{file} has no test {test}, of: {invariant}"
+            );
+        }
+    }
+}
+
+/// The list in the section `Invariants`, one entry per line.
+fn invariants(document: &str) -> Vec<String> {
+    let section = document
+        .split("\n## Invariants\n")
+        .nth(1)
+        .unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let entries = section.split("\n- ").skip(1);
+    entries
+        .map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// Files and tests that an entry names as `` `file`, `file` (`test`, `test`) `` after "Test:" or "Tests:".
+fn tests_of(invariant: &str) -> Vec<(String, String)> {
+    let named = invariant
+        .split_once("Test: ")
+        .or_else(|| invariant.split_once("Tests: "));
+    let spans = named
+        .map_or("", |(_, named)| named)
+        .split('`')
+        .skip(1)
+        .step_by(2);
+    let mut files = Vec::new();
+    let mut is_listed = false;
+    let mut found = Vec::new();
+    for span in spans {
+        if span.ends_with(".rs") {
+            if std::mem::take(&mut is_listed) {
+                files.clear();
+            }
+            files.push(span.to_owned());
+        } else {
+            is_listed = true;
+            found.extend(files.iter().map(|file| (file.clone(), span.to_owned())));
+        }
+    }
+    found
+}
+
+/// True if `text` defines the test function `name`.
+fn has_test(text: &str, name: &str) -> bool {
+    let code = without_comments(text);
+    let tokens = tokens(&code);
+    let is_marked = |at: usize| tokens[at.saturating_sub(8)..at].contains(&"test");
+    (1..tokens.len()).any(|at| tokens[at] == name && tokens[at - 1] == "fn" && is_marked(at))
+}
+
+#[test]
+fn names_of_tests_are_found() {
+    let invariant = "**A.** It is. Tests: `a/b.rs` (`c_d`, `e`), `f.rs` (`g`).";
+    let pair = |file: &str, test: &str| (file.to_owned(), test.to_owned());
+    assert_eq!(
+        tests_of(invariant),
+        [
+            pair("a/b.rs", "c_d"),
+            pair("a/b.rs", "e"),
+            pair("f.rs", "g")
+        ]
+    );
+    let invariant = "**A.** It is. Test: `a.rs`, `b.rs` (`c`).";
+    assert_eq!(tests_of(invariant), [pair("a.rs", "c"), pair("b.rs", "c")]);
+    assert_eq!(tests_of("**A.** `a/b.rs` is a file."), []);
+    assert!(has_test("#[test]\nfn a() {}\nfn b() {}", "a"));
+    assert!(!has_test("fn a() {}", "a"));
+    assert!(!has_test("// #[test] fn a() {}", "a"));
+    assert!(
+        shipped("#[cfg(test)] mod a { #[test] fn b() {} }")
+            .trim()
+            .is_empty()
+    );
+}
