@@ -42,6 +42,9 @@ pub struct Label {
     #[serde(default)]
     pub seed: u64,
     pub expected: Answer,
+    /// True if no answer is right, too: a careful reader may find nothing wrong.
+    #[serde(default)]
+    pub or_none: bool,
     pub control: bool,
     pub truth: Truth,
     /// Counters of the path that provoked it; none for a published capture.
@@ -132,12 +135,13 @@ mod tests {
     #[test]
     fn the_held_out_part_is_selected_by_the_name_in_its_labels() {
         let line = r#"{"file": "a-1-late-sender.pcap", "case": "a", "seed": 1, "part": "held-out", "kind": "late-sender",
-            "expected": ["policed"], "control": false, "truth": {"goodput_bits_per_s": 1e6, "without_bits_per_s": 3e6},
+            "expected": ["policed"], "or_none": true, "control": false, "truth": {"goodput_bits_per_s": 1e6, "without_bits_per_s": 3e6},
             "path": {"late_max_us": 7}, "settings": {"rtt_ms": 3.5}, "begun_after_s": 1.5, "sha256": "00"}"#;
         let label: Label = serde_json::from_str(line).expect("a label");
         assert_eq!(label.part, Part::HeldOut);
         assert_eq!(Part::from_str("held-out", false), Ok(label.part));
         assert_eq!(label.set(), "held-out");
         assert_eq!(label.truth.gain(), Some(3.0));
+        assert!(label.or_none);
     }
 }

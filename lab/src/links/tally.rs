@@ -99,7 +99,7 @@ impl Outcome {
     }
 
     /// True if the right cause was named first; for a control, if none was named; where nobody knows it, if none was named
-    /// with confidence.
+    /// with confidence; where a reader may find nothing wrong, also if none was named.
     pub fn is_right(&self) -> bool {
         self.is_right_in(1)
     }
@@ -111,6 +111,9 @@ impl Outcome {
         }
         if self.is_undecided() {
             return self.named.iter().all(|it| it.confidence < CONFIDENT);
+        }
+        if self.label.or_none && self.false_alarm().is_none() {
+            return true;
         }
         let mut named = self.named.iter().take(first);
         named.any(|it| self.label.expected.causes().contains(&it.cause))
@@ -281,6 +284,7 @@ pub mod tests {
             kind: kind.to_owned(),
             seed: 1,
             expected: Answer::Causes(expected.to_vec()),
+            or_none: false,
             control: expected.is_empty(),
             truth: Truth::default(),
             path: None,
@@ -343,6 +347,22 @@ pub mod tests {
         let sums = tally(&[undecided(0.79), undecided(0.8)]);
         assert_eq!((sums.undecided, sums.first), (count(1, 2), count(0, 0)));
         assert_eq!(sums.confidence, Bands::default());
+    }
+
+    #[test]
+    fn where_a_reader_may_find_nothing_wrong_no_cause_is_right_too() {
+        let named = |causes| {
+            let mut it = outcome("receiver", &[Cause::HostPacing], causes);
+            it.label.or_none = true;
+            it
+        };
+        let sums = tally(&[
+            named(&[]),
+            named(&[Cause::PathRate]),
+            named(&[Cause::HostPacing]),
+            named(&[Cause::Policed]),
+        ]);
+        assert_eq!(sums.first, count(3, 4));
     }
 
     #[test]
