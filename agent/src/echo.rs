@@ -3,6 +3,7 @@
 use core::net::SocketAddr;
 
 use crate::answer::may_answer;
+use crate::queue::Ring;
 use crate::{Datagram, Instant, Service, SocketRequest, Udp};
 
 /// The port of echo.
@@ -38,7 +39,7 @@ struct Waiting<const OCTETS: usize> {
 pub struct Echo<const WAITING: usize, const OCTETS: usize> {
     port: u16,
     is_bound: bool,
-    waiting: [Option<Waiting<OCTETS>>; WAITING],
+    waiting: Ring<Waiting<OCTETS>, WAITING>,
     counts: Counts,
 }
 
@@ -46,11 +47,10 @@ impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
     /// Creates an echo on this port, which must be below those of its clients.
     #[must_use]
     pub const fn new(port: u16) -> Self {
-        assert!(WAITING > 0);
         Self {
             port,
             is_bound: false,
-            waiting: [None; WAITING],
+            waiting: Ring::new(),
             counts: Counts {
                 answered: 0,
                 forbidden: 0,
@@ -78,7 +78,7 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
             self.counts.forbidden += 1;
         } else if octets.len() > OCTETS {
             self.counts.too_long += 1;
-        } else if let Some(free) = self.waiting.iter_mut().find(|slot| slot.is_none()) {
+        } else if let Some(free) = self.waiting.free() {
             let mut copy = [0; OCTETS];
             copy[..octets.len()].copy_from_slice(octets);
             *free = Some(Waiting {
@@ -92,16 +92,17 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
     }
 
     fn next_datagram(&mut self, buffer: &mut [u8], _: Instant) -> Option<Datagram> {
-        let len = self.waiting[0].as_ref()?.len;
+        let waiting = self.waiting.first()?;
+        let (to, len) = (waiting.to, waiting.len);
         // A truncated echo is wrong: with too little buffer space it waits.
-        let buffer = buffer.get_mut(..len)?;
-        let waiting = self.waiting[0].take()?;
-        self.waiting.rotate_left(1);
-        buffer.copy_from_slice(&waiting.octets[..len]);
+        buffer
+            .get_mut(..len)?
+            .copy_from_slice(&waiting.octets[..len]);
+        self.waiting.remove_first();
         self.counts.answered += 1;
         Some(Datagram {
             socket: SOCKET,
-            to: waiting.to,
+            to,
             len,
         })
     }

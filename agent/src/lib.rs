@@ -38,6 +38,7 @@ pub mod pace;
 mod partial_writer;
 mod queue;
 mod service;
+mod share;
 pub mod stamp;
 mod tap;
 mod time;

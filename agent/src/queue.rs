@@ -37,9 +37,45 @@ impl<T, const PLACES: usize> BoundedQueue<T, PLACES> {
     }
 }
 
+/// A bounded queue that moves no element: for large ones.
+#[derive(Debug)]
+pub(crate) struct Ring<T, const PLACES: usize> {
+    places: [Option<T>; PLACES],
+    first: usize,
+}
+
+impl<T: Copy, const PLACES: usize> Ring<T, PLACES> {
+    pub(crate) const fn new() -> Self {
+        assert!(PLACES > 0);
+        Self {
+            // A copied empty place is only its tag; as a constant it would occupy flash in full.
+            places: [None; PLACES],
+            first: 0,
+        }
+    }
+
+    /// The place behind the last element; `None` if the queue is full.
+    pub(crate) fn free(&mut self) -> Option<&mut Option<T>> {
+        let (wrapped, ahead) = self.places.split_at_mut(self.first);
+        let mut places = ahead.iter_mut().chain(wrapped);
+        places.find(|place| place.is_none())
+    }
+
+    /// The oldest element.
+    pub(crate) fn first(&self) -> Option<&T> {
+        self.places[self.first].as_ref()
+    }
+
+    /// Removes the oldest element.
+    pub(crate) fn remove_first(&mut self) {
+        self.places[self.first] = None;
+        self.first = (self.first + 1) % PLACES;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::BoundedQueue;
+    use super::{BoundedQueue, Ring};
 
     #[test]
     fn the_first_is_taken_first_and_pushed_out_first() {
@@ -53,5 +89,30 @@ mod tests {
         );
         queue.push(4);
         assert_eq!(queue.pop(), Some(4));
+    }
+
+    #[test]
+    fn a_ring_takes_as_many_as_it_has_places_and_returns_them_in_order() {
+        let mut ring = Ring::<u8, 3>::new();
+        let push = |ring: &mut Ring<u8, 3>, value| {
+            let free = ring.free();
+            free.map(|place| *place = Some(value)).is_some()
+        };
+        for round in 0..5 {
+            for value in [1, 2, 3] {
+                assert!(push(&mut ring, round + value));
+            }
+            assert!(!push(&mut ring, 9), "full");
+            for value in [1, 2] {
+                assert_eq!(ring.first(), Some(&(round + value)));
+                ring.remove_first();
+            }
+            assert!(push(&mut ring, 7));
+            for value in [round + 3, 7] {
+                assert_eq!(ring.first(), Some(&value));
+                ring.remove_first();
+            }
+            assert_eq!(ring.first(), None);
+        }
     }
 }

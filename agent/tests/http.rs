@@ -303,16 +303,51 @@ fn pipelined_requests_are_answered_in_order_up_to_the_limit() {
 fn a_head_that_takes_too_long_is_refused_however_it_drips() {
     let mut dialog = Dialog::new();
     let head = b"GET /1 HTTP/1.1\r\nHost: x\r\nX-Slow: ";
-    for octet in head.iter().chain(std::iter::repeat(&b'z')).take(60) {
-        dialog.send(&[*octet]);
-        dialog.wait(Duration::from_millis(200));
-    }
+    let mut drip = head.iter().chain(std::iter::repeat(&b'z'));
+    let mut drip_for = |dialog: &mut Dialog, span| {
+        let until = dialog.now.after(span);
+        while dialog.now < until {
+            dialog.send(&[*drip.next().unwrap()]);
+            dialog.wait(Duration::from_millis(200));
+        }
+    };
+    drip_for(&mut dialog, TIMEOUT);
     assert!(dialog.receive(1460).starts_with(b"HTTP/1.1 408 "));
     assert_eq!(dialog.server.close(C), Close::Finish);
-    // The client does not close: the slot is needed.
-    dialog.wait(TIMEOUT);
+    // The client drips on and does not close: the slot is needed.
+    drip_for(&mut dialog, Duration::from_secs(2));
     assert_eq!(dialog.server.close(C), Close::Reset);
     assert_eq!(dialog.server.wake_at(), None);
+}
+
+#[test]
+fn a_client_that_does_not_read_its_last_response_is_not_waited_for() {
+    let mut dialog = Dialog::new();
+    dialog.send(b"GET");
+    dialog.wait(TIMEOUT);
+    assert_eq!(dialog.server.close(C), Close::Keep, "408 is to be sent");
+    dialog.wait(Duration::from_secs(2));
+    assert_eq!(dialog.server.close(C), Close::Reset);
+}
+
+#[test]
+fn a_stalled_connection_gives_way_to_a_new_one() {
+    let mut dialog = Dialog::new();
+    let open = |dialog: &mut Dialog, number| {
+        let from = SocketAddr::new(ENDS[0], 50_001);
+        let opened = Opened::Accepted { port: PORT, from };
+        let number = Connection(number);
+        dialog.server.opened(number, opened, dialog.now).is_ok()
+    };
+    dialog.send(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
+    dialog.wait(Duration::from_millis(2_000));
+    dialog.send(b"x");
+    dialog.wait(Duration::from_millis(2_999));
+    assert!(!open(&mut dialog, 4), "it has sent something since");
+    dialog.wait(Duration::from_millis(1));
+    assert!(open(&mut dialog, 4));
+    assert_eq!(dialog.server.close(C), Close::Reset);
+    assert_eq!(dialog.server.close(Connection(4)), Close::Keep);
 }
 
 #[test]

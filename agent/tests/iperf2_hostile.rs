@@ -450,3 +450,88 @@ fn a_server_sends_no_datagrams_on_request_by_default() {
     server.datagram(Udp(0), CLIENT.parse().unwrap(), &reverse, at_ms(0));
     assert_eq!(server.next_datagram(&mut [0; 1500], at_ms(0)), None);
 }
+
+/// A host that sends single datagrams from ever new ports, and from some again and again.
+#[test]
+fn a_host_with_many_ports_keeps_no_stream_of_another_out() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(10));
+    let test = test(|_| {});
+    let mut reports = 0;
+    for ms in 0..20_000_u64 {
+        let now = at_ms(ms);
+        for port in [ms % 20_000, ms % 7] {
+            let from = format!("192.0.2.66:{}", 30_000 + port);
+            bench.send(&from, &numbered(1 + ms as i64, now, &test), now);
+        }
+        let ours = &format!("192.0.2.1:{}", 40_000 + ms / 1_000);
+        match ms % 1_000 {
+            part @ 100..200 => bench.send(ours, &numbered(part as i64 - 99, now, &test), now),
+            200 => bench.send(ours, &numbered(-101, now, &test), now),
+            _ => {}
+        }
+        let to: SocketAddr = ours.parse().unwrap();
+        for (.., octets) in bench.sent(now).iter().filter(|it| it.1 == to) {
+            let report = Report::parse(octets).expect("a report");
+            assert_eq!((report.datagrams, report.lost), (101, 0));
+            reports += 1;
+        }
+    }
+    assert_eq!(reports, 20);
+}
+
+/// As fast as the network takes it, from the first slot.
+#[test]
+fn a_stream_that_is_always_due_does_not_keep_others_from_sending() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(10));
+    let fast = test(|test| {
+        test.reverse = true;
+        test.rate_bits_per_s = 0;
+    });
+    bench.send(CLIENT, &numbered(1, at_ms(0), &fast), at_ms(0));
+    let other = "192.0.2.2:40000";
+    let plain = test(|_| {});
+    for number in [1, 2, -3] {
+        bench.send(other, &numbered(number, at_ms(1), &plain), at_ms(1));
+    }
+    let mut room = [0; 1_470];
+    let mut to = || bench.0.next_datagram(&mut room, at_ms(1)).unwrap().to;
+    let first = [to(), to()];
+    assert!(first.contains(&other.parse().unwrap()), "{first:?}");
+}
+
+#[test]
+fn half_of_the_slots_are_not_for_return_tests_of_one_host() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(60));
+    let back = test(|test| {
+        test.return_test = ReturnTest::Simultaneous;
+        test.amount = Amount::Span(Duration::from_secs(50));
+    });
+    for port in 40_000..40_010_u64 {
+        let from = format!("192.0.2.66:{port}");
+        bench.whole(&from, at_ms(port - 40_000), &back);
+    }
+    assert!(bench.whole(CLIENT, at_ms(20), &test(|_| {})).is_some());
+}
+
+/// A client behind a firewall lets its return connections neither open nor fail.
+#[test]
+fn return_connections_that_hang_leave_slots_for_others() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(10));
+    let mut request = [0; Test::LEN];
+    test(|it| it.return_test = ReturnTest::Simultaneous).emit(&mut request, false);
+    let mut asked = 0;
+    for connection in 0..10 {
+        assert!(bench.accept(connection, at_ms(0)));
+        bench.0.received(Connection(connection), &request, at_ms(1));
+        while let Some(ask) = bench.0.next_request() {
+            asked += usize::from(matches!(ask, SocketRequest::Connect { .. }));
+        }
+        bench.0.closed(Connection(connection), at_ms(2));
+    }
+    assert_eq!(asked, 1);
+    // Given up a while later, whether by the driver's timeout or by a refusal.
+    bench.0.failed(0, at_ms(4_000));
+    bench.0.failed(1, at_ms(4_000));
+    let _ = bench.0.next_datagram(&mut [0; 100], at_ms(5_000));
+    assert_eq!(bench.0.next_request(), None);
+}

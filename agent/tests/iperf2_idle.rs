@@ -59,12 +59,27 @@ fn turns_without_space(service: &mut impl Service, mut now: Instant, until: Inst
 }
 
 #[test]
+fn a_stalled_connection_gives_way_to_a_new_one() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    assert!(accept(&mut server, 1, at_ms(0)));
+    server.received(Connection(0), &[0; 100], at_ms(1_000));
+    assert!(!accept(&mut server, 2, at_ms(2_999)));
+    assert!(accept(&mut server, 2, at_ms(3_000)));
+    assert_eq!(server.close(Connection(1)), Close::Reset);
+    server.closed(Connection(1), at_ms(3_000));
+    for connection in [0, 2] {
+        assert_eq!(server.close(Connection(connection)), Close::Keep);
+    }
+    assert!(!accept(&mut server, 3, at_ms(3_999)));
+}
+
+#[test]
 fn a_silent_peer_loses_its_slot() {
     let mut server = server();
     assert!(accept(&mut server, 0, at_ms(0)));
     assert!(accept(&mut server, 1, at_ms(0)));
     server.received(Connection(1), &[0; 100], at_ms(20_000));
-    assert!(!accept(&mut server, 2, at_ms(29_000)));
     assert_eq!(server.wake_at(), Some(at_ms(30_000)));
     server.next_datagram(&mut [], at_ms(29_999));
     assert_eq!(server.close(Connection(0)), Close::Keep);

@@ -106,6 +106,39 @@ fn a_second_client_is_denied_and_the_first_goes_on() {
 }
 
 #[test]
+fn a_client_that_stalls_gives_way_to_another() {
+    let other = |bench: &mut Bench, now| {
+        assert!(bench.connect(5, "192.0.2.9:1000", now));
+        let answer = bench.send(5, OTHER, now);
+        bench.0.closed(Connection(5), now);
+        answer
+    };
+    let with_cookie = || {
+        let mut bench = Bench::new();
+        bench.connect(0, "192.0.2.1:1000", at(0));
+        bench.send(0, COOKIE, at(0));
+        bench
+    };
+    let stalls = [
+        with_cookie as fn() -> Bench,
+        || Bench::opening("{}"),
+        || Bench::opening("{\"udp\":true}"),
+        || Bench::running_with("{\"time\":3600}"),
+    ];
+    for (number, stall) in stalls.into_iter().enumerate() {
+        let mut bench = stall();
+        assert_eq!(other(&mut bench, at(2)), [DENIED], "{number}");
+        assert_eq!(other(&mut bench, at(3)), [9], "{number}");
+        assert_eq!(bench.0.close(CONTROL), Close::Finish, "{number}");
+    }
+    // Its own stream is late, and no other client.
+    let mut bench = Bench::opening("{}");
+    assert!(bench.connect(1, "192.0.2.1:1001", at(5)));
+    bench.send(1, COOKIE, at(5));
+    assert_eq!(bench.receive(0, at(5)), [1, 2]);
+}
+
+#[test]
 fn denied_clients_that_stay_are_reset_and_are_never_too_many() {
     let mut bench = Bench::running();
     let taken = (2..100).filter(|n| bench.connect(*n, "192.0.2.9:1000", at(1)));

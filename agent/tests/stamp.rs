@@ -239,6 +239,45 @@ fn a_session_beyond_the_table_gets_nothing_until_another_is_over() {
     assert_eq!(number(back), Some(0));
 }
 
+/// Otherwise 64 forged or abandoned packets keep everyone out of 64 slots for 30 s.
+#[test]
+fn a_host_with_many_sessions_keeps_nobody_out() {
+    let mut reflector = Reflector::<4, 4>::new(PORT, Clock::free(US));
+    let other = SocketAddr::new(ENDS[1], 40_000);
+    let (mut ours, mut theirs) = (0, 0);
+    for ms in 0..10_000 {
+        let at = Instant::from_ns(5 + ms * 1_000_000);
+        for port in 0..8 {
+            let from = from(40_000 + port);
+            theirs += u32::from(answer(&mut reflector, from, &probe(1), at).is_some());
+        }
+        if ms >= 100 && ms % 20 == 0 {
+            let (_, back) = answer(&mut reflector, other, &probe(ours), at).expect("served");
+            // Nobody takes the slot away.
+            assert_eq!(Reflection::parse(&back).unwrap().number, ours);
+            ours += 1;
+        }
+    }
+    // Three of their eight sessions are served on and on.
+    assert_eq!(theirs, 4 * 101 + 3 * 9_899);
+}
+
+#[test]
+fn sessions_that_fall_silent_give_way() {
+    let mut reflector = reflector();
+    let at = |ms: u64| Instant::from_ns(5 + ms * 1_000_000);
+    let mut is_served = |port, ms| answer(&mut reflector, from(port), &probe(0), at(ms)).is_some();
+    assert!(is_served(40_000, 0));
+    assert!(is_served(40_001, 0));
+    assert!(!is_served(40_002, 249));
+    assert!(is_served(40_000, 249));
+    // 40001 has sent a single packet.
+    assert!(is_served(40_002, 250));
+    assert!(is_served(40_002, 251));
+    assert!(!is_served(40_003, 3_248));
+    assert!(is_served(40_003, 3_249), "40000 was silent for 3 s");
+}
+
 #[test]
 fn identifiers_distinguish_sessions_of_one_port() {
     let mut reflector = reflector();

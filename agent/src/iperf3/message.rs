@@ -34,8 +34,8 @@ pub(super) mod error {
 pub(super) const HELLO: &[u8; 4] = b"9876";
 pub(super) const HELLO_ANSWER: &[u8; 4] = b"6789";
 
-/// Identifies a test: the same on all its connections. The last octet is zero.
-pub(super) type Cookie = [u8; COOKIE];
+/// Identifies a test: the first octets of all its connections. The last one is zero.
+pub type Cookie = [u8; COOKIE];
 pub(super) const COOKIE: usize = 37;
 
 /// Generates a cookie from the seed, of the characters that iperf uses.

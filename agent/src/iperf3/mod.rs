@@ -25,6 +25,7 @@ mod streams;
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress, UDP_SETTLE};
 pub use datagram_header::DatagramHeader;
+pub use message::Cookie;
 pub use parameters::{Amount, Direction, Test};
 pub use results::Count;
 pub use server::{Finished, Server};

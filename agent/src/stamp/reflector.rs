@@ -5,11 +5,15 @@ use core::net::SocketAddr;
 use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
 use crate::answer::{may_answer, same_endpoint};
-use crate::queue::shift;
-use crate::{Datagram, Instant, SECOND, Service, SocketRequest, Udp};
+use crate::queue::Ring;
+use crate::share::{Occupant, slot_for};
+use crate::{Datagram, Instant, MS, SECOND, Service, SocketRequest, Udp};
 
-/// A session idle for this long is over and may be replaced.
+/// A session idle for this long is over.
 const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
+/// A session idle for this long may be replaced if its slot is needed; one of a single packet, sooner.
+const REPLACEABLE_AFTER_NS: u64 = 3 * SECOND;
+const SINGLE_REPLACEABLE_AFTER_NS: u64 = 250 * MS;
 /// TTL field value if the TTL is unknown (RFC 5357 section 4.2).
 const TTL_UNKNOWN: u8 = 255;
 const SOCKET: Udp = Udp(0);
@@ -51,8 +55,9 @@ pub struct Counts {
 /// Reflects senders' packets.
 ///
 /// With `SESSIONS` it is stateful: it numbers the reflections of each session, so that the sender can
-/// determine the direction of a loss. With 0 it is stateless and returns the sender's numbers. A session
-/// beyond the table gets no answers, rather than ambiguous numbers.
+/// determine the direction of a loss. With 0 it is stateless and returns the sender's numbers. If the table is
+/// full, a new session replaces an idle one, or one of a host with at least two more than its own. Otherwise it
+/// gets no answers, rather than ambiguous numbers.
 ///
 /// It accepts `WAITING` packets per round of the driver. A reflection is as long as its probe, and `OCTETS`
 /// at most, 44 at least; packets below 44 octets (possible in TWAMP Light) are not answered, as the answer
@@ -63,7 +68,7 @@ pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: 
     clock: Clock,
     is_bound: bool,
     sessions: [Option<Session>; SESSIONS],
-    waiting: [Option<Waiting<OCTETS>>; WAITING],
+    waiting: Ring<Waiting<OCTETS>, WAITING>,
     counts: Counts,
 }
 
@@ -73,13 +78,13 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
     /// Creates a reflector on this port, which must be below those of its senders.
     #[must_use]
     pub const fn new(port: u16, clock: Clock) -> Self {
-        assert!(WAITING > 0 && OCTETS >= LEN);
+        assert!(OCTETS >= LEN);
         Self {
             port,
             clock,
             is_bound: false,
             sessions: [None; SESSIONS],
-            waiting: [None; WAITING],
+            waiting: Ring::new(),
             counts: Counts {
                 answered: 0,
                 foreign: 0,
@@ -107,20 +112,20 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
             self.counts.forbidden += 1;
             return;
         }
-        let Some(free) = self.waiting.iter().position(Option::is_none) else {
+        let Some(free) = self.waiting.free() else {
             self.counts.overrun += 1;
             return;
         };
         let number = if SESSIONS == 0 {
             probe.number
-        } else if let Some(number) = self.number(from, probe.session, now) {
+        } else if let Some(number) = number(&mut self.sessions, from, probe.session, now) {
             number
         } else {
             self.counts.no_session += 1;
             return;
         };
         let len = octets.len().min(OCTETS);
-        let waiting = self.waiting[free].insert(Waiting {
+        let waiting = free.insert(Waiting {
             to: from,
             octets: [0; OCTETS],
             len,
@@ -136,32 +141,48 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
         };
         reflection.emit(&mut waiting.octets);
     }
+}
 
-    /// Returns the next number of this session; creates the session if necessary.
-    fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
-        let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
-        let is_over = |it: &Session| now.ns_since(it.last_received) >= IDLE_TIMEOUT_NS;
-        let known =
-            |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
-        let free = |slot: &Option<Session>| slot.as_ref().is_none_or(is_over);
-        let at = if let Some(at) = self.sessions.iter().position(known) {
-            at
-        } else {
-            let at = self.sessions.iter().position(free)?;
-            self.sessions[at] = Some(Session {
-                from,
-                identifier,
-                next: 0,
-                last_received: now,
-            });
-            at
-        };
-        let session = self.sessions[at].as_mut()?;
-        let next = session.next;
-        session.next = next.wrapping_add(1);
-        session.last_received = now;
-        Some(next)
-    }
+/// Returns the next number of this session; creates the session if necessary.
+fn number(
+    sessions: &mut [Option<Session>],
+    from: SocketAddr,
+    identifier: u16,
+    now: Instant,
+) -> Option<u32> {
+    let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
+    let idle_ns = |it: &Session| now.ns_since(it.last_received);
+    let known = |slot: &Option<Session>| {
+        let session = slot.as_ref().filter(|it| is_it(it));
+        session.is_some_and(|it| idle_ns(it) < IDLE_TIMEOUT_NS)
+    };
+    let at = if let Some(at) = sessions.iter().position(known) {
+        at
+    } else {
+        let at = slot_for(sessions, &from, |it| Occupant {
+            peer: &it.from,
+            is_idle: idle_ns(it)
+                >= if it.next == 1 {
+                    SINGLE_REPLACEABLE_AFTER_NS
+                } else {
+                    REPLACEABLE_AFTER_NS
+                },
+            is_fixed: false,
+            last_received: it.last_received,
+        })?;
+        sessions[at] = Some(Session {
+            from,
+            identifier,
+            next: 0,
+            last_received: now,
+        });
+        at
+    };
+    let session = sessions[at].as_mut()?;
+    let next = session.next;
+    session.next = next.wrapping_add(1);
+    session.last_received = now;
+    Some(next)
 }
 
 impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
@@ -180,11 +201,11 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
         if buffer.len() < LEN {
             return None;
         }
-        let waiting = self.waiting[0].as_ref()?;
+        let waiting = self.waiting.first()?;
         let (to, len) = (waiting.to, waiting.len.min(buffer.len()));
         buffer[..len].copy_from_slice(&waiting.octets[..len]);
         put_sent(buffer, self.clock.stamp(now));
-        shift(&mut self.waiting);
+        self.waiting.remove_first();
         self.counts.answered += 1;
         Some(Datagram {
             socket: SOCKET,

@@ -10,7 +10,7 @@ use super::Finished;
 use super::request::{Method, Request};
 use super::response::{Content, Response};
 use crate::queue::shift;
-use crate::{Close, Connection, Instant, ns, span};
+use crate::{Close, Connection, Instant, SECOND, ns, span};
 use linerate_ether::fcs::{Bitwise, CrcMethod as _};
 
 /// Maximum number of pipelined responses; a client that pipelines more must repeat them (RFC 9112 section
@@ -18,6 +18,10 @@ use linerate_ether::fcs::{Bitwise, CrcMethod as _};
 const MAX_PIPELINED: usize = 4;
 /// Maximum length of a request head.
 const MAX_HEAD: usize = 8192;
+/// A connection without progress for this long gives way to a new one if there is no other slot.
+const STALL_NS: u64 = 3 * SECOND;
+/// Maximum wait for a client to read the last response and close its end.
+const LINGER_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
 enum Reading {
@@ -289,7 +293,11 @@ impl Exchange {
         }
         let reads_head = matches!(self.reading, Reading::Head { octets: 1.., .. });
         if len > 0 && !reads_head {
-            self.deadline = now.after_ns(self.timeout_ns);
+            self.deadline = now.after_ns(if self.has_sent_all() {
+                LINGER_NS
+            } else {
+                self.timeout_ns
+            });
         }
         len
     }
@@ -303,7 +311,7 @@ impl Exchange {
         if self.is_reset || now < self.deadline {
             return;
         }
-        self.deadline = now.after_ns(self.timeout_ns);
+        self.deadline = now.after_ns(LINGER_NS);
         let is_over = matches!(self.reading, Reading::Over);
         if self.responses[0].is_some() || is_over {
             // The client reads nothing, or does not close.
@@ -315,14 +323,24 @@ impl Exchange {
         }
     }
 
+    /// True if the last response was sent.
+    const fn has_sent_all(&self) -> bool {
+        self.responses[0].is_none() && matches!(self.reading, Reading::Over)
+    }
+
     pub(super) fn close(&self) -> Close {
         if self.is_reset {
             Close::Reset
-        } else if self.responses[0].is_none() && matches!(self.reading, Reading::Over) {
+        } else if self.has_sent_all() {
             Close::Finish
         } else {
             Close::Keep
         }
+    }
+
+    /// True if a new connection may have its slot.
+    pub(super) fn gives_way(&self, now: Instant) -> bool {
+        self.deadline <= now.after_ns(self.timeout_ns.saturating_sub(STALL_NS))
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {

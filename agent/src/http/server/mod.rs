@@ -80,8 +80,12 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
         let Opened::Accepted { from, .. } = opened else {
             return Err(Refused);
         };
-        let free = self.exchanges.iter_mut().find(|slot| slot.is_none());
-        *free.ok_or(Refused)? = Some(Exchange::new(connection, from, self.timeout, now));
+        // A stalled connection without a slot is reset.
+        let gives_way = |slot: &Option<Exchange>| slot.as_ref().is_some_and(|it| it.gives_way(now));
+        let free = self.exchanges.iter().position(Option::is_none);
+        let free = free.or_else(|| self.exchanges.iter().position(gives_way));
+        let exchange = Exchange::new(connection, from, self.timeout, now);
+        self.exchanges[free.ok_or(Refused)?] = Some(exchange);
         Ok(())
     }
 

@@ -9,8 +9,9 @@ use self::stream::Stream;
 use self::udp_flow::{State, UdpFlow};
 use super::header::{DatagramHeader, Report, ReturnTest, SendLimits, Test};
 use super::udp::Clock;
-use crate::answer::{may_send_to, same_endpoint, with_port};
+use crate::answer::{may_send_to, same_endpoint, same_host, with_port};
 use crate::queue::BoundedQueue;
+use crate::share::slot_for;
 use crate::{
     Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
 };
@@ -56,6 +57,8 @@ pub struct Server<const FLOWS: usize> {
     limits: Limits,
     streams: [Option<Stream>; FLOWS],
     datagrams: [Option<UdpFlow>; FLOWS],
+    /// Index of the UDP stream whose turn it is to send.
+    turn: usize,
     /// Completed tests, oldest first.
     finished: BoundedQueue<Finished, FLOWS>,
     listens: bool,
@@ -73,6 +76,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
             // A copied empty slot is only its tag; as a constant it would occupy flash in full.
             streams: [None; FLOWS],
             datagrams: [None; FLOWS],
+            turn: 0,
             finished: BoundedQueue::new(),
             listens: false,
             is_bound: false,
@@ -89,7 +93,8 @@ impl<const FLOWS: usize> Server<FLOWS> {
         streams.find(|stream| stream.connection == Some(connection))
     }
 
-    /// Opens a stream to or from a client, if there is a free slot.
+    /// Opens a stream to or from a client, if there is a free slot or one of a stalled stream, whose connection is
+    /// reset then.
     #[inline(never)]
     fn open(
         &mut self,
@@ -98,8 +103,10 @@ impl<const FLOWS: usize> Server<FLOWS> {
         test: Option<Test>,
         now: Instant,
     ) -> Option<()> {
-        let slot = self.streams.iter_mut().find(|slot| slot.is_none())?;
-        *slot = Some(Stream::new(connection, peer, test, now));
+        let gives_way = |slot: &Option<Stream>| slot.as_ref().is_some_and(|it| it.gives_way(now));
+        let free = self.streams.iter().position(Option::is_none);
+        let at = free.or_else(|| self.streams.iter().position(gives_way))?;
+        self.streams[at] = Some(Stream::new(connection, peer, test, now));
         Some(())
     }
 
@@ -110,6 +117,12 @@ impl<const FLOWS: usize> Server<FLOWS> {
         };
         if let Some(mut test) = stream.test.filter(|test| test.return_test == at) {
             let to = with_port(&stream.peer, test.port);
+            // Clients that cannot be connected to must not take all slots.
+            let pending = self.streams.iter().flatten();
+            let pending = pending.filter(|it| it.connection.is_none() && same_host(&it.peer, &to));
+            if pending.count() >= FLOWS.div_ceil(4) {
+                return;
+            }
             // It is the return test: none follows when the client ends it.
             test.return_test = ReturnTest::No;
             self.open(None, to, Some(test), now);
@@ -122,23 +135,17 @@ impl<const FLOWS: usize> Server<FLOWS> {
         if !self.limits.sends_datagrams || !may_send_to(to) {
             return;
         }
-        if let Some(at) = self.place(now) {
+        // They keep their slots until they end: of one host, half of all.
+        let of_host = self.datagrams.iter().flatten();
+        let of_host = of_host.filter(|flow| flow.sends() && same_host(&flow.peer, &to));
+        if of_host.count() >= FLOWS.div_ceil(2) {
+            return;
+        }
+        if let Some(at) = slot_for(&self.datagrams, &to, |flow| flow.occupant(now)) {
             let socket = Udp(at as u8 + 1);
             let flow = UdpFlow::to_client(socket, to, test, &self.limits, clock, now);
             self.datagrams[at] = Some(flow);
         }
-    }
-
-    /// Finds a slot for a UDP stream: a free one, then that of a finished stream, then that of a silent one.
-    /// Among several, the least recently active.
-    fn place(&self, now: Instant) -> Option<usize> {
-        let rank = |flow: &Option<UdpFlow>| match flow {
-            None => Some((0, Instant::from_ns(0))),
-            Some(flow) => flow.may_be_replaced(now),
-        };
-        let places = self.datagrams.iter().enumerate();
-        let ranked = places.filter_map(|(at, flow)| Some((rank(flow)?, at)));
-        ranked.min().map(|(_, at)| at)
     }
 
     /// Finds the stream of a datagram, or creates one if the datagram may begin one.
@@ -154,7 +161,9 @@ impl<const FLOWS: usize> Server<FLOWS> {
         let known = |flow: &Option<UdpFlow>| flow.as_ref().is_some_and(is_it);
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
-            None if socket == LISTENING && udp_flow::may_begin(head, octets) => self.place(now)?,
+            None if socket == LISTENING && udp_flow::may_begin(head, octets) => {
+                slot_for(&self.datagrams, &from, |flow| flow.occupant(now))?
+            }
             None => return None,
         };
         let continues = |flow: &UdpFlow| is_it(flow) && !flow.begins_new_test(head, now);
@@ -303,15 +312,20 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
                 self.finished.push(flow.finished(None));
             }
         }
-        let mut flows = self.datagrams.iter_mut().flatten();
-        flows.find_map(|flow| {
-            let len = flow.next(buffer, now)?;
-            Some(Datagram {
-                socket: flow.socket,
-                to: flow.peer,
-                len,
-            })
-        })
+        // In turn: one that is always due must not keep the others from sending.
+        let turn = self.turn;
+        let order = (0..FLOWS).map(|step| (turn + step) % FLOWS);
+        for at in order {
+            let Some(flow) = &mut self.datagrams[at] else {
+                continue;
+            };
+            if let Some(len) = flow.next(buffer, now) {
+                self.turn = at + 1;
+                let (socket, to) = (flow.socket, flow.peer);
+                return Some(Datagram { socket, to, len });
+            }
+        }
+        None
     }
 
     fn wake_at(&self) -> Option<Instant> {

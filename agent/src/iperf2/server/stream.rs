@@ -11,9 +11,12 @@ use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
 
 /// Timeout after which an inactive connection is reset to free its slot.
 const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
-/// Delay and maximum number of connection attempts to a client that is not yet listening.
+/// A connection inactive for this long gives way to a new one if there is no other slot.
+const STALL_NS: u64 = 3 * SECOND;
+/// Delay between connection attempts to a client that is not yet listening, and time after which there is no
+/// further one, whether they are refused or not answered.
 const RETRY_AFTER_NS: u64 = 50 * MS;
-const MAX_ATTEMPTS: u8 = 60;
+const CONNECT_TIMEOUT_NS: u64 = 3 * SECOND;
 
 /// The request, as far as received.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +66,7 @@ pub(super) struct Stream {
     pub(super) test: Option<Test>,
     head: Option<RequestHead>,
     wanted: bool,
-    /// Failed connection attempts, and the time of the next one.
-    refusals: u8,
+    /// Time of the next connection attempt after one that failed.
     retry: Instant,
     received: u64,
     began: Option<Instant>,
@@ -95,7 +97,6 @@ impl Stream {
             test,
             head: test.is_none().then_some(head),
             wanted: connection.is_none(),
-            refusals: 0,
             retry: Instant::NEVER,
             received: 0,
             began: None,
@@ -116,9 +117,8 @@ impl Stream {
     /// A connection attempt failed; returns true if it will be repeated. iperf's client starts to listen only
     /// after its own data have gone, when the server may already be connecting.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
-        self.refusals += 1;
         self.retry = now.after_ns(RETRY_AFTER_NS);
-        self.refusals < MAX_ATTEMPTS
+        now.ns_since(self.last_activity) < CONNECT_TIMEOUT_NS
     }
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
@@ -199,17 +199,26 @@ impl Stream {
         self.turn_request.check(is_silent, now);
     }
 
+    /// Time of the last activity, or when there is to be some: at a low rate, nothing may be due for long.
+    fn idle_since(&self) -> Instant {
+        match &self.sending {
+            Some(sending) if !sending.is_over() => sending.pace_due().max(self.last_activity),
+            _ => self.last_activity,
+        }
+    }
+
     /// Time of the reset, unless there is activity.
     fn deadline(&self) -> Instant {
         if self.is_reset || self.connection.is_none() {
             return Instant::NEVER;
         }
-        // At a low rate, nothing may be due for long.
-        let due = match &self.sending {
-            Some(sending) if !sending.is_over() => sending.pace_due().max(self.last_activity),
-            _ => self.last_activity,
-        };
-        due.after_ns(IDLE_TIMEOUT_NS)
+        self.idle_since().after_ns(IDLE_TIMEOUT_NS)
+    }
+
+    /// True if a new connection may have its slot. That of a stream that is not yet connected is named in the
+    /// request to the driver.
+    pub(super) fn gives_way(&self, now: Instant) -> bool {
+        self.connection.is_some() && now.ns_since(self.idle_since()) >= STALL_NS
     }
 
     pub(super) fn ended(&mut self, now: Instant) {

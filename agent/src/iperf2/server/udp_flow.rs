@@ -6,10 +6,14 @@ use super::super::header::{DatagramHeader, Report, ReturnTest, Test};
 use super::super::udp::{Clock, END_INTERVAL, UdpSender, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
+use crate::share::Occupant;
 use crate::{Instant, Limits, MS, SECOND, Udp};
 
-/// A client silent for this long is gone and may be replaced.
+/// A client silent for this long is gone.
 const IDLE_TIMEOUT_NS: u64 = 10 * SECOND;
+/// A client silent for this long may be replaced if its slot is needed; after a single datagram, sooner.
+const REPLACEABLE_AFTER_NS: u64 = 3 * SECOND;
+const SINGLE_REPLACEABLE_AFTER_NS: u64 = 250 * MS;
 /// Delay before sending to a client, which listens only some time after its request: earlier datagrams would
 /// be lost and counted as loss of the link.
 const START_DELAY_NS: u64 = 100 * MS;
@@ -114,15 +118,34 @@ impl UdpFlow {
         now.ns_since(self.last_received) >= IDLE_TIMEOUT_NS
     }
 
-    /// Replacement priority: the lowest first, after free slots; `None` if it may not be replaced. A stream
-    /// with its own socket must return that first.
-    pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(u8, Instant)> {
-        let over = self.state == State::Over;
-        let may = match &self.role {
-            Role::Receives { to_report, .. } => self.is_silent(now) || over && *to_report == 0,
-            Role::Sends(_) => over && self.socket == LISTENING,
+    /// The client in this slot. A stream with its own socket must return that first.
+    pub(super) fn occupant(&self, now: Instant) -> Occupant<'_> {
+        let is_over = self.state == State::Over;
+        let (is_idle, is_fixed) = match &self.role {
+            Role::Receives {
+                sink, to_report, ..
+            } => {
+                let patience = if sink.sequence.received() <= 1 {
+                    SINGLE_REPLACEABLE_AFTER_NS
+                } else {
+                    REPLACEABLE_AFTER_NS
+                };
+                let is_silent = now.ns_since(self.last_received) >= patience;
+                (is_silent || is_over && *to_report == 0, false)
+            }
+            Role::Sends(_) => (is_over, self.socket != LISTENING),
         };
-        may.then_some((if over { 1 } else { 2 }, self.last_received))
+        Occupant {
+            peer: &self.peer,
+            is_idle,
+            is_fixed,
+            last_received: self.last_received,
+        }
+    }
+
+    /// True if data are, or will be, sent to the client.
+    pub(super) const fn sends(&self) -> bool {
+        matches!(self.role, Role::Sends(_))
     }
 
     /// True if a datagram belongs to a new test from the same port. Its first datagram may be lost, and one

@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use self::closing::ClosingConnections;
 use self::session::Session;
-use super::message::state;
+use super::message::{Cookie, state};
 use super::results::Count;
 use crate::{
     Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
@@ -74,6 +74,25 @@ impl<const STREAMS: usize> Server<STREAMS> {
         self.session.is_some()
     }
 
+    /// True if the current test waits for a stream from `peer`: over TCP with this cookie, or over UDP. A driver of
+    /// several servers on one port determines with it which one a client means.
+    #[must_use]
+    pub fn expects_stream(&self, peer: SocketAddr, cookie: Option<&Cookie>) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.expects_stream(peer, cookie))
+    }
+
+    /// True if the current test has a UDP stream with `peer`.
+    #[must_use]
+    pub fn has_stream_with(&self, peer: &SocketAddr) -> bool {
+        let streams = self
+            .session
+            .iter()
+            .flat_map(|session| session.streams.iter());
+        let mut streams = streams.filter(|stream| stream.channel.matches_peer(SOCKET, peer));
+        streams.next().is_some()
+    }
+
     /// Frees the server for the next client when the session is done.
     fn step(&mut self, now: Instant) {
         self.closing.step(now);
@@ -121,7 +140,11 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         let Opened::Accepted { from, .. } = opened else {
             return Err(Refused);
         };
-        if self.session.as_ref().is_some_and(Session::awaits_done) {
+        let gives_way = |session: &Session<STREAMS>| {
+            let is_stalled = session.is_stalled(now) && !session.wants_stream_from(from);
+            is_stalled || session.awaits_done()
+        };
+        if self.session.as_ref().is_some_and(gives_way) {
             if let Some(session) = &mut self.session {
                 session.ended(session.control, now);
             }

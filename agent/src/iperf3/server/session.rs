@@ -17,6 +17,8 @@ use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
 const HANDSHAKE_TIMEOUT_NS: u64 = 10 * SECOND;
 /// Timeout of an inactive test.
 const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
+/// A session without progress for this long is given up if another client connects.
+const STALL_NS: u64 = 3 * SECOND;
 /// Maximum overrun of the requested duration.
 const GRACE_NS: u64 = 10 * SECOND;
 /// Tolerance for the client's own timer beyond the maximum duration of a test.
@@ -87,6 +89,20 @@ impl<const N: usize> Session<N> {
     /// True if only the client's final state is missing.
     pub(super) fn awaits_done(&self) -> bool {
         matches!(self.phase, Phase::AwaitingDone) && self.outbox.is_empty()
+    }
+
+    /// True if the client has made no progress for some time.
+    pub(super) fn is_stalled(&self, now: Instant) -> bool {
+        now.ns_since(self.last_received) >= STALL_NS
+    }
+
+    /// True if it waits for a stream of the client: with its cookie over TCP, or from its host over UDP.
+    pub(super) fn expects_stream(&self, peer: SocketAddr, cookie: Option<&Cookie>) -> bool {
+        let is_wanted = match cookie {
+            Some(cookie) => self.wants_stream_from(peer) && *cookie == self.cookie,
+            None => self.streams.test.udp && same_host(&peer, &self.peer),
+        };
+        is_wanted && matches!(self.phase, Phase::Opening)
     }
 
     pub(super) fn finished(&self, now: Instant) -> Option<Finished> {
