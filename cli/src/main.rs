@@ -4,6 +4,7 @@
 mod args;
 mod command;
 mod failure;
+mod lines;
 mod output;
 
 use std::process::ExitCode;

@@ -87,6 +87,7 @@ pub(super) fn run<S: Service, F>(
         connections: CONNECTIONS,
         buffer_octets: options.buffer_octets,
         logs: true,
+        ..DriverConfig::default()
     };
     let mut driver = Driver::new(Gaps::wrap(service, options.data), settings)?;
     let limit_ns = u64::try_from(options.limit.as_nanos()).unwrap_or(u64::MAX);

@@ -12,7 +12,7 @@ use linerate_results::format;
 use super::stop_on_ctrl_c;
 use crate::args;
 use crate::failure::Failure;
-use crate::output;
+use crate::lines::Lines;
 
 pub fn run(args: &args::Serve) -> Result<(), Failure> {
     let config = config(args)?;
@@ -27,17 +27,26 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
     eprintln!("{}", accepted_clients(&config));
     let mut serving = 0;
     let mut failed = None;
+    let dropped = if args.json {
+        |count| format!("{{\"dropped_lines\":{count}}}\n")
+    } else {
+        |count| format!("{count} lines were dropped: stdout was not read\n")
+    };
+    let lines = Lines::new(std::io::stdout(), dropped)?;
     serve::serve(&config, &stop, |event| match event {
         ServeEvent::Listening(protocol, port) => {
             serving += 1;
             eprintln!("{protocol} on {}:{port}", config.address);
         }
-        ServeEvent::Served(served) => print_transfer(&served, args.json),
+        ServeEvent::Served(served) => lines.push(line(&served, args.json)),
         ServeEvent::Failed(protocol, error) => {
             eprintln!("{protocol} failed: {error}");
             failed = Some(error);
         }
     });
+    if let Some(count) = lines.finish() {
+        eprintln!("{count} lines were not printed: stdout was not read");
+    }
     match failed {
         Some(error) if serving == 0 => Err(anyhow::Error::new(error).into()),
         _ => Ok(()),
@@ -94,15 +103,14 @@ fn accepted_clients(config: &ServeConfig) -> String {
     format!("serving {whom}; up to {clients} connections per protocol{udp}; press Ctrl-C to stop")
 }
 
-fn print_transfer(served: &ServedTransfer, json: bool) {
+fn line(served: &ServedTransfer, json: bool) -> String {
     let line = if json {
         let text = serde_json::to_string(served);
         text.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     } else {
         sentence(served)
     };
-    // If stdout is closed, clients are still served.
-    let _ = output::print(&format!("{line}\n"));
+    format!("{line}\n")
 }
 
 fn sentence(served: &ServedTransfer) -> String {

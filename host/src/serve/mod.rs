@@ -1,35 +1,50 @@
 //! Peer for a measuring device: servers for the protocols of devices, on the host's sockets.
 //!
-//! Each protocol runs on a separate thread, so that a busy one does not delay the others.
+//! Each protocol runs on a separate thread, so that a busy one does not delay the others. No host keeps others out:
+//! TCP connections are shared by [`fair`], tests of iperf 3 by [`sessions`], and slots of datagrams in
+//! `linerate-agent`.
 
+mod activity;
+mod fair;
 mod protocol;
+mod sessions;
 mod transfer;
 
 pub use protocol::Protocol;
 pub use transfer::{ServedTransfer, TransferDirection};
 
-use crate::sockets::{Driver, DriverConfig, SocketError};
+use crate::sockets::{Driver, DriverConfig, MAX_CONNECTIONS, SocketError};
+use fair::{Depends, FairService};
 pub use linerate_agent::Limits;
-use linerate_agent::{Service, echo, http, iperf2, iperf3, stamp};
+use linerate_agent::{echo, http, iperf2, stamp};
+use sessions::Iperf3Sessions;
 use std::net::IpAddr;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Maximum streams of iperf 2 over TCP, and over UDP; maximum sessions of STAMP.
+/// Maximum TCP connections of a protocol: the rest of a driver's 256 are for those that one turn of it accepts.
+pub const MAX_CLIENTS: usize = 192;
+/// Slots of HTTP connections.
+const HTTP_SLOTS: usize = MAX_CONNECTIONS;
+/// Slots of iperf 2 for TCP streams, and for UDP streams.
+const IPERF2_SLOTS: usize = 127;
+/// Maximum TCP connections of iperf 2: the other slots are for return tests that wait for theirs.
+const MAX_IPERF2_CLIENTS: usize = 96;
+/// Maximum sessions of STAMP.
 const MAX_SESSIONS: usize = 64;
-/// Maximum HTTP connections: the limit of a driver.
-const MAX_CONNECTIONS: usize = 256;
-/// Maximum streams of an iperf 3 test, both directions together: as many as a client opens in one direction.
-const MAX_STREAMS: usize = 128;
+/// Maximum events that await the receiver.
+const MAX_PENDING_EVENTS: usize = 1_000;
 /// Maximum datagrams awaiting an answer: as many as the driver receives in a turn.
 const MAX_PENDING_ANSWERS: usize = 256;
 /// Maximum payload of an echo or STAMP packet: what fits in an Ethernet frame.
 const MAX_DATAGRAM_OCTETS: usize = 1472;
 /// Stack size of a protocol's thread: services contain all their memory and are moved on the stack.
 const STACK_BYTES: usize = 16 << 20;
-/// Timeout for a client that is silent in the middle of a request.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Timeout for a client that is silent in the middle of a request, or does not complete its head.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout for a connection that a server requests.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which a server checks its stop condition.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -40,7 +55,7 @@ pub struct ServeConfig {
     pub address: IpAddr,
     /// Protocols and their ports.
     pub protocols: Vec<(Protocol, u16)>,
-    /// Maximum TCP connections of each protocol.
+    /// Maximum TCP connections of each protocol, up to [`MAX_CLIENTS`].
     pub clients: usize,
     /// Limits of the iperf servers for any client.
     pub limits: Limits,
@@ -58,13 +73,13 @@ pub enum ServeEvent {
 }
 
 /// Serves until `stop` returns true, or until all protocols have failed. The receiver of the events decides
-/// whether a failed protocol is a reason to stop.
+/// whether a failed protocol is a reason to stop. It must not wait for others: meanwhile, the servers wait for it.
 pub fn serve(
     config: &ServeConfig,
     stop: &(dyn Fn() -> bool + Sync),
     mut on_event: impl FnMut(ServeEvent),
 ) {
-    let (events, received) = channel();
+    let (events, received) = sync_channel(MAX_PENDING_EVENTS);
     thread::scope(|scope| {
         for (protocol, port) in &config.protocols {
             let events = events.clone();
@@ -92,7 +107,7 @@ fn serve_protocol(
     port: u16,
     config: &ServeConfig,
     stop: &dyn Fn() -> bool,
-    events: &Sender<ServeEvent>,
+    events: &SyncSender<ServeEvent>,
 ) -> Result<(), SocketError> {
     let thread = ServerThread {
         protocol,
@@ -103,20 +118,21 @@ fn serve_protocol(
     };
     match protocol {
         Protocol::Iperf2 => {
-            let server = iperf2::Server::<MAX_SESSIONS>::new(port, config.limits);
-            thread.run(server, |server| {
+            let server = iperf2::Server::<IPERF2_SLOTS>::new(port, config.limits);
+            let clients = config.clients.min(MAX_IPERF2_CLIENTS);
+            thread.run(server, clients, |server| {
                 ServedTransfer::of_iperf2(server.take_finished())
             })
         }
         Protocol::Iperf3 => {
-            let server = iperf3::Server::<MAX_STREAMS>::new(port, config.limits);
-            thread.run(server, |server| {
+            let servers = Iperf3Sessions::new(port, config.limits);
+            thread.run(servers, config.clients, |server| {
                 ServedTransfer::of_iperf3(server.take_finished())
             })
         }
         Protocol::Http => {
-            let server = http::Server::<MAX_CONNECTIONS>::new(port, REQUEST_TIMEOUT);
-            thread.run(server, |server| {
+            let server = http::Server::<HTTP_SLOTS>::new(port, REQUEST_TIMEOUT);
+            thread.run(server, config.clients, |server| {
                 ServedTransfer::of_http(server.take_finished())
             })
         }
@@ -127,10 +143,11 @@ fn serve_protocol(
                 stamp::Reflector::<MAX_SESSIONS, MAX_PENDING_ANSWERS, MAX_DATAGRAM_OCTETS>::new(
                     port, clock,
                 );
-            thread.run(reflector, |_| Vec::new())
+            thread.run(reflector, 0, |_| Vec::new())
         }
         Protocol::Echo => thread.run(
             echo::Echo::<MAX_PENDING_ANSWERS, MAX_DATAGRAM_OCTETS>::new(port),
+            0,
             |_| Vec::new(),
         ),
     }
@@ -141,20 +158,23 @@ struct ServerThread<'a> {
     port: u16,
     config: &'a ServeConfig,
     stop: &'a dyn Fn() -> bool,
-    events: &'a Sender<ServeEvent>,
+    events: &'a SyncSender<ServeEvent>,
 }
 
 impl ServerThread<'_> {
-    fn run<S: Service>(
+    fn run<S: Depends>(
         &self,
         service: S,
+        clients: usize,
         mut take: impl FnMut(&mut S) -> Vec<ServedTransfer>,
     ) -> Result<(), SocketError> {
         let config = DriverConfig {
             address: self.config.address,
-            connections: self.config.clients,
+            connections: MAX_CONNECTIONS,
+            connect_timeout: CONNECT_TIMEOUT,
             ..DriverConfig::default()
         };
+        let service = FairService::new(service, clients.min(MAX_CLIENTS));
         let mut driver = Driver::new(service, config)?;
         let _ = self
             .events
@@ -162,7 +182,7 @@ impl ServerThread<'_> {
         while !(self.stop)() {
             driver.turn(STOP_CHECK_INTERVAL)?;
             loop {
-                let served = take(driver.service());
+                let served = take(driver.service().service());
                 if served.is_empty() {
                     break;
                 }

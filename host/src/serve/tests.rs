@@ -155,8 +155,8 @@ fn echo_returns_each_datagram() {
     assert_eq!(back, ["one", "", "three"]);
 }
 
-/// 20,000 datagrams from more senders than there are sessions: only as many senders as sessions are answered,
-/// with no more octets than they sent, and an earlier client is served throughout.
+/// 20,000 datagrams from more senders than there are sessions: senders are answered with no more octets
+/// than they sent, and an earlier client is served throughout.
 #[test]
 fn a_stamp_flood_is_not_amplified_and_delays_no_other_client() {
     const SENDERS: usize = 100;
@@ -201,14 +201,14 @@ fn a_stamp_flood_is_not_amplified_and_delays_no_other_client() {
     for (sent, came) in counts {
         assert!(came <= sent, "{came} octets for {sent}");
     }
-    // One session is ours.
+    // One session is ours. On a machine without time, sessions fall silent, and others take their slots.
     let served = counts.iter().filter(|(_, came)| *came > 0).count();
-    assert_eq!(served, super::MAX_SESSIONS - 1);
+    assert!(served >= super::MAX_SESSIONS - 1, "{served}");
 }
 
-/// Silent connections occupy the connection limit; when one closes, the next is accepted.
+/// Silent connections occupy the connection limit; the next one takes the place of the first.
 #[test]
-fn silent_connections_do_not_exceed_the_limit() {
+fn a_connection_beyond_the_limit_replaces_the_one_silent_for_longest() {
     use std::io::{ErrorKind, Read as _, Write as _};
     use std::net::TcpStream;
 
@@ -221,23 +221,20 @@ fn silent_connections_do_not_exceed_the_limit() {
         };
         // As many as the configuration allows.
         let mut silent: Vec<TcpStream> = (0..16).map(|_| connect()).collect();
-        let refused = connect().read(&mut [0; 10]);
-        assert!(
-            matches!(&refused, Ok(0))
-                || refused.is_err_and(|it| it.kind() == ErrorKind::ConnectionReset),
-            "one more is reset"
-        );
-        drop(silent.pop());
+        let mut next = connect();
         let request = b"GET /5 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-        // The server may accept the next connection before it sees that one was closed.
-        let answer = (0..1000).find_map(|_| {
-            let mut next = connect();
-            let mut answer = Vec::new();
-            next.write_all(request).ok()?;
-            next.read_to_end(&mut answer).ok()?;
-            (!answer.is_empty()).then_some(answer)
-        });
-        let answer = answer.expect("room for the next");
+        next.write_all(request).expect("it is sent");
+        let mut answer = Vec::new();
+        next.read_to_end(&mut answer).expect("an answer");
         assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+        let reset = silent[0].read(&mut [0; 10]);
+        assert!(
+            matches!(&reset, Ok(0))
+                || reset.is_err_and(|it| it.kind() == ErrorKind::ConnectionReset),
+            "the first is reset"
+        );
+        silent[1].set_nonblocking(true).expect("it can");
+        let open = silent[1].read(&mut [0; 10]);
+        assert!(open.is_err_and(|it| it.kind() == ErrorKind::WouldBlock));
     });
 }

@@ -10,10 +10,16 @@ use std::time::Duration;
 
 /// Maximum octets of one read or write.
 pub(super) const CHUNK_OCTETS: usize = 128 * 1024;
-/// Chunks of one connection before others are served.
-const CHUNKS_PER_TURN: usize = 8;
 /// Data of services that send zeros: always the same memory, so it stays in the cache.
 static ZEROS: [u8; CHUNK_OCTETS] = [0; CHUNK_OCTETS];
+/// Chunks of one connection before others are served, and of all connections in a turn: with many, each gets one.
+const MAX_CHUNKS: usize = 8;
+const CHUNKS_PER_TURN: usize = 64;
+
+/// Chunks of each of so many connections in a turn.
+pub(super) fn chunks_each(connections: usize) -> usize {
+    (CHUNKS_PER_TURN / connections.max(1)).clamp(1, MAX_CHUNKS)
+}
 
 /// Readiness of a socket; events are edge-triggered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,11 +37,19 @@ pub(super) enum WriteProgress {
     More,
 }
 
+/// Request for an outgoing connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Connecting {
+    pub(super) token: u8,
+    /// Time of the timeout.
+    pub(super) until: Instant,
+}
+
 pub(super) struct Stream {
     socket: TcpStream,
     pub(super) ready: Ready,
-    /// Token of the request while an outgoing connection is being established.
-    pub(super) connect_token: Option<u8>,
+    /// The request, while an outgoing connection is being established.
+    pub(super) connecting: Option<Connecting>,
     /// The other end refused the connection.
     pub(super) is_refused: bool,
     /// Its entry in the driver's log, if there is one.
@@ -51,13 +65,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(socket: TcpStream, connect_token: Option<u8>) -> Self {
+    pub(super) fn new(socket: TcpStream, connecting: Option<Connecting>) -> Self {
         // A short request must not wait for the acknowledgment of an earlier one.
         let _ = socket.set_nodelay(true);
         Self {
             socket,
             ready: Ready::default(),
-            connect_token,
+            connecting,
             is_refused: false,
             log_id: None,
             unsent: Vec::new(),
@@ -102,10 +116,11 @@ impl Stream {
         connection: Connection,
         service: &mut S,
         chunk: &mut [u8],
+        chunks: usize,
         now: impl Fn() -> Instant,
     ) -> bool {
         let mut has_read = false;
-        for _ in 0..CHUNKS_PER_TURN {
+        for _ in 0..chunks {
             if !self.ready.read || self.read_ended || self.is_gone {
                 self.ready.read = false;
                 break;
@@ -133,10 +148,11 @@ impl Stream {
         &mut self,
         connection: Connection,
         service: &mut S,
+        chunks: usize,
         now: impl Fn() -> Instant,
     ) -> WriteProgress {
         let mut wrote = WriteProgress::Nothing;
-        for _ in 0..CHUNKS_PER_TURN {
+        for _ in 0..chunks {
             if !self.ready.write || self.write_ended || self.is_gone {
                 return wrote;
             }

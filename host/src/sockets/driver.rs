@@ -25,8 +25,10 @@ const SPIN: Duration = Duration::from_micros(1_100);
 /// Sleep time while all due data waits for buffer space.
 const BLOCKED_WAIT: Duration = Duration::from_millis(1);
 
+/// Maximum TCP connections of a driver: they are numbered by an octet.
+pub const MAX_CONNECTIONS: usize = 1 << 8;
 /// First tokens in the event queue: connections from 0, then UDP sockets, then listeners.
-pub(super) const UDP_TOKENS: usize = 1 << 8;
+const UDP_TOKENS: usize = MAX_CONNECTIONS;
 const LISTENER_TOKENS: usize = 1 << 16;
 
 /// Configuration of a driver.
@@ -34,8 +36,10 @@ const LISTENER_TOKENS: usize = 1 << 16;
 pub struct DriverConfig {
     /// Local address for listening and sending.
     pub address: IpAddr,
-    /// Maximum number of TCP connections, up to 256.
+    /// Maximum number of TCP connections, up to [`MAX_CONNECTIONS`].
     pub connections: usize,
+    /// Timeout for an outgoing connection; the system has its own, of minutes.
+    pub connect_timeout: Duration,
     /// Socket buffers of a TCP connection, which limit its window; `None`: the system's automatic tuning.
     pub buffer_octets: Option<u32>,
     /// True to log the state of TCP connections, see [`Driver::take_log`].
@@ -48,6 +52,7 @@ impl Default for DriverConfig {
         Self {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             connections: 64,
+            connect_timeout: Duration::MAX,
             buffer_octets: None,
             logs: false,
         }
@@ -170,7 +175,7 @@ impl<S: Service> Driver<S> {
     /// Why no outgoing connection was established; `None` if one was, or none was requested.
     pub fn connect_failure(&self) -> Option<ConnectFailure> {
         let pending = || self.streams.iter().flatten();
-        let is_pending = pending().any(|stream| stream.connect_token.is_some());
+        let is_pending = pending().any(|stream| stream.connecting.is_some());
         match (self.has_connected, self.is_refused) {
             (true, _) => None,
             (_, true) => Some(ConnectFailure::Refused),
@@ -191,7 +196,7 @@ impl<S: Service> Driver<S> {
         for stream in self.streams.iter_mut().flatten() {
             let due = |id: &_| all || log.is_due(*id, now);
             if let Some(id) = stream.log_id.filter(due)
-                && stream.connect_token.is_none()
+                && stream.connecting.is_none()
                 && let Some(info) = tcp_info::read(stream.socket())
             {
                 log.sample(id, now, &info);

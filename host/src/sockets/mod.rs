@@ -8,7 +8,7 @@ mod log;
 mod streams;
 mod tcp_info;
 
-pub use driver::{ConnectFailure, Driver, DriverConfig};
+pub use driver::{ConnectFailure, Driver, DriverConfig, MAX_CONNECTIONS};
 pub use error::SocketError;
 
 #[cfg(test)]

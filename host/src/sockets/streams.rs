@@ -1,7 +1,7 @@
 //! TCP connections of a driver: opened, accepted, read, written.
 
-use super::connection::{Stream, WriteProgress};
-use super::driver::{Driver, UDP_TOKENS, now};
+use super::connection::{Connecting, Stream, WriteProgress, chunks_each};
+use super::driver::{Driver, MAX_CONNECTIONS, now};
 use super::tcp_info;
 use linerate_agent::{Close, Connection, Opened, Service};
 use mio::net::TcpStream;
@@ -56,7 +56,12 @@ impl<S: Service> Driver<S> {
 
     pub(super) fn connect(&mut self, to: SocketAddr, token: u8) {
         let socket = self.connection_to(to).ok();
-        let at = socket.and_then(|socket| self.insert_stream(Stream::new(socket, Some(token))));
+        let connecting = Connecting {
+            token,
+            until: self.now().after(self.config.connect_timeout),
+        };
+        let stream = socket.map(|socket| Stream::new(socket, Some(connecting)));
+        let at = stream.and_then(|stream| self.insert_stream(stream));
         if at.is_none() {
             let now = self.now();
             self.service.failed(token, now);
@@ -120,7 +125,7 @@ impl<S: Service> Driver<S> {
     fn insert_stream(&mut self, mut stream: Stream) -> Option<usize> {
         let free = self.streams.iter().position(Option::is_none);
         let at = free.unwrap_or(self.streams.len());
-        if at >= self.config.connections.min(UDP_TOKENS) {
+        if at >= self.config.connections.min(MAX_CONNECTIONS) {
             stream.close(Close::Reset);
             return None;
         }
@@ -136,13 +141,16 @@ impl<S: Service> Driver<S> {
 
     pub(super) fn read_streams(&mut self) {
         let clock = self.clock;
+        let chunks = chunks_each(self.connections());
         for at in 0..self.streams.len() {
             let connection = Connection(at as u8);
             let Some(stream) = &mut self.streams[at] else {
                 continue;
             };
-            if let Some(token) = stream.connect_token {
-                let opened = match stream.connect_result() {
+            if let Some(Connecting { token, until }) = stream.connecting {
+                let result = stream.connect_result();
+                let is_late = now(clock) >= until;
+                let opened = match result.or_else(|| is_late.then_some(false)) {
                     None => continue,
                     Some(false) => {
                         self.progressed = true;
@@ -156,7 +164,7 @@ impl<S: Service> Driver<S> {
                 };
                 self.progressed = true;
                 self.has_connected = true;
-                stream.connect_token = None;
+                stream.connecting = None;
                 if let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
                     log.on_established(id, now(clock));
                 }
@@ -166,9 +174,8 @@ impl<S: Service> Driver<S> {
                     continue;
                 }
             }
-            let has_read = stream.read(connection, &mut self.service, &mut self.chunk, || {
-                now(clock)
-            });
+            let (service, chunk) = (&mut self.service, &mut self.chunk);
+            let has_read = stream.read(connection, service, chunk, chunks, || now(clock));
             self.progressed |= has_read;
             if has_read && let Some((log, id)) = self.log.as_mut().zip(stream.log_id) {
                 log.on_read(id, now(clock));
@@ -178,15 +185,16 @@ impl<S: Service> Driver<S> {
 
     pub(super) fn write_streams(&mut self) {
         let clock = self.clock;
+        let chunks = chunks_each(self.connections());
         for at in 0..self.streams.len() {
             let connection = Connection(at as u8);
             let Some(stream) = &mut self.streams[at] else {
                 continue;
             };
-            if stream.connect_token.is_some() {
+            if stream.connecting.is_some() {
                 continue;
             }
-            let wrote = stream.write(connection, &mut self.service, || now(clock));
+            let wrote = stream.write(connection, &mut self.service, chunks, || now(clock));
             self.progressed |= wrote != WriteProgress::Nothing;
             let logged = self.log.as_mut().zip(stream.log_id);
             if let Some((log, id)) = logged.filter(|_| wrote != WriteProgress::Nothing) {
