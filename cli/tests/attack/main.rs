@@ -27,23 +27,23 @@ const WARM_UP: u32 = 3;
 const MAX_GROWTH_KIB: u64 = 4 << 10;
 /// Set in a network namespace of its own.
 const ISOLATED: &str = "LINERATE_ATTACK_ISOLATED";
-/// Attackers: two addresses of one network, neither of them the clients'.
-pub const ATTACKERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 66), Ipv4Addr::new(127, 0, 0, 67)];
+/// Attackers: two addresses, neither of them the clients'.
+const ATTACKERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 66), Ipv4Addr::new(127, 0, 0, 67)];
 
 /// What attackers share.
 #[derive(Clone, Copy)]
-pub struct Attack<'a> {
-    pub ports: Ports,
-    pub stop: &'a AtomicBool,
+struct Attack<'a> {
+    ports: Ports,
+    stop: &'a AtomicBool,
 }
 
 impl Attack<'_> {
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// Sleeps until the next `interval`; false at the end.
-    pub fn wait(&self, interval: Duration) -> bool {
+    fn wait(&self, interval: Duration) -> bool {
         std::thread::sleep(interval);
         !self.is_over()
     }
@@ -108,9 +108,9 @@ fn everyone_else_is_served_while_a_host_attacks() {
     log.print();
     quiet.interrupt();
     let (took, code) = attacked.interrupt();
+    log.check();
     assert_eq!(code, Some(0), "its exit code after an interrupt");
     assert!(took < LIMIT, "it ended {took:?} after an interrupt");
-    log.check();
 }
 
 /// Runs this test again in a network namespace, where segments with forged addresses can be sent; false if the user

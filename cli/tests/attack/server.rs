@@ -66,9 +66,13 @@ impl Server {
             .spawn()
             .expect("it starts");
         let stderr = child.stderr.take().expect("piped");
-        let lines = BufReader::new(stderr).lines().map_while(Result::ok);
-        let listening = lines.filter(|line| line.contains(" on 127.0.0.1:"));
+        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+        let listening = lines
+            .by_ref()
+            .filter(|line| line.contains(" on 127.0.0.1:"));
         assert_eq!(listening.take(protocols.len()).count(), protocols.len());
+        // What it says later belongs to a failure.
+        std::thread::spawn(move || lines.for_each(|line| eprintln!("{line}")));
         Self { child, ports }
     }
 

@@ -50,7 +50,7 @@ struct Session {
 
 impl Session {
     fn is_moving(&self, now: Instant) -> bool {
-        self.server.is_busy() && !self.activity.is_stalled(now)
+        self.server.is_running() && !self.activity.is_stalled(now)
     }
 }
 
@@ -267,13 +267,10 @@ impl Service for Iperf3Sessions {
         let expects = |it: &&mut Session| it.server.expects_stream(from, None);
         // Of several clients on one host, the last one has just been told to begin.
         let newest = |it: &&mut Session| it.opened;
-        let known = self.sessions.iter_mut().find(has_stream);
-        let session = match known {
-            Some(session) => Some(session),
-            None => self.sessions.iter_mut().filter(expects).max_by_key(newest),
-        };
-        if let Some(session) = session {
+        if let Some(session) = self.sessions.iter_mut().find(has_stream) {
             session.activity.add(octets.len(), now);
+            session.server.datagram(socket, from, octets, now);
+        } else if let Some(session) = self.sessions.iter_mut().filter(expects).max_by_key(newest) {
             session.server.datagram(socket, from, octets, now);
         }
     }

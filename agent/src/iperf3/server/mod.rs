@@ -74,6 +74,12 @@ impl<const STREAMS: usize> Server<STREAMS> {
         self.session.is_some()
     }
 
+    /// True while a test may move data.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::is_running)
+    }
+
     /// True if the current test waits for a stream from `peer`: over TCP with this cookie, or over UDP. A driver of
     /// several servers on one port determines with it which one a client means.
     #[must_use]

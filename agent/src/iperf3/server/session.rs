@@ -91,6 +91,10 @@ impl<const N: usize> Session<N> {
         matches!(self.phase, Phase::AwaitingDone) && self.outbox.is_empty()
     }
 
+    pub(super) const fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running)
+    }
+
     /// True if the client has made no progress for some time.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         now.ns_since(self.last_received) >= STALL_NS

@@ -221,12 +221,19 @@ fn a_stream_of_datagrams_belongs_to_its_host_and_to_the_last_client_on_it() {
     let other = asked(&mut bench, ATTACKER);
     let stalled = asked(&mut bench, CLIENT);
     let client = asked(&mut bench, CLIENT);
+    // Datagrams that are no hello make no test of one that has not begun.
+    let attacker: SocketAddr = format!("{ATTACKER}:50000").parse().expect("an address");
+    bench
+        .server
+        .datagram(Udp(0), attacker, &[7; 1_400], bench.now);
     let from: SocketAddr = format!("{CLIENT}:50000").parse().expect("an address");
     let now = bench.now;
     bench.server.datagram(Udp(0), from, b"9876", now);
     let answer = bench.server.next_datagram(&mut [0; 100], now);
     assert_eq!(answer.map(|it| it.to), Some(from));
     assert_eq!(bench.receive(client.control), START);
+    let (_, answer) = bench.client("192.0.2.3");
+    assert_eq!(answer, [PARAMETERS]);
     for silent in [other, stalled] {
         assert!(bench.receive(silent.control).is_empty());
     }
