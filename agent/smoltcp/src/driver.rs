@@ -48,7 +48,7 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         self.last_turn = clock();
         self.moved = false;
         self.handle_requests(services, iface, sockets, &clock);
-        self.streams.listen(sockets);
+        self.streams.listen(sockets, self.last_turn);
         self.moved |= self.datagrams.receive(services, sockets, &clock);
         self.moved |= self.streams.read(services, sockets, &clock);
         self.moved |= self.datagrams.send(services, sockets, &clock);
@@ -65,6 +65,7 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         let due = services
             .iter()
             .filter_map(|service| service.wake_at())
+            .chain(self.streams.wake_at())
             .min()?;
         // The due data had an opportunity: they wait for buffer space, which no timer predicts.
         Some(if due <= self.last_turn {

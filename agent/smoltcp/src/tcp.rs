@@ -14,6 +14,9 @@ use crate::address::{endpoint, next_port};
 const PORTS: usize = 8;
 /// Timeout for a peer that acknowledges nothing.
 const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// A client whose handshake hangs, or that sends nothing, gives way after this time if a port has no listener: all
+/// clients of these protocols send first.
+const SILENCE: core::time::Duration = core::time::Duration::from_secs(3);
 
 /// `SlotUse` of a socket. A service is identified by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,8 @@ enum SlotUse {
 struct Slot {
     handle: SocketHandle,
     used: SlotUse,
+    /// Time when a client's handshake began, until the client sends something.
+    silent_since: Option<Instant>,
 }
 
 /// All TCP sockets of a driver. A connection's number is its socket's index.
@@ -47,15 +52,22 @@ pub(crate) struct TcpSockets<const TCP: usize> {
     /// Listening ports, and the service of each.
     ports: [Option<(u16, usize)>; PORTS],
     local_port: u16,
+    /// Time when a silent client gives way.
+    next_eviction: Option<Instant>,
 }
 
 impl<const TCP: usize> TcpSockets<TCP> {
     pub(crate) fn new(handles: [SocketHandle; TCP], seed: u32) -> Self {
         let used = SlotUse::Free;
         Self {
-            slots: handles.map(|handle| Slot { handle, used }),
+            slots: handles.map(|handle| Slot {
+                handle,
+                used,
+                silent_since: None,
+            }),
             ports: [None; PORTS],
             local_port: seed as u16,
+            next_eviction: None,
         }
     }
 
@@ -66,10 +78,16 @@ impl<const TCP: usize> TcpSockets<TCP> {
     }
 
     /// Lets free sockets listen on the port with the fewest listeners. If a port has none and no socket is
-    /// free, reassigns a listener of a port with several.
-    pub(crate) fn listen(&mut self, sockets: &mut SocketSet<'_>) {
+    /// free, reassigns a listener of a port with several, or resets the connection of a silent client, whose socket is
+    /// free in the next turn.
+    pub(crate) fn listen(&mut self, sockets: &mut SocketSet<'_>, now: Instant) {
+        self.next_eviction = None;
         for slot in &mut self.slots {
-            let is_closed = sockets.get::<Socket>(slot.handle).state() == State::Closed;
+            let state = sockets.get::<Socket>(slot.handle).state();
+            if matches!(slot.used, SlotUse::Listening(_)) && state != State::Listen {
+                slot.silent_since.get_or_insert(now);
+            }
+            let is_closed = state == State::Closed;
             // A listener is closed if its connection was reset before it was polled.
             if slot.used == SlotUse::Closing
                 || is_closed && matches!(slot.used, SlotUse::Listening(_))
@@ -81,6 +99,9 @@ impl<const TCP: usize> TcpSockets<TCP> {
             let free = self.slots.iter().position(|it| it.used == SlotUse::Free);
             let spare = || (fewest == 0).then(|| self.spare_listener(sockets))?;
             let Some(slot) = free.or_else(spare) else {
+                if fewest == 0 {
+                    self.evict(sockets, now);
+                }
                 return;
             };
             let Some((port, _)) = self.ports[at] else {
@@ -91,6 +112,7 @@ impl<const TCP: usize> TcpSockets<TCP> {
             socket.abort();
             configure(socket);
             // A closed socket can listen, except on port 0.
+            self.slots[slot].silent_since = None;
             self.slots[slot].used = match socket.listen(port) {
                 Ok(()) => SlotUse::Listening(at),
                 Err(_) => SlotUse::Free,
@@ -99,6 +121,25 @@ impl<const TCP: usize> TcpSockets<TCP> {
                 self.ports[at] = None;
             }
         }
+    }
+
+    /// Resets the connection of the client that has been silent for longest, if that is long enough.
+    fn evict(&mut self, sockets: &mut SocketSet<'_>, now: Instant) {
+        let silent = self.slots.iter();
+        let silent = silent.filter_map(|slot| Some((slot.silent_since?, slot.handle)));
+        let Some((since, handle)) = silent.min_by_key(|(since, _)| *since) else {
+            return;
+        };
+        let due = since.after(SILENCE);
+        self.next_eviction = Some(due);
+        if now >= due {
+            sockets.get_mut::<Socket>(handle).abort();
+        }
+    }
+
+    /// Time when a silent client gives way, if its socket is needed.
+    pub(crate) const fn wake_at(&self) -> Option<Instant> {
+        self.next_eviction
     }
 
     /// Number of listeners of each port, and the port's index.
@@ -141,6 +182,7 @@ impl<const TCP: usize> TcpSockets<TCP> {
         configure(socket);
         self.local_port = next_port(self.local_port);
         slot.used = SlotUse::Free;
+        slot.silent_since = None;
         socket.connect(iface.context(), to, self.local_port).ok()?;
         slot.used = SlotUse::Connecting { owner, token };
         Some(())
@@ -183,6 +225,7 @@ impl<const TCP: usize> TcpSockets<TCP> {
             };
             let service = &mut *services[*owner];
             while socket.can_recv() {
+                slot.silent_since = None;
                 let taken = socket.recv(|octets| {
                     service.received(connection, octets, clock());
                     (octets.len(), ())
@@ -244,6 +287,7 @@ impl<const TCP: usize> TcpSockets<TCP> {
             if matches!(socket.state(), State::Closed | State::TimeWait) {
                 moved = true;
                 slot.used = SlotUse::Closing;
+                slot.silent_since = None;
                 service.closed(connection, clock());
             }
         }

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use linerate_agent::iperf2::{self, Amount as Amount2, ReturnTest};
 use linerate_agent::iperf3::{self, Amount as Amount3, Direction};
-use linerate_agent::{Instant, Limits, Progress, Service, echo, http, stamp};
+use linerate_agent::{
+    Close, Connection, Instant, Limits, Opened, Progress, Refused, Service, SocketRequest, echo,
+    http, stamp,
+};
 use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{Loopback, Medium};
@@ -278,6 +281,55 @@ fn excess_connections_are_reset() {
     let failed = [&mut first, &mut second].map(|it| it.progress(machine.now));
     let failed = failed.iter().filter(|it| **it != Progress::Running);
     assert_eq!(failed.count(), 1);
+}
+
+/// Connects again and again, and sends nothing.
+struct Silent {
+    connects: usize,
+}
+
+impl Service for Silent {
+    fn next_request(&mut self) -> Option<SocketRequest> {
+        self.connects = self.connects.checked_sub(1)?;
+        let to = to(80);
+        Some(SocketRequest::Connect { to, token: 0 })
+    }
+
+    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn close(&self, _: Connection) -> Close {
+        Close::Keep
+    }
+}
+
+/// Without sockets that listen, the stack refuses everyone.
+#[test]
+fn clients_that_send_nothing_give_way() {
+    let mut server = http::Server::<TCP>::new(80, Duration::from_secs(30));
+    // Each connection takes a socket at both ends.
+    let mut silent = Silent { connects: TCP / 2 };
+    let mut machine = Machine::new();
+    let mut client_after = |machine: &mut Machine, span| {
+        let until = machine.now.after(span);
+        while machine.now < until {
+            machine.round(&mut [&mut server, &mut silent]);
+        }
+        let mut client = http::Client::new(http::Plan {
+            to: to(80),
+            path: "/5",
+            upload: None,
+            check: true,
+            timeout: TIMEOUT,
+        });
+        for _ in 0..100 {
+            machine.round(&mut [&mut server, &mut silent, &mut client]);
+        }
+        client.outcome().received
+    };
+    assert_eq!(client_after(&mut machine, Duration::from_millis(2_900)), 0);
+    assert_eq!(client_after(&mut machine, Duration::from_millis(200)), 5);
 }
 
 /// Its datagrams wait for an address that is never resolved: other datagrams must not wait with them forever.
