@@ -114,6 +114,45 @@ fn a_grant_that_can_never_fit_is_refused() {
     }
 }
 
+/// Every sequence of frames of 0 to `WORDS` words and reads, from a seed, in queues where nearly each one wraps.
+fn keeps_order_at_any_size<const WORDS: usize>() {
+    let queue = Queue::<WORDS>::new();
+    let (mut producer, mut consumer) = queue.split().unwrap();
+    let mut expected = VecDeque::new();
+    let mut passed = 0;
+    let mut random = 1_u32;
+    for step in 0..2_000_u32 {
+        // A linear congruential generator (Numerical Recipes).
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let len = (random >> 16) as usize % (4 * WORDS);
+        let is_read = random >> 12 & 3 == 0;
+        if is_read {
+            let frame = consumer.read();
+            assert_eq!(frame.as_deref(), expected.front().map(Vec::as_slice));
+            passed += usize::from(frame.is_some());
+            drop(frame);
+            expected.pop_front();
+        } else if let Some(mut grant) = producer.grant(len) {
+            assert_eq!(grant.words_mut().len(), len / 4);
+            grant.fill(step as u8);
+            let used = len - len.min(step as usize % 3);
+            grant.commit(used);
+            expected.push_back(vec![step as u8; used]);
+        }
+        assert!(queue.used_bytes() < queue.capacity_bytes());
+    }
+    assert!(passed > 100, "{passed} frames in {WORDS} words");
+}
+
+#[test]
+fn the_smallest_queues_keep_frames_in_order() {
+    keeps_order_at_any_size::<2>();
+    keeps_order_at_any_size::<3>();
+    keeps_order_at_any_size::<4>();
+    keeps_order_at_any_size::<5>();
+    keeps_order_at_any_size::<9>();
+}
+
 #[test]
 fn a_frame_being_read_keeps_its_room() {
     const LONGEST: usize = 28;

@@ -52,7 +52,9 @@ impl Tables {
             return Err("map=FILE, base=ADDRESS and octets=LENGTH are needed".to_owned());
         };
         let slots = octets / 2 + 1;
-        let words = map(&path, TABLES * slots).map_err(|error| format!("{path}: {error}"))?;
+        let words = slots.checked_mul(TABLES);
+        let words = words.ok_or_else(|| format!("octets={octets} is too much"))?;
+        let words = map(&path, words).map_err(|error| format!("{path}: {error}"))?;
         Ok(Self { words, base, slots })
     }
 
@@ -86,7 +88,8 @@ impl Tables {
 
 fn map(path: &str, words: usize) -> std::io::Result<&'static [AtomicU64]> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
-    let octets = words * size_of::<u64>();
+    let octets = words.checked_mul(size_of::<u64>());
+    let octets = octets.ok_or_else(|| std::io::Error::other("its tables are too long"))?;
     if file.metadata()?.len() < octets as u64 {
         return Err(std::io::Error::other("it is too short"));
     }

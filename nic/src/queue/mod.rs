@@ -47,6 +47,8 @@ const SKIP: u32 = u32::MAX;
 /// Words before the bytes of each frame.
 const HEADER_WORDS: usize = 1;
 const WORD: usize = size_of::<u32>();
+/// Maximum number of words of a queue: a header holds the length of the longest frame, and is not a `SKIP`.
+pub const MAX_WORDS: usize = u32::MAX as usize / WORD;
 
 /// Number of words that a frame of `bytes` takes in a queue, header included.
 #[inline(always)]
@@ -55,6 +57,22 @@ pub const fn words_of(bytes: usize) -> usize {
 }
 
 /// A receive queue in `WORDS` words of memory, meant to be a `static`.
+///
+/// `WORDS` is at least 2, a frame's header and its first word, and at most [`MAX_WORDS`]. Other sizes do not
+/// compile:
+///
+/// ```compile_fail,E0080
+/// static QUEUE: linerate_nic::queue::Queue<0> = linerate_nic::queue::Queue::new();
+/// ```
+///
+/// ```compile_fail,E0080
+/// static QUEUE: linerate_nic::queue::Queue<1> = linerate_nic::queue::Queue::new();
+/// ```
+///
+/// ```compile_fail,E0080
+/// use linerate_nic::queue::{MAX_WORDS, Queue};
+/// let _ = Box::new(Queue::<{ MAX_WORDS + 1 }>::new());
+/// ```
 ///
 /// ```
 /// use linerate_nic::queue::Queue;
@@ -80,9 +98,13 @@ pub struct Queue<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Queue<WORDS> {
+    /// With fewer words, positions in the queue would wrap below zero; with more, lengths beyond 32 bits.
+    const CHECKED: () = assert!(WORDS > HEADER_WORDS && WORDS <= MAX_WORDS);
+
     /// An empty queue.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
+        let () = Self::CHECKED;
         Self {
             storage: Storage::new(),
             write: AtomicUsize::new(0),
@@ -95,6 +117,7 @@ impl<const WORDS: usize> Queue<WORDS> {
     /// An empty queue (not `const`: loom's atomics are not).
     #[cfg(loom)]
     pub fn new() -> Self {
+        let () = Self::CHECKED;
         Self {
             storage: Storage::new(),
             write: AtomicUsize::new(0),
