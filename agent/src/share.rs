@@ -6,13 +6,21 @@ use core::net::{IpAddr, SocketAddr};
 use crate::Instant;
 
 /// A client in a slot.
-pub(crate) struct Occupant<'a> {
-    pub(crate) peer: &'a SocketAddr,
+pub(crate) trait Occupant {
+    fn peer(&self) -> &SocketAddr;
+    fn last_received(&self) -> Instant;
+    fn standing(&self, now: Instant) -> Standing;
+}
+
+/// Right of a client to its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
     /// Any newcomer may replace it.
-    pub(crate) is_idle: bool,
+    Idle,
+    /// A newcomer whose host has fewer clients may.
+    Active,
     /// No newcomer may.
-    pub(crate) is_fixed: bool,
-    pub(crate) last_received: Instant,
+    Fixed,
 }
 
 /// True if both addresses count as one host: the same IPv4 address, or the same network of 64 bits in IPv6, in
@@ -26,30 +34,43 @@ fn is_same_source(one: &SocketAddr, other: &SocketAddr) -> bool {
 
 /// Slot for a newcomer: a free one; else that of the longest idle client of its own host, or of any host; else that
 /// of a client whose host has at least two more than the newcomer's. `None` if there is none.
-pub(crate) fn slot_for<T>(
+pub(crate) fn slot_for<T: Occupant>(
     slots: &[Option<T>],
     newcomer: &SocketAddr,
-    occupant: impl Fn(&T) -> Occupant<'_>,
+    now: Instant,
 ) -> Option<usize> {
-    let clients_of = |host: &SocketAddr| {
-        let peers = slots.iter().flatten().map(|it| occupant(it).peer);
-        peers.filter(|peer| is_same_source(peer, host)).count()
-    };
-    let mut found: Option<((u8, Instant), usize)> = None;
+    let mut idle: Option<((bool, Instant), usize)> = None;
     for (at, slot) in slots.iter().enumerate() {
-        let Some(it) = slot.as_ref().map(&occupant) else {
+        let Some(it) = slot else {
             return Some(at);
         };
-        let rank = match it.is_idle {
-            _ if it.is_fixed => continue,
-            true => u8::from(!is_same_source(it.peer, newcomer)),
-            false => 2,
-        };
-        let rank = (rank, it.last_received);
-        let is_better = found.is_none_or(|(best, _)| rank < best);
-        // Counted only for those that are left: each count is a pass over the slots.
-        if is_better && (rank.0 < 2 || clients_of(it.peer) > clients_of(newcomer) + 1) {
-            found = Some((rank, at));
+        if it.standing(now) == Standing::Idle {
+            let rank = (!is_same_source(it.peer(), newcomer), it.last_received());
+            if idle.is_none_or(|(best, _)| rank < best) {
+                idle = Some((rank, at));
+            }
+        }
+    }
+    if let Some((_, at)) = idle {
+        return Some(at);
+    }
+    let clients_of = |host: &SocketAddr| {
+        let clients = slots.iter().flatten();
+        clients.filter(|it| is_same_source(it.peer(), host)).count()
+    };
+    let fair = clients_of(newcomer) + 1;
+    // No other host can have more then.
+    if slots.len() < 2 * fair {
+        return None;
+    }
+    let mut found: Option<(Instant, usize)> = None;
+    for (at, it) in slots.iter().enumerate() {
+        if let Some(it) = it
+            && it.standing(now) == Standing::Active
+            && found.is_none_or(|(best, _)| it.last_received() < best)
+            && clients_of(it.peer()) > fair
+        {
+            found = Some((it.last_received(), at));
         }
     }
     found.map(|(_, at)| at)
@@ -57,23 +78,44 @@ pub(crate) fn slot_for<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Occupant, slot_for};
+    use super::{Occupant, Standing, slot_for};
     use crate::Instant;
     use std::format;
     use std::net::SocketAddr;
 
-    type Client = (SocketAddr, bool, u64);
+    struct Client {
+        peer: SocketAddr,
+        is_idle: bool,
+        last: u64,
+    }
+
+    impl Occupant for Client {
+        fn peer(&self) -> &SocketAddr {
+            &self.peer
+        }
+
+        fn last_received(&self) -> Instant {
+            Instant::from_ns(self.last)
+        }
+
+        fn standing(&self, _: Instant) -> Standing {
+            match (self.last, self.is_idle) {
+                (0, _) => Standing::Fixed,
+                (_, true) => Standing::Idle,
+                (_, false) => Standing::Active,
+            }
+        }
+    }
 
     /// Idle clients are in upper case: `A1` is the host a's, with the last datagram at 1.
     fn slots<const N: usize>(clients: [&str; N]) -> [Option<Client>; N] {
         clients.map(|client| {
             let (host, last) = client.split_at_checked(1)?;
-            let idle = host.chars().all(char::is_uppercase);
-            Some((
-                address(&host.to_lowercase(), last),
-                idle,
-                last.parse().ok()?,
-            ))
+            Some(Client {
+                peer: address(&host.to_lowercase(), last),
+                is_idle: host.chars().all(char::is_uppercase),
+                last: last.parse().ok()?,
+            })
         })
     }
 
@@ -89,12 +131,8 @@ mod tests {
     }
 
     fn found<const N: usize>(clients: [&str; N], newcomer: &str) -> Option<usize> {
-        slot_for(&slots(clients), &address(newcomer, "9"), |it| Occupant {
-            peer: &it.0,
-            is_idle: it.1,
-            is_fixed: it.2 == 0,
-            last_received: Instant::from_ns(it.2),
-        })
+        let now = Instant::from_ns(9);
+        slot_for(&slots(clients), &address(newcomer, "9"), now)
     }
 
     #[test]

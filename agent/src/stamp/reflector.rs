@@ -6,7 +6,7 @@ use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
 use crate::answer::{may_answer, same_endpoint};
 use crate::queue::Ring;
-use crate::share::{Occupant, slot_for};
+use crate::share::{Occupant, Standing, slot_for};
 use crate::{Datagram, Instant, MS, SECOND, Service, SocketRequest, Udp};
 
 /// A session idle for this long is over.
@@ -26,6 +26,29 @@ struct Session {
     identifier: u16,
     next: u32,
     last_received: Instant,
+}
+
+impl Occupant for Session {
+    fn peer(&self) -> &SocketAddr {
+        &self.from
+    }
+
+    fn last_received(&self) -> Instant {
+        self.last_received
+    }
+
+    fn standing(&self, now: Instant) -> Standing {
+        let patience = if self.next == 1 {
+            SINGLE_REPLACEABLE_AFTER_NS
+        } else {
+            REPLACEABLE_AFTER_NS
+        };
+        if now.ns_since(self.last_received) >= patience {
+            Standing::Idle
+        } else {
+            Standing::Active
+        }
+    }
 }
 
 /// A reflection waiting to be sent.
@@ -151,25 +174,12 @@ fn number(
     now: Instant,
 ) -> Option<u32> {
     let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
-    let idle_ns = |it: &Session| now.ns_since(it.last_received);
-    let known = |slot: &Option<Session>| {
-        let session = slot.as_ref().filter(|it| is_it(it));
-        session.is_some_and(|it| idle_ns(it) < IDLE_TIMEOUT_NS)
-    };
+    let is_over = |it: &Session| now.ns_since(it.last_received) >= IDLE_TIMEOUT_NS;
+    let known = |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
     let at = if let Some(at) = sessions.iter().position(known) {
         at
     } else {
-        let at = slot_for(sessions, &from, |it| Occupant {
-            peer: &it.from,
-            is_idle: idle_ns(it)
-                >= if it.next == 1 {
-                    SINGLE_REPLACEABLE_AFTER_NS
-                } else {
-                    REPLACEABLE_AFTER_NS
-                },
-            is_fixed: false,
-            last_received: it.last_received,
-        })?;
+        let at = slot_for(sessions, &from, now)?;
         sessions[at] = Some(Session {
             from,
             identifier,

@@ -99,8 +99,10 @@ fn everyone_else_is_served_while_a_host_attacks() {
         let began = Instant::now();
         while began.elapsed() < span {
             for client in Client::ALL {
+                let before = attacked.dropped_datagrams();
                 let outcome = client.run(&attacked.ports);
-                log.add(*client, outcome, || client.run(&quiet.ports));
+                let dropped = attacked.dropped_datagrams() - before;
+                log.add(*client, outcome, dropped, || client.run(&quiet.ports));
             }
             log.memory(attacked.memory_kib(), began.elapsed() > span / WARM_UP);
         }
@@ -146,7 +148,13 @@ struct Log {
 }
 
 impl Log {
-    fn add(&mut self, client: Client, outcome: Outcome, again: impl FnOnce() -> Outcome) {
+    fn add(
+        &mut self,
+        client: Client,
+        outcome: Outcome,
+        dropped: u64,
+        again: impl FnOnce() -> Outcome,
+    ) {
         self.longest = self.longest.max(outcome.took);
         let Some(why) = outcome.failure() else {
             self.served += 1;
@@ -154,7 +162,7 @@ impl Log {
         };
         let quiet = again();
         let text = format!(
-            "{}: {why}\nwithout attack: {}",
+            "{}: {why}\n{dropped} datagrams found no room; without attack: {}",
             client.command(&Ports::default()),
             quiet
                 .failure()

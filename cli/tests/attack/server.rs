@@ -76,6 +76,18 @@ impl Server {
         Self { child, ports }
     }
 
+    /// Datagrams that found no room in its sockets.
+    pub fn dropped_datagrams(&self) -> u64 {
+        let table = std::fs::read_to_string("/proc/net/udp").unwrap_or_default();
+        let of = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let port = u16::from_str_radix(words.get(1)?.split_once(':')?.1, 16).ok()?;
+            let is_its = self.ports.udp().contains(&port);
+            is_its.then(|| words.last()?.parse::<u64>().ok())?
+        };
+        table.lines().filter_map(of).sum()
+    }
+
     /// Resident memory.
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));

@@ -141,7 +141,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         if of_host.count() >= FLOWS.div_ceil(2) {
             return;
         }
-        if let Some(at) = slot_for(&self.datagrams, &to, |flow| flow.occupant(now)) {
+        if let Some(at) = slot_for(&self.datagrams, &to, now) {
             let socket = Udp(at as u8 + 1);
             let flow = UdpFlow::to_client(socket, to, test, &self.limits, clock, now);
             self.datagrams[at] = Some(flow);
@@ -162,7 +162,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
             None if socket == LISTENING && udp_flow::may_begin(head, octets) => {
-                slot_for(&self.datagrams, &from, |flow| flow.occupant(now))?
+                slot_for(&self.datagrams, &from, now)?
             }
             None => return None,
         };

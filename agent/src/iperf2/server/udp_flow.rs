@@ -6,7 +6,7 @@ use super::super::header::{DatagramHeader, Report, ReturnTest, Test};
 use super::super::udp::{Clock, END_INTERVAL, UdpSender, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
-use crate::share::Occupant;
+use crate::share::{Occupant, Standing};
 use crate::{Instant, Limits, MS, SECOND, Udp};
 
 /// A client silent for this long is gone.
@@ -63,6 +63,40 @@ pub(super) fn may_begin(head: DatagramHeader, octets: &[u8]) -> bool {
     head.number >= 0 && !Report::is_report(octets)
 }
 
+impl Occupant for UdpFlow {
+    fn peer(&self) -> &SocketAddr {
+        &self.peer
+    }
+
+    fn last_received(&self) -> Instant {
+        self.last_received
+    }
+
+    /// A stream with its own socket must return that first.
+    fn standing(&self, now: Instant) -> Standing {
+        let is_over = self.state == State::Over;
+        let is_idle = match &self.role {
+            Role::Receives {
+                sink, to_report, ..
+            } => {
+                let patience = if sink.sequence.received() <= 1 {
+                    SINGLE_REPLACEABLE_AFTER_NS
+                } else {
+                    REPLACEABLE_AFTER_NS
+                };
+                is_over && *to_report == 0 || now.ns_since(self.last_received) >= patience
+            }
+            Role::Sends(_) if self.socket != LISTENING => return Standing::Fixed,
+            Role::Sends(_) => is_over,
+        };
+        if is_idle {
+            Standing::Idle
+        } else {
+            Standing::Active
+        }
+    }
+}
+
 impl UdpFlow {
     /// A stream from a client, before its first datagram.
     pub(super) fn from_client(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
@@ -116,31 +150,6 @@ impl UdpFlow {
 
     fn is_silent(&self, now: Instant) -> bool {
         now.ns_since(self.last_received) >= IDLE_TIMEOUT_NS
-    }
-
-    /// The client in this slot. A stream with its own socket must return that first.
-    pub(super) fn occupant(&self, now: Instant) -> Occupant<'_> {
-        let is_over = self.state == State::Over;
-        let (is_idle, is_fixed) = match &self.role {
-            Role::Receives {
-                sink, to_report, ..
-            } => {
-                let patience = if sink.sequence.received() <= 1 {
-                    SINGLE_REPLACEABLE_AFTER_NS
-                } else {
-                    REPLACEABLE_AFTER_NS
-                };
-                let is_silent = now.ns_since(self.last_received) >= patience;
-                (is_silent || is_over && *to_report == 0, false)
-            }
-            Role::Sends(_) => (is_over, self.socket != LISTENING),
-        };
-        Occupant {
-            peer: &self.peer,
-            is_idle,
-            is_fixed,
-            last_received: self.last_received,
-        }
     }
 
     /// True if data are, or will be, sent to the client.
