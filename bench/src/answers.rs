@@ -1,11 +1,12 @@
 //! Answers of the simulated peer's HTTP server, from a file and from the command line.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use linerate_sim::peer::host::http_server::{Answer, Body};
 use linerate_sim::time::Span;
 use serde::Deserialize;
+
+use crate::input::{self, MAX_CONTENT, MAX_TEXT};
 
 /// Why answers cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +91,7 @@ fn octet_stream() -> String {
 /// # Errors
 /// [`AnswersError`] names the file and what is wrong in it.
 pub fn read(script: &Path) -> Result<Vec<Answer>, AnswersError> {
-    let text = read_file(script)?;
+    let text = read_file(script, MAX_TEXT)?;
     let parsed: Result<Script, _> = toml::from_str(&String::from_utf8_lossy(&text));
     let parsed = parsed.map_err(|error| AnswersError::Syntax {
         path: script.to_owned(),
@@ -122,7 +123,7 @@ impl ScriptAnswer {
         let body = match (self.bytes, self.text, file) {
             (Some(bytes), ..) => Body::Pattern(bytes),
             (_, Some(text), _) => Body::Octets(text.into_bytes().into()),
-            (.., Some(file)) => Body::Octets(read_file(&file)?.into()),
+            (.., Some(file)) => Body::Octets(read_file(&file, MAX_CONTENT)?.into()),
             _ => Body::Pattern(0),
         };
         Ok(Answer {
@@ -147,14 +148,14 @@ pub fn of_file(argument: &str) -> Result<Answer, AnswersError> {
     Ok(Answer {
         path: path.to_owned(),
         status: 200,
-        body: Body::Octets(read_file(Path::new(file))?.into()),
+        body: Body::Octets(read_file(Path::new(file), MAX_CONTENT)?.into()),
         content_type: octet_stream(),
         delay: Span::ZERO,
     })
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, AnswersError> {
-    fs::read(path).map_err(|error| AnswersError::Read {
+fn read_file(path: &Path, max_octets: u64) -> Result<Vec<u8>, AnswersError> {
+    input::read(path, max_octets).map_err(|error| AnswersError::Read {
         path: path.to_owned(),
         error,
     })
@@ -163,6 +164,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, AnswersError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn script(text: &str) -> Result<Vec<Answer>, String> {
         let folder = tempfile::tempdir().expect("a folder");

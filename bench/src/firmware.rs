@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::input::{self, MAX_CONTENT};
+
 /// Output folder of `cargo xtask firmware`, relative to the root of the tree: one subfolder per
 /// board.
 pub const DEFAULT_DIR: &str = "target/firmware";
@@ -50,7 +52,7 @@ pub enum FirmwareError {
 pub fn find(dir: &Path, board: &str, program: &str, variant: &str) -> Result<Image, FirmwareError> {
     let name = format!("{program}-{variant}");
     let path = dir.join(board).join(format!("{name}.elf"));
-    match std::fs::read(&path) {
+    match input::read(&path, MAX_CONTENT) {
         Ok(elf) => Ok(Image { name, elf }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(FirmwareError::Missing {
             path,

@@ -31,6 +31,7 @@ pub mod conformance;
 pub mod endpoint;
 pub mod firmware;
 pub mod gdb;
+pub mod input;
 pub mod machine;
 pub mod measure;
 pub mod procedure;

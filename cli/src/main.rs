@@ -4,6 +4,7 @@
 mod args;
 mod command;
 mod failure;
+mod input;
 mod lines;
 mod output;
 

@@ -21,11 +21,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Reads a text file.
-pub fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
 /// Writes a file and creates its parent folders.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent() {

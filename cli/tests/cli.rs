@@ -393,3 +393,40 @@ fn blast_requires_a_named_interface() {
     let named = error.contains("lr-none0") || error.contains("Linux only");
     assert!(named, "{error}");
 }
+
+/// Each command reads so much of it and no more.
+#[cfg(unix)]
+#[test]
+fn files_without_end_are_refused_with_a_sentence() {
+    let (_dir, results) = results();
+    let results = text(&results);
+    let endless = "/dev/zero";
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/niccle.toml");
+    let answers = tempfile::tempdir().expect("a folder");
+    let script = answers.path().join("answers.toml");
+    let answer = format!("[[answer]]\npath = \"/a\"\nfile = \"{endless}\"\n");
+    std::fs::write(&script, answer).expect("written");
+    let file = format!("/a={endless}");
+    for args in [
+        &["run", endless] as &[&str],
+        &["sensitivity", endless],
+        &["run", scenario, "--timing", endless],
+        &["timing", endless],
+        &["report", endless],
+        &["compare", endless, results],
+        &["compare", results, endless],
+        &["explain", endless],
+        &["test", "http://127.0.0.1:9/", "--baseline", endless],
+        &["sim", "esp32c6-bitbang", "--elf", endless],
+        &["sim", "esp32c6-bitbang", "--answers", text(&script)],
+        &["sim", "esp32c6-bitbang", "--file", &file],
+        &["regs", "decode", endless],
+        &["regs", "diff", endless, endless],
+        &["regs", "list", "--svd", endless],
+        &["regs", "list", "--map", endless],
+    ] {
+        let (code, error) = fails(args);
+        assert_eq!(code, 2, "{args:?}: {error}");
+        assert!(error.contains(endless), "{args:?}: {error}");
+    }
+}

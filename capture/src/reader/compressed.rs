@@ -11,6 +11,10 @@ const GZIP: [u8; 2] = [0x1F, 0x8B];
 /// First octets of a Zstandard frame.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
+/// Maximum window of a Zstandard frame, which is kept in memory (RFC 8878 section 3.1.1.1.2). While it grows, half of
+/// it is there twice; the analysis takes the rest of the 64 MiB that are promised.
+const MAX_WINDOW: u64 = 32 << 20;
+
 /// The octets read ahead for detection, and the rest.
 type Replayed<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
@@ -57,9 +61,11 @@ pub(super) struct Zstd<R> {
 
 impl<R: Read> Zstd<R> {
     fn new(inner: R) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(MAX_WINDOW);
         Self {
             inner,
-            decoder: FrameDecoder::new(),
+            decoder,
             within_frame: false,
         }
     }
@@ -81,6 +87,14 @@ impl<R: Read> Zstd<R> {
                 Err(FrameDecoderError::ReadFrameHeaderError(
                     ReadFrameHeaderError::MagicNumberReadError(error),
                 )) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
+                    return Err(io::Error::other(format!(
+                        "decompressing it takes a window of {} MiB, more than the {} MiB that are kept in memory; \
+                         decompress it with `zstd -d --long=31`",
+                        requested.div_ceil(1 << 20),
+                        MAX_WINDOW >> 20,
+                    )));
+                }
                 Err(error) => return Err(io::Error::other(error)),
             }
         }

@@ -303,6 +303,35 @@ fn compressed_captures_are_read_like_plain_ones() {
     }
 }
 
+/// The head of a frame, as `zstd --long=N` writes it: a window of 2^N octets (RFC 8878 section 3.1.1.1).
+#[test]
+fn a_window_that_takes_too_much_memory_is_refused_before_it_is_allocated() {
+    let head = |log: u8| [0x28, 0xB5, 0x2F, 0xFD, 0, (log - 10) << 3];
+    // A block that is the last, raw and empty.
+    let block = [1, 0, 0];
+    let error = |log| {
+        let file = [head(log).as_slice(), &block].concat();
+        Reader::new(file.as_slice())
+            .err()
+            .expect("refused")
+            .to_string()
+    };
+    assert_eq!(
+        error(25),
+        "not a pcap or pcapng capture: it begins with nothing"
+    );
+    assert_eq!(
+        error(27),
+        "cannot read it: decompressing it takes a window of 128 MiB, more than the 32 MiB that are kept in memory; \
+         decompress it with `zstd -d --long=31`"
+    );
+    assert!(
+        error(41).contains("a window of 2097152 MiB"),
+        "{}",
+        error(41)
+    );
+}
+
 #[test]
 fn other_files_are_rejected() {
     let error = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();

@@ -31,7 +31,7 @@ use linerate_bench::store;
 use linerate_bench::timing::TimingTable;
 use linerate_results::record;
 
-use crate::output;
+use crate::input::{self, MAX_CONTENT, MAX_TEXT};
 
 /// Reads a timing table that replaces the built-in one, and prints its rejected entries.
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
@@ -46,7 +46,7 @@ fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
 /// Reads a timing table, or a log that contains one.
 fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::ParsedTable> {
     // Binary output of a boot loader is not part of the table.
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = input::read(path, MAX_TEXT)?;
     linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))
         .with_context(|| format!("{} is not a timing table of the ESP32-C6", path.display()))
 }
@@ -72,7 +72,7 @@ fn results(path: &Path) -> anyhow::Result<record::Run> {
             trials.display()
         );
     }
-    let text = output::read(path)?;
+    let text = input::read_text(path, MAX_CONTENT)?;
     let read = store::read(&text)
         .with_context(|| format!("{} contains no linerate results", path.display()))?;
     for lack in &read.lacks {

@@ -12,13 +12,14 @@ use linerate_explain::report;
 
 use crate::args;
 use crate::failure::Failure;
+use crate::input::{self, MAX_TEXT};
 use crate::output;
 
 use super::compare::{baseline, print_differences};
 use super::{processors, stop_on_ctrl_c, timing_table};
 
 pub fn run(args: &args::Run) -> Result<(), Failure> {
-    let text = output::read(&args.scenario)?;
+    let text = input::read_text(&args.scenario, MAX_TEXT)?;
     let mut scenario =
         Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);

@@ -9,10 +9,11 @@ use linerate_bench::{machine, sensitivity, timing};
 use super::{processors, timing_table};
 use crate::args;
 use crate::failure::Failure;
+use crate::input::{self, MAX_TEXT};
 use crate::output;
 
 pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
-    let text = output::read(&args.scenario)?;
+    let text = input::read_text(&args.scenario, MAX_TEXT)?;
     let mut scenario =
         Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
     if let Some(factor) = args.scale {

@@ -14,6 +14,7 @@ use linerate_results::format;
 use super::stop_on_ctrl_c;
 use crate::args;
 use crate::failure::Failure;
+use crate::input::{self, MAX_CONTENT};
 use crate::output;
 
 pub fn run(args: &args::Sim) -> Result<(), Failure> {
@@ -65,7 +66,7 @@ fn config(args: &args::Sim, board: Board) -> Result<MachineConfig, Failure> {
         let name = path
             .file_stem()
             .map_or_else(|| "firmware".into(), |stem| stem.to_string_lossy());
-        let elf = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let elf = input::read(path, MAX_CONTENT)?;
         (name.into_owned(), elf)
     } else {
         let firmware = &board.firmware;

@@ -84,7 +84,9 @@ impl Client {
             Self::Upload => {
                 format!("head -c 500000 /dev/zero | curl -sS -T - http://127.0.0.1:{http}/x")
             }
-            Self::Stamp => format!("{linerate} latency stamp://127.0.0.1:{stamp} -n 20 -i 10"),
+            Self::Stamp => {
+                format!("{linerate} latency stamp://127.0.0.1:{stamp} -n 20 -i 10 --out .")
+            }
         }
     }
 
@@ -101,9 +103,11 @@ impl Client {
     }
 
     pub fn run(self, ports: &Ports) -> Outcome {
+        let folder = tempfile::tempdir().expect("a folder");
         let began = Instant::now();
         let output = Command::new("timeout")
             .args(["-k", "1", "20", "sh", "-c", &self.command(ports)])
+            .current_dir(&folder)
             .output()
             .expect("timeout runs");
         let took = began.elapsed();

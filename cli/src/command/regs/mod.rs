@@ -2,16 +2,17 @@
 
 mod show;
 
-use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use linerate_bench::input::read_from;
 use linerate_regs_decode::{self, ChipSelection, Error, MAPS, Map, Note};
 use linerate_regs_decode::{decode, diff, list, svd};
 use serde_json::to_string_pretty;
 
 use crate::args::{self, RegsCommand};
 use crate::failure::Failure;
+use crate::input::{self, MAX_TEXT};
 use crate::output;
 
 pub fn run(args: &args::Regs) -> Result<(), Failure> {
@@ -109,14 +110,11 @@ struct Dump {
 impl Dump {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let (name, bytes) = if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().read_to_end(&mut bytes);
-            read.context("cannot read stdin")?;
-            ("stdin".to_owned(), bytes)
+            let bytes = read_from(std::io::stdin().lock(), MAX_TEXT);
+            ("stdin".to_owned(), bytes.context("cannot read stdin")?)
         } else {
             let name = path.display().to_string();
-            let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-            (name, bytes)
+            (name, input::read(path, MAX_TEXT)?)
         };
         // Console output at a wrong baud rate may not be text; it is not part of the dump.
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -140,7 +138,7 @@ struct UserMap(Option<String>);
 impl UserMap {
     fn read(args: &args::Maps) -> anyhow::Result<Self> {
         if let Some(path) = &args.svd {
-            let (text, left_out) = svd::map(&output::read(path)?)
+            let (text, left_out) = svd::map(&input::read_text(path, MAX_TEXT)?)
                 .with_context(|| format!("{} is not an SVD file", path.display()))?;
             if left_out > 0 {
                 eprintln!(
@@ -153,7 +151,7 @@ impl UserMap {
         let Some(path) = &args.map else {
             return Ok(Self(None));
         };
-        let text = output::read(path)?;
+        let text = input::read_text(path, MAX_TEXT)?;
         let file = path.display();
         if let Some(error) = Map(&text).first_error() {
             bail!("{file}:{}: {}", error.line, error.message);
