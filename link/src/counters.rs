@@ -17,8 +17,6 @@ pub struct Counters {
     pub retransmitted: u32,
     /// Times that this end asked for an acknowledgment that was overdue.
     pub polls: u32,
-    /// Sessions that ended because the peer restarted.
-    pub peer_restarts: u32,
     /// Messages dropped from transmit queues at a restart: on their way on an unreliable channel, or too long for
     /// the FIFO of the new peer.
     pub dropped: u32,

@@ -35,8 +35,6 @@ pub(crate) struct Encoder {
     total: u16,
     at: u16,
     crc: u32,
-    /// Added to the check.
-    key: u32,
 }
 
 impl Encoder {
@@ -50,7 +48,6 @@ impl Encoder {
             total: 0,
             at: 0,
             crc: 0,
-            key: 0,
         }
     }
 
@@ -64,13 +61,12 @@ impl Encoder {
     }
 
     /// Begins a frame with a payload of `len` octets; with a delimiter in front of it if `lead`.
-    pub(crate) fn begin(&mut self, header: Header, len: u16, key: u32, lead: bool) {
+    pub(crate) fn begin(&mut self, header: Header, len: u16, lead: bool) {
         *self = Self {
             stage: if lead { Stage::Lead } else { Stage::Code },
             header,
             total: len + HEADER as u16,
             crc: crc::INITIAL,
-            key,
             ..Self::new()
         };
     }
@@ -82,8 +78,13 @@ impl Encoder {
         }
     }
 
-    /// The next octet of the wire; `payload` gives the octet at an index. `None` behind the delimiter.
-    pub(crate) fn next(&mut self, payload: impl Fn(usize) -> u8) -> Option<u8> {
+    /// The next octet of the wire; `payload` gives the octet at an index, `key` is added to the check. `None` behind
+    /// the delimiter.
+    pub(crate) fn next(
+        &mut self,
+        key: impl Fn() -> u32,
+        payload: impl Fn(usize) -> u8,
+    ) -> Option<u8> {
         let octet = match self.stage {
             Stage::Idle => return None,
             Stage::Lead => {
@@ -103,7 +104,7 @@ impl Encoder {
                 } else {
                     Stage::Check(index + 1)
                 };
-                return Some(check_octet(!self.crc ^ self.key, index.into()));
+                return Some(check_octet(!self.crc ^ key(), index.into()));
             }
             Stage::Abort => {
                 self.stage = Stage::End;

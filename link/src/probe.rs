@@ -4,7 +4,7 @@ use crate::time::Instant;
 
 /// Time stamps of a probe and its answer. Each is the `now` of the call that handled the octet, so its resolution is
 /// that of the caller's loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Probe {
     /// Number of the probe, modulo 256.
     pub number: u8,

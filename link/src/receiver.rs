@@ -33,6 +33,9 @@ pub(crate) struct Receiver<B> {
     /// An acknowledgment is due; in a frame of its own that also asks for a retransmission or answers a poll.
     pub(crate) acknowledgment_due: bool,
     pub(crate) reject_due: bool,
+    /// Capacity and credit of the peer's FIFO, from a hello that is not complete: for the sender, but here it takes no
+    /// memory.
+    pub(crate) announced: [u8; 3],
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
@@ -47,6 +50,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
             lost: 0,
             acknowledgment_due: false,
             reject_due: false,
+            announced: [0; 3],
         }
     }
 

@@ -49,8 +49,6 @@ impl Config {
 pub struct Channel<B> {
     sender: Sender<B>,
     receiver: Receiver<B>,
-    /// Capacity and credit of the peer's FIFO, from a hello that is not complete.
-    announced: [u8; 3],
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Channel<B> {
@@ -77,7 +75,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Channel<B> {
         Self {
             sender: Sender::new(is_reliable, transmit),
             receiver: Receiver::new(receive),
-            announced: [0; 3],
         }
     }
 }
@@ -151,9 +148,6 @@ pub struct Link<B, const N: usize> {
     is_up: bool,
     hello_due: bool,
     hello_deadline: Deadline,
-    /// Added to the check of frames from and to the peer.
-    key_in: u32,
-    key_out: u32,
     decoder: Decoder,
     target: Target,
     /// Fields of a hello or a probe that is being received.
@@ -169,7 +163,9 @@ pub struct Link<B, const N: usize> {
     is_up_reported: bool,
     restart_reported: bool,
     incompatible: Option<u8>,
-    answered: Option<Probe>,
+    /// The last answer to a probe, if it was not reported.
+    answer: Probe,
+    is_answered: bool,
     counters: Counters,
 }
 
@@ -188,8 +184,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             is_up: false,
             hello_due: true,
             hello_deadline: Deadline::NONE,
-            key_in: 0,
-            key_out: 0,
             decoder: Decoder::new(),
             target: Target::Nowhere,
             scratch: [0; PROBE],
@@ -202,7 +196,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             is_up_reported: true,
             restart_reported: true,
             incompatible: None,
-            answered: None,
+            answer: Probe::default(),
+            is_answered: false,
             counters: Counters::default(),
         }
     }
@@ -306,7 +301,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if let Some(version) = self.incompatible.take() {
             return Some(Event::Incompatible(version));
         }
-        self.answered.take().map(Event::Probe)
+        let is_answered = core::mem::replace(&mut self.is_answered, false);
+        is_answered.then_some(Event::Probe(self.answer))
     }
 
     /// Events that were counted.

@@ -1,6 +1,7 @@
 //! From octets of the wire to messages and acknowledgments.
 
 use super::{Channel, Link, Target, Timed};
+use crate::crc;
 use crate::decoder::{Decoded, End};
 use crate::probe::Probe;
 use crate::receiver::Verdict;
@@ -56,7 +57,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             Target::Hello if at >= HELLO => {
                 let at = at - HELLO;
                 let channel = self.channels.get_mut(at / 3);
-                channel.and_then(|c| c.announced.get_mut(at % 3))
+                channel.and_then(|c| c.receiver.announced.get_mut(at % 3))
             }
             Target::Hello | Target::Probe => self.scratch.get_mut(at),
         };
@@ -68,7 +69,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     fn on_end(&mut self, now: Instant, end: End) {
         let key = match self.decoder.header().kind() {
             Kind::Hello => 0,
-            _ => self.key_in,
+            _ => crc::of_sessions(self.peer, self.config.session),
         };
         match end {
             End::Empty => {}
@@ -172,18 +173,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             return;
         }
         let header = self.decoder.header();
-        let stamp = |at: usize| Instant::from_us(self.field(4 * at));
+        let stamps = [0, 4, 8].map(|at| Instant::from_us(self.field(at)));
         if header.has(flag::REPLY) {
-            self.answered = Some(Probe {
+            self.is_answered = true;
+            self.answer = Probe {
                 number: header.sequence(),
-                sent: stamp(0),
-                peer_received: stamp(1),
-                peer_sent: stamp(2),
+                sent: stamps[0],
+                peer_received: stamps[1],
+                peer_sent: stamps[2],
                 received: now,
-            });
+            };
             return;
         }
-        self.probes.reply = [stamp(0), now];
+        self.probes.reply = [stamps[0], now];
         self.probes.peer_number = header.sequence();
         self.probes.reply_due = true;
     }

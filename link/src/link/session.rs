@@ -1,7 +1,6 @@
 //! Sessions: both ends have heard of each other since they started.
 
 use super::{Link, Timed};
-use crate::crc;
 use crate::time::Deadline;
 use crate::wire::{HELLO, MAX_CHANNELS, VERSION, flag};
 
@@ -36,15 +35,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Begins a session with a new peer, or with one that has restarted.
     fn begin(&mut self, peer: u32, channels: u8) {
         if self.is_up {
-            self.counters.peer_restarts = self.counters.peer_restarts.wrapping_add(1);
             self.restart_reported = false;
         }
         self.is_up = false;
         self.is_up_reported = true;
         self.abort_frame();
         self.peer = peer;
-        self.key_in = crc::of_sessions(peer, self.config.session);
-        self.key_out = crc::of_sessions(self.config.session, peer);
         self.open = channels.min(N as u8);
         self.timed = Timed::NONE;
         self.probes.reply_due = false;
@@ -54,7 +50,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         let is_reliable = self.field(6) >> 16;
         for (number, channel) in self.channels.iter_mut().enumerate() {
             let is_open = number < usize::from(self.open);
-            let [low, high, credit] = if is_open { channel.announced } else { [0; 3] };
+            let [low, high, credit] = if is_open {
+                channel.receiver.announced
+            } else {
+                [0; 3]
+            };
             let capacity = u16::from_le_bytes([low, high]);
             let dropped = channel.sender.restart(capacity, credit, max_fragment);
             self.counters.dropped = self.counters.dropped.wrapping_add(dropped);

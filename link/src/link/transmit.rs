@@ -1,6 +1,7 @@
 //! From messages to octets of the wire: which frame is next.
 
 use super::{Link, Timed};
+use crate::crc;
 use crate::time::{Deadline, Instant};
 use crate::wire::{HELLO, Header, Kind, PROBE, VERSION, flag};
 
@@ -19,7 +20,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             let mut encoder = self.encoder;
             let free = out.get_mut(count..).unwrap_or_default();
             for place in free {
-                let Some(octet) = encoder.next(|at| self.payload_octet(at)) else {
+                let Some(octet) = encoder.next(|| self.key_out(), |at| self.payload_octet(at))
+                else {
                     break;
                 };
                 *place = octet;
@@ -88,7 +90,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         }
         let [low, high] = self.config.max_fragment.to_le_bytes();
         let header = Header::new(Kind::Hello, wanted, VERSION.into(), [N as u8, low, high]);
-        self.encoder.begin(header, (HELLO + 3 * N) as u16, 0, true);
+        self.encoder.begin(header, (HELLO + 3 * N) as u16, true);
     }
 
     /// Begins a frame of a channel: what its recovery needs, else data, else an acknowledgment.
@@ -129,7 +131,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             receiver.reject_due = false;
         }
         let header = Header::new(kind, flags, number, [sequence, acknowledged, credit]);
-        self.encoder.begin(header, len, self.key_out, lead);
+        self.encoder.begin(header, len, lead);
         true
     }
 
@@ -149,9 +151,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             return false;
         }
         let header = Header::new(Kind::Probe, flags, 0, [number, 0, 0]);
-        self.encoder
-            .begin(header, PROBE as u16, self.key_out, false);
+        self.encoder.begin(header, PROBE as u16, false);
         true
+    }
+
+    fn key_out(&self) -> u32 {
+        match self.encoder.header().kind() {
+            Kind::Hello => 0,
+            _ => crc::of_sessions(self.config.session, self.peer),
+        }
     }
 
     fn payload_octet(&self, at: usize) -> u8 {
