@@ -176,7 +176,7 @@ static void check_timer(struct ll_link *l, struct ll_channel *c, uint32_t now)
     c->timer_on = 0;
     if (!waits(c))
         return;
-    if (l->out_at < l->out_len && (uint8_t)(c->newest - c->una) == 1 && l->out_channel == c - l->channels) {
+    if (l->out_at < l->out_len && (uint8_t)(c->next - c->una) == 1 && l->out_channel == c - l->channels) {
         start_timer(l, c, now); /* the only frame is still being sent */
         return;
     }
@@ -442,6 +442,8 @@ static void on_frame(struct ll_link *l, const uint8_t *frame, size_t len, uint32
         c->polling = 0;
         if (c->reliable)
             rewind_queue(c);
+        c->timer_on = 0;
+        start_timer(l, c, now);
         if (l->timing && l->timed_channel == channel)
             l->timing = 0;
     }

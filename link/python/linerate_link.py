@@ -430,6 +430,8 @@ class Link:
             end.is_polling = False
             if end.is_reliable:
                 end.rewind()
+            end.deadline = None
+            self._start_timer(now, end)
             if self._timed and self._timed[0] == number:
                 self._timed = None
 

@@ -166,13 +166,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     }
 
     /// The peer has received everything that it will without a retransmission.
-    pub(crate) fn on_reject(&mut self) {
+    pub(crate) fn on_reject(&mut self, now: Instant, timeout_us: u32) {
         self.is_polling = false;
         if self.is_reliable {
             self.next = self.oldest;
             self.in_flight = 0;
             self.queue.rewind();
         }
+        self.deadline = Deadline::NONE;
+        self.arm(now, timeout_us);
     }
 
     /// Starts the timer if something is to be waited for and it does not run.
@@ -190,7 +192,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             return false;
         }
         self.deadline = Deadline::NONE;
-        if is_sending && self.newest.wrapping_sub(self.oldest) == 1 {
+        if is_sending && self.next.wrapping_sub(self.oldest) == 1 {
             self.arm(now, timeout_us);
             return false;
         }

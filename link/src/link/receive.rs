@@ -111,6 +111,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     fn on_channel(&mut self, now: Instant, kind: Kind, len: usize) {
         let header = self.decoder.header();
         self.on_acknowledgment(now);
+        let timeout_us = self.timeout_us();
         let Some(channel) = self.open_channel(header.channel()) else {
             return;
         };
@@ -119,7 +120,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
                 channel.receiver.on_poll(header.sequence());
             }
             if header.has(flag::REJECT) {
-                channel.sender.on_reject();
+                channel.sender.on_reject(now, timeout_us);
                 self.on_reject();
             }
             return;
