@@ -317,11 +317,15 @@ fn a_fifo_is_never_overrun_and_every_message_arrives_in_order() {
 
 #[test]
 fn messages_in_both_directions_arrive_in_order() {
+    // Nearly a million states.
+    if !is_long() {
+        return;
+    }
     let states = enumerate(&Plan {
-        messages: [if is_long() { &[3] } else { &[1] }, &[1]],
+        messages: [&[1], &[1]],
         is_reliable: true,
         restarts: 0,
-        on_the_wire: 1 + usize::from(is_long()),
+        on_the_wire: 1,
     });
     std::println!("{states} states");
 }
