@@ -1,8 +1,8 @@
 //! Unsupported accesses are reported by name, never silently wrong.
 
-use linerate_sim::chip::esp32c6::{ReportKind, ResetCause, Stop};
+use linerate_sim::chip::esp32c6::{Report, ReportKind, ResetCause, Stop};
 
-use crate::asm::{A0, Program, T0, ZERO};
+use crate::asm::{A0, Program, T0, T1, ZERO};
 use crate::board::{Lines, boot};
 use crate::ms;
 
@@ -77,6 +77,51 @@ fn waiting_for_a_register_that_never_changes_is_reported() {
         text.starts_with("polls MODEM_SYSCON.CLK_CONF (0x600a9804)"),
         "{text}"
     );
+}
+
+#[test]
+fn a_loop_that_reads_a_clock_waits_for_no_other_register() {
+    let mut p = Program::new();
+    // As esp-hal reads the time: the clock's configuration, then the count, of which the program waits for another one.
+    p.li(T0, 0x600b_0400).li(T1, 0x600b_0c00);
+    let top = p.here();
+    p.lw(A0, T0, 0).lw(A0, T1, 0x14).jump(top);
+    let mut chip = boot(&p);
+    chip.run(ms(900), &mut Lines::default());
+    let text: Vec<_> = chip.reports().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        text,
+        ["register LP_CLKRST.LP_CLK_CONF (0x600b0400) is plain storage; first read"]
+    );
+    let position = chip.position();
+    assert!(
+        position.contains("; the last register that it read is LP_"),
+        "{position}"
+    );
+}
+
+#[test]
+fn equal_reads_at_many_places_are_no_loop() {
+    let mut p = Program::new();
+    p.li(T0, 0x600a_9800);
+    let top = p.here();
+    p.lw(A0, T0, 4).lw(A0, T0, 4).nop().lw(A0, T0, 4).jump(top);
+    let mut chip = boot(&p);
+    chip.run(ms(400), &mut Lines::default());
+    let is_poll = |report: &Report| matches!(report.kind, ReportKind::Polled { .. });
+    assert!(!chip.reports().iter().any(is_poll));
+}
+
+#[test]
+fn a_register_that_is_written_between_its_reads_is_not_polled() {
+    let mut p = Program::new();
+    p.li(T0, 0x600a_9800);
+    let top = p.here();
+    p.lw(A0, T0, 4).sw(A0, T0, 4).jump(top);
+    let mut chip = boot(&p);
+    chip.run(ms(400), &mut Lines::default());
+    let is_poll = |report: &Report| matches!(report.kind, ReportKind::Polled { .. });
+    assert!(!chip.reports().iter().any(is_poll));
 }
 
 #[test]

@@ -60,9 +60,17 @@ impl Esp32c6 {
         self.frame_at(pc).function.map(|(name, _)| name)
     }
 
-    /// The address of the next instruction, and its function if known: `0x42000010 main+0x8`.
+    /// The address of the next instruction, its function if known, and the register that was read last:
+    /// `0x42000010 main+0x8; the last register that it read is UART0.STATUS (0x6000001c)`.
     pub fn position(&self) -> String {
-        self.frame_at(self.hart.pc()).to_string()
+        let place = self.frame_at(self.hart.pc()).to_string();
+        match self.soc.last_read {
+            Some(addr) => format!(
+                "{place}; the last register that it read is {}",
+                super::report::register(addr)
+            ),
+            None => place,
+        }
     }
 
     fn frame_at(&self, pc: u32) -> Frame {

@@ -311,7 +311,7 @@ impl Esp32c6 {
             self.before_reset.flash_misses += self.memory.cache().misses();
             *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
         }
-        if self.soc.stuck_poll.is_some() {
+        if self.soc.is_polling && self.soc.sample_poll(self.hart.pc()) {
             let function = self.function_at(self.hart.pc());
             self.soc.report_poll(function, now);
         }
@@ -403,10 +403,8 @@ impl Esp32c6 {
             .soc
             .reports
             .iter()
-            .filter_map(|report| match &report.kind {
-                ReportKind::Stored { name, .. } => Some(name.clone()),
-                _ => None,
-            });
+            .filter(|report| matches!(report.kind, ReportKind::Stored { .. }))
+            .filter_map(|report| report::register_name(report.addr));
         plain.collect()
     }
 

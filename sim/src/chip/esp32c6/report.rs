@@ -2,22 +2,21 @@
 
 use core::fmt;
 
+use linerate_regs::ESP32C6;
+
 use crate::time::Instant;
 
-/// Kind of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Kind of a report. It has no text: a name costs a search through the map of registers, which an access must not wait
+/// for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportKind {
     /// A register without behaviour: it holds the written value.
     Stored {
-        /// Block and register.
-        name: String,
         /// True if the first access was a store.
         write: bool,
     },
     /// An address in a peripheral's range without a known register: it holds the written value.
     UnknownRegister {
-        /// The block that it seems to belong to, if any.
-        block: Option<String>,
         /// True if the first access was a store.
         write: bool,
     },
@@ -29,23 +28,19 @@ pub enum ReportKind {
     /// A call of a ROM function that is not implemented.
     RomFunction {
         /// Its name, if the address is an entry.
-        name: Option<String>,
+        name: Option<&'static str>,
     },
     /// A ROM function that does nothing here.
     RomStub {
         /// Its name.
-        name: String,
+        name: &'static str,
     },
     /// A control and status register that the chip does not have.
     UnknownCsr,
     /// The program waits for a register that does not change: behaviour is missing.
     Polled {
-        /// Block and register.
-        name: String,
         /// Value of each read.
         value: u32,
-        /// The polling function, if known.
-        function: Option<String>,
     },
 }
 
@@ -58,6 +53,8 @@ pub struct Report {
     pub addr: u32,
     /// Its kind.
     pub kind: ReportKind,
+    /// The polling function, if known.
+    pub function: Option<String>,
 }
 
 impl Report {
@@ -74,24 +71,21 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let addr = self.addr;
         let verb = |write: bool| if write { "written" } else { "read" };
-        match &self.kind {
-            ReportKind::Stored { name, write } => {
-                write!(
-                    f,
-                    "register {name} ({addr:#010x}) is plain storage; first {}",
-                    verb(*write)
-                )
-            }
-            ReportKind::UnknownRegister { block, write } => {
-                let block = block.as_deref().unwrap_or("no block");
-                write!(
-                    f,
-                    "unknown register at {addr:#010x} ({block}); first {}",
-                    verb(*write)
-                )
-            }
+        match self.kind {
+            ReportKind::Stored { write } => write!(
+                f,
+                "register {} is plain storage; first {}",
+                register(addr),
+                verb(write)
+            ),
+            ReportKind::UnknownRegister { write } => write!(
+                f,
+                "unknown register at {addr:#010x} ({}); first {}",
+                block_name(addr).unwrap_or("no block"),
+                verb(write)
+            ),
             ReportKind::NoDevice { write } => {
-                write!(f, "nothing answers at {addr:#010x}; first {}", verb(*write))
+                write!(f, "nothing answers at {addr:#010x}; first {}", verb(write))
             }
             ReportKind::RomFunction { name: Some(name) } => {
                 write!(f, "ROM function {name} ({addr:#010x}) is not implemented")
@@ -106,19 +100,55 @@ impl fmt::Display for Report {
                 write!(f, "ROM function {name} ({addr:#010x}) does nothing here")
             }
             ReportKind::UnknownCsr => write!(f, "unknown CSR {addr:#05x}"),
-            ReportKind::Polled {
-                name,
-                value,
-                function,
-            } => {
-                write!(
-                    f,
-                    "polls {name} ({addr:#010x}), which always reads {value:#010x}"
-                )?;
-                function
-                    .as_ref()
-                    .map_or(Ok(()), |function| write!(f, ", in {function}"))
+            ReportKind::Polled { value } => {
+                let register = register(addr);
+                write!(f, "polls {register}, which always reads {value:#010x}")?;
+                let function = self.function.as_ref();
+                function.map_or(Ok(()), |function| write!(f, ", in {function}"))
             }
         }
+    }
+}
+
+/// The register at `addr`: `BLOCK.REGISTER (ADDRESS)`.
+pub(super) fn register(addr: u32) -> String {
+    let name = register_name(addr);
+    let name = name.as_deref().unwrap_or("without a name");
+    format!("{name} ({addr:#010x})")
+}
+
+/// `BLOCK.REGISTER` at `addr`.
+pub(super) fn register_name(addr: u32) -> Option<String> {
+    let found = ESP32C6.at(addr)?;
+    let index = found.index.to_string();
+    let name = found.register.name.replacen("{}", &index, 1);
+    Some(format!("{}.{name}", found.block.name))
+}
+
+/// The block that `addr` seems to belong to.
+fn block_name(addr: u32) -> Option<&'static str> {
+    let is_near = |base: u32| (base..base + 0x1000).contains(&addr);
+    let blocks = ESP32C6.blocks();
+    let near = blocks.filter(|block| block.base.is_some_and(is_near));
+    near.last().map(|block| block.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn array_registers_have_their_index() {
+        assert_eq!(
+            register_name(0x6009_11e0).unwrap(),
+            "GPIO.FUNC35_IN_SEL_CFG"
+        );
+        assert_eq!(register_name(0x6009_1001), None);
+    }
+
+    #[test]
+    fn a_report_costs_no_text_at_the_access() {
+        const fn is_plain<T: Copy>() {}
+        is_plain::<ReportKind>();
     }
 }

@@ -163,7 +163,6 @@ pub(super) fn call<P: Pads>(
         Outcome::BadPointer | Outcome::Unknown => {
             if bus.soc.rom.mark_reported(pc) {
                 let at = bus.soc.clock.instant(cycle);
-                let name = name.map(str::to_owned);
                 bus.soc.report(pc, ReportKind::RomFunction { name }, at);
             }
             return RomCall::Unknown;
@@ -309,13 +308,7 @@ fn execute<P: Pads>(
                 .map_or(0, |&(a, _)| a);
             if bus.soc.rom.mark_reported(addr) {
                 let at = bus.soc.clock.instant(cycle);
-                bus.soc.report(
-                    addr,
-                    ReportKind::RomStub {
-                        name: name.to_owned(),
-                    },
-                    at,
-                );
+                bus.soc.report(addr, ReportKind::RomStub { name }, at);
             }
         }
         _ => return Outcome::Unknown,

@@ -4,7 +4,7 @@ use super::clock::CpuClock;
 use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
 use super::rom::Rom;
-use super::storage::{Storage, register_name};
+use super::storage::Storage;
 use super::wiring::{self, EFUSE, UART0, UART1, WIRING};
 use super::{Config, ResetCause, WatchEvent};
 use crate::chip::peripherals::Peripherals;
@@ -12,8 +12,12 @@ use crate::device::{ClockTree, Device, Efuse, Gpio, IntMtx, Plic, Uart};
 use crate::pads::Pads;
 use crate::time::{Instant, Span};
 
-/// Number of consecutive equal reads of a register without behaviour that counts as waiting for it.
+/// Number of consecutive equal reads of a register without behaviour from which on their positions are compared.
 const POLL_LIMIT: u32 = 1_000_000;
+/// Number of positions that are compared.
+const POLL_SAMPLES: u32 = 8;
+/// Maximum number of different positions in a loop that waits.
+const POLL_PLACES: usize = 2;
 
 /// A block that is part of the chip itself: its pads, its interrupt path, its clock tree. The devices are in
 /// [`WIRING`](super::wiring::WIRING).
@@ -37,12 +41,21 @@ const MAX_CLOCKS: usize = 2;
 /// Base of the clock tree's registers.
 const PCR: u32 = 0x6009_6000;
 
-/// The last register without behaviour that was read, and how often.
+/// Reads of one register without behaviour in a row, with no other access to a register between.
 #[derive(Debug, Default)]
 struct Poll {
     addr: u32,
     value: u32,
     count: u32,
+    /// Positions of the program after the last ones.
+    places: Vec<u32>,
+}
+
+impl Poll {
+    /// True if the hart stops after the last read, so that its position can be recorded.
+    fn is_sampled(&self) -> bool {
+        (POLL_LIMIT..POLL_LIMIT + POLL_SAMPLES).contains(&self.count)
+    }
 }
 
 /// The chip without its hart and memory.
@@ -57,8 +70,10 @@ pub(super) struct Soc {
     pub reset: Option<ResetCause>,
     /// The CPU's clock changed: costs in nanoseconds take a different number of cycles now.
     pub clock_changed: bool,
-    /// A register that the program polls without effect.
-    pub stuck_poll: Option<(u32, u32)>,
+    /// The hart stopped after a read that may be one of a loop: its position is to be recorded.
+    pub is_polling: bool,
+    /// Address of the last register that was read.
+    pub last_read: Option<u32>,
     /// Cause of the last reset, as returned by `rtc_get_reset_reason`.
     pub reset_cause: ResetCause,
     pub gpio: Gpio,
@@ -89,7 +104,8 @@ impl Soc {
             watch_events: Vec::new(),
             reset: None,
             clock_changed: true,
-            stuck_poll: None,
+            is_polling: false,
+            last_read: None,
             reset_cause: ResetCause::PowerOn,
             gpio: Gpio::new(),
             gpio_event: Instant::NEVER,
@@ -148,7 +164,12 @@ impl Soc {
     }
 
     pub fn report(&mut self, addr: u32, kind: ReportKind, at: Instant) {
-        self.reports.push(Report { at, addr, kind });
+        self.reports.push(Report {
+            at,
+            addr,
+            kind,
+            function: None,
+        });
     }
 
     /// Lets the hart run until `limit`, the pads' deadline or the next event.
@@ -308,6 +329,7 @@ impl Soc {
 
     /// Reads the word at `addr`, which [`Storage`] covers.
     pub fn read<P: Pads>(&mut self, addr: u32, now: Instant, pads: &mut P) -> u32 {
+        self.last_read = Some(addr);
         if let Some((block, offset)) = self.block_at(addr) {
             if self.is_due(block, now) {
                 self.advance(now);
@@ -324,6 +346,7 @@ impl Soc {
                 Block::IoMux | Block::Pcr => Some(self.storage.get(addr)),
             };
             if let Some(value) = value {
+                self.poll.count = 0;
                 return value;
             }
         }
@@ -345,39 +368,47 @@ impl Soc {
     }
 
     fn count_poll(&mut self, addr: u32, value: u32) {
-        if (self.poll.addr, self.poll.value) != (addr, value) {
-            self.poll = Poll {
-                addr,
-                value,
-                count: 0,
-            };
+        let poll = &mut self.poll;
+        if (poll.addr, poll.value) != (addr, value) {
+            (poll.addr, poll.value, poll.count) = (addr, value, 0);
         }
-        self.poll.count = self.poll.count.saturating_add(1);
-        if self.poll.count == POLL_LIMIT {
-            self.stuck_poll = Some((addr, value));
+        poll.count = poll.count.saturating_add(1);
+        if poll.is_sampled() {
+            self.is_polling = true;
             self.stop_now();
         }
     }
 
-    /// Reports the register that the program polls in `function`.
-    pub fn report_poll(&mut self, function: Option<String>, now: Instant) {
-        if let Some((addr, value)) = self.stuck_poll.take() {
-            let name = register_name(addr).unwrap_or_else(|| "a register".to_owned());
-            self.report(
-                addr,
-                ReportKind::Polled {
-                    name,
-                    value,
-                    function,
-                },
-                now,
-            );
+    /// Records the position of the program after a read that may be one of a loop; returns true if they all are.
+    pub fn sample_poll(&mut self, pc: u32) -> bool {
+        let poll = &mut self.poll;
+        self.is_polling = false;
+        if poll.count == POLL_LIMIT {
+            poll.places.clear();
         }
+        if !poll.places.contains(&pc) {
+            poll.places.push(pc);
+        }
+        poll.count + 1 == POLL_LIMIT + POLL_SAMPLES
+            && poll.places.len() <= POLL_PLACES
+            && self.storage.mark_polled(poll.addr)
+    }
+
+    /// Reports the register that the program polls in `function`.
+    pub fn report_poll(&mut self, function: Option<String>, at: Instant) {
+        let Poll { addr, value, .. } = self.poll;
+        self.reports.push(Report {
+            at,
+            addr,
+            kind: ReportKind::Polled { value },
+            function,
+        });
     }
 
     /// Writes the word at `addr`, which [`Storage`] covers. Bits outside of `mask` are not written:
     /// a device reads them as zero, storage keeps them.
     pub fn write<P: Pads>(&mut self, addr: u32, value: u32, mask: u32, cycle: u64, pads: &mut P) {
+        self.poll.count = 0;
         let now = self.clock.instant(cycle);
         if let Some((block, offset)) = self.block_at(addr) {
             if self.is_due(block, now) {

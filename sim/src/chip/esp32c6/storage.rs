@@ -11,12 +11,13 @@ const RANGES: [(u32, u32); 2] = [(0x2000_0000, 0x2000_2000), (0x6000_0000, 0x600
 #[derive(Debug)]
 pub(super) struct Storage {
     words: Box<[u32]>,
-    /// Bit 0: a register is known there; bit 1: it was accessed.
+    /// Bit 0: a register is known there; bit 1: it was accessed; bit 2: it was polled.
     flags: Box<[u8]>,
 }
 
 const KNOWN: u8 = 1;
 const TOUCHED: u8 = 2;
+const POLLED: u8 = 4;
 
 fn index(addr: u32) -> Option<usize> {
     let mut words = 0;
@@ -77,33 +78,21 @@ impl Storage {
         }
         *flags |= TOUCHED;
         Some(if *flags & KNOWN != 0 {
-            ReportKind::Stored {
-                name: register_name(addr).unwrap_or_default(),
-                write,
-            }
+            ReportKind::Stored { write }
         } else {
-            let block = ESP32C6
-                .blocks()
-                .filter(|block| {
-                    block
-                        .base
-                        .is_some_and(|base| (base..base + 0x1000).contains(&addr))
-                })
-                .last();
-            ReportKind::UnknownRegister {
-                block: block.map(|block| block.name.to_owned()),
-                write,
-            }
+            ReportKind::UnknownRegister { write }
         })
     }
-}
 
-/// `BLOCK.REGISTER` at `addr`.
-pub(super) fn register_name(addr: u32) -> Option<String> {
-    let found = ESP32C6.at(addr)?;
-    let index = found.index.to_string();
-    let name = found.register.name.replacen("{}", &index, 1);
-    Some(format!("{}.{name}", found.block.name))
+    /// Records that the register is polled; true the first time.
+    pub fn mark_polled(&mut self, addr: u32) -> bool {
+        let Some(flags) = index(addr).map(|i| &mut self.flags[i]) else {
+            return false;
+        };
+        let is_first = *flags & POLLED == 0;
+        *flags |= POLLED;
+        is_first
+    }
 }
 
 #[cfg(test)]
@@ -111,30 +100,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registers_are_reported_once_by_name() {
+    fn registers_are_reported_once() {
         let mut storage = Storage::new();
         assert_eq!(storage.get(0x6009_6110), 0x2800_0200);
         let report = storage.touch(0x6009_6110, true);
-        let name = "PCR.SYSCLK_CONF".to_owned();
-        assert_eq!(report, Some(ReportKind::Stored { name, write: true }));
+        assert_eq!(report, Some(ReportKind::Stored { write: true }));
         assert_eq!(storage.touch(0x6009_6110, false), None);
         let report = storage.touch(0x6009_6f00, false);
-        let block = Some("PCR".to_owned());
-        assert_eq!(
-            report,
-            Some(ReportKind::UnknownRegister {
-                block,
-                write: false
-            })
-        );
-    }
-
-    #[test]
-    fn array_registers_have_their_index() {
-        assert_eq!(
-            register_name(0x6009_11e0).unwrap(),
-            "GPIO.FUNC35_IN_SEL_CFG"
-        );
-        assert_eq!(register_name(0x6009_1001), None);
+        assert_eq!(report, Some(ReportKind::UnknownRegister { write: false }));
     }
 }
