@@ -169,4 +169,11 @@ impl Describe for Latency {
         };
         format!("{:<10} {}: {outcome}", "latency", self.load_label())
     }
+
+    fn failures(&self) -> Vec<String> {
+        match &self.metrics.rtt {
+            Some(_) => Vec::new(),
+            None => vec![format!("{}: {}", self.detail(), self.metrics.failure)],
+        }
+    }
 }

@@ -125,4 +125,11 @@ impl Describe for Rfc6349 {
         }
         format!("{:<10} {}: {}", "RFC 6349", self.detail(), parts.join(", "))
     }
+
+    fn failures(&self) -> Vec<String> {
+        match self.metrics.failure.as_str() {
+            "" => Vec::new(),
+            failure => vec![format!("{}: {failure}", self.detail())],
+        }
+    }
 }

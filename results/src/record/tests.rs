@@ -146,3 +146,41 @@ fn every_kind_of_result_has_a_duplex_in_its_parameters() {
     }
     assert!(kinds.len() >= 9, "{}", kinds.len());
 }
+
+#[test]
+fn round_trips_without_an_answer_fail_and_have_no_median() {
+    let mut latency = Latency {
+        params: LatencyParams {
+            load: Some(Load::default()),
+            ..LatencyParams::default()
+        },
+        metrics: LatencyMetrics {
+            sent: 10,
+            failure: "none of 10 packets was answered".to_owned(),
+            ..LatencyMetrics::default()
+        },
+        limits: LatencyLimits::default(),
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    };
+    assert_eq!(
+        latency.failures(),
+        ["round trips, TCP to the device: none of 10 packets was answered"]
+    );
+    assert!(!latency.one_line().contains("median"));
+    latency.metrics.rtt = crate::distribution::of([1_000].into_iter());
+    assert_eq!(latency.failures(), [""; 0]);
+}
+
+#[test]
+fn a_step_of_rfc_6349_without_a_result_fails() {
+    let mut step = Rfc6349 {
+        params: Rfc6349Params::default(),
+        metrics: Rfc6349Metrics::default(),
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    };
+    assert_eq!(step.failures(), [""; 0]);
+    step.metrics.failure = "it did not answer".to_owned();
+    assert_eq!(step.failures(), ["path MTU: it did not answer"]);
+}
