@@ -173,7 +173,7 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
 }
 
 /// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.
-const LONG: [(&[&str], &[&str]); 5] = [
+const LONG: [(&[&str], &[&str]); 6] = [
     (
         &["--package", "linerate-link"],
         &["--lib", "--test", "noise", "--test", "wire"],
@@ -187,6 +187,10 @@ const LONG: [(&[&str], &[&str]); 5] = [
         &["--lib", "every_driver_passes"],
     ),
     (&["--package", "linerate"], &["--test", "explain_noise"]),
+    (
+        &["--package", "linerate"],
+        &["--test", "interrupted", "moment"],
+    ),
     (
         &["--package", "linerate-explain"],
         &["--test", "consistency", "generated"],

@@ -34,7 +34,7 @@ pub(crate) use board::qemu::inspect;
 #[cfg(target_os = "linux")]
 pub use board::qemu::profile::run as profile;
 pub use error::TargetError;
-pub use monitor::{NoMonitor, TrialMonitor};
+pub use monitor::{CANCELLED, LimitedMonitor, NoMonitor, TrialMonitor};
 pub use observed::{CaptureOptions, Observed};
 pub use pair::Pair;
 pub(crate) use target::unsupported;

@@ -1,6 +1,9 @@
 //! Progress of a trial.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The note on a trial that its monitor has cancelled.
+pub const CANCELLED: &str = "cancelled by the user";
 
 /// Receives the progress of a trial, and can cancel it.
 pub trait TrialMonitor {
@@ -10,6 +13,25 @@ pub trait TrialMonitor {
     /// True if the user has cancelled.
     fn is_cancelled(&self) -> bool {
         false
+    }
+}
+
+/// Cancels when a time is over, too.
+pub struct LimitedMonitor<'a> {
+    /// Receives the progress.
+    pub monitor: &'a mut dyn TrialMonitor,
+    /// The end; `None`: no limit.
+    pub until: Option<Instant>,
+}
+
+impl TrialMonitor for LimitedMonitor<'_> {
+    fn update(&mut self, since_begin: Duration, octets: u64) {
+        self.monitor.update(since_begin, octets);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let is_over = self.until.is_some_and(|until| Instant::now() >= until);
+        is_over || self.monitor.is_cancelled()
     }
 }
 

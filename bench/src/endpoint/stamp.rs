@@ -8,8 +8,8 @@ use linerate_agent::stamp::{Clock, LEN, Plan, Sender};
 use super::client::{self, ClientState};
 use super::deadline;
 use super::{
-    Options, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target, TargetError, Trial,
-    TrialMonitor, Url,
+    CANCELLED, Options, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Target, TargetError,
+    Trial, TrialMonitor, Url,
 };
 
 /// The default port (RFC 8762 section 4.1).
@@ -95,7 +95,7 @@ impl Stamp {
         }
         let mut notes = Vec::new();
         if finished.is_cancelled {
-            notes.push("cancelled by the user".to_owned());
+            notes.push(CANCELLED.to_owned());
         }
         if finished.is_expired {
             notes.push("requests could not be sent in time: stopped".to_owned());

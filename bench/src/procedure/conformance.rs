@@ -10,9 +10,6 @@ use super::{Procedure, SessionError, TrialContext};
 use crate::conformance::{CASES, Case, Outcome, run_case};
 use crate::endpoint::Target;
 
-/// Why a case was not completed.
-const ENDED: &str = "cancelled by the user";
-
 /// The selected cases.
 pub struct Conformance {
     /// Selects the cases whose name contains one of these words; all if empty.
@@ -58,12 +55,12 @@ impl Procedure for Conformance {
         };
         for case in self.cases() {
             if context.is_cancelled() {
-                context.not_measured(case.name, ENDED);
+                context.stopped(case.name);
                 continue;
             }
             let (frames, failure) = match run_case(&stand, case, self.frames, context.monitor)? {
                 Outcome::Failed(_) if context.is_cancelled() => {
-                    context.not_measured(case.name, ENDED);
+                    context.stopped(case.name);
                     continue;
                 }
                 Outcome::Passed(frames) => (frames, String::new()),

@@ -19,13 +19,15 @@ pub mod throughput;
 pub mod udp_sweep;
 pub mod window_sweep;
 
-pub use session::{RequestedProcedure, SessionConfig, SessionError, run};
+pub use session::{RequestedProcedure, SessionConfig, SessionError, longest, run};
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
 
-use crate::endpoint::{BoardObservation, Outcome, Target, TargetError, Trial, TrialMonitor};
+use crate::endpoint::{
+    BoardObservation, CANCELLED, LimitedMonitor, Outcome, Target, TargetError, Trial, TrialMonitor,
+};
 
 /// A procedure run on a target.
 pub trait Procedure {
@@ -36,8 +38,8 @@ pub trait Procedure {
     /// simulated.
     fn min_duration(&self) -> Duration;
 
-    /// Maximum duration of its trials, whatever the device does; `None` for a simulated target, or if it has no other
-    /// bound than that of each trial.
+    /// Maximum duration of its trials, whatever the device does; `None` for a simulated target. It is announced before
+    /// it begins, and ends it.
     fn max_duration(&self, _target: &dyn Target) -> Option<Duration> {
         None
     }
@@ -66,7 +68,10 @@ pub struct TrialContext<'a> {
     save: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
     note: &'a mut dyn FnMut(&str),
     monitor: &'a mut dyn TrialMonitor,
+    /// When the stated maximum duration is over.
+    until: Option<Instant>,
     not_measured: Vec<NotMeasured>,
+    failures: Vec<String>,
     /// Notes on trials whose results are not saved yet.
     trial_notes: Vec<String>,
     /// Observations of their board.
@@ -90,11 +95,20 @@ impl<'a> TrialContext<'a> {
             save,
             note,
             monitor,
+            until: None,
             not_measured: Vec::new(),
+            failures: Vec::new(),
             trial_notes: Vec::new(),
             board: None,
             virtual_ns: 0,
         }
+    }
+
+    /// Ends trials after `limit`, and permits no other.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Option<Duration>) -> Self {
+        self.until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        self
     }
 
     /// Runs a trial and reports the notes on its figures to the user. They are in the next result that is saved.
@@ -106,9 +120,18 @@ impl<'a> TrialContext<'a> {
         target: &mut dyn Target,
         trial: &Trial,
     ) -> Result<Outcome, TargetError> {
-        let outcome = target.run(trial, self.monitor)?;
+        let mut limited = LimitedMonitor {
+            monitor: self.monitor,
+            until: self.until,
+        };
+        let outcome = target.run(trial, &mut limited)?;
         for note in &outcome.notes {
-            self.note_on_result(note);
+            let is_cancelled = note == CANCELLED;
+            self.note_on_result(if is_cancelled {
+                self.stop_reason()
+            } else {
+                note
+            });
         }
         if let Some(observed) = &outcome.board {
             self.virtual_ns += observed.virtual_ns;
@@ -154,6 +177,11 @@ impl<'a> TrialContext<'a> {
         });
     }
 
+    /// Records that a check failed, in a sentence: the results have it, and the command does not succeed.
+    pub fn failed(&mut self, what: String) {
+        self.failures.push(what);
+    }
+
     /// Waits for `span` of host time, or until the user cancels.
     pub fn wait(&self, span: Duration) {
         let mut left = span;
@@ -164,9 +192,31 @@ impl<'a> TrialContext<'a> {
         }
     }
 
-    /// True if the user has cancelled: results are kept, and no further trial is started.
+    /// True if the user has cancelled, or the maximum duration is over: results are kept, and no further trial is
+    /// started.
     pub fn is_cancelled(&self) -> bool {
-        self.monitor.is_cancelled()
+        self.is_over() || self.monitor.is_cancelled()
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    fn stop_reason(&self) -> &'static str {
+        if self.monitor.is_cancelled() || !self.is_over() {
+            CANCELLED
+        } else {
+            "its longest time is over"
+        }
+    }
+
+    /// Records that a part of the procedure was not measured because it was cancelled or its time is over.
+    pub fn stopped(&mut self, what: &str) {
+        let why = self.stop_reason();
+        self.not_measured(what, why);
+        if !self.monitor.is_cancelled() {
+            self.failed(format!("{what}: {why}"));
+        }
     }
 
     /// The setting of a result of this run.

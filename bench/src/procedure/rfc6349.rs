@@ -8,8 +8,8 @@ use linerate_results::record::{
     Rfc6349Params, Rfc6349Step as Step,
 };
 
-use super::latency::idle;
-use super::sweep_trials::{SweepOutcome, SweepTrials};
+use super::latency::{idle, max_idle_duration};
+use super::sweep_trials::{SweepOutcome, SweepTrials, max_duration};
 use super::{Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, RoundTrips, Stream, Target, Trial};
 use linerate_results::distribution;
@@ -212,6 +212,16 @@ impl Procedure for Rfc6349 {
         (self.span + self.settle) * transfers as u32
     }
 
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        let transfers = self.directions.iter().flat_map(|way| {
+            let many = self.stream(*way, self.streams_of(*way, target), None);
+            let windows = WINDOWS_PERCENT.map(|_| self.transfer(*way, 1 << 16, target));
+            std::iter::once(many).chain(windows)
+        });
+        let transfers = max_duration(target, transfers, self.settle)?;
+        Some(max_idle_duration(target) + transfers)
+    }
+
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let mut directions = self.directions.iter();
         directions.try_for_each(|way| target.supports(&self.stream(*way, 1, Some(1 << 16))))
@@ -304,6 +314,30 @@ mod tests {
         assert_eq!(windows, [2_500, 5_000, 7_500, 10_000, 12_500].map(Some));
         let during = steps[6].metrics.rtt.as_ref().map(|it| it.p50_ns);
         assert_eq!(during, Some(12_000_000));
+    }
+
+    #[test]
+    fn the_longest_time_is_that_of_all_trials() {
+        let procedure = Rfc6349 {
+            directions: vec![Direction::ToDevice, Direction::FromDevice],
+            settle: Duration::from_secs(1),
+            ..procedure()
+        };
+        let mut target = Scripted::new(|trial| {
+            let outcome = path(trial)?;
+            Ok(Outcome {
+                from_device: outcome.to_device.clone(),
+                ..outcome
+            })
+        });
+        assert_eq!(procedure.max_duration(&target), None, "simulated");
+        target.deadline = Some(Duration::from_secs(10));
+        let stated = procedure.max_duration(&target);
+        let (outcome, ..) = done(&procedure, &mut target);
+        assert!(outcome.is_ok());
+        // The idle round trips, then transfers with a pause.
+        assert_eq!(target.asked.len(), 13);
+        assert_eq!(stated, Some(Duration::from_secs(13 * 10 + 12)));
     }
 
     #[test]

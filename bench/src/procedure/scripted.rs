@@ -1,5 +1,7 @@
 //! A target for tests, with a scripted outcome for each trial.
 
+use std::time::Duration;
+
 use linerate_results::record::{CountedAt, Datagrams as Count, Flow, Measurement};
 
 use super::{Procedure, SessionError, TrialContext};
@@ -12,13 +14,19 @@ use crate::endpoint::{
 pub struct Scripted<F> {
     /// The trials requested so far.
     pub asked: Vec<Trial>,
+    /// The longest time of each.
+    pub deadline: Option<Duration>,
     answer: F,
 }
 
 impl<F: FnMut(&Trial) -> Result<Outcome, &'static str>> Scripted<F> {
     pub fn new(answer: F) -> Self {
         let asked = Vec::new();
-        Self { asked, answer }
+        Self {
+            asked,
+            deadline: None,
+            answer,
+        }
     }
 }
 
@@ -39,10 +47,32 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         })
     }
 
+    fn deadline(&self, _: &Trial) -> Option<Duration> {
+        self.deadline
+    }
+
     /// So that no test waits.
     fn is_simulated(&self) -> bool {
         true
     }
+}
+
+/// Runs `procedure`; returns its failures.
+pub fn failures(procedure: &dyn Procedure, target: &mut dyn Target) -> Vec<String> {
+    failures_within(None, procedure, target)
+}
+
+/// The same, with `limit` as its longest time.
+pub fn failures_within(
+    limit: Option<Duration>,
+    procedure: &dyn Procedure,
+    target: &mut dyn Target,
+) -> Vec<String> {
+    let (mut keep, mut note, mut monitor) = (|_| Ok(()), |_: &str| {}, NoMonitor);
+    let mut context = TrialContext::new(&mut keep, &mut note, &mut monitor).with_limit(limit);
+    let outcome = procedure.run(target, &mut context);
+    assert!(outcome.is_ok());
+    context.failures
 }
 
 /// Runs `procedure`; returns its outcome, its results and its notes.

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use linerate_explain::cause::explain_targets;
 use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
 use super::{Procedure, TrialContext};
 use crate::baseline::Baseline;
-use crate::endpoint::{Target, TargetError, TrialMonitor};
+use crate::endpoint::{CANCELLED, Target, TargetError, TrialMonitor};
 use crate::provenance;
 use crate::store::{Store, StoreError};
+
+/// Time of this host's own work between the trials of a procedure.
+const MARGIN: Duration = Duration::from_secs(2);
 
 /// Why a session was aborted.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +86,7 @@ pub fn run(
             let why = if store_failed {
                 "results could not be written any more"
             } else {
-                "cancelled by the user"
+                CANCELLED
             };
             not_measured(&mut run, words, why);
             continue;
@@ -95,14 +99,19 @@ pub fn run(
         let results = &mut run.results;
         let mut keep = |measured: Measurement| {
             result(&measured);
-            store.append(&measured)?;
+            let stored = store.append(&measured);
             results.push(measured);
-            Ok(())
+            stored.map_err(SessionError::from)
         };
-        let mut context = TrialContext::new(&mut keep, note, monitor);
+        let limit = longest(it.procedure.as_ref(), target);
+        let mut context = TrialContext::new(&mut keep, note, monitor).with_limit(limit);
         let done = it.procedure.run(target, &mut context);
+        if done.is_ok() && context.is_cancelled() && context.not_measured.is_empty() {
+            context.stopped(&format!("the rest of {words}"));
+        }
         run.not_measured.append(&mut context.not_measured);
         run.provenance.virtual_ns += context.virtual_ns;
+        run.failures.append(&mut context.failures);
         if let Err(error) = done {
             note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
@@ -129,6 +138,12 @@ pub fn run(
     run.findings.extend(unreachable);
     store.finish(&run)?;
     outcome.map(|()| run)
+}
+
+/// The longest time of a procedure, whatever the device does: the sum of its trials, each of which may use up its whole
+/// time, and this host's own work; `None` for simulated targets.
+pub fn longest(procedure: &dyn Procedure, target: &dyn Target) -> Option<Duration> {
+    Some(procedure.max_duration(target)? + MARGIN)
 }
 
 fn header(session: &SessionConfig, target: &dyn Target) -> Run {

@@ -67,7 +67,7 @@ impl Throughput {
         let before = match idle(target, context) {
             Ok(rtt) => rtt.map(|rtt| rtt.min_ns),
             Err(SessionError::Target(TargetError::Failed { what, .. })) => {
-                context.note_on_result(&format!("without a probe: {what}"));
+                self.report_silent_probe(context, &what);
                 return Ok(context.trial(target, &self.trial)?);
             }
             Err(error) => return Err(error),
@@ -82,7 +82,7 @@ impl Throughput {
         };
         if let Err(TargetError::Failed { what, .. }) = &outcome {
             // The load may have silenced the probe.
-            context.note_on_result(&format!("without a probe: {what}"));
+            self.report_silent_probe(context, what);
             outcome = context.trial(target, &self.trial);
         }
         let mut outcome = outcome?;
@@ -91,6 +91,15 @@ impl Throughput {
         outcome.observation.idle_round_trip_ns = before;
         outcome.observation.loaded_round_trip_ns = loaded.map(|it| it.p50_ns);
         Ok(outcome)
+    }
+
+    /// Reports that the requested probe did not answer: the transfer is measured all the same, but the command does
+    /// not succeed.
+    fn report_silent_probe(&self, context: &mut TrialContext<'_>, why: &str) {
+        context.note_on_result(&format!("without a probe: {why}"));
+        if !context.is_cancelled() {
+            context.failed(format!("{}: without a probe: {why}", self.label()));
+        }
     }
 
     /// Round trips that end before the transfer.
@@ -205,7 +214,7 @@ impl Procedure for Throughput {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scripted::{Scripted, answered, done};
+    use super::super::scripted::{Scripted, answered, done, failures};
     use super::*;
     use crate::endpoint::Stream;
     use linerate_results::record::CountedAt;
@@ -267,6 +276,20 @@ mod tests {
         assert!(
             notes[0].starts_with("without a probe: no answer"),
             "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn a_probe_that_does_not_answer_during_the_transfer_is_a_failure() {
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::RoundTrips(asked) if asked.load.is_some() => Err("no answer"),
+            Trial::RoundTrips(asked) => Ok(answered(asked, 2_000_000)),
+            _ => Ok(flow()),
+        });
+        let failures = failures(&transfer(), &mut target);
+        assert_eq!(
+            failures,
+            ["TCP from the device: without a probe: no answer"]
         );
     }
 

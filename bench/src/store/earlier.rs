@@ -12,8 +12,8 @@ pub const EARLIER: &str = "earlier";
 
 /// Moves the results of an earlier run in `dir`, if any, to a folder in [`EARLIER`]; returns that folder.
 ///
-/// `run.json` is moved first and `trials.ndjson` last: whenever it is interrupted, no file in `dir` claims to be a
-/// complete run, and the next call moves the rest.
+/// `run.json`, which names all others, is moved last: whenever this is interrupted, `dir` still has the whole record of
+/// that run, and the next call moves the rest to the same folder.
 ///
 /// # Errors
 /// A file cannot be moved.
@@ -21,40 +21,33 @@ pub fn move_aside(dir: &Path) -> io::Result<Option<PathBuf>> {
     let text = [RUN, TRIALS]
         .map(|name| std::fs::read_to_string(dir.join(name)).unwrap_or_default())
         .concat();
-    let names: Vec<String> = [RUN]
+    let names: Vec<String> = DERIVED
         .into_iter()
-        .chain(DERIVED)
         .map(str::to_owned)
         .chain(artifacts(&text))
-        .chain([TRIALS.to_owned()])
+        .chain([TRIALS.to_owned(), RUN.to_owned()])
         .filter(|name| dir.join(name).is_file())
         .collect();
     if names.is_empty() {
         return Ok(None);
     }
-    let aside = new_folder(&dir.join(EARLIER), &started(&text))?;
+    let aside = folder_for(&names, &dir.join(EARLIER), &started(&text))?;
     for name in names {
         std::fs::rename(dir.join(&name), aside.join(&name))?;
     }
     Ok(Some(aside))
 }
 
-/// Creates a folder with this name, or with a number behind it if there is one.
-fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
-    std::fs::create_dir_all(parent)?;
-    let mut number = 1;
-    loop {
-        let suffix = if number == 1 {
-            String::new()
-        } else {
-            format!("-{number}")
-        };
-        let folder = parent.join(format!("{name}{suffix}"));
-        match std::fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            done => return done.map(|()| folder),
-        }
-    }
+/// The folder with this name, or with a number behind it, that has none of these files: a new one, or the one of a
+/// move that was interrupted.
+fn folder_for(files: &[String], parent: &Path, name: &str) -> io::Result<PathBuf> {
+    let is_free = |folder: &PathBuf| !files.iter().any(|file| folder.join(file).exists());
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let folders = std::iter::once(name.to_owned()).chain(numbered);
+    let folder = folders.map(|name| parent.join(name)).find(is_free);
+    let folder = folder.unwrap_or_else(|| parent.join(name));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// Start of the run, as a file name on any system.
@@ -146,5 +139,21 @@ mod tests {
             assert!(dir.path().join("notes.txt").is_file());
         }
         assert_eq!(move_aside(dir.path()).expect("readable"), None);
+    }
+
+    #[test]
+    fn an_interrupted_move_is_completed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let run = r#"{"provenance": {"started": "2026-01-02T03:04:05Z"}}"#;
+        let aside = dir.path().join(EARLIER).join("2026-01-02T030405Z");
+        std::fs::create_dir_all(&aside).expect("made");
+        std::fs::write(aside.join("report.html"), run).expect("written");
+        for name in ["results.csv", TRIALS, RUN] {
+            std::fs::write(dir.path().join(name), run).expect("written");
+        }
+        assert_eq!(move_aside(dir.path()).expect("moved"), Some(aside.clone()));
+        for name in ["report.html", "results.csv", TRIALS, RUN] {
+            assert!(aside.join(name).is_file(), "{name}");
+        }
     }
 }

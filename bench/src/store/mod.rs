@@ -6,11 +6,12 @@
 //! the files of an earlier run are moved to [`earlier::EARLIER`].
 
 pub mod earlier;
+mod load;
 mod read;
 pub mod whole;
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -20,6 +21,7 @@ use linerate_results::record::{Measurement, Run};
 
 use crate::board;
 
+pub use load::{LoadError, LoadedRun, load};
 pub use read::{StoredRun, read};
 
 /// Name of the file that results are appended to.
@@ -36,7 +38,7 @@ const DERIVED: [&str; 6] = [
     "results.prom",
     "results.hdr",
 ];
-/// Name of the file that is locked during a run.
+/// Name of the file that is locked during a run. It holds the start of the last run that wrote into the folder.
 const LOCK: &str = ".linerate-lock";
 
 /// Results cannot be stored.
@@ -81,7 +83,10 @@ impl Store {
             move |error| StoreError::Write { path, error }
         };
         std::fs::create_dir_all(dir).map_err(failed(dir))?;
-        let lock = lock(dir)?;
+        let mut lock = lock(dir)?;
+        // Whatever happens next, results in the folder are known to be of another run.
+        write_start(&mut lock, &header.provenance.started).map_err(failed(&dir.join(LOCK)))?;
+        whole::remove_parts(dir).map_err(failed(dir))?;
         let earlier = earlier::move_aside(dir).map_err(failed(dir))?;
         let path = dir.join(TRIALS);
         whole::write(&path, &line(header).map_err(failed(&path))?).map_err(failed(&path))?;
@@ -125,10 +130,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
     pub fn finish(&self, run: &Run) -> Result<(), StoreError> {
+        self.write(RUN, run.to_json().as_bytes())?;
+        // Only the complete run has failures and what was not measured: before it is there, none is finished.
         self.append_line(&read::End {
             finished_with_results: run.results.len(),
         })?;
-        self.write(RUN, run.to_json().as_bytes())?;
         let published = board::published(&run.provenance.board);
         self.write("report.html", report::html(run, &published).as_bytes())?;
         self.write("report.md", report::markdown(run, &published).as_bytes())?;
@@ -153,7 +159,11 @@ impl Store {
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
-    let opened = File::options().create(true).append(true).open(&path);
+    let opened = File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(&path);
     let locked = opened.map_err(TryLockError::Error).and_then(|file| {
         file.try_lock()?;
         Ok(file)
@@ -164,6 +174,13 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         },
         TryLockError::Error(error) => StoreError::Write { path, error },
     })
+}
+
+/// Replaces the start of the last run by one of the same length.
+fn write_start(lock: &mut File, started: &str) -> io::Result<()> {
+    lock.rewind()?;
+    lock.write_all(started.as_bytes())?;
+    lock.set_len(started.len() as u64)
 }
 
 fn line(content: &impl serde::Serialize) -> io::Result<Vec<u8>> {

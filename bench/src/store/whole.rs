@@ -3,6 +3,10 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+/// Names of files that are not whole yet.
+const PREFIX: &str = ".linerate-";
+const SUFFIX: &str = ".tmp";
+
 /// Replaces the file at `path` by one with `content`: at any moment, also after a kill or on a full disk, it holds
 /// either the earlier content or all of `content`. What is no regular file (a pipe, a terminal) is written directly.
 ///
@@ -19,7 +23,7 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".linerate-");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     // As for any other new file: the umask limits it.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -27,6 +31,22 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Removes the parts of files that a killed program left in `folder`.
+///
+/// # Errors
+/// The system's error.
+pub fn remove_parts(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_part = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+        if name.to_str().is_some_and(is_part) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
     Ok(())
 }
 

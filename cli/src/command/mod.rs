@@ -22,7 +22,7 @@ pub mod sweep;
 pub mod test;
 pub mod timing;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ use linerate_bench::store;
 use linerate_bench::timing::TimingTable;
 use linerate_results::record;
 
-use crate::input::{self, MAX_CONTENT, MAX_TEXT};
+use crate::input::{self, MAX_TEXT};
 
 /// Reads a timing table that replaces the built-in one, and prints its rejected entries.
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
@@ -55,30 +55,18 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads results of a complete or incomplete run: a file, or the folder of a run. Prints what an incomplete or damaged
-/// file lacks.
+/// Reads results of a complete or incomplete run: a file, or the folder of a run. Prints what they lack.
 fn results(path: &Path) -> anyhow::Result<record::Run> {
-    let (run, trials) = (path.join(store::RUN), path.join(store::TRIALS));
-    let path = match path.is_dir() {
-        true if run.exists() => &run,
-        true => &trials,
-        false => path,
-    };
-    let trials = path.with_file_name(store::TRIALS);
-    if path.ends_with(store::RUN) && !path.exists() && trials.exists() {
-        anyhow::bail!(
-            "cannot read {}: the run did not finish; its results are in {}",
-            path.display(),
-            trials.display()
-        );
+    Ok(results_and_file(path)?.0)
+}
+
+/// The same, with the file that has them.
+fn results_and_file(path: &Path) -> anyhow::Result<(record::Run, PathBuf)> {
+    let store::LoadedRun { file, stored } = store::load(path)?;
+    for lack in &stored.lacks {
+        eprintln!("{}: {}: {}", file.display(), lack.what, lack.why);
     }
-    let text = input::read_text(path, MAX_CONTENT)?;
-    let read = store::read(&text)
-        .with_context(|| format!("{} contains no linerate results", path.display()))?;
-    for lack in &read.lacks {
-        eprintln!("{}: {}: {}", path.display(), lack.what, lack.why);
-    }
-    Ok(read.into_run())
+    Ok((stored.into_run(), file))
 }
 
 /// Flag set by Ctrl-C; results so far are still written.

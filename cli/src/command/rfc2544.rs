@@ -18,11 +18,6 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
     let mut target = open("rfc2544", link)?;
     let line_bits_per_s = line_rate(args, target.as_ref())?;
     let plan = request(args).plan(line_bits_per_s, target.is_simulated());
-    let variant = if args.full { "full" } else { "short" };
-    eprintln!(
-        "RFC 2544, {variant} variant: at most {}",
-        words(plan.max_duration())
-    );
     let asked = [RequestedProcedure {
         procedure: Box::new(Rfc2544 { plan }),
         is_required: true,
@@ -72,15 +67,5 @@ const fn counting_of(by: CountedBy) -> Counting {
         CountedBy::Agent => Counting::Agent,
         CountedBy::Reflector => Counting::Reflector,
         CountedBy::Udp => Counting::Datagrams,
-    }
-}
-
-/// Duration in minutes, or in seconds below a minute.
-fn words(span: Duration) -> String {
-    let seconds = span.as_secs();
-    match (seconds / 3_600, seconds / 60 % 60) {
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }

@@ -121,15 +121,15 @@ fn run_session(
     };
     let at_most: Option<Duration> = asked
         .iter()
-        .map(|it| it.procedure.max_duration(target))
+        .map(|it| procedure::longest(it.procedure.as_ref(), target))
         .sum();
     let at_most = at_most.map_or_else(String::new, |span| {
-        format!(", at most {} s", span.as_secs_f64().ceil())
+        format!(", at most {}", words(span.as_secs_f64().ceil() as u64))
     });
     eprintln!(
-        "{}: at least {} s{unit_note}{at_most}; Ctrl-C stops and keeps the results so far",
+        "{}: at least {}{unit_note}{at_most}; Ctrl-C stops and keeps the results so far",
         target.name(),
-        at_least.as_secs().max(1)
+        words(at_least.as_secs().max(1))
     );
     let mut terminal = Terminal::new(at_least, interval)?;
     let (mut monitor, lines) = terminal.split();
@@ -153,6 +153,16 @@ fn run_session(
         eprintln!("results so far are in {}", session.out.display());
     }
     Ok((run, terminal.is_cancelled()))
+}
+
+/// Duration in seconds; in minutes, rounded up, from ten minutes on.
+fn words(seconds: u64) -> String {
+    let all_minutes = seconds.div_ceil(60);
+    match (all_minutes / 60, all_minutes % 60) {
+        (0, ..10) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
 }
 
 /// True if the session wrote its folder before this error.

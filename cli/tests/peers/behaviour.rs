@@ -17,6 +17,8 @@ pub enum Step {
     Read(usize),
     /// Reads up to the empty line that ends the head of an HTTP request.
     ReadHead,
+    /// Reads the body that the head announced.
+    ReadBody,
     /// Reads JSON behind its length (iperf 3).
     ReadJson,
     /// Reads until the other end has no more.
@@ -96,13 +98,14 @@ pub enum Datagrams {
 
 /// Exit codes of the command.
 pub const MEASURED: i32 = 0;
+pub const LIMIT: i32 = 1;
 pub const FAILED: i32 = 3;
 
 /// A peer, and the command that meets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     pub name: &'static str,
-    /// `test iperf3 -R`: the command, the scheme with the path, and arguments.
+    /// `test iperf3 -R`: the command, the scheme with the path, and arguments, in which `{port}` is the peer's.
     pub command: &'static str,
     /// Scripts of successive connections, which begin again after the last one.
     pub connections: &'static [&'static [Step]],

@@ -1,7 +1,7 @@
 //! Web servers that lie or stall.
 
 use super::behaviour::Step::{
-    Drain, DrainFor, Finish, Forever, Hang, ReadHead, Repeat, Reset, Send, Wait,
+    Drain, Finish, Forever, Hang, ReadBody, ReadHead, Repeat, Reset, Send, Wait,
 };
 use super::behaviour::{Behaviour, FAILED, MEASURED};
 
@@ -201,7 +201,7 @@ pub const ALL: &[Behaviour] = &[
         PUT,
         &[&[
             ReadHead,
-            DrainFor(30),
+            ReadBody,
             Send(b"HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n99999999999999999"),
         ]],
         MEASURED,
@@ -212,7 +212,7 @@ pub const ALL: &[Behaviour] = &[
         PUT,
         &[&[
             ReadHead,
-            DrainFor(30),
+            ReadBody,
             Send(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n0"),
         ]],
         MEASURED,
@@ -223,7 +223,7 @@ pub const ALL: &[Behaviour] = &[
         PUT,
         &[&[
             ReadHead,
-            DrainFor(30),
+            ReadBody,
             Send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n-5"),
         ]],
         MEASURED,

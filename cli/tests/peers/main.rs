@@ -37,7 +37,8 @@ struct Finished {
 
 /// Runs the command that meets `behaviour`, and kills it if it exceeds the time that it states.
 fn run(behaviour: &Behaviour, port: u16, folder: &Path) -> Finished {
-    let mut words = behaviour.command.split_whitespace();
+    let command = behaviour.command.replace("{port}", &port.to_string());
+    let mut words = command.split_whitespace();
     let command = words.next().expect("a command");
     let target = words.next().expect("a scheme");
     let (scheme, path) = target.split_once('/').unwrap_or((target, ""));
@@ -135,7 +136,9 @@ fn faults(behaviour: &Behaviour) -> Vec<String> {
     let is_noted = behaviour.exit == behaviour::MEASURED && !behaviour.contains.is_empty();
     for name in [
         "run.json",
+        "trials.ndjson",
         "report.md",
+        "report.html",
         "junit.xml",
         "results.csv",
         "results.prom",

@@ -50,7 +50,12 @@ impl Peer {
                     .copied()
                     .unwrap_or(&[Step::Hang]);
                 accepted += 1;
-                scope.spawn(move || Connection { stream, stop }.run(script));
+                let connection = Connection {
+                    stream,
+                    body_octets: 0,
+                    stop,
+                };
+                scope.spawn(move || connection.run(script));
             }
         });
     }
@@ -58,6 +63,8 @@ impl Peer {
 
 struct Connection<'a> {
     stream: TcpStream,
+    /// Length of the body of the last HTTP request.
+    body_octets: usize,
     stop: &'a AtomicBool,
 }
 
@@ -90,8 +97,13 @@ impl Connection<'_> {
                 while !head.ends_with(b"\r\n\r\n") {
                     head.extend(self.read(1)?);
                 }
+                let head = String::from_utf8_lossy(&head).to_lowercase();
+                let length = head.split_once("content-length: ");
+                let digits = length.and_then(|(_, rest)| rest.split("\r\n").next());
+                self.body_octets = digits.and_then(|it| it.parse().ok()).unwrap_or(0);
                 Ok(())
             }
+            Step::ReadBody => self.read(self.body_octets).map(drop),
             Step::ReadJson => {
                 let head = self.read(4)?;
                 let len = head

@@ -1,6 +1,9 @@
 //! Reflectors that lie or stall.
 
-use super::behaviour::{Behaviour, Datagrams, FAILED, MEASURED, Reflection};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::behaviour::Step::{Drain, Finish, Read, SendFor};
+use super::behaviour::{Behaviour, Datagrams, FAILED, LIMIT, MEASURED, Reflection, Step};
 
 const COMMAND: &str = "latency stamp -n 20 -i 10";
 
@@ -33,7 +36,67 @@ fn time(octets: &[u8], at: usize) -> u64 {
 /// NTP's fixed point: 2^32 a second.
 const MILLISECOND: u64 = (1 << 32) / 1_000;
 
+/// An iperf 2 server, one connection in each direction, beside a reflector.
+const BOTH: &[&[Step]] = &[
+    &[Drain],
+    &[Read(60), SendFor(&[0; 16_384], 2_500), Finish, Drain],
+];
+
+/// Reflects all packets but those with these indices, counted over all sessions: those under load.
+fn reflect_except(load: std::ops::Range<usize>, seen: &AtomicUsize, it: &mut Reflection) {
+    let is_under_load = load.contains(&seen.fetch_add(1, Ordering::Relaxed));
+    it.copies = usize::from(!is_under_load);
+}
+
+fn silent_after_20(it: &mut Reflection) {
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    reflect_except(20..usize::MAX, &SEEN, it);
+}
+
+fn silent_from_50_to_150(it: &mut Reflection) {
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    reflect_except(50..150, &SEEN, it);
+}
+
+const LATENCY: &str = "latency iperf2 -n 20 -i 10 --probe stamp://127.0.0.1:{port}";
+const TRANSFER: &str = "test iperf2 --forward -t 1 --probe stamp://127.0.0.1:{port}";
+
 pub const ALL: &[Behaviour] = &[
+    Behaviour {
+        connections: BOTH,
+        command: LATENCY,
+        ..reflect("answers under load", |_| {}, MEASURED, "")
+    },
+    Behaviour {
+        connections: BOTH,
+        command: LATENCY,
+        ..reflect(
+            "answers nothing under load",
+            silent_after_20,
+            LIMIT,
+            "none of 20 packets was answered",
+        )
+    },
+    Behaviour {
+        connections: &[&[Drain]],
+        command: TRANSFER,
+        ..reflect(
+            "answers nothing during a transfer",
+            silent_from_50_to_150,
+            LIMIT,
+            "without a probe: none of 100 packets was answered",
+        )
+    },
+    Behaviour {
+        connections: &[&[Drain]],
+        command: TRANSFER,
+        ..reflect(
+            "answers no probe",
+            |it| it.copies = 0,
+            FAILED,
+            "without a probe: none of 50 packets was answered",
+        )
+    },
     reflect("answers", |_| {}, MEASURED, ""),
     Behaviour::udp(
         "answers nothing",

@@ -147,18 +147,19 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
     if !p.target.is_empty() {
         return writeln!(
             out,
-            "\n{} · from {} · linerate {} ({})",
-            p.target, p.host, p.version, p.git
+            "\n{} · from {} · started {} · linerate {} ({})",
+            p.target, p.host, p.started, p.version, p.git
         );
     }
     writeln!(
         out,
-        "\n{} · {} duplex · timing table {} ({} guesses) · seed {} · linerate {} ({})",
+        "\n{} · {} duplex · timing table {} ({} guesses) · seed {} · started {} · linerate {} ({})",
         p.board,
         p.duplex,
         p.timing_table,
         p.guesses.len(),
         p.seed,
+        p.started,
         p.version,
         p.git,
     )

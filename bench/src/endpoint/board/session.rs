@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::console::Console;
-use crate::endpoint::{BoardObservation, TargetError, TrialMonitor};
+use crate::endpoint::{BoardObservation, CANCELLED, TargetError, TrialMonitor};
 use crate::machine::MachineError;
 
 /// Interval at which a trial's progress is polled.
@@ -275,7 +275,7 @@ impl BoardSession {
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.board.notes();
         if self.is_cancelled {
-            notes.push("cancelled by the user".to_owned());
+            notes.push(CANCELLED.to_owned());
         }
         notes
     }

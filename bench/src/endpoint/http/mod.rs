@@ -15,7 +15,7 @@ use self::total::{FIRST_OCTETS, TransferTotal, check_upload};
 use crate::endpoint::client::{self, ClientState, LinkedMonitor};
 use crate::endpoint::deadline;
 use crate::endpoint::{
-    Amount, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
+    Amount, CANCELLED, Options, Outcome, Stream, Target, TargetError, Trial, TrialMonitor, Url,
 };
 
 const PORT: u16 = 80;
@@ -285,7 +285,7 @@ impl Target for Http {
             .flat_map(|total| total.notes.iter().cloned())
             .collect();
         if both.into_iter().flatten().any(|total| total.is_cancelled) {
-            notes.push("cancelled by the user".to_owned());
+            notes.push(CANCELLED.to_owned());
         }
         if both.into_iter().flatten().any(|total| total.does_not_match) {
             notes.push(

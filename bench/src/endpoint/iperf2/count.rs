@@ -7,7 +7,7 @@ use linerate_results::record::{self, CountedAt, Direction, Flow, Interval};
 
 use crate::endpoint::client::FinishedClient;
 use crate::endpoint::plausible::{self, Requested, Sent};
-use crate::endpoint::{Amount, Datagrams, Outcome, Stream};
+use crate::endpoint::{Amount, CANCELLED, Datagrams, Outcome, Stream};
 
 /// Interval at which the datagram that ends a stream is repeated.
 const END_INTERVAL: Duration = Duration::from_millis(250);
@@ -229,7 +229,7 @@ fn flow(report: Report, counted_by: CountedAt, [duplicates, dropped]: [Option<u6
 
 fn note_cancelled(outcome: &mut Outcome, is_cancelled: bool) {
     if is_cancelled {
-        outcome.notes.push("cancelled by the user".to_owned());
+        outcome.notes.push(CANCELLED.to_owned());
     }
 }
 

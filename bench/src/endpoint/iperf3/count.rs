@@ -6,9 +6,9 @@ use linerate_agent::iperf3::{self, Client, Count, Test};
 use linerate_results::record::{self, CountedAt, Flow, Interval, Observation};
 
 use super::STREAMS;
-use crate::endpoint::Outcome;
 use crate::endpoint::client::FinishedClient;
 use crate::endpoint::plausible::{self, Requested, Sent};
+use crate::endpoint::{CANCELLED, Outcome};
 
 /// A queue that drains for this multiple of the settling time delays the end of the test, too.
 const DRAINED: u32 = 2;
@@ -81,7 +81,7 @@ pub(super) fn counted(
         datagrams.lost_by_host = finished.dropped.map(|dropped| dropped.min(datagrams.lost));
     }
     if finished.is_cancelled {
-        notes.push("cancelled by the user".to_owned());
+        notes.push(CANCELLED.to_owned());
         for flow in [&mut to_device, &mut from_device].into_iter().flatten() {
             flow.is_cut = true;
         }

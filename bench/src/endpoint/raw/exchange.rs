@@ -199,6 +199,28 @@ fn notes(
     notes
 }
 
+/// Time of a frame of `octets` and its gap on the line.
+fn frame_ns(octets: usize, line_bits_per_s: f64) -> f64 {
+    (octets + OVERHEAD) as f64 * 8.0 * 1e9 / line_bits_per_s
+}
+
+/// The longest time of sending: twice the expected one, and a timeout.
+fn send_limit(config: &ExchangeConfig<'_>) -> Duration {
+    let expected = config.expected;
+    let line = config
+        .line_bits_per_s
+        .map_or(SLOWEST_BITS_PER_S, |line| line as f64);
+    let interval_ns = frame_ns(expected.octets, line).max(config.interval_ns);
+    let twice_ns = 2.0 * expected.count as f64 * interval_ns;
+    Duration::from_nanos(twice_ns as u64).saturating_add(config.timeout)
+}
+
+/// The longest time of an exchange, whatever the station does.
+pub(super) fn limit(config: &ExchangeConfig<'_>) -> Duration {
+    let around = Duration::from_nanos(FIRST_NS) + LAST_ANSWER_TIMEOUT + SETTLE + POLL_INTERVAL;
+    send_limit(config).saturating_add(around)
+}
+
 /// Marks the end of sending, even after a panic.
 struct EndGuard<'a>(&'a Shared);
 
@@ -225,11 +247,10 @@ struct Sender<'a> {
 impl<'a> Sender<'a> {
     fn new(config: &'a ExchangeConfig<'a>, ring: TransmitRing, shared: &'a Shared) -> Self {
         let expected = config.expected;
-        let bits = (expected.octets + OVERHEAD) as f64 * 8.0;
-        let frame_ns = config.line_bits_per_s.map(|line| bits * 1e9 / line as f64);
+        let frame_ns = config
+            .line_bits_per_s
+            .map(|line| frame_ns(expected.octets, line as f64));
         let first_ns = shared.clock.now_ns() + FIRST_NS;
-        let longest_ns = frame_ns.unwrap_or(bits * 1e9 / SLOWEST_BITS_PER_S);
-        let span_ns = expected.count as f64 * longest_ns.max(config.interval_ns);
         let mut frame = vec![0; expected.octets];
         let plan = Plan {
             to: expected.station,
@@ -251,7 +272,7 @@ impl<'a> Sender<'a> {
             pace: SendPacer::new(first_ns, config.interval_ns, frame_ns.unwrap_or(0.0)),
             frame,
             taken_ns: first_ns,
-            latest_ns: first_ns + (2.0 * span_ns) as u64 + config.timeout.as_nanos() as u64,
+            latest_ns: first_ns + send_limit(config).as_nanos() as u64,
         }
     }
 

@@ -7,7 +7,7 @@ use linerate_agent::frame::{MAX_LEN, MIN_LEN, Mac};
 use linerate_ether::fcs;
 use linerate_ring::RingError;
 
-use super::exchange::{ExchangeConfig, ExchangeError, ExchangeResult, exchange};
+use super::exchange::{ExchangeConfig, ExchangeError, ExchangeResult, exchange, limit};
 use super::matcher::ExpectedReplies;
 use crate::endpoint::{
     Frames, NoMonitor, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
@@ -67,7 +67,17 @@ impl Station {
     ) -> Result<ExchangeResult, TargetError> {
         let own = self.own_address()?;
         self.stream = self.stream.wrapping_add(1);
-        let config = ExchangeConfig {
+        let config = self.config(own, octets, count, interval_ns);
+        let exchanged = exchange(&config, monitor).map_err(|error| match error {
+            ExchangeError::Load(error) => error.into(),
+            ExchangeError::Slow(what) => self.failed(what),
+        })?;
+        self.has_answered |= exchanged.matched.answered() > 0;
+        Ok(exchanged)
+    }
+
+    fn config(&self, own: Mac, octets: usize, count: u64, interval_ns: f64) -> ExchangeConfig<'_> {
+        ExchangeConfig {
             interface: &self.interface,
             expected: ExpectedReplies {
                 own,
@@ -79,13 +89,7 @@ impl Station {
             interval_ns,
             line_bits_per_s: self.line_bits_per_s(),
             timeout: self.timeout,
-        };
-        let exchanged = exchange(&config, monitor).map_err(|error| match error {
-            ExchangeError::Load(error) => error.into(),
-            ExchangeError::Slow(what) => self.failed(what),
-        })?;
-        self.has_answered |= exchanged.matched.answered() > 0;
-        Ok(exchanged)
+        }
     }
 
     fn own_address(&self) -> Result<Mac, TargetError> {
@@ -135,15 +139,20 @@ impl Station {
         asked: &RoundTrips,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        let octets = HEADER_OCTETS + usize::from(asked.payload_octets);
-        let octets = octets.clamp(MIN_LEN, MAX_LEN);
         let interval_ns = asked.interval.as_nanos() as f64;
-        let exchanged = self.exchange(octets, asked.count.into(), interval_ns, monitor)?;
+        let count = asked.count.into();
+        let exchanged = self.exchange(request_octets(asked), count, interval_ns, monitor)?;
         if exchanged.matched.answered() == 0 && !exchanged.is_cancelled {
             return Err(self.silent(exchanged.sent));
         }
         Ok(outcome(exchanged))
     }
+}
+
+/// Octets of the frame of a request, without FCS.
+fn request_octets(asked: &RoundTrips) -> usize {
+    let octets = HEADER_OCTETS + usize::from(asked.payload_octets);
+    octets.clamp(MIN_LEN, MAX_LEN)
 }
 
 fn outcome(exchanged: ExchangeResult) -> Outcome {
@@ -209,5 +218,22 @@ impl Target for Station {
 
     fn line_bits_per_s(&self) -> Option<u64> {
         interface_line_rate(&self.interface).ok()
+    }
+
+    fn deadline(&self, trial: &Trial) -> Option<Duration> {
+        let of =
+            |octets, count, interval_ns| limit(&self.config(self.to, octets, count, interval_ns));
+        match trial {
+            Trial::Frames(asked) => {
+                let octets = usize::from(asked.octets).saturating_sub(fcs::LEN);
+                let probes = of(octets, PROBES, PROBE_INTERVAL.as_nanos() as f64);
+                Some(of(octets, asked.count, asked.interval_ns).saturating_add(probes))
+            }
+            Trial::RoundTrips(asked) => {
+                let interval_ns = asked.interval.as_nanos() as f64;
+                Some(of(request_octets(asked), asked.count.into(), interval_ns))
+            }
+            Trial::Stream(_) | Trial::Datagrams(_) => None,
+        }
     }
 }

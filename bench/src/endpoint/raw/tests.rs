@@ -32,3 +32,27 @@ fn a_url_that_names_no_station_is_explained() {
         assert!(error.to_string().contains(part), "{url}: {error}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trial_has_a_longest_time() {
+    use super::super::{Frames, Trial};
+
+    let url = "raw://lr-none0/02:00:00:00:00:01";
+    let target = open(url, &Options::default()).expect("a target");
+    let seconds = |count, interval_ns| {
+        let frames = Frames {
+            octets: 1518,
+            count,
+            interval_ns,
+            reflected: true,
+        };
+        let longest = target.deadline(&Trial::Frames(frames));
+        longest.expect("bounded").as_secs()
+    };
+    // Two timeouts of 10 s, a second for the last answer of both exchanges, and the frames twice: at the rate of the
+    // slowest line, or at the requested interval.
+    assert_eq!(seconds(1, 0.0), 22);
+    assert_eq!(seconds(10_000, 0.0), 22 + 24);
+    assert_eq!(seconds(10, 1e9), 22 + 20);
+}

@@ -11,8 +11,10 @@ use crate::endpoint::{self, NoMonitor, Options, RoundTrips, Trial};
 use linerate_host::serve::{self, Limits, Protocol, ServeConfig, ServeEvent};
 use linerate_results::distribution;
 
-/// Maximum duration of the measurement.
+/// Maximum duration of the requests.
 const SPAN: Duration = Duration::from_millis(1_500);
+/// Maximum duration of the measurement, with those of the reflector's start and of the last answer.
+pub(super) const MAX_DURATION: Duration = Duration::from_secs(10);
 /// Ports of the reflector, below the ephemeral ports of systems: it ignores packets from ports below its
 /// own, so that two reflectors can't answer each other forever.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;

@@ -102,7 +102,7 @@ impl Procedure for BackToBack {
         match bursts.run(&mut trials) {
             Ok(()) => Ok(()),
             Err(Stop::Cancelled) => {
-                context.not_measured(&self.label(), "cancelled by the user");
+                context.stopped(&self.label());
                 Ok(())
             }
             Err(Stop::UnsupportedSize(why)) => {

@@ -286,6 +286,14 @@ impl Procedure for Rfc2544 {
         self.plan.min_duration()
     }
 
+    fn max_duration(&self, target: &dyn Target) -> Option<Duration> {
+        // A target that does not answer uses up the whole time of its first trial, again and again.
+        let octets = self.plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
+        let counting = self.counting(target).ok()?;
+        let silent = target.deadline(&self.offer(counting, octets).trial(1, Some(1.0)))?;
+        Some(self.plan.max_duration() + silent * trials::ATTEMPTS)
+    }
+
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         self.counting(target).map(|_| ())
     }
@@ -306,8 +314,7 @@ impl Procedure for Rfc2544 {
             match self.suite(suite, &mut trials) {
                 Ok(()) => {}
                 Err(Stop::Cancelled) => {
-                    let why = "cancelled by the user";
-                    context.not_measured(&format!("the rest with {counting}"), why);
+                    context.stopped(&format!("the rest with {counting}"));
                     break;
                 }
                 Err(Stop::UnsupportedSize(why)) => context.not_measured(counting, &why),

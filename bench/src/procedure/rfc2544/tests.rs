@@ -4,6 +4,7 @@ use linerate_results::record::{
     self, CountedAt, Counting, Flow, Measurement, Rfc2544 as Record, Rfc2544Test, line_frames_per_s,
 };
 
+use super::super::scripted::failures_within;
 use super::*;
 use crate::endpoint::{
     Amount, NoMonitor, Outcome, RoundTripReport, RoundTripSample, RoundTrips, TargetError, Trial,
@@ -481,4 +482,83 @@ fn a_target_without_a_counting_method_is_not_supported() {
         ..Scripted::default()
     };
     assert!(wanted.check_support(&counts).is_err());
+}
+
+/// Time of a trial on the line.
+fn span(trial: &Trial) -> Duration {
+    let Trial::Frames(frames) = trial else {
+        panic!("frames are asked for")
+    };
+    let line_ns = 1e9 / line_frames_per_s(LINE, u64::from(frames.octets));
+    Duration::from_nanos((frames.count as f64 * frames.interval_ns.max(line_ns)) as u64)
+}
+
+#[test]
+fn no_outcome_takes_longer_than_stated() {
+    let plan = Plan {
+        sizes: vec![1518],
+        longest_burst_span: Duration::from_millis(200),
+        ..Plan::short(LINE).with_trials_of(Duration::from_millis(50))
+    };
+    for flaw in [None, Some(2), Some(3), Some(5), Some(11)] {
+        for capacity in [|_| 0.0, |_| 40.0, |octets| 5e5 / octets as f64, |_| 1e9] {
+            let mut target = Scripted {
+                capacity,
+                flaw,
+                buffer: 20.0,
+                ..Scripted::default()
+            };
+            let procedure = Rfc2544 { plan: plan.clone() };
+            let done = done(&procedure, &mut target);
+            done.outcome.expect("no error");
+            let each = plan::TRIAL_OVERHEAD + plan.pause;
+            let all: Duration = target.trials.iter().map(|trial| span(trial) + each).sum();
+            let stated = plan.max_duration();
+            let mut by = std::collections::BTreeMap::new();
+            for record in &done.records { *by.entry((record.params.test, record.params.counting)).or_insert(0) += 1; }
+            println!("{flaw:?} {} trials {by:?} {all:?}", target.trials.len());
+            assert!(all <= stated, "{flaw:?}: {all:?} of {stated:?}");
+        }
+    }
+}
+
+#[test]
+fn after_the_longest_time_no_trial_runs_and_the_rest_is_not_measured() {
+    let mut target = Scripted::default();
+    let procedure = Rfc2544 { plan: plan() };
+    let failures = failures_within(Some(Duration::ZERO), &procedure, &mut target);
+    assert!(target.trials.is_empty());
+    assert_eq!(
+        failures,
+        ["the rest with frames counted by an agent on the device: its longest time is over"]
+    );
+}
+
+#[test]
+fn the_longest_time_ends_a_trial() {
+    /// Sends until it is stopped.
+    struct Endless(u32);
+    impl Target for Endless {
+        fn name(&self) -> String {
+            "endless".to_owned()
+        }
+        fn supports(&self, _: &Trial) -> Result<(), &'static str> {
+            Ok(())
+        }
+        fn run(
+            &mut self,
+            _: &Trial,
+            monitor: &mut dyn TrialMonitor,
+        ) -> Result<Outcome, TargetError> {
+            self.0 += 1;
+            while !monitor.is_cancelled() {
+                std::thread::yield_now();
+            }
+            Ok(Outcome::default())
+        }
+    }
+    let mut target = Endless(0);
+    let procedure = Rfc2544 { plan: plan() };
+    let failures = failures_within(Some(Duration::from_millis(5)), &procedure, &mut target);
+    assert_eq!((target.0, failures.len()), (1, 1));
 }

@@ -14,7 +14,7 @@ use crate::procedure::{SessionError, TrialContext};
 
 /// Attempts before a failed trial is an error: a report is a datagram, too, and can be lost under
 /// load.
-const ATTEMPTS: u32 = 3;
+pub(super) const ATTEMPTS: u32 = 3;
 
 /// A target and the context for its results.
 pub(super) struct Trials<'a, 'b> {
