@@ -189,7 +189,7 @@ mod tests {
             lines,
             [
                 "isr-all      ping       10 of 10 answered, median 1.44 ms",
-                "isr-all      get 10 kB   median 6.5 kB/s, 0.5% of line rate, 38% of the frames lost",
+                "isr-all      get 10 kB   median 52 kbit/s (6.5 kB/s), 0.5% of line rate, 38% of the frames lost",
             ]
         );
     }

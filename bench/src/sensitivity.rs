@@ -311,7 +311,7 @@ mod tests {
         ]);
         assert!(page.contains("Critical: cpu.b 8 → 9."), "{page}");
         assert!(
-            page.contains("- `cpu.a 8 → 9`: get: 990 kB/s (-1.00%); 0 of 100"),
+            page.contains("- `cpu.a 8 → 9`: get: 7.92 Mbit/s (990 kB/s) (-1.00%); 0 of 100"),
             "{page}"
         );
     }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::published::{Loss, Published, Source, Stage};
+use crate::published::{Loss, Published, Source, Stage, is_comparable};
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Run};
 use linerate_results::stats;
@@ -77,7 +77,7 @@ pub fn rows(run: &Run, published: &Published) -> Vec<Row> {
 fn of_variant(stage: &Stage, variant: &str, run: &Run) -> Vec<Row> {
     let gets: Vec<&HttpGet> = run
         .http_gets()
-        .filter(|get| get.params.variant == variant)
+        .filter(|get| get.params.variant == variant && is_comparable(run, get))
         .collect();
     let mut rows: Vec<Row> = [
         post_processing(stage, variant, &gets),
@@ -168,7 +168,7 @@ fn capture(run: &Run, published: &Published) -> Vec<Row> {
     };
     let first: Vec<&HttpGet> = run
         .http_gets()
-        .filter(|get| get.params.variant == *variant)
+        .filter(|get| get.params.variant == *variant && is_comparable(run, get))
         .collect();
     let row = |figure: String, value: f64, predicted: Option<f64>, unit: Unit| Row {
         variant: variant.clone(),
@@ -356,6 +356,7 @@ fn write_budget(run: &Run, published: &Published, out: &mut String) -> std::fmt:
 mod tests {
     use super::*;
     use crate::sample::{self, published};
+    use linerate_results::record::Measurement;
 
     #[test]
     fn every_published_figure_has_its_row() {
@@ -382,6 +383,19 @@ mod tests {
         let nothing = rows(&run, &published());
         assert_eq!(nothing.len(), all.len());
         assert!(nothing.iter().all(|row| row.predicted.is_none()));
+    }
+
+    #[test]
+    fn downloads_from_another_peer_are_not_compared() {
+        let mut run = sample::run();
+        let before = rows(&run, &published());
+        for bytes in [10_000, 1_000_000] {
+            let mut get = sample::get("isr-all", bytes);
+            get.params.setting.conditions.disregards_sack_blocks = Some(true);
+            get.metrics.segment_to_ack_ns_p50 = 1;
+            run.results.push(Measurement::HttpGet(get));
+        }
+        assert_eq!(rows(&run, &published()), before);
     }
 
     #[test]

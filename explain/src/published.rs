@@ -1,5 +1,6 @@
 //! Published figures that a board reproduces. They lie beside the board, in its `published.toml`, and are passed in.
 
+use linerate_results::record::{HttpGet, Run};
 use linerate_results::stats;
 use serde::Deserialize;
 
@@ -142,7 +143,33 @@ impl Goodput {
     }
 }
 
+/// True if the peer ignored the SACK blocks of this download. Earlier versions recorded it for all runs together.
+pub(crate) fn ignores_sack(run: &Run, get: &HttpGet) -> bool {
+    let own = get.params.setting.conditions.disregards_sack_blocks;
+    own.unwrap_or(run.provenance.peer.disregards_sack_blocks)
+}
+
+/// True if the peer of this download treats SACK blocks as the scenario's does: goodput and loss were published for such
+/// a peer.
+pub(crate) fn is_comparable(run: &Run, get: &HttpGet) -> bool {
+    ignores_sack(run, get) == run.provenance.peer.disregards_sack_blocks
+}
+
 impl Published {
+    /// The published median goodput of such downloads, bytes per second.
+    pub(crate) fn goodput_bytes_per_s(&self, run: &Run, get: &HttpGet) -> Option<f64> {
+        let stage = self.stage(&get.params.variant)?;
+        let stage = is_comparable(run, get).then_some(stage)?;
+        stage.goodput_bytes_per_s(get.params.bytes)
+    }
+
+    /// The published share of frames lost in such downloads.
+    pub(crate) fn loss_rate(&self, run: &Run, get: &HttpGet) -> Option<f64> {
+        let stage = self.stage(&get.params.variant)?;
+        let stage = is_comparable(run, get).then_some(stage)?;
+        stage.loss_rate(get.params.bytes)
+    }
+
     /// The stage that `variant` is compared with.
     pub fn stage(&self, variant: &str) -> Option<&Stage> {
         let of_variant = |stage: &&Stage| stage.variants.iter().any(|known| known == variant);

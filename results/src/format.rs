@@ -1,7 +1,18 @@
 //! Figures for people: significant digits and a unit.
 
-/// A rate in bytes per second, decimal multiples.
+/// A rate in bits per second, and in bytes per second beside it, from bytes per second.
 pub fn rate(bytes_per_s: f64) -> String {
+    format!("{} ({})", bit_rate(bytes_per_s), byte_rate(bytes_per_s))
+}
+
+/// A rate in bits per second, decimal multiples, from bytes per second: for axes, and for quantities that users specify
+/// in bits.
+pub fn bit_rate(bytes_per_s: f64) -> String {
+    bits(bytes_per_s * 8.0)
+}
+
+/// A rate in bytes per second, decimal multiples: beside one in bits.
+pub fn byte_rate(bytes_per_s: f64) -> String {
     match bytes_per_s {
         r if r >= 999_500.0 => format!("{} MB/s", short(r / 1e6)),
         r if r >= 1_000.0 => format!("{} kB/s", short(r / 1e3)),
@@ -9,15 +20,17 @@ pub fn rate(bytes_per_s: f64) -> String {
     }
 }
 
-/// A rate in bits per second, decimal multiples, from bytes per second: for quantities that users specify
-/// in bits.
-pub fn bit_rate(bytes_per_s: f64) -> String {
-    bits(bytes_per_s * 8.0)
-}
-
-/// A rate in bits per second, and in bytes per second beside it, from bytes per second.
-pub fn both_rates(bytes_per_s: f64) -> String {
-    format!("{} ({})", bit_rate(bytes_per_s), rate(bytes_per_s))
+/// A rate as a number of megabits per second, for a column with this unit, from bytes per second: three significant
+/// digits where there are as many.
+pub fn megabits(bytes_per_s: f64) -> String {
+    let megabits = bytes_per_s * 8.0 / 1e6;
+    let decimals = match megabits {
+        m if m >= 99.95 => 0,
+        m if m >= 9.995 => 1,
+        m if m >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{megabits:.decimals$}")
 }
 
 /// A rate in bits per second, decimal multiples.
@@ -146,15 +159,17 @@ mod tests {
 
     #[test]
     fn figures_have_significant_digits_and_a_unit() {
-        assert_eq!(rate(655_432.0), "655 kB/s");
-        assert_eq!(rate(1_186_606.0), "1.19 MB/s");
-        assert_eq!(rate(999_600.0), "1 MB/s");
-        assert_eq!(rate(6_640.0), "6.64 kB/s");
-        assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(byte_rate(655_432.0), "655 kB/s");
+        assert_eq!(byte_rate(1_186_606.0), "1.19 MB/s");
+        assert_eq!(byte_rate(999_600.0), "1 MB/s");
+        assert_eq!(byte_rate(6_640.0), "6.64 kB/s");
+        assert_eq!(byte_rate(0.0), "0 B/s");
         assert_eq!(bit_rate(1.25e6), "10 Mbit/s");
         assert_eq!(bit_rate(12_345.0), "98.76 kbit/s");
         assert_eq!(bit_rate(1.25e8), "1 Gbit/s");
-        assert_eq!(both_rates(423_000.0), "3.38 Mbit/s (423 kB/s)");
+        assert_eq!(rate(423_000.0), "3.38 Mbit/s (423 kB/s)");
+        let column = [11_770_000.0, 1_140_000.0, 22_000.0, 400.0, 0.0].map(megabits);
+        assert_eq!(column, ["94.2", "9.12", "0.176", "0.003", "0.000"]);
         assert_eq!(time(9_600), "9.6 µs");
         assert_eq!(time(1_050_000), "1.05 ms");
         assert_eq!(time(16_250), "16.25 µs");

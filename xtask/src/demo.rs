@@ -14,7 +14,7 @@ pub fn run() -> Result<()> {
     let programs = ["ping", "http_get"].map(str::to_owned);
     // Linking a firmware with LTO uses one core only.
     let linerate = std::thread::scope(|scope| {
-        let linerate = scope.spawn(linerate);
+        let linerate = scope.spawn(built);
         let firmware = firmware::build(&board, &programs, &board.variants, None);
         let linerate = match linerate.join() {
             Ok(linerate) => linerate,
@@ -48,7 +48,10 @@ pub fn run() -> Result<()> {
 
 /// Builds the command line with the profile of this program, so that shared crates are built once; the simulator is
 /// optimised in it. Returns its path.
-fn linerate() -> Result<PathBuf> {
+///
+/// # Errors
+/// The build failed.
+pub fn built() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--locked", "--package", "linerate"]))?;
     Ok(target()?.join("debug/linerate"))
 }

@@ -76,7 +76,7 @@ pub fn run() -> Result<()> {
 fn explained(capture: &Path) -> Result<()> {
     let (file, first_packet) = EXPLAIN;
     let folder = sh::out("explain");
-    let mut explain = sh::cmd(demo::optimised(None)?);
+    let mut explain = sh::cmd(demo::built()?);
     explain.arg("explain").arg(capture).arg("--svg");
     let printed = sh::read(explain.arg(&folder))?;
     // The file name of each picture is printed on a separate line and begins with its rank.
@@ -90,7 +90,7 @@ fn explained(capture: &Path) -> Result<()> {
 
 /// Writes the figures of the demo with these `results` to the documents.
 fn of_demo(results: &Path) -> Result<()> {
-    let fidelity = sh::read(sh::cmd(demo::optimised(None)?).arg("fidelity").arg(results))?;
+    let fidelity = sh::read(sh::cmd(demo::built()?).arg("fidelity").arg(results))?;
     fs::write(sh::root().join("docs/fidelity.md"), fidelity)?;
     println!("written: docs/fidelity.md");
     let run = serde_json::from_str(&fs::read_to_string(results)?)?;
@@ -150,53 +150,65 @@ fn replaced(text: &str, figures: &str) -> Option<String> {
     Some(format!("{}{figures}{}", &text[..start], &text[end..]))
 }
 
-/// Table with a row for the largest download of each variant in `run.json`.
+/// Table with a row for each run in `run.json`, all with downloads of one size.
 fn figures(run: &Value) -> Result<String> {
     let results = run["results"]
         .as_array()
         .context("run.json has no results")?;
     let of = |kind: &'static str| results.iter().filter(move |r| r["measurement"] == kind);
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    let mut text = String::from(
-        "By `cargo xtask demo`: the largest download of each stage, the median of five requests.\n\n\
-         | stage | download | goodput | of line rate | frames lost | interrupt after a frame | ping |\n\
+    let bytes = common_size(&of("http_get").collect::<Vec<_>>()).context("no downloads")?;
+    let mut text = format!(
+        "By `cargo xtask demo`: downloads of {:.0} MB, the median of five requests.\n\n\
+         | stage | Mbit/s | kB/s | of line rate | frames lost | interrupt after a frame | ping |\n\
          |---|---:|---:|---:|---:|---:|---:|\n",
+        bytes as f64 / 1e6,
     );
-    let mut gets: Vec<&Value> = Vec::new();
-    for get in of("http_get") {
-        // Sizes grow within a variant: keep the last one.
-        gets.retain(|g| g["params"]["variant"] != get["params"]["variant"]);
-        gets.push(get);
-    }
-    for get in gets {
-        let variant = get["params"]["variant"].as_str().unwrap_or_default();
+    for get in of("http_get").filter(|get| get["params"]["bytes"] == bytes) {
+        let name = &get["params"]["run"];
         let metrics = &get["metrics"];
         let goodput = number(&metrics["goodput_bytes_per_s_p50"]);
-        let ping = of("ping").find(|p| p["params"]["variant"] == variant);
-        let ping = ping.map_or(f64::NAN, |p| number(&p["metrics"]["rtt_ns"]["p50"]));
+        let ping = of("ping").find(|ping| ping["params"]["run"] == *name);
+        let ping = ping.map_or_else(
+            || "–".to_owned(),
+            |ping| format!("{:.0} us", number(&ping["metrics"]["rtt_ns"]["p50"]) / 1e3),
+        );
         writeln!(
             text,
-            "| `{variant}` | {:.1} MB | {} | {:.1}% | {:.1}% | {:.1} us | {:.0} us |",
-            number(&get["params"]["bytes"]) / 1e6,
-            rate(goodput),
+            "| `{}` | {} | {} | {:.1}% | {:.1}% | {:.1} us | {ping} |",
+            name.as_str().unwrap_or_default(),
+            digits(goodput * 8.0 / 1e6),
+            digits(goodput / 1e3),
             100.0 * goodput / number(&get["limits"]["line_goodput_bytes_per_s"]),
             100.0 * number(&metrics["frame_loss_rate"]),
             number(&metrics["isr_post_processing_ns_p50"]) / 1e3,
-            ping / 1e3,
         )?;
     }
     Ok(text)
 }
 
-/// Kilobytes per second, with three significant digits or all digits of the integer part.
-fn rate(bytes_per_s: f64) -> String {
-    let kilobytes = bytes_per_s / 1e3;
-    let decimals = match kilobytes {
-        k if k >= 99.95 => 0,
-        k if k >= 9.995 => 1,
-        _ => 2,
+/// The size that most runs have, the largest of these.
+fn common_size(gets: &[&Value]) -> Option<u64> {
+    let sizes = gets
+        .iter()
+        .filter_map(|get| get["params"]["bytes"].as_u64());
+    let runs = |bytes: u64| {
+        gets.iter()
+            .filter(|get| get["params"]["bytes"] == bytes)
+            .count()
     };
-    format!("{kilobytes:.decimals$} kB/s")
+    sizes.max_by_key(|bytes| (runs(*bytes), *bytes))
+}
+
+/// A number with three significant digits where there are as many.
+fn digits(number: f64) -> String {
+    let decimals = match number {
+        n if n >= 99.95 => 0,
+        n if n >= 9.995 => 1,
+        n if n >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{number:.decimals$}")
 }
 
 /// The page with only one of its sections.
@@ -204,31 +216,36 @@ fn only(html: &str, id: &str) -> Option<String> {
     let (head, _) = html.split_once("</head>")?;
     let start = html.find(&format!("<section id=\"{id}\""))?;
     let end = start + html[start..].find("</section>")?;
+    let section = html[start..end].replacen("<details>", "<details open>", 1);
     Some(format!(
-        "{head}</head><body><main>{}</section></main></body></html>",
-        &html[start..end]
+        "{head}</head><body><main>{section}</section></main></body></html>"
     ))
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn each_variant_has_one_line_between_the_marks() {
-        let get = |variant: &str, bytes: u64| {
+    fn each_run_has_one_line_of_one_size_between_the_marks() {
+        let get = |run: &str, bytes: u64| {
             serde_json::json!({"measurement": "http_get",
-                "params": {"variant": variant, "bytes": bytes},
+                "params": {"variant": "a", "run": run, "bytes": bytes},
                 "metrics": {"goodput_bytes_per_s_p50": 500_000.0, "frame_loss_rate": 0.0,
                     "isr_post_processing_ns_p50": 800},
                 "limits": {"line_goodput_bytes_per_s": 1_000_000.0}})
         };
-        let results = [get("a", 10_000), get("a", 3_000_000), get("b", 10_000)];
+        let results = [
+            get("a", 10_000),
+            get("a", 1_000_000),
+            get("a", 3_000_000),
+            get("b", 1_000_000),
+        ];
         let figures = super::figures(&serde_json::json!({"results": results})).expect("results");
-        assert_eq!(
-            figures
-                .matches("| `a` | 3.0 MB | 500 kB/s | 50.0% | 0.0% |")
-                .count(),
-            1
+        assert!(
+            figures.starts_with("By `cargo xtask demo`: downloads of 1 MB,"),
+            "{figures}"
         );
+        let row = "| `a` | 4.00 | 500 | 50.0% | 0.0% | 0.8 us | – |";
+        assert_eq!(figures.matches(row).count(), 1, "{figures}");
         assert_eq!(figures.lines().count(), 2 + 2 + 2, "{figures}");
         let [open, close] = super::MARKS;
         let readme = format!("head\n{open}old\n{close}\ntail");
@@ -240,26 +257,17 @@ mod tests {
 
     #[test]
     fn slow_rates_keep_their_digits() {
-        let rates = [2_497.0, 14_530.0, 99_970.0, 706_000.0, 1_031_000.0].map(super::rate);
-        assert_eq!(
-            rates,
-            [
-                "2.50 kB/s",
-                "14.5 kB/s",
-                "100 kB/s",
-                "706 kB/s",
-                "1031 kB/s"
-            ]
-        );
+        let rates = [0.052, 0.176, 9.121, 22.04, 1_140.2].map(super::digits);
+        assert_eq!(rates, ["0.052", "0.176", "9.12", "22.0", "1140"]);
     }
 
     #[test]
     fn keeps_the_head_and_one_section() {
         let html = "<html><head>H</head><body><section id=\"a\">A</section>\
-            <section id=\"b\">B</section></body></html>";
+            <section id=\"b\"><details>B</details></section></body></html>";
         let page = super::only(html, "b").expect("there");
         assert!(
-            page.contains('H') && page.contains('B') && !page.contains('A'),
+            page.contains('H') && page.contains("<details open>B") && !page.contains('A'),
             "{page}"
         );
         assert!(super::only(html, "c").is_none());

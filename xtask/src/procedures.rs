@@ -3,6 +3,7 @@
 
 mod browser;
 mod look;
+mod stages;
 
 use crate::board::Board;
 use crate::steps::Outcome;
@@ -71,13 +72,18 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
         runs.extend(half?);
     }
     runs.sort_by_key(|(number, _)| *number);
-    let mut pages = vec![page(
-        &linerate,
-        runs.into_iter().map(|(_, run)| run).collect(),
-    )?];
+    let runs = runs.into_iter().map(|(_, run)| run).collect();
+    let mut pages = vec![look::Page {
+        file: page(&linerate, runs)?,
+        max_height: None,
+    }];
+    pages.extend(stages::pages(&linerate, &folder("stages"))?);
     let captures = [Some(capture(&linerate, &board, log)?), sh::niccle()];
     for (number, capture) in captures.into_iter().flatten().enumerate() {
-        pages.push(explained(&linerate, &capture, number)?);
+        pages.push(look::Page {
+            file: explained(&linerate, &capture, number)?,
+            max_height: None,
+        });
     }
     let commands = format!("{} commands", lines.len());
     Ok(match look::check_pages(&pages)? {

@@ -21,6 +21,7 @@ pub fn of(run: &str, environment: &Environment) -> Setting {
             turnaround_ns: peer.turnaround_us * 1_000,
             turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
             background_arp_ms: peer.background_arp_ms,
+            disregards_sack_blocks: Some(peer.disregard_sack_blocks),
             wire: impairments(wire),
             hub_stations: u64::from(hub.stations),
             hub_offered_load: (hub.stations > 0).then_some(hub.offered_load),

@@ -134,7 +134,9 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
     );
     assert_eq!(
         outcome.run.failures,
-        ["windowed, 1,460 B: goodput_bytes_per_s_p50 365 kB/s is below 1 MB/s"]
+        [
+            "windowed, 1,460 B: goodput_bytes_per_s_p50 2.92 Mbit/s (365 kB/s) is below 8 Mbit/s (1 MB/s)"
+        ]
     );
 }
 

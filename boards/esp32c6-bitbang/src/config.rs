@@ -67,10 +67,8 @@ pub fn peer() -> Ipv4Address {
 /// # Panics
 /// If a variable was invalid at build time.
 pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
-    let default = if cfg!(feature = "isr-all") {
+    let default = if cfg!(any(feature = "isr-all", feature = "main-thread")) {
         "10000x5,100000x5,1000000x5"
-    } else if cfg!(feature = "main-thread") {
-        "10000x5,100000x5"
     } else {
         "10000x5,100000x5,1000000x5,3000000x5"
     };

@@ -24,9 +24,9 @@ pub(super) fn evaluate(get: &HttpGet) -> Option<ScoredFinding> {
             cause: Cause::QueueOverflow,
             confidence: 1.0,
             summary: format!(
-                "The TCP window lets the peer send more than the receive queue holds: {} frames \
+                "The TCP window lets the peer send more than the receive queue holds: {} \
                  ({} of those sent) arrived while it was full.",
-                format::count(full),
+                format::counted(full, "frame"),
                 format::percent(share),
             ),
             evidence: evidence([

@@ -50,7 +50,7 @@ fn last_stage_is_bound_by_its_main_thread() {
     assert_eq!(causes(&get), [Cause::MainThreadBound]);
     assert_eq!(
         verdict(&get),
-        "655 kB/s, 55% of line rate. For 38% of the time the wire is idle while the device processes \
+        "5.24 Mbit/s (655 kB/s), 55% of line rate. For 38% of the time the wire is idle while the device processes \
          received data: 865 µs per segment, compared with the 1.23 ms that the segment takes on \
          the wire."
     );

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use minijinja::Environment;
-use minijinja::value::Serde;
 use serde::Serialize;
 
+use super::html::render;
 use super::page::evidence;
 use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
@@ -59,23 +58,8 @@ struct Drawn {
 
 /// The page, with pictures of the `most` costliest connections.
 pub fn capture_html(report: &Report, most: usize) -> String {
-    let mut environment = Environment::new();
-    let files = [
-        // The suffix .html enables escaping.
-        ("capture.html", include_str!("../templates/capture.html")),
-        ("report.css", include_str!("../templates/report.css")),
-        ("trace.css", include_str!("../templates/trace.css")),
-        ("zoom.js", include_str!("../templates/zoom.js")),
-    ];
-    for (name, text) in files {
-        environment
-            .add_template(name, text)
-            .expect("the template is part of the program and a test renders it");
-    }
-    environment
-        .get_template("capture.html")
-        .and_then(|template| template.render(Serde(page(report, most))))
-        .expect("the template is part of the program and a test renders it")
+    let template = include_str!("../templates/capture.html");
+    render(("capture.html", template), page(report, most))
 }
 
 /// A file name and a drawing of each of the `most` costliest connections.

@@ -50,22 +50,28 @@ fn display_name<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
 }
 
 fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "# {}\n\n{}\n",
-        if run.title.is_empty() {
-            &run.scenario
-        } else {
-            &run.title
-        },
+    let title = if run.title.is_empty() {
+        &run.scenario
+    } else {
+        &run.title
+    };
+    writeln!(out, "# {title}\n")?;
+    let summaries = summary::all(run);
+    // Of several summaries each has its verdict below its title.
+    let has_headline = summaries.len() < 2 || run.http_gets().next().is_some();
+    let headline = if has_headline {
         verdict(run)
-    )?;
-
+    } else {
+        String::new()
+    };
+    if has_headline {
+        writeln!(out, "{headline}\n")?;
+    }
     for failure in &run.failures {
         writeln!(out, "**Failed:** {failure}\n")?;
     }
-    for summary in summary::all(run) {
-        write_summary(&summary, &verdict(run), out)?;
+    for summary in &summaries {
+        write_summary(summary, &headline, out)?;
     }
     for it in &run.not_measured {
         writeln!(out, "Not measured: {}: {}", it.what, it.why)?;
@@ -77,23 +83,22 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
     if run.http_gets().next().is_some() {
         writeln!(
             out,
-            "| stage | requests | goodput | published | error | of line rate | frames lost | post-processing |"
+            "| stage | requests | Mbit/s | | published, Mbit/s | error | of line rate | frames lost | post-processing |"
         )?;
-        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|---:|")?;
     }
     for get in run.http_gets() {
         let goodput = get.metrics.goodput_bytes_per_s_p50;
-        let published = figures
-            .stage(&get.params.variant)
-            .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
+        let published = figures.goodput_bytes_per_s(run, get);
         writeln!(
             out,
-            "| {} | {} × {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} × {} | {} | {} | {} | {} | {} | {} | {} |",
             display_name(run, get),
             get.params.requests,
             format::bytes(get.params.bytes),
-            format::rate(goodput),
-            published.map_or_else(|| "–".into(), format::rate),
+            format::megabits(goodput),
+            format::byte_rate(goodput),
+            published.map_or_else(|| "–".into(), format::megabits),
             published.map_or_else(|| "–".into(), |published| format::error(goodput, published)),
             format::percent(get.share_of_line_rate()),
             format::percent(get.metrics.frame_loss_rate),

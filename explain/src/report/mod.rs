@@ -1,6 +1,7 @@
 //! Reports for people, from a record. Pure: the same record gives the same bytes.
 
 mod capture;
+mod comparison;
 mod html;
 mod markdown;
 mod names;

@@ -2,16 +2,20 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::sample::{self, published};
-use linerate_results::record::{Measurement, Provenance, Run, SCHEMA};
+use linerate_results::record::{
+    Direction, HttpGet, Ledger, Measurement, Provenance, Run, SCHEMA, SizeSweep, SizeSweepMetrics,
+    SizeSweepParams, WindowSweep, WindowSweepMetrics, WindowSweepParams,
+};
 
 #[test]
 fn page_is_whole_and_needs_nothing_else() {
     let page = html(&sample::run(), &published());
     for section in [
+        "overview",
+        "sizes",
         "ladder",
         "stages",
         "findings",
-        "rate",
         "requests",
         "gap",
         "profile",
@@ -24,7 +28,7 @@ fn page_is_whole_and_needs_nothing_else() {
         "provenance",
     ] {
         assert!(
-            page.contains(&format!("<section id=\"{section}\">")),
+            page.contains(&format!("<section id=\"{section}\"")),
             "{section} is missing"
         );
     }
@@ -96,9 +100,11 @@ fn a_page_without_downloads_shows_the_other_results() {
     run.results
         .retain(|result| matches!(result, Measurement::LossSurface(_)));
     let page = html(&run, &published());
-    for section in ["stages", "findings", "rate", "requests", "time", "ledger"] {
+    for section in [
+        "overview", "sizes", "stages", "findings", "requests", "time", "ledger",
+    ] {
         assert!(
-            !page.contains(&format!("<section id=\"{section}\">")),
+            !page.contains(&format!("<section id=\"{section}\"")),
             "{section} is empty"
         );
     }
@@ -159,6 +165,154 @@ fn runs_of_one_variant_are_distinguished_by_their_names() {
         );
     }
     assert!(!text.contains("| windowed |"), "{text}");
+}
+
+/// A run with a download of `bytes` by `variant` as the run `name`.
+fn add_download(run: &mut Run, name: &str, variant: &str, bytes: u64) -> usize {
+    let mut get = sample::get(variant, bytes);
+    name.clone_into(&mut get.params.setting.run);
+    run.results.push(Measurement::HttpGet(get));
+    run.results.len() - 1
+}
+
+fn download(run: &mut Run, at: usize) -> &mut HttpGet {
+    match &mut run.results[at] {
+        Measurement::HttpGet(get) => get,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_headline_compares_downloads_of_one_size() {
+    let mut run = sample::run();
+    let headline = "The windowed firmware downloads 100 kB at 5.24 Mbit/s (655 kB/s), 55% of line rate, without losing a frame: 101 \
+                    times as fast as isr-all. isr-all reaches 52 kbit/s (6.5 kB/s) and loses 41% of the frames.";
+    assert_eq!(verdict(&run), headline);
+    // Larger downloads of some stages change nothing.
+    add_download(&mut run, "windowed", "windowed", 30_000_000);
+    assert_eq!(verdict(&run), headline);
+    // One stage alone is compared with nothing.
+    run.results.retain(|result| result.variant() == "windowed");
+    assert_eq!(
+        verdict(&run),
+        "The windowed firmware downloads 30 MB at 5.24 Mbit/s (655 kB/s), 55% of line rate, without losing a frame."
+    );
+}
+
+#[test]
+fn a_loss_at_another_size_is_in_the_headline() {
+    let mut run = sample::run();
+    run.results.clear();
+    let small = add_download(&mut run, "windowed", "windowed", 10_000);
+    add_download(&mut run, "windowed", "windowed", 100_000);
+    let get = download(&mut run, small);
+    get.ledger
+        .lose(linerate_ether::ledger::DropCause::QueueFull, 1);
+    get.metrics.frame_loss_rate = 0.013;
+    let verdict = verdict(&run);
+    assert!(
+        verdict.ends_with("and loses 0% of the frames (1.3% at 10 kB)."),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn what_flatters_the_factor_is_beside_it() {
+    let mut run = sample::run();
+    run.results.clear();
+    run.provenance.peer.disregards_sack_blocks = true;
+    add_download(&mut run, "isr-all", "isr-all", 100_000);
+    add_download(&mut run, "windowed", "windowed", 100_000);
+    let text = verdict(&run);
+    assert!(
+        text.contains(
+            ": 101 times as fast as isr-all where the peer ignores SACK blocks. isr-all reaches"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("flatters the factor; no download with a peer that uses them was measured."),
+        "{text}"
+    );
+    let with_sack = add_download(&mut run, "isr-all-sack", "isr-all", 100_000);
+    let get = download(&mut run, with_sack);
+    get.params.setting.conditions.disregards_sack_blocks = Some(false);
+    get.metrics.goodput_bytes_per_s_p50 = 65_500.0;
+    let headline = "101 times as fast as isr-all where the peer ignores SACK blocks, 10 times where it uses them.";
+    let text = verdict(&run);
+    assert!(text.contains(headline), "{text}");
+    assert!(
+        text.contains(
+            "with a peer that uses SACK blocks (isr-all-sack) it reaches 524 kbit/s (65.5 kB/s)."
+        ),
+        "{text}"
+    );
+    assert!(html(&run, &published()).contains(&format!("{headline}</h1>")));
+    // What was published is for the other peer.
+    let row = markdown(&run, &published());
+    let row = row
+        .lines()
+        .find(|line| line.starts_with("| isr-all-sack |"));
+    assert!(
+        row.is_some_and(|row| row.contains("| 65.5 kB/s | – | – |")),
+        "{row:?}"
+    );
+}
+
+#[test]
+fn details_are_folded_below_an_overview_only() {
+    let mut run = sample::run();
+    let page = html(&run, &published());
+    assert!(!page.contains("class=\"fold\"><details open>"));
+    run.results
+        .retain(|result| matches!(result, Measurement::LossSurface(_)));
+    let page = html(&run, &published());
+    assert!(page.contains("<section id=\"line\" class=\"fold\"><details open>"));
+}
+
+#[test]
+fn each_verdict_is_printed_once() {
+    let mut run = sample::run();
+    let size = SizeSweep {
+        params: SizeSweepParams::default(),
+        metrics: SizeSweepMetrics::default(),
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    };
+    let window = WindowSweep {
+        params: WindowSweepParams {
+            direction: Direction::FromDevice,
+            ..WindowSweepParams::default()
+        },
+        metrics: WindowSweepMetrics::default(),
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    };
+    run.results = vec![
+        Measurement::SizeSweep(size),
+        Measurement::WindowSweep(window),
+    ];
+    let summaries = crate::summary::all(&run);
+    assert_eq!(summaries.len(), 2);
+    for report in [html(&run, &published()), markdown(&run, &published())] {
+        for summary in &summaries {
+            assert_eq!(report.matches(&summary.verdict).count(), 1, "{report}");
+        }
+    }
+}
+
+#[test]
+fn entries_of_a_legend_have_colours_of_their_own() {
+    let page = html(&sample::run(), &published());
+    for legend in page.split("<ul class=\"legend\">").skip(1) {
+        let (legend, _) = legend.split_once("</ul>").expect("an end");
+        let classes = legend.split("<i class=\"swatch ").skip(1);
+        let mut classes: Vec<&str> = classes.filter_map(|it| it.split('"').next()).collect();
+        let all = classes.len();
+        classes.sort_unstable();
+        classes.dedup();
+        assert_eq!(classes.len(), all, "{legend}");
+    }
 }
 
 /// The text of the page without styles and drawings, in order.

@@ -111,7 +111,7 @@ fn row(result: &Latency) -> Vec<String> {
     let rates: Vec<String> = flows
         .into_iter()
         .flatten()
-        .map(|flow| format::bit_rate(flow.goodput_bytes_per_s))
+        .map(|flow| format::rate(flow.goodput_bytes_per_s))
         .collect();
     let mut row = vec![
         result.load_label(),
@@ -375,7 +375,7 @@ mod tests {
             summary.table.rows[1],
             [
                 "TCP to the device",
-                "8 Mbit/s",
+                "8 Mbit/s (1 MB/s)",
                 "100 of 102",
                 "2 / 0",
                 "60 ms",

@@ -18,8 +18,8 @@ mod window_sweep;
 pub use crate::svg::curve::{Axis, Curves, Line};
 use linerate_results::export::Figure;
 use linerate_results::record::Run;
-use parts::geometric_series;
 pub use parts::{Chart, Summary, Table};
+use parts::{geometric_series, in_bits};
 
 /// Every kind of summary: each returns none if the run has no such results.
 const SUMMARIES: &[fn(&Run) -> Vec<Summary>] = &[

@@ -53,6 +53,12 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Points with a rate in bytes per second, for an axis in bits per second.
+pub(super) fn in_bits(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let point = |(x, bytes_per_s)| (x, bytes_per_s * 8.0);
+    points.into_iter().map(point).collect()
+}
+
 /// The x values of a model's line from `low` to `high`, in a geometric series.
 pub(super) fn geometric_series(low: f64, high: f64) -> impl Iterator<Item = f64> {
     const PLACES: u32 = 24;

@@ -132,7 +132,7 @@ impl<'a> Path<'a> {
         let Some(bottleneck) = self.bottleneck else {
             return format!("TCP {}: the bottleneck is unknown.", self.direction.label());
         };
-        let rate = format::bit_rate(bottleneck);
+        let rate = format::rate(bottleneck);
         let (Some(rtt), Some(bdp)) = (self.rtt_ns, self.bdp()) else {
             return format!(
                 "TCP {}: {mtu}bottleneck {rate}; no bandwidth-delay product without a round trip time.",
@@ -162,9 +162,9 @@ impl<'a> Path<'a> {
             "slower than the path: the window on the wire is smaller than requested, or TCP loses time"
         };
         format!(
-            "{path}. With a window of at least that size one connection reaches {} ({} of the bottleneck, transfer \
-             time ratio {:.2}), {judged}.",
-            format::bit_rate(best.goodput),
+            "{path}. With a window of at least that size one connection reaches {}, {} of the bottleneck \
+             (transfer time ratio {:.2}): {judged}.",
+            format::rate(best.goodput),
             format::percent(share),
             best.time_ratio
         )
@@ -214,7 +214,7 @@ impl<'a> Path<'a> {
             return row;
         };
         row.extend([
-            format::bit_rate(metrics.goodput),
+            format::rate(metrics.goodput),
             format::bit_rate(metrics.expected),
             format!("{:.2}", metrics.time_ratio),
             metrics
@@ -369,20 +369,26 @@ mod tests {
         let summary = summarize(results);
         assert_eq!(
             summary.verdict,
-            "TCP to the device: path MTU 1500 B, round trip 4 ms, bottleneck 10 Mbit/s, bandwidth-delay product \
-             5 kB. With a window of at least that size one connection reaches 9.6 Mbit/s (96% of the bottleneck, \
-             transfer time ratio 1.04), the rate of the path."
+            "TCP to the device: path MTU 1500 B, round trip 4 ms, bottleneck 10 Mbit/s (1.25 MB/s), bandwidth-delay \
+             product 5 kB. With a window of at least that size one connection reaches 9.6 Mbit/s (1.2 MB/s), 96% of the \
+             bottleneck (transfer time ratio 1.04): the rate of the path."
         );
         assert_eq!(
             summary.table.rows[0],
             [
-                "2.5 kB", "50%", "5 Mbit/s", "5 Mbit/s", "2.00", "100%", "50%"
+                "2.5 kB",
+                "50%",
+                "5 Mbit/s (625 kB/s)",
+                "5 Mbit/s",
+                "2.00",
+                "100%",
+                "50%"
             ]
         );
         let row = [
             "5 kB",
             "100%",
-            "9.6 Mbit/s",
+            "9.6 Mbit/s (1.2 MB/s)",
             "10 Mbit/s",
             "1.04",
             "99%",

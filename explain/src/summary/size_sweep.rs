@@ -1,6 +1,6 @@
 //! Sweeps over the send size: the fixed cost of a send.
 
-use super::{Axis, Chart, Curves, Line, Summary, Table};
+use super::{Axis, Chart, Curves, Line, Summary, Table, in_bits};
 use crate::cause::sweep;
 use crate::series::cost::SendCost;
 use crate::series::size::{NEAR_BEST, Sweep, sweeps};
@@ -119,7 +119,7 @@ fn lost(flow: &Flow) -> String {
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let line = |sweep: &Sweep<'_>| Line {
         name: sweep.label(),
-        points: sweep.measured_points(),
+        points: in_bits(sweep.measured_points()),
         has_dots: true,
         is_model: false,
     };
@@ -179,8 +179,8 @@ mod tests {
         let summary = summarize(sizes.map(|it| point(it, goodput(it))).into());
         assert_eq!(
             summary.verdict,
-            "TCP to the device: 12.27 MB/s at best, 95% of that from 65,536 B per send on, 609 kB/s at 64 B; \
-             each send costs 100 µs plus 80 ns per octet."
+            "TCP to the device: 98.13 Mbit/s (12.27 MB/s) at best, 95% of that from 65,536 B per send on, 4.87 Mbit/s \
+             (609 kB/s) at 64 B; each send costs 100 µs plus 80 ns per octet."
         );
         assert_eq!(
             summary.table.rows[0],
@@ -188,7 +188,7 @@ mod tests {
                 "64 B",
                 "TCP",
                 "to the device",
-                "609 kB/s",
+                "4.87 Mbit/s (609 kB/s)",
                 "5.0%",
                 "9,513",
                 "105 µs",

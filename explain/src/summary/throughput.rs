@@ -1,6 +1,6 @@
 //! Transfers.
 
-use super::{Axis, Chart, Curves, Line, Summary, Table};
+use super::{Axis, Chart, Curves, Line, Summary, Table, in_bits};
 use crate::cause::transfer::describe_link;
 use crate::cause::{TransferAnswer, explain_transfer, sweep};
 use linerate_results::format;
@@ -57,7 +57,7 @@ fn verdict(all: &[&Throughput]) -> String {
                     });
                 format!(
                     "{}{loss} {direction} the device{}",
-                    format::both_rates(flow.goodput_bytes_per_s),
+                    format::rate(flow.goodput_bytes_per_s),
                     share_of_line(result, flow)
                 )
             })
@@ -108,7 +108,7 @@ fn notes(all: &[&Throughput]) -> String {
             format!(
                 "; the highest rate of {} payload on it is {}",
                 result.params.transport.label(),
-                format::both_rates(line)
+                format::rate(line)
             )
         });
         notes.push(format!("Link: {}{most}.", describe_link(link)));
@@ -165,7 +165,7 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
                 format!("{}{streams}", params.transport.label()),
                 format!("{direction} the device"),
                 if params.offered_bytes_per_s > 0.0 {
-                    format::rate(params.offered_bytes_per_s)
+                    format::bit_rate(params.offered_bytes_per_s)
                 } else {
                     "unlimited".to_owned()
                 },
@@ -218,7 +218,7 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
             let protocol = result.params.transport.label();
             lines.push(Line {
                 name: format!("{protocol} {direction} the device{both}"),
-                points,
+                points: in_bits(points),
                 ..Line::default()
             });
         }

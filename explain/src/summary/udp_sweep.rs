@@ -86,7 +86,7 @@ impl Sweep<'_> {
         let Some(last) = points.last() else {
             return format!("{direction}: no load was measured.");
         };
-        let rate = format::bit_rate;
+        let (rate, offered) = (format::rate, format::bit_rate);
         let missing = match self
             .points
             .iter()
@@ -100,23 +100,23 @@ impl Sweep<'_> {
         let Some((before, knee)) = knee(&points) else {
             return format!(
                 "{direction}: all offered load is received, up to {}; the knee is above that.{missing}",
-                rate(last.offered)
+                offered(last.offered)
             );
         };
         let mut parts = vec![match before {
             Some(before) => format!(
                 "{direction}: all is received up to {}",
-                rate(before.offered)
+                offered(before.offered)
             ),
             None if knee.arrives() => format!(
-                "{direction}: all that is sent is received ({} of {} offered)",
+                "{direction}: all that is sent is received, {} of {} offered",
                 rate(knee.received),
-                rate(knee.offered)
+                offered(knee.offered)
             ),
             None => format!(
-                "{direction}: loss from the first load on ({} of {} received)",
+                "{direction}: loss from the first load on, {} of {} received",
                 rate(knee.received),
-                rate(knee.offered)
+                offered(knee.offered)
             ),
         }];
         let Some(most) = saturation(&points) else {
@@ -172,7 +172,7 @@ impl Sweep<'_> {
             };
             row.extend([
                 format::bit_rate(point.sent),
-                format::bit_rate(point.received),
+                format::rate(point.received),
                 format::percent(point.received / point.offered),
                 format!(
                     "{} of {} ({})",
@@ -206,7 +206,7 @@ fn collapse_text(points: &[Point], most: Point) -> Option<String> {
     };
     Some(format!(
         ", collapses to {} at {} offered{livelock}",
-        format::bit_rate(least.received),
+        format::rate(least.received),
         format::bit_rate(least.offered)
     ))
 }

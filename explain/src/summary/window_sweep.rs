@@ -1,6 +1,6 @@
 //! Sweeps over TCP's window, compared with window / round-trip time.
 
-use super::{Axis, Chart, Curves, Line, Summary, Table};
+use super::{Axis, Chart, Curves, Line, Summary, Table, in_bits};
 use linerate_results::format;
 use linerate_results::record::{Direction, Run, WindowSweep};
 
@@ -113,7 +113,7 @@ impl<'a> Sweep<'a> {
         let size = |window: f64| format::bytes(window as u64);
         let limit = match Self::grows_to(&points) {
             Some(to) => format!(
-                "limited by the window up to {} ({})",
+                "limited by the window up to {}, at {}",
                 size(to.0),
                 format::rate(to.1)
             ),
@@ -125,8 +125,8 @@ impl<'a> Sweep<'a> {
                  {} were reached. A larger buffer of this machine changes nothing: enlarge the device's receive window.",
                 size(window),
                 format::time(rtt),
-                format::both_rates(window * 1e9 / rtt as f64),
-                format::both_rates(best)
+                format::rate(window * 1e9 / rtt as f64),
+                format::rate(best)
             );
         }
         let trip = match self.rtt_ns() {
@@ -178,7 +178,7 @@ impl<'a> Sweep<'a> {
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let line = |sweep: &Sweep<'_>| Line {
         name: format!("TCP {}", sweep.direction.label()),
-        points: sweep.measured_points(),
+        points: in_bits(sweep.measured_points()),
         has_dots: true,
         is_model: false,
     };
@@ -186,8 +186,8 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     if lines.iter().all(|line| line.points.len() < 2) {
         return None;
     }
-    let best = lines.iter().flat_map(|line| &line.points);
-    let best = best.map(|point| point.1).fold(0.0, f64::max);
+    let points = sweeps.iter().flat_map(Sweep::measured_points);
+    let best = points.map(|point| point.1).fold(0.0, f64::max);
     let windows = sweeps.iter().flat_map(|sweep| &sweep.points);
     let windows: Vec<f64> = windows.map(|it| it.params.window_bytes as f64).collect();
     if let Some(rtt) = sweeps.iter().find_map(Sweep::rtt_ns) {
@@ -202,9 +202,11 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         let between = crate::summary::geometric_series(low, high);
         lines.push(Line {
             name: "window / RTT".to_owned(),
-            points: between
-                .map(|window| (window, window * 1e9 / rtt as f64))
-                .collect(),
+            points: in_bits(
+                between
+                    .map(|window| (window, window * 1e9 / rtt as f64))
+                    .collect(),
+            ),
             has_dots: false,
             is_model: true,
         });
@@ -265,14 +267,20 @@ mod tests {
         let summary = summarize(&POINTS, Some(4_000_000));
         assert_eq!(
             summary.verdict,
-            "TCP to the device: limited by the window up to 8 kB (1.98 MB/s); from 16 kB on, at least 95% of \
-             the best goodput of 2.51 MB/s, which needs 10,040 B at a round trip of 4 ms."
+            "TCP to the device: limited by the window up to 8 kB, at 15.84 Mbit/s (1.98 MB/s); from 16 kB on, at \
+             least 95% of the best goodput of 20.08 Mbit/s (2.51 MB/s), which needs 10,040 B at a round trip of 4 ms."
         );
         assert_eq!(
             summary.charts[0].legend,
             ["TCP to the device", "window / RTT"]
         );
-        let row = ["8 kB", "to the device", "1.98 MB/s", "2 MB/s", "99%"];
+        let row = [
+            "8 kB",
+            "to the device",
+            "15.84 Mbit/s (1.98 MB/s)",
+            "16 Mbit/s (2 MB/s)",
+            "99%",
+        ];
         assert_eq!(summary.table.rows[1], row);
     }
 

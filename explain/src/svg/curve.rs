@@ -42,11 +42,11 @@ impl Default for Axis {
 }
 
 impl Axis {
-    /// Payload per second, from zero.
+    /// Payload per second, in bits, from zero.
     pub fn goodput() -> Self {
         Self {
             name: "payload per second",
-            format: format::rate,
+            format: format::bits,
             is_logarithmic: false,
         }
     }
@@ -74,8 +74,6 @@ pub struct Line {
     pub is_model: bool,
 }
 
-/// Colours in the style sheet: one per frame size of RFC 2544.
-pub(crate) const COLOURS: usize = 7;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 252.0;
 const HEIGHT: u32 = 292;
@@ -256,7 +254,7 @@ fn draw(
     (index, line): (usize, &Line),
     at: impl Fn((f64, f64)) -> (f64, f64),
 ) {
-    let class = format!("stage{}", index % COLOURS);
+    let class = super::colour(index);
     let style = if line.is_model { "model" } else { "path" };
     for pair in line.points.windows(2) {
         svg.line(&format!("{class} {style}"), at(pair[0]), at(pair[1]));

@@ -27,8 +27,10 @@ const TOP: f64 = 14.0;
 const BOTTOM: f64 = 254.0;
 const HEIGHT: u32 = 284;
 const LEFT: f64 = 0.0;
-/// From 1 kB/s to 2 MB/s.
-const RANGE: (f64, f64) = (1e3, 2e6);
+/// From 10 kbit/s to 16 Mbit/s, in bytes per second.
+const RANGE: (f64, f64) = (1.25e3, 2e6);
+/// 10 kbit/s, 100 kbit/s and 1 Mbit/s, in bytes per second.
+const TICKS: [f64; 3] = [1.25e3, 1.25e4, 1.25e5];
 
 /// The chart, with a horizontal line at `line_rate`.
 pub fn per_request(groups: &[Group], line_rate: f64) -> String {
@@ -37,16 +39,21 @@ pub fn per_request(groups: &[Group], line_rate: f64) -> String {
         HEIGHT,
         "Goodput of each request by size, logarithmic scale",
     );
-    for rate in [1e3, 1e4, 1e5] {
+    for rate in TICKS {
         svg.line("grid", (LEFT, y(rate)), (100.0, y(rate)));
-        svg.text("axis", (LEFT, y(rate) - 4.0), "start", &format::rate(rate));
+        svg.text(
+            "axis",
+            (LEFT, y(rate) - 4.0),
+            "start",
+            &format::bit_rate(rate),
+        );
     }
     svg.line("limit", (LEFT, y(line_rate)), (100.0, y(line_rate)));
     svg.text(
         "axis strong",
         (100.0, y(line_rate) - 5.0),
         "end",
-        &format!("line rate {}", format::rate(line_rate)),
+        &format!("line rate {}", format::bit_rate(line_rate)),
     );
 
     let width = (100.0 - LEFT - 12.0) / groups.len().max(1) as f64;

@@ -3,16 +3,24 @@
 //! Horizontal positions are per cent and text keeps its size, so a chart fits a phone and a desktop
 //! screen. Colours are the page's classes. Every mark has a `<title>`, every chart a label.
 
-pub(super) mod bars;
 pub(crate) mod curve;
 pub(super) mod dots;
 pub(super) mod flame;
+pub(super) mod lanes;
 pub(super) mod scope;
 pub(super) mod stack;
 pub(super) mod surface;
 pub(crate) mod trace;
 
 use std::fmt::Write;
+
+/// Colours of the style sheet. More entries than these in one picture repeat them.
+const COLOURS: usize = 16;
+
+/// The class of the entry at this place of a picture. Each place has a colour of its own.
+pub(super) fn colour(at: usize) -> String {
+    format!("series{}", at % COLOURS)
+}
 
 /// A chart being drawn.
 pub(super) struct Svg {

@@ -33,6 +33,9 @@ pub struct Conditions {
     pub turnaround_jitter_ns: u64,
     /// Interval of background broadcasts of the peer that address no station, milliseconds; 0 for none.
     pub background_arp_ms: u64,
+    /// True if the peer's TCP ignores SACK blocks, which makes loss more expensive; `None` in results of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disregards_sack_blocks: Option<bool>,
     /// Impairments of the signal, by the names of `wire` in a scenario; zeros are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub wire: BTreeMap<String, f64>,

@@ -103,7 +103,7 @@ impl Describe for UdpSweep {
         format!(
             "{offered}: {} sent, {} received, {} lost{}",
             format::bit_rate(metrics.sent_bytes_per_s),
-            format::bit_rate(metrics.received_bytes_per_s),
+            format::rate(metrics.received_bytes_per_s),
             format::percent(datagrams.loss_ratio()),
             datagrams
                 .jitter_ns

@@ -119,12 +119,12 @@ impl Browser {
         Ok(())
     }
 
-    /// Evaluates an expression on the page.
+    /// Evaluates an expression on the page, and waits for its result if that is a promise.
     ///
     /// # Errors
     /// As [`call`](Self::call), or the expression throws an exception.
     pub fn evaluate(&mut self, expression: &str) -> Result<Value> {
-        let params = json!({"expression": expression, "returnByValue": true});
+        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let mut done = self.call("Runtime.evaluate", &params)?;
         if !done["exceptionDetails"].is_null() {
             bail!("{}", done["exceptionDetails"]);

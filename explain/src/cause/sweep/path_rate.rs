@@ -50,7 +50,7 @@ pub(super) fn evaluate(
             confidence: if line.is_some() { 0.95 } else { 0.85 },
             summary: format!(
                 "{start} the path carries {}, at each of {} loads above it. {kind}",
-                format::both_rates(rate),
+                format::rate(rate),
                 rates.len(),
             ),
             evidence: evidence([

@@ -78,12 +78,12 @@ pub(super) fn evaluate(all: &[&Throughput]) -> Option<ScoredFinding> {
     let packets = Packets::of(all.first()?);
     let (to, from) = rates.shares();
     let shown = format!(
-        "At once, the directions reach {} and {} of their rates alone ({} to the device, {} from the device): they share \
+        "At once, the directions reach {} and {} of their rates alone, {} to the device and {} from the device: they share \
          one resource, which serves one packet at a time.",
         format::percent(to),
         format::percent(from),
-        format::both_rates(rates.to),
-        format::both_rates(rates.from),
+        format::rate(rates.to),
+        format::rate(rates.from),
     );
     let line = packets.half_duplex_line(rates.fastest());
     let may_be_radio = may_be_radio(all);

@@ -85,7 +85,7 @@ pub(super) fn rate(figures: &Figures) -> Option<Finding> {
         summary: format!(
             "The path is full at {}: the rate {evenness}, and the round trip is {} instead of {}, as {} wait in a \
              queue. {kind}{losses}",
-            format::both_rates(rate),
+            format::rate(rate),
             time(rtt),
             time(min),
             format::bytes(queued as u64),
@@ -170,7 +170,7 @@ pub(super) fn losses(figures: &Figures, losses: Losses) -> Option<LossKind> {
             summary: format!(
                 "{counted}, and yet the rate stays at {}: something on the path drops what exceeds this rate, instead of \
                  delaying it.",
-                format::both_rates(figures.steady_rate),
+                format::rate(figures.steady_rate),
             ),
             evidence: facts(),
             advice: "Shape instead of policing, or send at the policer's rate: a queue of one round trip avoids the \
@@ -188,7 +188,7 @@ pub(super) fn losses(figures: &Figures, losses: Losses) -> Option<LossKind> {
                     Some(false) => "Most senders take each loss for congestion; this machine's slows down less.",
                     _ => "TCP takes each loss for congestion and slows down.",
                 },
-                format::both_rates(each),
+                format::rate(each),
             ),
             evidence: facts(),
             advice: "Find where frames are lost: cable and connectors, error counters of both ends (ethtool -S), the \
@@ -226,7 +226,7 @@ pub(super) fn at_line_rate(
         confidence: if is_nominal { 0.9 } else { 0.98 },
         summary: format!(
             "The transfer runs at line rate: {} is {} of {}, the highest rate of TCP on {line}.",
-            format::both_rates(rate),
+            format::rate(rate),
             format::percent(share),
             format::bit_rate(max_rate),
         ),

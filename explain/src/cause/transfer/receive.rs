@@ -60,7 +60,7 @@ fn own_window(figures: &Figures) -> Option<Finding> {
         summary: format!(
             "This machine's receive window of {} limits the device: {} at a round trip of {} are {} in flight.",
             format::bytes(window as u64),
-            format::both_rates(figures.steady_rate),
+            format::rate(figures.steady_rate),
             time(rtt),
             format::bytes(in_flight as u64),
         ),
@@ -86,7 +86,7 @@ fn losses(figures: &Figures) -> Option<Losses> {
 
 /// The device keeps a fixed amount in flight, although path and window permit more.
 fn fixed_flight(figures: &Figures) -> Limit {
-    let rate = format::both_rates(figures.steady_rate);
+    let rate = format::rate(figures.steady_rate);
     let (Some(rtt), Some(min)) = (figures.rtt_ns, figures.min_rtt_ns) else {
         let product = figures.min_rtt_ns.map_or_else(String::new, |min| {
             format!(
@@ -119,7 +119,7 @@ fn fixed_flight(figures: &Figures) -> Limit {
     ]);
     let product = format!(
         "{} at a round trip of {} are {} in flight",
-        format::both_rates(figures.steady_rate / figures.connections.max(1) as f64),
+        format::rate(figures.steady_rate / figures.connections.max(1) as f64),
         time(rtt),
         format::bytes(in_flight as u64)
     );

@@ -112,7 +112,7 @@ fn window(figures: &Figures) -> Limit {
                  median; {limited}. It reads {}.",
                 format::bytes(window as u64),
                 format::bytes(median as u64),
-                format::both_rates(rate),
+                format::rate(rate),
             ),
             evidence: facts,
             advice: "Profile the receiving program: its reads, copies and storage. A larger window changes nothing."
@@ -140,7 +140,7 @@ fn window(figures: &Figures) -> Limit {
     let product = if agrees {
         format!(
             "; {} at a round trip of {} are {} in flight",
-            format::both_rates(rate / figures.connections.max(1) as f64),
+            format::rate(rate / figures.connections.max(1) as f64),
             time(rtt),
             format::bytes(product as u64)
         )

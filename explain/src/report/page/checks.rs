@@ -28,7 +28,7 @@ pub(super) fn checks(run: &Run) -> Vec<Check> {
         checks.push(Check {
             holds: equal,
             text: if equal {
-                format!("CRC-32 is equal on both sides for all {requests} downloads")
+                format!("CRC-32 equal on both sides for all {requests} downloads")
             } else {
                 "CRC-32 differs between the two sides".into()
             },
@@ -40,10 +40,9 @@ pub(super) fn checks(run: &Run) -> Vec<Check> {
         checks.push(Check {
             holds: missing == 0,
             text: if missing == 0 {
-                "the ledger balances: each frame sent is delivered or lost for a counted cause"
-                    .into()
+                "each frame sent is delivered or lost for a counted cause".into()
             } else {
-                format!("the ledger does not balance: {missing} frames are unaccounted for")
+                format!("{missing} frames are neither delivered nor lost for a counted cause")
             },
         });
     }

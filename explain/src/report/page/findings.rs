@@ -3,17 +3,15 @@
 use serde::Serialize;
 
 use super::{label, size};
-use crate::cause;
 use crate::summary::Summary;
 use linerate_results::format;
 use linerate_results::record::{Finding, HttpGet};
 
 #[derive(Serialize)]
 pub(super) struct StageFindings<'a> {
-    class: String,
     variant: &'a str,
     size: String,
-    verdict: String,
+    goodput: String,
     findings: Vec<FindingView>,
 }
 
@@ -41,12 +39,15 @@ pub(super) struct FindingView {
     evidence: Vec<(String, String)>,
 }
 
-pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> {
+pub(super) fn stage_findings(get: &HttpGet) -> StageFindings<'_> {
     StageFindings {
-        class,
         variant: label(get),
         size: size(get),
-        verdict: cause::verdict(get),
+        goodput: format!(
+            "{}, {} of line rate",
+            format::rate(get.metrics.goodput_bytes_per_s_p50),
+            format::percent(get.share_of_line_rate())
+        ),
         findings: views(&get.findings),
     }
 }

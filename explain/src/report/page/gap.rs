@@ -4,14 +4,13 @@ use serde::Serialize;
 
 use super::Legend;
 use crate::report::names::name;
-use crate::svg::stack;
+use crate::svg::{colour, stack};
 use linerate_results::format;
 use linerate_results::record::{GapCause, GapToLineRate, Run, Setting};
 
 /// One transfer's gap.
 #[derive(Serialize)]
 pub(super) struct Gap {
-    class: String,
     name: String,
     size: String,
     goodput: String,
@@ -24,7 +23,7 @@ pub(super) struct Gap {
 
 #[derive(Serialize)]
 struct GapRow {
-    class: &'static str,
+    class: String,
     cause: String,
     time: String,
     per_segment: String,
@@ -41,8 +40,8 @@ struct TransferGap<'a> {
     gap: &'a GapToLineRate,
 }
 
-/// The gaps of the largest transfers of each run.
-pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
+/// The gaps of the largest transfers of each run, and the causes that occur in them with their colours.
+pub(super) fn gaps(run: &Run) -> (Vec<Gap>, Vec<Legend>) {
     let gets = run.http_gets().filter_map(|get| {
         Some(TransferGap {
             variant: &get.params.variant,
@@ -73,19 +72,23 @@ pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
             None => largest.push(transfer),
         }
     }
-    largest
-        .iter()
-        .map(|transfer| gap(transfer, class))
-        .collect()
+    let occurs = |cause: &GapCause| largest.iter().any(|transfer| transfer.gap.of(*cause) > 0);
+    let causes: Vec<GapCause> = GapCause::ALL.into_iter().filter(occurs).collect();
+    let legend = causes.iter().map(|cause| Legend {
+        class: colour(place(*cause)),
+        name: cause.to_string(),
+    });
+    let gaps = largest.iter().map(gap);
+    (gaps.collect(), legend.collect())
 }
 
-fn gap(transfer: &TransferGap<'_>, class: &dyn Fn(&str) -> String) -> Gap {
+fn gap(transfer: &TransferGap<'_>) -> Gap {
     let TransferGap { gap, bytes, .. } = *transfer;
     let rate = |ns: u64| linerate_results::stats::ratio(bytes as f64 * 1e9, ns as f64);
     let (limit, goodput) = (rate(gap.line_ns), rate(gap.total_ns));
     let beyond_ns = gap.total_ns as i64 - gap.line_ns as i64;
     let segments = (bytes as f64 / 1460.0).max(1.0);
-    let row = |class: &'static str, cause: String, ns: i64| {
+    let row = |class: String, cause: String, ns: i64| {
         let share = linerate_results::stats::ratio(ns as f64, beyond_ns as f64);
         let signed = |text: String| if ns < 0 { format!("−{text}") } else { text };
         GapRow {
@@ -100,7 +103,7 @@ fn gap(transfer: &TransferGap<'_>, class: &dyn Fn(&str) -> String) -> Gap {
     let rows: Vec<GapRow> = gap
         .parts
         .iter()
-        .map(|part| row(gap_class(part.cause), part.cause.to_string(), part.ns))
+        .map(|part| row(colour(place(part.cause)), part.cause.to_string(), part.ns))
         .collect();
     let parts: Vec<(String, stack::Part<'_>)> = gap
         .parts
@@ -108,7 +111,7 @@ fn gap(transfer: &TransferGap<'_>, class: &dyn Fn(&str) -> String) -> Gap {
         .filter(|part| part.ns > 0)
         .map(|part| {
             let part_of = stack::Part {
-                class: gap_class(part.cause).into(),
+                class: colour(place(part.cause)),
                 name: "",
                 size: part.ns as f64,
             };
@@ -132,62 +135,36 @@ fn gap(transfer: &TransferGap<'_>, class: &dyn Fn(&str) -> String) -> Gap {
         format::rate((limit - goodput).max(0.0)),
         format::rate(limit),
     );
-    let colour = name(transfer.variant, transfer.setting);
     Gap {
-        class: class(colour),
-        name: colour.to_owned(),
+        name: name(transfer.variant, transfer.setting).to_owned(),
         size: format!("{} of {}", transfer.kind, format::bytes(bytes)),
-        goodput: exact(goodput),
-        shortfall: exact(limit - goodput),
+        goodput: format::rate(goodput),
+        shortfall: format::rate((limit - goodput).max(0.0)),
         chart: stack::stack(&parts, whole, &label),
         rows,
-        sum: row("", "sum".into(), beyond_ns),
+        sum: row(String::new(), "sum".into(), beyond_ns),
         is_balanced: gap.missing_ns() == 0,
     }
 }
 
-/// Bytes per second without rounding, so that the sum can be checked.
-fn exact(rate: f64) -> String {
-    format!("{} B/s", format::count(rate.max(0.0).round() as u64))
-}
-
-/// The causes that occur in `gaps`, for a legend.
-pub(super) fn gap_legend(run: &Run) -> Vec<Legend> {
-    let gets = run
-        .http_gets()
-        .filter_map(|get| get.metrics.gap_to_line_rate.as_ref());
-    let puts = run
-        .http_puts()
-        .filter_map(|put| put.metrics.gap_to_line_rate.as_ref());
-    let all: Vec<&GapToLineRate> = gets.chain(puts).collect();
-    let occurs = |cause: &GapCause| all.iter().any(|gap| gap.of(*cause) > 0);
-    GapCause::ALL
-        .into_iter()
-        .filter(occurs)
-        .map(|cause| Legend {
-            class: gap_class(cause).into(),
-            name: cause.to_string(),
-        })
-        .collect()
-}
-
-const fn gap_class(cause: GapCause) -> &'static str {
+/// The place of a cause among the colours, the same in all pictures: each has one of its own.
+const fn place(cause: GapCause) -> usize {
     match cause {
-        GapCause::HandshakeAndSlowStart => "g-start",
-        GapCause::AckAirtime => "t-tx",
-        GapCause::InterPacketGaps => "t-rx",
-        GapCause::HeadersAndClock => "g-headers",
-        GapCause::PeerTurnaround => "t-peer",
-        GapCause::Device => "t-device",
-        GapCause::Interrupt => "g-interrupt",
-        GapCause::Copies => "g-copies",
-        GapCause::Checksums => "g-checksums",
-        GapCause::Stack => "g-stack",
-        GapCause::Driver => "g-driver",
-        GapCause::Program => "g-program",
-        GapCause::Idle => "g-idle",
-        GapCause::Retransmission => "t-timer",
-        GapCause::Collisions => "t-repeat",
-        GapCause::OtherTraffic => "l-wire",
+        GapCause::Retransmission => 0,
+        GapCause::Device => 1,
+        GapCause::InterPacketGaps => 2,
+        GapCause::AckAirtime => 3,
+        GapCause::Stack => 4,
+        GapCause::Program => 5,
+        GapCause::HeadersAndClock => 6,
+        GapCause::Copies => 7,
+        GapCause::HandshakeAndSlowStart => 8,
+        GapCause::Driver => 9,
+        GapCause::Checksums => 10,
+        GapCause::Idle => 11,
+        GapCause::OtherTraffic => 12,
+        GapCause::Interrupt => 13,
+        GapCause::Collisions => 14,
+        GapCause::PeerTurnaround => 15,
     }
 }

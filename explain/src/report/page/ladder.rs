@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
+use super::label;
 use crate::published::Published;
-use crate::report::names::name;
-
-use crate::svg::bars;
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Run};
 use linerate_results::stats;
@@ -13,23 +11,18 @@ use linerate_results::stats;
 /// One step.
 #[derive(Serialize)]
 pub(super) struct Step<'a> {
-    class: String,
     name: String,
     what: &'a str,
-    chart: String,
+    /// Its largest download, and the share of line rate that it reaches.
     goodput: String,
+    share: String,
+    /// The gain over the step before.
     gain: String,
-    loss: String,
-    post: String,
     rest: String,
 }
 
 /// The ladder: the steps that were measured.
-pub(super) fn ladder<'a>(
-    run: &Run,
-    published: &'a Published,
-    class: &dyn Fn(&str) -> String,
-) -> Vec<Step<'a>> {
+pub(super) fn ladder<'a>(run: &Run, published: &'a Published) -> Vec<Step<'a>> {
     let steps = published.steps.iter();
     let measured: Vec<(&'a str, Vec<&HttpGet>)> = steps
         .filter_map(|step| {
@@ -49,7 +42,7 @@ pub(super) fn ladder<'a>(
     let mut steps = Vec::new();
     for (what, gets) in &measured {
         if let Some(largest) = gets.iter().max_by_key(|get| get.params.bytes) {
-            steps.push(step(what, largest, gain(before, gets), class));
+            steps.push(step(what, largest, gain(before, gets)));
         }
         before = gets;
     }
@@ -106,36 +99,17 @@ fn gain(before: &[&HttpGet], after: &[&HttpGet]) -> String {
     words.join("; ")
 }
 
-fn step<'a>(
-    what: &'a str,
-    get: &HttpGet,
-    gain: String,
-    class: &dyn Fn(&str) -> String,
-) -> Step<'a> {
-    let goodput = get.metrics.goodput_bytes_per_s_p50;
-    let limit = get.limits.line_goodput_bytes_per_s;
-    let label = name(&get.params.variant, &get.params.setting);
-    let colour = class(label);
-    let goodput_words = format!(
-        "{} · {}",
-        format::percent(get.share_of_line_rate()),
-        format::rate(goodput)
-    );
+fn step<'a>(what: &'a str, get: &HttpGet, gain: String) -> Step<'a> {
     Step {
-        chart: bars::against_limit(
-            &colour,
-            goodput,
-            limit,
-            None,
-            &format!("{label}: {goodput_words}"),
-        ),
-        class: colour,
-        name: label.to_owned(),
+        name: label(get).to_owned(),
         what,
-        goodput: goodput_words,
+        goodput: format!(
+            "{} at {}",
+            format::rate(get.metrics.goodput_bytes_per_s_p50),
+            format::bytes(get.params.bytes)
+        ),
+        share: format::percent(get.share_of_line_rate()),
         gain,
-        loss: format::percent(get.metrics.frame_loss_rate),
-        post: format::time(get.metrics.isr_post_processing_ns_p50),
         rest: get
             .findings
             .first()

@@ -7,6 +7,7 @@ mod gap;
 mod ladder;
 mod line;
 mod others;
+mod overview;
 mod pings;
 mod profiles;
 mod provenance;
@@ -14,26 +15,28 @@ mod scope;
 mod stages;
 mod time;
 
-use crate::svg::curve::COLOURS;
+use crate::svg::colour;
 use serde::Serialize;
 
 use self::checks::{Check, checks};
-use self::fates::{Fate, fate, fate_legend};
+use self::fates::{Fate, fates};
 pub(super) use self::findings::evidence;
 use self::findings::{StageFindings, SummaryView, stage_findings};
-use self::gap::{Gap, gap_legend, gaps};
+use self::gap::{Gap, gaps};
 use self::ladder::{Step, ladder};
 use self::line::{CaseRow, SurfaceView, cases, surface_legend, surfaces};
 use self::others::{OtherRow, others};
+use self::overview::{Overview, overview};
 use self::pings::{PingRow, ping_row};
 use self::profiles::{ProfileView, profiles};
 use self::provenance::{Elf, TimingRow, elfs, provenance, timing};
 use self::scope::{Scope, scope_view};
-use self::stages::{StageRow, bar, groups, stage_row};
+use self::stages::{StageRow, groups, stage_row};
 use self::time::{time_bar, time_legend};
-use crate::published::Published;
+use crate::published::{Published, is_comparable};
+use crate::report::comparison::label;
 use crate::report::names::{name, notes};
-use crate::report::verdict::verdict;
+use crate::report::verdict::Verdict;
 use crate::summary;
 use crate::svg::dots;
 use linerate_results::format;
@@ -44,13 +47,15 @@ use linerate_results::record::{HttpGet, Run};
 pub struct Page<'a> {
     run: &'a Run,
     title: &'a str,
-    verdict: String,
+    headline: String,
+    /// The figures behind the factor of the headline.
+    slowest: String,
     checks: Vec<Check>,
-    line_rate: String,
+    /// The first screens, with downloads only. The sections that follow are then folded.
+    overview: Option<Overview>,
     legend_stages: Vec<Legend>,
     ladder: Vec<Step<'a>>,
     stages: Vec<StageRow<'a>>,
-    bars: Vec<Bar>,
     requests_chart: String,
     gaps: Vec<Gap>,
     gap_legend: Vec<Legend>,
@@ -84,7 +89,6 @@ struct Legend {
 /// A drawn bar with its label.
 #[derive(Serialize)]
 struct Bar {
-    class: String,
     name: String,
     size: String,
     value: String,
@@ -97,7 +101,7 @@ impl<'a> Page<'a> {
         let names = names(run);
         let class = |name: &str| {
             let at = names.iter().position(|known| *known == name).unwrap_or(0);
-            format!("stage{}", at % COLOURS)
+            colour(at)
         };
         let line_rate = run
             .http_gets()
@@ -113,6 +117,9 @@ impl<'a> Page<'a> {
                 of_name.max_by_key(|get| get.params.bytes).copied()
             })
             .collect();
+        let Verdict { headline, slowest } = Verdict::of(run);
+        let (gaps, gap_legend) = gaps(run);
+        let (fates, fate_legend) = fates(&gets);
         Self {
             run,
             title: if run.title.is_empty() {
@@ -120,9 +127,10 @@ impl<'a> Page<'a> {
             } else {
                 &run.title
             },
-            verdict: verdict(run),
+            headline,
+            slowest,
             checks: checks(run),
-            line_rate: format::rate(line_rate),
+            overview: overview(run, published),
             legend_stages: largest
                 .iter()
                 .map(|get| Legend {
@@ -130,36 +138,28 @@ impl<'a> Page<'a> {
                     name: label(get).to_owned(),
                 })
                 .collect(),
-            ladder: ladder(run, published, &class),
+            ladder: ladder(run, published),
             stages: gets
                 .iter()
                 .enumerate()
                 .map(|(at, get)| {
                     let next = gets.get(at + 1).map(|next| label(next));
-                    stage_row(get, published, class(label(get)), next != Some(label(get)))
+                    stage_row(run, get, published, next != Some(label(get)))
                 })
                 .collect(),
-            bars: gets
-                .iter()
-                .map(|get| bar(get, published, class(label(get))))
-                .collect(),
-            requests_chart: dots::per_request(&groups(&gets, published, class), line_rate),
-            gaps: gaps(run, &class),
-            gap_legend: gap_legend(run),
+            requests_chart: dots::per_request(&groups(run, &gets, published, class), line_rate),
+            gaps,
+            gap_legend,
             profiles: profiles(run),
-            times: largest
-                .iter()
-                .map(|get| time_bar(get, class(label(get))))
-                .collect(),
+            times: largest.iter().map(|get| time_bar(get)).collect(),
             time_legend: time_legend(),
-            fates: gets
-                .iter()
-                .map(|get| fate(get, class(label(get))))
-                .collect(),
-            fate_legend: fate_legend(&gets),
+            fates,
+            fate_legend,
+            // The same firmware against another peer has the same interrupt.
             scopes: largest
                 .iter()
-                .filter_map(|get| scope_view(get, published, class(label(get))))
+                .filter(|get| is_comparable(run, get))
+                .filter_map(|get| scope_view(get, published))
                 .collect(),
             surfaces: surfaces(run),
             surface_legend: surface_legend(run),
@@ -167,20 +167,8 @@ impl<'a> Page<'a> {
             summaries: summary::all(run).into_iter().map(Into::into).collect(),
             others: others(run),
             notes: notes(run),
-            pings: run
-                .pings()
-                .map(|ping| {
-                    ping_row(
-                        ping,
-                        published,
-                        class(name(&ping.params.variant, &ping.params.setting)),
-                    )
-                })
-                .collect(),
-            findings: largest
-                .iter()
-                .map(|get| stage_findings(get, class(label(get))))
-                .collect(),
+            pings: run.pings().map(|ping| ping_row(ping, published)).collect(),
+            findings: largest.iter().map(|get| stage_findings(get)).collect(),
             provenance: provenance(run),
             elfs: elfs(run),
             timing: timing(run),
@@ -195,11 +183,6 @@ fn size(get: &HttpGet) -> String {
         get.params.requests,
         format::bytes(get.params.bytes)
     )
-}
-
-/// The name of a download.
-fn label(get: &HttpGet) -> &str {
-    name(&get.params.variant, &get.params.setting)
 }
 
 /// The names of all results, each once, in order.

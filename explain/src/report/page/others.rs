@@ -40,6 +40,9 @@ pub(super) fn conditions(conditions: &Conditions) -> String {
             format::time(conditions.turnaround_ns)
         ));
     }
+    if conditions.disregards_sack_blocks == Some(true) {
+        words.push("the peer ignores SACK blocks".to_owned());
+    }
     for (name, value) in &conditions.wire {
         words.push(format!("{} {value}", name.replace('_', " ")));
     }

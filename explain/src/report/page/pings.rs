@@ -9,7 +9,6 @@ use linerate_results::record::Ping;
 
 #[derive(Serialize)]
 pub(super) struct PingRow {
-    class: String,
     variant: String,
     answered: String,
     min: String,
@@ -20,14 +19,13 @@ pub(super) struct PingRow {
     error: String,
 }
 
-pub(super) fn ping_row(ping: &Ping, figures: &Published, class: String) -> PingRow {
+pub(super) fn ping_row(ping: &Ping, figures: &Published) -> PingRow {
     let published = figures
         .stage(&ping.params.variant)
         .and_then(|stage| stage.ping_ns);
     let rtt = ping.metrics.rtt_ns;
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".into(), format::time);
     PingRow {
-        class,
         variant: name(&ping.params.variant, &ping.params.setting).to_owned(),
         answered: format!("{} of {}", ping.metrics.received, ping.metrics.sent),
         min: time(rtt.map(|rtt| rtt.min)),

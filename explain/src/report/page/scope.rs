@@ -10,13 +10,12 @@ use linerate_results::record::HttpGet;
 
 #[derive(Serialize)]
 pub(super) struct Scope {
-    class: String,
     name: String,
     text: String,
     chart: String,
 }
 
-pub(super) fn scope_view(get: &HttpGet, figures: &Published, class: String) -> Option<Scope> {
+pub(super) fn scope_view(get: &HttpGet, figures: &Published) -> Option<Scope> {
     let trace = get.samples.scope.as_ref()?;
     let words: Vec<String> = trace
         .marks
@@ -36,7 +35,6 @@ pub(super) fn scope_view(get: &HttpGet, figures: &Published, class: String) -> O
         format!(" (published {})", format::time(ns))
     });
     Some(Scope {
-        class,
         name: label(get).to_owned(),
         text: format!("{}{beside}", words.join(", ")),
         chart: scope::draw(trace, &format!("{}: {}", label(get), words.join(", "))),

@@ -1,20 +1,20 @@
-//! Each download beside the published figures: the table, the bars, the dots.
+//! Each download beside the published figures: the table, the dots.
 
 use serde::Serialize;
 
-use super::{Bar, label, size};
+use super::{label, size};
 use crate::published::Published;
-use crate::svg::{bars, dots};
+use crate::svg::dots;
 use linerate_results::format;
-use linerate_results::record::HttpGet;
+use linerate_results::record::{HttpGet, Run};
 
 #[derive(Serialize)]
 pub(super) struct StageRow<'a> {
-    class: String,
     variant: String,
     what: &'a str,
     size: String,
-    goodput: String,
+    megabits: String,
+    bytes: String,
     published: String,
     error: String,
     share: String,
@@ -27,25 +27,25 @@ pub(super) struct StageRow<'a> {
 }
 
 pub(super) fn stage_row<'a>(
+    run: &Run,
     get: &HttpGet,
     figures: &'a Published,
-    class: String,
     last_of_stage: bool,
 ) -> StageRow<'a> {
     let published = figures.stage(&get.params.variant);
     let goodput = get.metrics.goodput_bytes_per_s_p50;
-    let goodput_published = published.and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
+    let goodput_published = figures.goodput_bytes_per_s(run, get);
     let post_ns = get.metrics.isr_post_processing_ns_p50;
     let post_published = published.and_then(|stage| stage.post_processing_ns);
-    let loss_published = published.and_then(|stage| stage.loss_rate(get.params.bytes));
+    let loss_published = figures.loss_rate(run, get);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     StageRow {
-        class,
         variant: label(get).to_owned(),
         what: published.map_or("", |stage| stage.what.as_str()),
         size: size(get),
-        goodput: format::rate(goodput),
-        published: or_dash(goodput_published.map(format::rate)),
+        megabits: format::megabits(goodput),
+        bytes: format::byte_rate(goodput),
+        published: or_dash(goodput_published.map(format::megabits)),
         error: or_dash(goodput_published.map(|published| format::error(goodput, published))),
         share: format::percent(get.share_of_line_rate()),
         loss: format::percent(get.metrics.frame_loss_rate),
@@ -65,28 +65,8 @@ pub(super) fn stage_row<'a>(
     }
 }
 
-pub(super) fn bar(get: &HttpGet, figures: &Published, class: String) -> Bar {
-    let goodput = get.metrics.goodput_bytes_per_s_p50;
-    let limit = get.limits.line_goodput_bytes_per_s;
-    let published = figures
-        .stage(&get.params.variant)
-        .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
-    let value = format!(
-        "{} · {}",
-        format::percent(get.share_of_line_rate()),
-        format::rate(goodput)
-    );
-    let words = format!("{}, {}: {value}", label(get), size(get));
-    Bar {
-        chart: bars::against_limit(&class, goodput, limit, published, &words),
-        class,
-        name: label(get).to_owned(),
-        size: size(get),
-        value,
-    }
-}
-
 pub(super) fn groups(
+    run: &Run,
     gets: &[&HttpGet],
     figures: &Published,
     class: impl Fn(&str) -> String,
@@ -98,9 +78,7 @@ pub(super) fn groups(
         class: class(label(get)),
         name: label(get).to_owned(),
         goodput: get.metrics.goodput_bytes_per_s.clone(),
-        published: figures
-            .stage(&get.params.variant)
-            .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes)),
+        published: figures.goodput_bytes_per_s(run, get),
     };
     sizes
         .into_iter()

@@ -1,20 +1,20 @@
 //! The time of a download by activity.
 
 use super::{Bar, Legend, label, size};
-use crate::svg::stack;
+use crate::svg::{colour, stack};
 use linerate_results::format;
 use linerate_results::record::{HttpGet, TimeShare};
 
-/// Classes of the parts of `TimeShare::parts`, in its order.
-const TIME_CLASSES: [&str; 6] = ["t-rx", "t-repeat", "t-tx", "t-device", "t-peer", "t-timer"];
+/// The places of the parts of `TimeShare::parts` among the colours, in its order.
+const PLACES: [usize; 6] = [2, 7, 3, 1, 15, 0];
 
-pub(super) fn time_bar(get: &HttpGet, class: String) -> Bar {
+pub(super) fn time_bar(get: &HttpGet) -> Bar {
     let named = get.metrics.time_share.parts();
     let parts: Vec<stack::Part<'_>> = named
         .iter()
-        .zip(TIME_CLASSES)
-        .map(|((name, size), class)| stack::Part {
-            class: class.into(),
+        .zip(PLACES)
+        .map(|((name, size), place)| stack::Part {
+            class: colour(place),
             name,
             size: *size,
         })
@@ -30,7 +30,6 @@ pub(super) fn time_bar(get: &HttpGet, class: String) -> Bar {
             1.0,
             &format!("{}: {}", label(get), words.join(", ")),
         ),
-        class,
         name: label(get).to_owned(),
         size: size(get),
         value: words.join(" · "),
@@ -39,10 +38,10 @@ pub(super) fn time_bar(get: &HttpGet, class: String) -> Bar {
 
 pub(super) fn time_legend() -> Vec<Legend> {
     let names = TimeShare::default().parts();
-    let pairs = names.iter().zip(TIME_CLASSES);
-    pairs
-        .map(|((name, _), class)| Legend {
-            class: class.into(),
+    let entries = names.iter().zip(PLACES);
+    entries
+        .map(|((name, _), place)| Legend {
+            class: colour(place),
             name: (*name).into(),
         })
         .collect()

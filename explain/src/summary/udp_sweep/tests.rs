@@ -63,8 +63,8 @@ fn an_imx6_saturates_and_collapses() {
     let summary = summarize(IMX6.iter().map(to).collect());
     assert_eq!(
         summary.verdict,
-        "To the device: all is received up to 300 Mbit/s, saturates at 440 Mbit/s, collapses to 294 Mbit/s at \
-         850 Mbit/s offered (receive livelock)."
+        "To the device: all is received up to 300 Mbit/s, saturates at 440 Mbit/s (55.03 MB/s), collapses to 294 Mbit/s \
+         (36.79 MB/s) at 850 Mbit/s offered (receive livelock)."
     );
     assert_eq!(summary.table.rows.len(), IMX6.len());
     assert_eq!(
@@ -73,7 +73,7 @@ fn an_imx6_saturates_and_collapses() {
             "400 Mbit/s",
             "to the device",
             "406 Mbit/s",
-            "378 Mbit/s",
+            "378 Mbit/s (47.31 MB/s)",
             "95%",
             "4,601 of 68,965 (6.7%)",
             "unknown",
@@ -95,8 +95,8 @@ fn datagrams_that_were_not_sent_are_not_lost() {
     ]);
     assert_eq!(
         summary.verdict,
-        "From the device: all is received up to 400 Mbit/s, saturates at 459 Mbit/s; the device sends at most \
-         459 Mbit/s."
+        "From the device: all is received up to 400 Mbit/s, saturates at 459 Mbit/s (57.33 MB/s); the device \
+         sends at most 459 Mbit/s (57.33 MB/s)."
     );
     assert!(
         summary.charts[0]

@@ -65,3 +65,28 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         format_value: format::bytes,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_has_a_colour_of_its_own() {
+        let sheet = include_str!("../../templates/trace.css");
+        let mut colours: Vec<&str> = Vec::new();
+        for limit in Limit::ALL {
+            let (class, name) = style(limit);
+            let rule = format!("i.{class}{{background:");
+            let (_, rest) = sheet
+                .split_once(&rule)
+                .unwrap_or_else(|| panic!("{name} has no colour"));
+            let colour = rest.split('}').next().unwrap_or_default();
+            assert!(!colours.contains(&colour), "{name} shares {colour}");
+            assert!(
+                sheet.contains(&format!("tspan.{class}{{fill:{colour}}}")),
+                "{name}"
+            );
+            colours.push(colour);
+        }
+    }
+}

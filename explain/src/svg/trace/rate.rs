@@ -57,7 +57,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         figures: format!("average {}", format::rate(picture.bytes_per_s)),
         curves,
         height: HEIGHT,
-        top: top as u64,
-        format_value: |rate| format::rate(rate as f64),
+        top: (top * 8.0) as u64,
+        format_value: |bits_per_s| format::bits(bits_per_s as f64),
     }
 }

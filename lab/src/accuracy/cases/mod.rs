@@ -92,7 +92,7 @@ impl Unit {
     /// Formats `value` with its unit.
     pub fn write(self, value: f64) -> String {
         match self {
-            Self::BytesPerS => format!("{:.2} kB/s", value / 1e3),
+            Self::BytesPerS => format!("{:.3} Mbit/s ({:.2} kB/s)", value * 8.0 / 1e6, value / 1e3),
             Self::Milliseconds => format!("{:.3} ms", value / 1e6),
             Self::Microseconds => format!("{:.1} µs", value / 1e3),
             Self::FramesPerS => format!("{value:.1} frames/s"),

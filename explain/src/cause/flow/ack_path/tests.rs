@@ -175,7 +175,7 @@ fn acknowledgments_wait_behind_a_transfer_in_the_other_direction() {
     );
     assert!(rule.advice.contains("fq_codel"), "{}", rule.advice);
     assert!(
-        rule.summary.contains("fills it with 100 kB/s"),
+        rule.summary.contains("fills it with 800 kbit/s (100 kB/s)"),
         "{}",
         rule.summary
     );
