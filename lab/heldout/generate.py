@@ -163,6 +163,7 @@ def main():
     options.add_argument("--list", action="store_true", help="the cases with the ranges of their settings, as Markdown")
     options.add_argument("--relabel", action="store_true", help="write the labels' words again, run nothing")
     options.add_argument("--slots", type=int, default=2)
+    options.add_argument("--trials", type=int, default=9, help="at most so many trials of each case")
     options = options.parse_args()
     cases = [it for it in CASES.values() if not options.only or it.name in options.only]
     if options.list or not options.out:
@@ -185,7 +186,7 @@ def main():
     for slot in range(options.slots):
         slots.put(slot)
     with ThreadPoolExecutor(options.slots) as pool:
-        for number in range(1, max(case.count for case in cases) + 1):
+        for number in range(1, min(options.trials, max(case.count for case in cases)) + 1):
             for case in cases:
                 if number <= case.count and (case.name, number) not in done:
                     pool.submit(make, case, number, slots, out)

@@ -32,6 +32,8 @@ struct Passage {
     start: u64,
     bytes: f64,
     is_lost: bool,
+    /// True if it may have been lost: the receiver had it repeated, whether it arrived or not.
+    is_open: bool,
 }
 
 /// Fewer losses show no dependence.
@@ -39,11 +41,12 @@ const MIN_LOST: usize = 6;
 /// Segments that are evaluated at most.
 const MAX_PASSAGES: usize = 1 << 14;
 
-/// Rates to try, as multiples of the average one: close to it if the sender always has data, and somewhat below it if a
-/// full bucket passed at once in the beginning.
-fn factors() -> impl Iterator<Item = f64> {
+/// Rates to try, as multiples of the average one: close to it if the sender always has data, somewhat below it if a full
+/// bucket passed at once in the beginning, and far above it if the sender repeats most of the time what was discarded.
+fn factors(is_discarding: bool) -> impl Iterator<Item = f64> {
     let close = (0..57).map(|step| 0.8 + 0.01 * f64::from(step));
-    close.chain((0..10).map(|step| 1.37 * 1.12_f64.powi(step)))
+    let steps = if is_discarding { 48 } else { 10 };
+    close.chain((0..steps).map(|step| 1.37 * 1.12_f64.powi(step)))
 }
 
 /// Changes of the rate in search of a better one: over some seconds, a rate that deviates by 1% changes the level by many
@@ -51,7 +54,7 @@ fn factors() -> impl Iterator<Item = f64> {
 const REFINEMENTS: [f64; 8] = [0.06, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0005];
 
 /// Segments that a bucket holds at least; a smaller one loses segments inside bursts.
-const MIN_DEPTH: f64 = 2.5;
+const MIN_DEPTH: f64 = 2.0;
 /// The sender's clock is coarse: it must separate better by this much.
 const MIN_ADVANTAGE: f64 = 0.1;
 
@@ -132,7 +135,8 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
             other
         }
     };
-    let coarse = factors().filter_map(|factor| of_rate(average * factor));
+    let is_discarding = passages.iter().any(|it| it.is_open);
+    let coarse = factors(is_discarding).filter_map(|factor| of_rate(average * factor));
     let coarse = coarse.reduce(better)?;
     let refine = |best: Fit, step: &f64| {
         let middle = best.0.bytes_per_s;
@@ -166,9 +170,10 @@ impl Passages {
     }
 
     /// Marks the last transmission of the segment that begins at `start`.
-    fn mark(&mut self, start: u64, is_lost: bool) {
+    fn mark(&mut self, start: u64, is_lost: bool, is_open: bool) {
         if let Some(at) = self.latest.get(&start) {
             self.all[*at].is_lost = is_lost;
+            self.all[*at].is_open = is_open;
         }
     }
 }
@@ -188,6 +193,7 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
             start: sent.start,
             bytes: f64::from(sent.len),
             is_lost: false,
+            is_open: false,
         };
         if sent.start > highest {
             // Lost before the capture point, or overtaken.
@@ -204,12 +210,12 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
         }
         match sent.class {
             PacketClass::Reordered => {
-                passages.mark(sent.start, false);
+                passages.mark(sent.start, false, false);
                 continue;
             }
             // The last transmission of the same octets was lost, unless it is known to be missing.
             PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission => {
-                passages.mark(sent.start, true);
+                passages.mark(sent.start, !sent.is_discarded, sent.is_discarded);
             }
             PacketClass::NewData
             | PacketClass::NoData
@@ -258,7 +264,8 @@ fn separation(passages: &[Passage], levels: &[f64]) -> f64 {
     let mut order: Vec<usize> = (0..levels.len()).collect();
     order.sort_by(|a, b| levels[*a].total_cmp(&levels[*b]));
     let lost = passages.iter().filter(|it| it.is_lost).count() as f64;
-    let passed = passages.len() as f64 - lost;
+    let open = passages.iter().filter(|it| it.is_open).count() as f64;
+    let passed = passages.len() as f64 - lost - open;
     let (mut below, mut sum) = (0.0, 0.0);
     let mut at = 0;
     while at < order.len() {
@@ -266,7 +273,10 @@ fn separation(passages: &[Passage], levels: &[f64]) -> f64 {
         let level = levels[order[at]];
         let mut equal = [0.0, 0.0];
         while at < order.len() && levels[order[at]].total_cmp(&level).is_eq() {
-            equal[usize::from(passages[order[at]].is_lost)] += 1.0;
+            let passage = &passages[order[at]];
+            if !passage.is_open {
+                equal[usize::from(passage.is_lost)] += 1.0;
+            }
             at += 1;
         }
         sum += equal[1] * (below + equal[0] / 2.0);

@@ -10,30 +10,34 @@
 //! | `stamp` | delays by the clocks that stamp packets |
 //! | `rate` | the fastest rate, and when it was reached |
 //! | `bucket` | whether losses depend on what passed before |
+//! | `gap_repair` | whether the receiver keeps what arrives behind a gap |
 //! | `edge` | the round trip to a sender that always fills the window |
 //! | `window` | the scale of the receiver's window |
 //! | `limit` | what limits the speed |
 //! | `time` | the limit of each interval between transmissions |
-//! | `busy` | the time in which the path was busy |
+//! | `override_limit` | times with another limit than the wait of the sender |
 //! | `timeline` | the same in bounded memory |
 //! | `queue` | time that packets wait in queues |
 //! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
 //! | `release` | how long the sender takes to react |
+//! | `standstill` | silences of the receiver |
 //! | `train` | the rate of the slowest link |
 //! | `reaction` | times that the stack of an end takes to react |
 //! | `turns` | requests and answers |
 
 mod ack_interval;
 mod bucket;
-mod busy;
 mod edge;
+mod gap_repair;
 mod limit;
+mod override_limit;
 mod queue;
 mod rate;
 mod reaction;
 mod release;
 mod round_trip;
 mod stamp;
+mod standstill;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -47,10 +51,12 @@ use crate::tcp::{Connection, End, LoggedPacket};
 pub use ack_interval::AckInterval;
 pub use bucket::LossBucket;
 use edge::EdgeDelay;
+use gap_repair::GapRepairs;
 pub use limit::{Limit, Shares};
 pub use rate::{FastestRate, Progress, Window};
 pub use reaction::Reaction;
 pub use round_trip::{RoundTrips, percentile};
+pub use standstill::Standstill;
 pub use time::Span;
 pub use timeline::LimitSpan;
 use timeline::Timeline;
@@ -101,6 +107,10 @@ pub struct FlowModel {
     pub ack_interval: Option<AckInterval>,
     /// The time by limit.
     pub spans: Vec<Span>,
+    /// True if the receiver keeps what arrives behind a gap, false if all of it is repeated; `None` if that does not show.
+    pub keeps_behind_gap: Option<bool>,
+    /// Times in which the receiver answers nothing, and then everything.
+    pub standstills: Vec<Standstill>,
     /// Requests and answers.
     pub turns: Turns,
     conditions: time::Conditions,
@@ -154,6 +164,13 @@ impl FlowModel {
             to_receiver.base_ns().unwrap_or(0),
             to_sender.base_ns().unwrap_or(0),
         );
+        let repairs = GapRepairs::of(&view);
+        let keeps_behind_gap = repairs.keeps_behind_gap();
+        if keeps_behind_gap == Some(false) {
+            for at in repairs.followers() {
+                view.sent[*at].is_discarded = true;
+            }
+        }
         let offered = connection.window_shift(data_sender.other());
         let mut reaction_ns = release::reaction_ns(&to_receiver, &to_sender);
         // A window that is always full shows the round trip better than a handshake does.
@@ -232,7 +249,8 @@ impl FlowModel {
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
         let ack_interval = AckInterval::of(&view);
         let train = TrainRate::of(&view, &progress[1], is_near_receiver);
-        let spans = time::attribute(&view, &conditions);
+        let standstills = standstill::standstills(&view);
+        let spans = time::attribute(&view, &conditions, &standstills);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9
                 / (progress[0].span_ns().max(1) as f64 * rate.bytes_per_s)
@@ -257,6 +275,8 @@ impl FlowModel {
             ack_queue_ns,
             ack_interval,
             spans,
+            keeps_behind_gap,
+            standstills,
             turns,
             conditions,
         })
@@ -274,7 +294,7 @@ impl FlowModel {
         };
         self.busy_rate = average(&busy.iter().map(passed).collect::<Vec<_>>());
         self.conditions.busy = busy;
-        self.spans = time::attribute(&self.view, &self.conditions);
+        self.spans = time::attribute(&self.view, &self.conditions, &self.standstills);
     }
 
     /// Total time with this limit.

@@ -2,12 +2,14 @@
 //! the whole time.
 //!
 //! All is judged as the sender saw it: an acknowledgment takes effect after the round trip from the capture point to the
-//! sender. Two passes: the first attributes each wait, the second overrides the waits during which the path was busy at
-//! its fastest rate, since no other change would have made that time shorter.
+//! sender. The first pass attributes each wait. The second overrides the waits during which the path was busy at its
+//! fastest rate, since no other change would have made that time shorter, and the third those during which the receiver
+//! stood still: with any window and any sender, it would have acknowledged as late.
 
-use super::busy;
 use super::limit::Limit;
+use super::override_limit::override_limit;
 use super::rate::Window;
+use super::standstill::Standstill;
 use super::view::{Acknowledgment, DirectionView, Transmission};
 use crate::tcp::PacketClass;
 
@@ -100,7 +102,11 @@ struct Answers {
 }
 
 /// Attributes the time of a direction.
-pub(super) fn attribute(view: &DirectionView, conditions: &Conditions) -> Vec<Span> {
+pub(super) fn attribute(
+    view: &DirectionView,
+    conditions: &Conditions,
+    standstills: &[Standstill],
+) -> Vec<Span> {
     let mut walk = Walk {
         view,
         conditions,
@@ -128,7 +134,26 @@ pub(super) fn attribute(view: &DirectionView, conditions: &Conditions) -> Vec<Sp
         .iter()
         .filter(|span| span.limit == Limit::ClosedWindow);
     let closes = closes.count() >= 3;
-    busy::override_busy(&walk.spans, &conditions.busy, closes)
+    let busy = conditions.busy.iter().map(|it| (it.start_ns, it.end_ns));
+    let is_around = |limit| {
+        matches!(
+            limit,
+            Limit::Handshake | Limit::Tail | Limit::ClosedWindow
+        )
+    };
+    let spans = override_limit(
+        &walk.spans,
+        &busy.collect::<Vec<_>>(),
+        Limit::PathRate,
+        |limit| is_around(limit) || closes && limit == Limit::ReceiveWindow,
+    );
+    let silent = standstills.iter().map(|it| (it.start_ns, it.end_ns));
+    override_limit(
+        &spans,
+        &silent.collect::<Vec<_>>(),
+        Limit::LateAck,
+        is_around,
+    )
 }
 
 impl Walk<'_> {
@@ -241,6 +266,13 @@ impl Walk<'_> {
                 self.push(from_ns, to_ns, Limit::FastRecovery, sent.number);
                 let reason = recovering.map_or(Limit::FastRecovery, |(_, reason)| reason);
                 self.recovery = Some((self.sent.max(sent.end), reason));
+            }
+            // It had arrived, and was acknowledged behind the capture point in vain: the sender waited for its timer.
+            PacketClass::SpuriousRetransmission
+                if to_ns.saturating_sub(from_ns) >= MIN_TIMEOUT_NS =>
+            {
+                self.has_lost = true;
+                self.push(from_ns, to_ns, Limit::Timeout, sent.number);
             }
             // The program closed the connection when it had no more to send.
             _ if sent.len == 0 => self.push(from_ns, to_ns, Limit::Tail, sent.number),

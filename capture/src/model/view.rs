@@ -22,6 +22,8 @@ pub struct Transmission {
     pub echo: u32,
     /// True if PSH is set: the end of a write of the sending program.
     pub is_pushed: bool,
+    /// True if it was repeated because the receiver discards what arrives behind a gap: the copy before may have arrived.
+    pub is_discarded: bool,
     /// Number in the capture.
     pub number: u32,
 }
@@ -136,6 +138,7 @@ impl DirectionView {
                     timestamp: packet.timestamps.0,
                     echo: packet.timestamps.1,
                     is_pushed: packet.has_any(Segment::PSH),
+                    is_discarded: false,
                     number: packet.number,
                 });
             } else if packet.has_any(Segment::ACK) && !packet.has_any(Segment::SYN) {
@@ -248,12 +251,13 @@ impl DirectionView {
         self.acks.iter().filter(|it| it.has_dsack).count() as u64
     }
 
-    /// Segments that were lost: repeated, and neither spuriously nor because they were overtaken.
+    /// Segments that were lost: repeated, and neither spuriously nor because they were overtaken or discarded.
     pub fn lost(&self) -> u64 {
-        let repeated = self
-            .sent
-            .iter()
-            .filter(|it| it.is_retransmission() && it.class != PacketClass::SpuriousRetransmission);
+        let repeated = self.sent.iter().filter(|it| {
+            it.is_retransmission()
+                && it.class != PacketClass::SpuriousRetransmission
+                && !it.is_discarded
+        });
         (repeated.count() as u64).saturating_sub(self.dsacks())
     }
 
@@ -284,8 +288,9 @@ impl DirectionView {
         let mut lost = 0;
         for sent in &self.sent {
             let is_new = captured.insert(sent.start);
-            let is_needed =
-                sent.is_retransmission() && sent.class != PacketClass::SpuriousRetransmission;
+            let is_needed = sent.is_retransmission()
+                && sent.class != PacketClass::SpuriousRetransmission
+                && !sent.is_discarded;
             lost += u64::from(is_needed && !is_new);
         }
         lost

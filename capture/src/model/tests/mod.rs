@@ -2,4 +2,5 @@
 
 mod download;
 mod limits;
+mod receiver;
 mod unseen;

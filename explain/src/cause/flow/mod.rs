@@ -19,6 +19,7 @@
 //! | `shared` | paths that carry several connections at once |
 //! | `rule` | the result of a rule |
 //! | `rhythm` | events at intervals |
+//! | `standstill` | receivers that stop at intervals |
 
 mod ack_path;
 mod acks;
@@ -35,6 +36,7 @@ mod rhythm;
 mod rule;
 mod sender;
 mod shared;
+mod standstill;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -53,7 +55,7 @@ type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
 
 /// The rules.
 const RULES: [RuleFn; 15] = [
-    window::standstills,
+    standstill::standstills,
     loss::losses,
     path::reordering,
     path::duplicates,
@@ -156,6 +158,11 @@ pub(super) fn is_generic(cause: Cause) -> bool {
     )
 }
 
+/// True for a receiver that stops as a whole, not only its program.
+fn is_standing_still(rule: &Rule) -> bool {
+    rule.cause == Cause::ReceiverStalls && rule.limits.contains(&Limit::Timeout)
+}
+
 /// True for the limit of a healthy transfer.
 fn is_limit(cause: Cause) -> bool {
     matches!(cause, Cause::AtLineRate | Cause::PathRate)
@@ -190,10 +197,21 @@ fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
 fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     let mut found: Vec<Rule> = RULES.iter().filter_map(|rule| rule(facts)).collect();
     let limit = rate::path_rate(facts);
+    //LRD<
+    if std::env::var_os("LRD").is_some() {
+        eprintln!("FLOW {} class {:?} active {:.3}s bytes {} goodput {:.0} fastest {:?} train {:?} util {:.2} queued {} {:?} scale {:?} base {:?} near_r {} to_r {:?}/{:?}/{} to_s {:?}/{:?}/{} reaction {} release {:?} full {} steady {} isfull {} keeps {:?} standstills {} lost {}", facts.sender, facts.class, facts.active_ns as f64/1e9, facts.bytes(), facts.goodput(), facts.model.fastest, facts.model.train.map(|t| (t.bytes_per_s, t.pairs, t.share)), facts.model.utilization, facts.model.is_queued, facts.model.queue_ns, facts.model.scale, facts.model.base_rtt_ns(), facts.model.is_near_receiver(), facts.model.to_receiver.base_ns(), facts.model.to_receiver.percentile(50), facts.model.to_receiver.count(), facts.model.to_sender.base_ns(), facts.model.to_sender.percentile(50), facts.model.to_sender.count(), facts.model.reaction_ns, facts.model.release_ns, facts.full, rate::is_steady(facts), rate::is_full(facts), facts.model.keeps_behind_gap, facts.model.standstills.len(), facts.model.view.lost());
+        for l in linerate_capture::model::Limit::ALL { let s = facts.share(l); if s > 0.005 { eprint!(" {l:?} {s:.2}"); } }
+        eprintln!();
+        for r in &found { eprintln!("  RULE {:?} share {:.2} conf {:.2}: {}", r.cause, r.share, r.confidence, r.summary); }
+        if let Some(r) = &limit { eprintln!("  LIMIT {:?} share {:.2}", r.cause, r.share); }
+    }
+    //LRD>
     let is_back_full = |rule: &Rule| rule.cause == Cause::AckPathFull;
-    // Less than a person notices.
+    // Less than a person notices. The time before an answer is no part of the active time.
     found.retain(|rule| {
-        rule.limits.is_empty() || rule.share * facts.active_ns as f64 >= MIN_COST_NS
+        rule.limits.is_empty()
+            || rule.cause == Cause::ServerThinkTime
+            || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
@@ -238,6 +256,11 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         );
         !is_result || rule.share > 1.5 * woken
     });
+    // A larger window only puts more into the queue of a receiver that stands still, which has to hold all of it: the
+    // sentence about its stops names the window, too.
+    if found.iter().any(is_standing_still) {
+        found.retain(|rule| rule.cause != Cause::ReceiveWindow);
+    }
     // A rule that states only what the sender waited for gives way to one that states why.
     let specific: Vec<(f64, &[Limit])> = found
         .iter()

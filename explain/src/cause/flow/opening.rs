@@ -158,19 +158,26 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if is_reset && !payload && packets.len() <= 8 {
         return Some((Opening::Refused, lasted_ns));
     }
+    // Near the server, the way of its answer to the client and back is part of it.
     let answered_ns = handshake.syn_ack_ns?;
-    let opened_ns = answered_ns - connection.start_ns;
+    let opened_ns = handshake.ack_ns.unwrap_or(answered_ns) - connection.start_ns;
     let share = opened_ns as f64 / lasted_ns.max(1) as f64;
-    let is_slower = is_slower_than_data(flow, opened_ns);
+    let is_slower = is_slower_than_data(flow, answered_ns - connection.start_ns);
     let is_long = opened_ns >= SLOW_NS && share >= MIN_SHARE && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
 }
 
-/// True if data is acknowledged much faster than the SYN was answered.
-fn is_slower_than_data(flow: &Flow, opened_ns: u64) -> bool {
-    let fastest = flow.connection.stats(End::First).rtt.min();
-    fastest.is_some_and(|ns| opened_ns > 4 * ns)
+/// True if data is acknowledged much faster than the SYN was answered, after `answered_ns`, or than its answer was.
+fn is_slower_than_data(flow: &Flow, answered_ns: u64) -> bool {
+    let fastest_ns = |sender: End| flow.connection.stats(sender).rtt.min();
+    let acked_ns = flow.connection.handshake().legs_ns().map(|[ns, _]| ns);
+    let legs = [
+        (Some(answered_ns), fastest_ns(End::First)),
+        (acked_ns, fastest_ns(End::Second)),
+    ];
+    let mut known = legs.into_iter().filter_map(|(leg, fastest)| leg.zip(fastest));
+    known.any(|(leg_ns, ns)| leg_ns >= SLOW_TICKS_NS && leg_ns > 4 * ns)
 }
 
 fn finding(

@@ -24,6 +24,11 @@ const MIN_SILENCE_NS: u64 = 2_000_000;
 /// A sender without data for a shorter time is busy with other work.
 pub(super) const IDLE_NS: u64 = 10_000_000;
 
+/// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001; 15 is half of 30).
+const PICTURES_PER_S: [f64; 6] = [15.0, 24.0, 25.0, 30.0, 50.0, 60.0];
+/// A program that waits after each block needs longer than its wait by more than this, even for small blocks.
+const PICTURE_TOLERANCE: f64 = 0.001;
+
 /// Segments at a constant interval, without waiting for acknowledgments, and nothing queues.
 pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
@@ -162,7 +167,7 @@ pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
     sizes.len() >= MIN_SEGMENTS && is_media_like(intervals, sizes)
 }
 
-/// True for blocks of varying size at a constant interval: pictures or sound, at the rate that their source chose.
+/// True for blocks at a constant interval, of varying size or at a rate of pictures: their source chose the rate.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     let mut last_ns = 0;
@@ -195,5 +200,48 @@ fn is_media_like(intervals: Vec<u64>, sizes: Vec<u64>) -> bool {
         let of = |percent| percentile(values.clone(), percent).unwrap_or(0) as f64;
         stats::ratio(of(85) - of(15), of(50))
     };
-    spread(intervals) <= 0.1 && spread(sizes) >= 0.1
+    let has_picture_rate = has_picture_rate(&intervals);
+    spread(intervals) <= 0.1 && (spread(sizes) >= 0.1 || has_picture_rate)
+}
+
+/// True if these are the intervals of pictures: on average, exactly that of a standard rate.
+fn has_picture_rate(intervals: &[u64]) -> bool {
+    let usual_ns = percentile(intervals.to_vec(), 50).unwrap_or(0);
+    // At the beginning, a picture may take several round trips, and look like several.
+    let usual = intervals
+        .iter()
+        .filter(|ns| ns.abs_diff(usual_ns) <= usual_ns / 4);
+    let (count, sum_ns) = usual.fold((0_u64, 0), |(count, sum), ns| (count + 1, sum + ns));
+    let rate = stats::ratio(count as f64 * 1e9, sum_ns as f64);
+    let is_near = |standard: f64| (rate / standard - 1.0).abs() <= PICTURE_TOLERANCE;
+    PICTURES_PER_S
+        .into_iter()
+        .any(|standard| is_near(standard) || is_near(standard / 1.001))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cause::flow::explain_flows;
+    use crate::cause::synthetic::{MS, MSS, Script};
+    use linerate_capture::tcp::End;
+    use linerate_results::record::Cause;
+
+    /// Blocks of twenty segments, captured at their sender on a path of 4 ms.
+    fn causes_of_blocks(interval_ns: u64) -> Vec<Cause> {
+        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        for block in 0..100 {
+            let at_ns = 10 * MS + block * interval_ns + block % 5 * 100_000;
+            upload.at(at_ns).send(20, MSS, 150_000).send(1, 700, 0);
+            upload.at(at_ns + 8 * MS).ack_pairs();
+        }
+        let (findings, _) = explain_flows(&[upload.flow()]);
+        findings.iter().map(|it| it.finding.cause).collect()
+    }
+
+    #[test]
+    fn pictures_of_one_size_at_a_standard_rate_are_no_idle_sender() {
+        assert_eq!(causes_of_blocks(40 * MS), []);
+        assert_eq!(causes_of_blocks(33_366_667), [], "30 / 1.001");
+        assert_ne!(causes_of_blocks(43 * MS), []);
+    }
 }

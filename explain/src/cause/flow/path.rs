@@ -14,6 +14,8 @@ use linerate_results::stats;
 const BLOATED_NS: u64 = 150_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
+/// MSS of Ethernet (RFC 6691): a smaller window admits no such segment.
+const ETHERNET_MSS: u64 = 1_460;
 /// A path that exchanges fewer segments rarely does so by the three places that look like a loss (RFC 5681 section 3.2).
 const MIN_REORDERED: f64 = 0.01;
 /// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
@@ -187,7 +189,7 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     // A sender that limits its segments to half of a small window (RFC 9293 section 3.8.6.2.1) fills that.
     let largest_window = facts.model.largest_window();
-    if announced.is_none() && largest_window <= 2 * facts.full {
+    if largest_window < ETHERNET_MSS || announced.is_none() && largest_window <= 2 * facts.full {
         return None;
     }
     // Nearly all segments are of one size: without the handshake, or where a router clamps the MSS behind the capture point,

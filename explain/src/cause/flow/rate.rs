@@ -69,7 +69,15 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
         && !sees_sender
         && model.utilization >= MIN_STEADY
         && !waits_for_acks(facts)
+        && !waits_for_window(facts)
         && is_even(facts)
+}
+
+/// True if the receiver holds back the acknowledgments of a full window for most of the time: no link sets that pace.
+fn waits_for_window(facts: &FlowFacts<'_>) -> bool {
+    let limits = [Limit::ReceiveWindow, Limit::ClosedWindow, Limit::LateAck];
+    let waits: f64 = limits.iter().map(|limit| facts.share(*limit)).sum();
+    waits >= MIN_SHARE
 }
 
 /// True if most segments come soon after an acknowledgment that was held back: delayed acknowledgments (RFC 9293 section

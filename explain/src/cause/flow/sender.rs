@@ -181,6 +181,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
         || !rhythm.is_regular
         || total_ns < idle_ns / 10 * 8
         || is_answering
+        || is_media(facts)
     {
         return None;
     }

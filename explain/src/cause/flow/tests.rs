@@ -108,7 +108,7 @@ fn a_sender_that_loses_segments_is_not_accused_of_having_nothing_to_send() {
     let sender = |lost_each: Option<u32>| {
         let mut upload = upload(MS / 50, 4 * MS, 60_000);
         for round in 0..120_u32 {
-            let at_ns = 10 * MS + u64::from(round) * 40 * MS;
+            let at_ns = 10 * MS + u64::from(round) * 43 * MS;
             let first = upload.sent();
             upload.at(at_ns).send(4, MSS, 10_000);
             if lost_each.is_some_and(|each| round % each == 0) {

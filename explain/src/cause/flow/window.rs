@@ -18,8 +18,6 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_CLOSES: u64 = 5;
 /// What arrives behind a lost segment closes a small window, too, until the segment comes again.
 const MIN_CLOSED: f64 = 0.01;
-/// Standing still for a smaller share of the time is not worth a finding.
-const MIN_STANDSTILL_SHARE: f64 = 0.1;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
 /// Between stalls, the rate is at least the fastest one by this factor.
@@ -138,53 +136,6 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
         has_gain: true,
     }
-}
-
-/// The receiver does nothing for a while, again and again: timeouts, although nothing was lost.
-pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let is_stall = |span: &&Span| span.limit == Limit::Timeout && span.ns() >= STALL_NS;
-    let mut stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
-    // What it does not acknowledge has arrived, as far as the capture shows.
-    let ends = stalls.iter().map(|span| span.end_ns - 1);
-    let mut open = facts.model.unacknowledged_at(ends).into_iter();
-    stalls.retain(|_| open.next().is_some_and(|octets| octets > 0));
-    let share = facts.share_of(stalls.iter().map(Span::ns).sum());
-    let lost = facts.model.view.lost();
-    if share < MIN_STANDSTILL_SHARE || stalls.len() < MIN_STALLS || lost as usize * 2 > stalls.len()
-    {
-        return None;
-    }
-    // Between stalls it answers; an end that is gone does not.
-    let rhythm = Rhythm::of_stalls(&stalls)?;
-    let mean_ns = stalls.iter().map(Span::ns).sum::<u64>() / stalls.len() as u64;
-    if facts.class != FlowClass::Bulk {
-        return None;
-    }
-    Some(Rule {
-        share,
-        cause: Cause::ReceiverStalls,
-        confidence: 0.75,
-        summary: format!(
-            "{} answers nothing {} times for {} on average, every {}{}, and then everything that was sent before: it stands \
-             still meanwhile.",
-            facts.receiver,
-            format::count(stalls.len() as u64),
-            format::time(mean_ns),
-            format::time(rhythm.period_ns),
-            if rhythm.is_regular { ", regularly" } else { "" },
-        ),
-        evidence: evidence([
-            ("stalls", stalls.len() as f64),
-            ("stall_ns_mean", mean_ns as f64),
-            ("period_ns", rhythm.period_ns as f64),
-            ("lost_segments", lost as f64),
-        ]),
-        advice: "Find what stops the receiver at this interval: a flash erase or write, a long interrupt handler, a \
-                 debugger, garbage collection; split that work, or move it to another core."
-            .to_owned(),
-        limits: &[Limit::Timeout],
-        has_gain: true,
-    })
 }
 
 /// Windows of less than a segment make the sender send small segments (RFC 9293 section 3.8.6.2).

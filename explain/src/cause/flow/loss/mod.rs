@@ -31,7 +31,7 @@ use linerate_results::record::Cause;
 use linerate_results::stats;
 use lost_acks::lost_acks;
 use outage::interrupted;
-use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
+use pattern::{Followers, bursts, discarded, episodes, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
 
 /// Repairs that take less of the time are not worth a finding.
@@ -48,6 +48,10 @@ const MIN_POLICED_RATE: f64 = 0.01;
 const MIN_SEGMENTS: u64 = 30;
 /// Fewer losses have no pattern.
 const MIN_LOSSES: u64 = 3;
+/// Of so many losses at once, a sender without selective acknowledgments repairs all but one later than it could.
+const MANY_AT_ONCE: f64 = 3.0;
+/// Fewer losses show no pattern of a receiver that keeps nothing behind them.
+const MIN_PATTERN: u64 = 8;
 /// A smaller window that limits the sender for less of the time is not worth mentioning.
 const MIN_REDUCED: f64 = 0.01;
 /// Significance level: less probable patterns are not chance.
@@ -168,7 +172,20 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         String::new()
     };
-    let waits = format!(
+    let discards = facts.model.keeps_behind_gap == Some(false);
+    let dropped = if discards {
+        let again = facts.model.view.sent.iter().filter(|it| it.is_discarded);
+        let again = again.count() as u64;
+        figures.insert("discarded_segments".to_owned(), again as f64);
+        format!(
+            " {} keeps nothing that arrives behind a lost segment: {} came again for that.",
+            facts.receiver,
+            format::counted(again, "segment")
+        )
+    } else {
+        String::new()
+    };
+    let repairs = format!(
         "Repairing them takes {} of the time{longest}{}.{withheld}",
         format::percent(losses.repair()),
         if losses.reduced >= MIN_REDUCED {
@@ -180,6 +197,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             String::new()
         },
     );
+    let waits = format!("{repairs}{dropped}");
     // A sender that does not slow down for losses keeps to the rate of a policer, and what it sends above is lost.
     if is_harmless {
         let found = bucket(facts, &losses, &waits, &figures)?;
@@ -201,22 +219,32 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
                 return None;
             }
-            rule
+            // A queue loses several segments at once, which selective acknowledgments repair together.
+            let costs_more = rule.cause != Cause::Policed && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
+            let unreported = no_sack(facts, &losses, &waits, &figures);
+            unreported.filter(|_| costs_more).unwrap_or(rule)
         } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
             rule
         } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
             rule
         } else if let Some(capacity) = queue_capacity(facts) {
             queue(facts, &losses, capacity, &waits, figures)
-        } else if in_bursts {
+        } else if in_bursts && !discards {
             bursts(facts, &losses, None, &waits, figures)
         } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST
+            // So few losses have no pattern, and what they cost is that everything behind them comes again.
+            || discards && losses.lost < MIN_PATTERN
         {
-            stalls(facts, &losses, &waits, figures)
+            stalls(facts, &losses, &repairs, figures)
         } else {
             random(facts, &losses, &waits, figures)
         },
     )
+}
+
+/// Lost segments for each recovery.
+fn losses_each_time(facts: &FlowFacts<'_>, losses: &Losses) -> f64 {
+    stats::ratio(losses.lost as f64, episodes(facts) as f64)
 }
 
 /// Waits for the retransmission timer, also where no acknowledgment ended them.

@@ -17,8 +17,8 @@ const SILENCE_NS: u64 = 580_000_000;
 const MIN_ROUND_TRIPS: u64 = 4;
 /// Transmissions without an answer during an interruption, at least.
 const MIN_REPEATED: usize = 2;
-/// All other timeouts take less of the time.
-const MAX_OTHER_SHARE: f64 = 0.02;
+/// All other timeouts take less of the time than this part of what interruptions take.
+const MAX_OTHER_PART: f64 = 0.2;
 
 /// Time in which no packet of the far end was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,10 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     let share = facts.share_of(silences.iter().map(|it| it.cost_ns).sum());
     let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
-    // Several timeouts in a row, or, near the receiver, nothing for as long as these take.
-    let is_silent = facts.stats().max_backoff >= 2 || longest.ns >= SILENCE_NS;
-    if !is_silent || other_share > MAX_OTHER_SHARE || share < MIN_COST {
+    // Several timeouts in a row, or, near the receiver, which does not see all of them, nothing for as long as these take.
+    let has_backoff = facts.stats().max_backoff >= 2 && !facts.model.is_near_receiver();
+    let is_silent = has_backoff || longest.ns >= SILENCE_NS;
+    if !is_silent || other_share > MAX_OTHER_PART * share || share < MIN_COST {
         return None;
     }
     let far = if facts.model.is_near_receiver() {

@@ -83,7 +83,9 @@ pub(super) fn no_sack(
     } else {
         facts.model.view.is_selective() == Some(false)
     };
-    if !lacks_sack || is_little || losses.repair() < MIN_COST {
+    // A receiver that keeps nothing behind a gap has nothing to report.
+    let keeps_nothing = facts.model.keeps_behind_gap == Some(false);
+    if !lacks_sack || keeps_nothing || is_little || losses.repair() < MIN_COST {
         return None;
     }
     let lacking = match offered {
@@ -232,25 +234,46 @@ pub(super) fn stalls(
 ) -> Rule {
     let spans = facts.model.spans.iter();
     let waits_for_timer = spans.filter(|span| span.limit == Limit::Timeout).count() as u64;
-    let mut advice = format!(
-        "Find the loss itself (a stall takes {} here), and enable selective acknowledgments at both ends.",
-        format::time(facts.model.time_ns(Limit::Timeout) / waits_for_timer.max(1)),
-    );
-    // With one buffer, more in flight is lost.
-    if !loses_the_second(facts) {
-        advice += " Fast retransmit needs three later segments in flight (RFC 5681 section 3.2).";
-    }
+    let stall_ns = facts.model.time_ns(Limit::Timeout) / waits_for_timer.max(1);
+    let keeps_nothing = facts.model.keeps_behind_gap == Some(false);
+    let (reason, advice) = if keeps_nothing {
+        (
+            format!(
+                "{} keeps nothing behind them, so {} repeats that, too, a segment in a round trip or after a timeout",
+                facts.receiver, facts.sender
+            ),
+            format!(
+                "Find the loss itself (a wait for the timer takes {} here), and let the receiver keep what arrives out of \
+                 order (lwIP: TCP_QUEUE_OOSEQ); without memory for that, advertise a window of a few segments.",
+                format::time(stall_ns)
+            ),
+        )
+    } else {
+        let mut advice = format!(
+            "Find the loss itself (a stall takes {} here), and enable selective acknowledgments at both ends.",
+            format::time(stall_ns),
+        );
+        // With one buffer, more in flight is lost.
+        if !loses_the_second(facts) {
+            advice += " Fast retransmit needs three later segments in flight (RFC 5681 section 3.2).";
+        }
+        (
+            format!(
+                "only the retransmission timer of {} repairs them: too little is in flight for fast retransmit, or {} does \
+                 not request it",
+                facts.sender, facts.receiver
+            ),
+            advice,
+        )
+    };
     Rule {
         share: losses.repair(),
         cause: Cause::RetransmissionStalls,
         confidence: 0.85,
         summary: format!(
-            "{} of {} segments were lost, and only the retransmission timer of {} repairs them: too little is in flight \
-             for fast retransmit, or {} does not request it. {waits}",
+            "{} of {} segments were lost, and {reason}. {waits}",
             format::count(losses.lost),
             format::count(losses.segments),
-            facts.sender,
-            facts.receiver,
         ),
         evidence: figures,
         advice,
@@ -260,7 +283,7 @@ pub(super) fn stalls(
 }
 
 /// Groups of retransmissions with longer pauses between them than most recoveries take.
-fn episodes(facts: &FlowFacts<'_>) -> u64 {
+pub(super) fn episodes(facts: &FlowFacts<'_>) -> u64 {
     let sent = facts.model.view.sent.iter();
     let times: Vec<u64> = sent
         .filter(|it| it.is_retransmission())

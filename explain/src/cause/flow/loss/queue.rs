@@ -8,7 +8,7 @@ use linerate_capture::tcp::{FLIGHT_BINS, poisson_at_most};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The loss rate rises at least by this factor when the data in flight exceeds a queue.
 const LOSS_RATE_FACTOR: f64 = 8.0;
@@ -48,6 +48,9 @@ pub(super) fn bucket(
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
     let is_many = bucket.lost >= MANY_LOSSES;
+    //LRD<
+    if std::env::var_os("LRD").is_some() { eprintln!("BUCKET {bucket:?}"); }
+    //LRD>
     if bucket.separation < MIN_SEPARATION && !(is_many && bucket.separation >= SEPARATION_OF_MANY) {
         return None;
     }
@@ -117,14 +120,57 @@ pub(super) fn bucket(
     })
 }
 
+/// Segments sent and lost by the number of full segments in flight before them.
+#[derive(Clone, Copy, Debug)]
+struct ByFlight {
+    sent: [u64; FLIGHT_BINS],
+    lost: [u64; FLIGHT_BINS],
+}
+
+impl ByFlight {
+    /// All segments; those that were repeated because the receiver discarded them count as neither.
+    fn of(facts: &FlowFacts<'_>) -> Self {
+        if facts.model.keeps_behind_gap != Some(false) {
+            let stats = facts.stats();
+            return Self {
+                sent: stats.sent_by_flight,
+                lost: stats.lost_by_flight,
+            };
+        }
+        let mut own = Self {
+            sent: [0; FLIGHT_BINS],
+            lost: [0; FLIGHT_BINS],
+        };
+        let view = &facts.model.view;
+        let mut repeated: HashMap<u64, bool> = HashMap::new();
+        for it in view.sent.iter().filter(|it| it.is_retransmission()) {
+            repeated.entry(it.start).or_insert(it.is_discarded);
+        }
+        let new = view.sent.iter().filter(|it| !it.is_retransmission());
+        for (sent, flight) in new.zip(facts.model.flights()) {
+            let ahead = flight.saturating_sub(u64::from(sent.len)) / facts.full.max(1);
+            let bin = (ahead as usize).min(FLIGHT_BINS - 1);
+            match repeated.get(&sent.start) {
+                None => own.sent[bin] += 1,
+                Some(true) => {}
+                Some(false) => {
+                    own.sent[bin] += 1;
+                    own.lost[bin] += 1;
+                }
+            }
+        }
+        own
+    }
+}
+
 /// Capacity in segments of a queue, if more segments in flight are lost and fewer are not.
 pub(super) fn queue_capacity(facts: &FlowFacts<'_>) -> Option<usize> {
-    let (sent, lost) = (&facts.stats().sent_by_flight, &facts.stats().lost_by_flight);
+    let ByFlight { sent, lost } = ByFlight::of(facts);
     let sum = |of: &[u64]| of.iter().sum::<u64>();
-    let all_lost = sum(lost);
+    let all_lost = sum(&lost);
     let fits = |at: &usize| {
         let (below, beyond) = (sum(&lost[..*at]), sum(&lost[*at..]));
-        let expected = all_lost as f64 * stats::ratio(sum(&sent[..*at]) as f64, sum(sent) as f64);
+        let expected = all_lost as f64 * stats::ratio(sum(&sent[..*at]) as f64, sum(&sent) as f64);
         let rate = |lost: u64, of: &[u64]| stats::ratio(lost as f64, sum(of) as f64);
         beyond >= MIN_LOSSES
             && rate(below, &sent[..*at]) <= MAX_RATE_BELOW
@@ -143,14 +189,14 @@ pub(super) fn queue(
 ) -> Rule {
     figures.insert("room_segments".to_owned(), capacity as f64);
     let bytes = capacity as u64 * facts.full;
-    let stats = facts.stats();
+    let counts = ByFlight::of(facts);
     // On a short path any queue of some segments would do, if the sender never had more in flight.
     let product =
         facts.model.base_rtt_ns().unwrap_or(0) as f64 * facts.fastest().unwrap_or(0.0) / 1e9;
     let is_short_path = product < bytes as f64 / 2.0;
     let (above_lost, above) = (
-        stats.lost_by_flight[capacity..].iter().sum::<u64>(),
-        stats.sent_by_flight[capacity..].iter().sum::<u64>(),
+        counts.lost[capacity..].iter().sum::<u64>(),
+        counts.sent[capacity..].iter().sum::<u64>(),
     );
     figures.insert("room_bytes".to_owned(), bytes as f64);
     let window = facts.model.largest_window();
@@ -158,8 +204,8 @@ pub(super) fn queue(
     figures.insert("lost_above_room".to_owned(), above_lost as f64);
     figures.insert("segments_above_room".to_owned(), above as f64);
     let (below_lost, below) = (
-        stats.lost_by_flight[..capacity].iter().sum::<u64>(),
-        stats.sent_by_flight[..capacity].iter().sum::<u64>(),
+        counts.lost[..capacity].iter().sum::<u64>(),
+        counts.sent[..capacity].iter().sum::<u64>(),
     );
     figures.insert("lost_below_room".to_owned(), below_lost as f64);
     figures.insert("segments_below_room".to_owned(), below as f64);

@@ -205,3 +205,42 @@ fn busy_receiver() -> Option<Rule> {
 fn segments_behind_a_gap_do_not_show_that_the_receiver_takes_what_follows_closely() {
     assert_eq!(cause(busy_receiver()), Some(Cause::LossInBursts));
 }
+
+/// Uploads in flights of up to twelve segments to a device, captured at the sender: its queue of four segments is emptied
+/// in 400 us each, it keeps nothing behind a gap, and the sender repeats one segment in a round trip.
+#[test]
+fn a_device_that_keeps_nothing_behind_a_gap_loses_what_its_queue_does_not_hold() {
+    const WIRE_NS: u64 = 123 * US;
+    let mut upload = Script::open_without_sack(End::First, [RTT_NS, 10 * US], 40_000);
+    let mut at_ns = 10 * MS;
+    for round in 0..90_u32 {
+        let first = upload.sent();
+        let size = 3 + round * 5 % 10;
+        upload.at(at_ns).send(size, MSS, WIRE_NS);
+        let (mut level, mut gap, mut behind) = (0.0_f64, None, 0);
+        for place in 0..size {
+            level = (level - WIRE_NS as f64 / 400e3).max(0.0);
+            if level > 3.0 {
+                gap = gap.or(Some(place));
+            } else {
+                level += 1.0;
+                behind += u32::from(gap.is_some());
+            }
+        }
+        at_ns += RTT_NS + u64::from(size) * WIRE_NS;
+        let arrived = gap.unwrap_or(size);
+        upload.at(at_ns).ack(first + arrived * MSS);
+        upload.duplicate_acks(behind, first + arrived * MSS, 10 * US);
+        for place in arrived..size {
+            let is_first = place == arrived;
+            at_ns += if is_first { 210 * MS } else { 10 * US };
+            upload.at(at_ns).segment(first + place * MSS, MSS);
+            at_ns += RTT_NS;
+            upload.at(at_ns).ack(first + (place + 1) * MSS);
+        }
+        at_ns += 10 * US;
+    }
+    let rule = evaluate(upload).expect("losses");
+    assert_eq!(rule.cause, Cause::QueueOverflow, "{}", rule.summary);
+    assert!(rule.evidence["discarded_segments"] > 20.0);
+}

@@ -1,0 +1,85 @@
+//! Receivers that stand still, or keep nothing behind a gap.
+
+use super::download::{Download, MS, MSS, share};
+use crate::model::{FlowModel, Limit};
+
+/// Windows of eight segments each 4 ms, in which the receiver acknowledges pairs; in each round that `is_late` names, it
+/// does so 150 ms later.
+fn rounds(is_late: impl Fn(u32) -> bool, is_repeated: bool) -> FlowModel {
+    let mut download = Download::open(MS / 50, 4 * MS, 8_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..300_u32 {
+        let first = 500 + round * 8 * MSS;
+        for place in 0..8 {
+            download.data(at_ns, first + place * MSS, (1, 1));
+        }
+        at_ns += 4 * MS;
+        if is_late(round) {
+            at_ns += 150 * MS;
+            if is_repeated {
+                download.data(at_ns - 10 * MS, first, (1, 1));
+                download.ack(at_ns - 6 * MS, first + MSS);
+                for place in 1..8 {
+                    download.data(at_ns - 6 * MS, first + place * MSS, (1, 1));
+                }
+            }
+        }
+        for pair in 1..=4 {
+            download.ack(at_ns + u64::from(pair) * 1000, first + 2 * pair * MSS);
+        }
+        at_ns += MS / 10;
+    }
+    download.model()
+}
+
+#[test]
+fn a_receiver_that_answers_nothing_for_a_while_and_then_everything_stands_still() {
+    let model = rounds(|round| round % 60 == 30, false);
+    assert_eq!(model.standstills.len(), 5, "{:?}", model.standstills);
+    assert!(
+        model
+            .standstills
+            .iter()
+            .all(|it| it.ns().abs_diff(154 * MS) < MS)
+    );
+    let stalled = 5.0 * 0.154 / 2.0;
+    assert!((share(&model, Limit::LateAck) - stalled).abs() < 0.05);
+    // What happens in each third round is the habit of the receiver.
+    assert_eq!(rounds(|round| round % 3 == 0, false).standstills, []);
+    // What must be repeated was lost.
+    assert_eq!(rounds(|round| round % 60 == 30, true).standstills, []);
+}
+
+/// Flights of six segments each 40 ms, whose third one is lost in each second round. The receiver keeps the last three,
+/// or has them repeated.
+fn repairs(is_kept: bool) -> FlowModel {
+    let mut download = Download::open(MS / 50, 10 * MS, 60_000);
+    for round in 0..12_u32 {
+        let at_ns = 30 * MS + u64::from(round) * 40 * MS;
+        let first = 500 + round * 6 * MSS;
+        for place in 0..6 {
+            download.data(at_ns, first + place * MSS, (1, 1));
+        }
+        if round % 2 == 0 {
+            for _ in 0..4 {
+                download.ack(at_ns + 10 * MS, first + 2 * MSS);
+            }
+            let repeated = if is_kept { 1 } else { 4 };
+            for place in 0..repeated {
+                download.data(at_ns + 11 * MS, first + (2 + place) * MSS, (1, 1));
+            }
+        }
+        download.ack(at_ns + 22 * MS, first + 6 * MSS);
+    }
+    download.model()
+}
+
+#[test]
+fn what_is_repeated_because_the_receiver_discarded_it_was_not_lost() {
+    let discarding = repairs(false);
+    assert_eq!(discarding.keeps_behind_gap, Some(false));
+    assert_eq!(discarding.view.lost(), 6);
+    let keeping = repairs(true);
+    assert_eq!(keeping.keeps_behind_gap, Some(true));
+    assert_eq!(keeping.view.lost(), 6);
+}
