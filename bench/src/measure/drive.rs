@@ -108,6 +108,8 @@ pub fn drive(
     for measured in last {
         result(with_duplex(duplex, measured));
     }
+    // Those of the device are among the counts.
+    ledger.counters.clear();
     let frames = counts.map(|counts| CountedFrames { ledger, counts });
     Ok(DriveOutcome {
         ended_ns,

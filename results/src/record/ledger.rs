@@ -33,15 +33,6 @@ impl Ledger {
         }
     }
 
-    /// Adds the frames of another ledger, without its counters.
-    pub fn add(&mut self, other: &Self) {
-        self.sent_frames += other.sent_frames;
-        self.delivered_frames += other.delivered_frames;
-        for (cause, frames) in &other.lost_frames {
-            *self.lost_frames.entry(cause.clone()).or_default() += frames;
-        }
-    }
-
     /// Adds `frames` lost for `cause`.
     pub fn lose(&mut self, cause: DropCause, frames: u64) {
         if frames > 0 {
@@ -154,21 +145,6 @@ mod tests {
         assert!((ledger.loss_rate() - 0.3).abs() < 1e-12);
         ledger.delivered_frames = 72;
         assert_eq!(ledger.missing_frames(), -1);
-    }
-
-    #[test]
-    fn ledgers_add_up() {
-        let mut ledger = Ledger::default();
-        for lost in [None, Some(DropCause::BadFcs), Some(DropCause::BadFcs)] {
-            ledger.count(lost);
-        }
-        let mut sum = Ledger::default();
-        sum.lose(DropCause::Unheard, 1);
-        sum.sent_frames = 1;
-        sum.add(&ledger);
-        assert_eq!((sum.sent_frames, sum.delivered_frames), (4, 1));
-        assert_eq!(sum.lost_for(DropCause::BadFcs), 2);
-        assert_eq!(sum.missing_frames(), 0);
     }
 
     #[test]

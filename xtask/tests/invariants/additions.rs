@@ -109,7 +109,10 @@ const REGISTRIES: [Registry; 4] = [
         folder: "device",
         list: "sim/src/device/mod.rs",
         before: &["mod"],
-        beside: &["sim/src/chip/esp32c6/soc.rs"],
+        beside: &[
+            "sim/src/chip/esp32c6/wiring.rs",
+            "sim/src/chip/esp32c6/soc.rs",
+        ],
         exceptions: &[(
             "sim/src/chip/esp32c6/rom.rs",
             "gpio",

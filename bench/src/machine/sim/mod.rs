@@ -14,9 +14,7 @@ use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
-use linerate_results::record::{
-    CaptureCounts, Duplex, Edges, FrameCounts, Pulse, UnheardCounts,
-};
+use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, Pulse, UnheardCounts};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
