@@ -340,7 +340,7 @@ fn a_stalled_connection_gives_way_to_a_new_one() {
         dialog.server.opened(number, opened, dialog.now).is_ok()
     };
     dialog.send(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
-    dialog.wait(Duration::from_millis(2_000));
+    dialog.wait(Duration::from_secs(2));
     dialog.send(b"x");
     dialog.wait(Duration::from_millis(2_999));
     assert!(!open(&mut dialog, 4), "it has sent something since");

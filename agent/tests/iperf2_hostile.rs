@@ -501,7 +501,7 @@ fn a_stream_that_is_always_due_does_not_keep_others_from_sending() {
 
 #[test]
 fn half_of_the_slots_are_not_for_return_tests_of_one_host() {
-    let mut bench = Bench::<4>::new(Duration::from_secs(60));
+    let mut bench = Bench::<4>::new(Duration::from_mins(1));
     let back = test(|test| {
         test.return_test = ReturnTest::Simultaneous;
         test.amount = Amount::Span(Duration::from_secs(50));

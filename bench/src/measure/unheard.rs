@@ -14,7 +14,7 @@ const KEPT_NS: u64 = 5_000_000_000;
 /// Follows the events of a run. Frames from the device and pulses come before the fate of a frame that they overlap.
 #[derive(Debug, Default)]
 pub struct Unheard {
-    unheard: UnheardCounts,
+    counts: UnheardCounts,
     /// When the receive interrupt ran, and when the device sent: start and end, in the order of time.
     busy: VecDeque<(u64, u64)>,
     sending: VecDeque<(u64, u64)>,
@@ -42,20 +42,20 @@ impl Unheard {
         }
         let (start, end) = (frame.start_ns, frame.end_ns);
         let kind = if overlaps(&self.busy, start, start + 1) {
-            &mut self.unheard.busy
+            &mut self.counts.busy
         } else if overlaps(&self.sending, start, end) {
-            &mut self.unheard.sending
+            &mut self.counts.sending
         } else if !self.has_registered {
-            &mut self.unheard.starting
+            &mut self.counts.starting
         } else {
-            &mut self.unheard.idle
+            &mut self.counts.idle
         };
         *kind += 1;
     }
 
     /// The frames that were unheard so far.
     pub fn finish(self) -> UnheardCounts {
-        self.unheard
+        self.counts
     }
 }
 

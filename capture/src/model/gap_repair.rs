@@ -122,9 +122,8 @@ impl Walk {
             None => self.is_late,
             Some(before) => {
                 let gaps = self.gaps.iter().rev().take(MAX_LOOK_BACK);
-                let is_of = |gap: &Gap| {
-                    sent.start > gap.head && (gap.lost..gap.repeated).contains(&before)
-                };
+                let is_of =
+                    |gap: &Gap| sent.start > gap.head && (gap.lost..gap.repeated).contains(&before);
                 gaps.into_iter().any(is_of)
             }
         };
@@ -141,9 +140,9 @@ impl Walk {
         }
         match &mut self.current {
             Some(repair) if (repair.head..repair.until).contains(&sent.start) => {
-                if repair.repeated.insert(sent.start) {
-                    repair.repeated_bytes += sent.end.min(repair.until) - sent.start;
-                }
+                let octets = sent.end.min(repair.until) - sent.start;
+                let is_new = repair.repeated.insert(sent.start);
+                repair.repeated_bytes += if is_new { octets } else { 0 };
             }
             None if is_head => {
                 self.current = Some(Repair {

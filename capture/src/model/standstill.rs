@@ -108,7 +108,8 @@ impl Silence {
             .iter()
             .take_while(|it| it.time_ns <= covered_ns);
         let repeated = until.filter(|it| it.is_retransmission() && it.start < self.sent);
-        let (before, after): (Vec<&Transmission>, Vec<_>) = repeated.partition(|it| it.time_ns <= end_ns);
+        let (before, after): (Vec<&Transmission>, Vec<_>) =
+            repeated.partition(|it| it.time_ns <= end_ns);
         let by_timer = before.iter().map(|it| it.end).max();
         after.is_empty() && by_timer.is_none_or(|end| view.acks[first].ack >= end + full)
     }

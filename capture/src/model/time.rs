@@ -135,12 +135,7 @@ pub(super) fn attribute(
         .filter(|span| span.limit == Limit::ClosedWindow);
     let closes = closes.count() >= 3;
     let busy = conditions.busy.iter().map(|it| (it.start_ns, it.end_ns));
-    let is_around = |limit| {
-        matches!(
-            limit,
-            Limit::Handshake | Limit::Tail | Limit::ClosedWindow
-        )
-    };
+    let is_around = |limit| matches!(limit, Limit::Handshake | Limit::Tail | Limit::ClosedWindow);
     let spans = override_limit(
         &walk.spans,
         &busy.collect::<Vec<_>>(),

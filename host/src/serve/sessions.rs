@@ -59,7 +59,7 @@ pub(super) struct Iperf3Sessions {
     port: u16,
     limits: Limits,
     sessions: Vec<Session>,
-    routes: [Option<Route>; NUMBERS],
+    routes: Box<[Option<Route>]>,
     /// Index of the session whose turn it is to send a datagram.
     turn: usize,
     /// Requests to the driver so far.
@@ -67,12 +67,12 @@ pub(super) struct Iperf3Sessions {
 }
 
 impl Iperf3Sessions {
-    pub(super) const fn new(port: u16, limits: Limits) -> Self {
+    pub(super) fn new(port: u16, limits: Limits) -> Self {
         Self {
             port,
             limits,
             sessions: Vec::new(),
-            routes: [None; NUMBERS],
+            routes: vec![None; NUMBERS].into_boxed_slice(),
             turn: 0,
             requests: 0,
         }
@@ -112,9 +112,8 @@ impl Iperf3Sessions {
         let at = match (self.sessions.iter().position(expects), moving) {
             // Another client's test has begun meanwhile.
             (Some(_), Some(_)) => None,
-            (Some(at), None) => Some(at),
-            // That server denies access.
-            (None, Some(at)) => Some(at),
+            // A server with a test denies access to a new client.
+            (Some(at), None) | (None, Some(at)) => Some(at),
             (None, None) => Some(self.begin(connection, from, now)),
         };
         let taken = at.filter(|at| {

@@ -250,7 +250,7 @@ mod tests {
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
-        assert!(text.contains("5.80 (20.73)"), "{text}");
+        assert!(text.contains("5.80 (20.69)"), "{text}");
         assert_eq!(table(&[]), "");
     }
 }

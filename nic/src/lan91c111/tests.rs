@@ -500,8 +500,7 @@ fn every_frame_has_one_end_in_the_account() {
         }
     }
     // The other page waits, too: there is no room to answer a frame.
-    let room = device.transmit().expect("room");
-    drop(room);
+    assert!(device.transmit().is_some());
     device.halt();
     assert_eq!(device.resume(), Ok(()));
     assert_script(ledger, Counter::RxBadFcs);

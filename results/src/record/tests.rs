@@ -168,7 +168,7 @@ fn round_trips_without_an_answer_fail_and_have_no_median() {
         ["round trips, TCP to the device: none of 10 packets was answered"]
     );
     assert!(!latency.one_line().contains("median"));
-    latency.metrics.rtt = crate::distribution::of([1_000].into_iter());
+    latency.metrics.rtt = crate::distribution::of([1_000]);
     assert_eq!(latency.failures(), [""; 0]);
 }
 

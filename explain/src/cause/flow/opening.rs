@@ -176,7 +176,9 @@ fn is_slower_than_data(flow: &Flow, answered_ns: u64) -> bool {
         (Some(answered_ns), fastest_ns(End::First)),
         (acked_ns, fastest_ns(End::Second)),
     ];
-    let mut known = legs.into_iter().filter_map(|(leg, fastest)| leg.zip(fastest));
+    let mut known = legs
+        .into_iter()
+        .filter_map(|(leg, fastest)| leg.zip(fastest));
     known.any(|(leg_ns, ns)| leg_ns >= SLOW_TICKS_NS && leg_ns > 4 * ns)
 }
 

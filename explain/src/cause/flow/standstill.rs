@@ -94,7 +94,9 @@ fn stalls(facts: &FlowFacts<'_>) -> Vec<Span> {
     let ends = timeouts.iter().map(|span| span.end_ns - 1);
     let open = model.unacknowledged_at(ends);
     let waits = timeouts.into_iter().zip(open);
-    let waits = waits.filter(|(_, octets)| *octets > 0).map(|(span, _)| span);
+    let waits = waits
+        .filter(|(_, octets)| *octets > 0)
+        .map(|(span, _)| span);
     let mut stalls: Vec<Span> = silences.chain(waits).collect();
     stalls.sort_unstable_by_key(|span| span.start_ns);
     // A timeout that ends within a silence is part of it.

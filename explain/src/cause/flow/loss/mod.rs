@@ -220,7 +220,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
                 return None;
             }
             // A queue loses several segments at once, which selective acknowledgments repair together.
-            let costs_more = rule.cause != Cause::Policed && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
+            let costs_more =
+                rule.cause != Cause::Policed && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
             let unreported = no_sack(facts, &losses, &waits, &figures);
             unreported.filter(|_| costs_more).unwrap_or(rule)
         } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {

@@ -255,7 +255,8 @@ pub(super) fn stalls(
         );
         // With one buffer, more in flight is lost.
         if !loses_the_second(facts) {
-            advice += " Fast retransmit needs three later segments in flight (RFC 5681 section 3.2).";
+            advice +=
+                " Fast retransmit needs three later segments in flight (RFC 5681 section 3.2).";
         }
         (
             format!(
