@@ -55,7 +55,10 @@ fn tests_of(invariant: &str) -> Vec<(String, String)> {
     let mut is_listed = false;
     let mut found = Vec::new();
     for span in spans {
-        if std::path::Path::new(span).extension().is_some_and(|it| it == "rs") {
+        if std::path::Path::new(span)
+            .extension()
+            .is_some_and(|it| it == "rs")
+        {
             if std::mem::take(&mut is_listed) {
                 files.clear();
             }
