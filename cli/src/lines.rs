@@ -23,7 +23,7 @@ struct Line {
 /// Queue of lines, written by a thread. A line that finds it full is dropped, and the next one that is written is
 /// preceded by a line with the number of those dropped. A closed output is no error.
 pub struct Lines {
-    lines: SyncSender<Line>,
+    queue: SyncSender<Line>,
     /// Dropped since the last line in the queue.
     dropped: AtomicU64,
     /// In the queue, or being written.
@@ -38,20 +38,20 @@ impl Lines {
         output: impl Write + Send + 'static,
         dropped: fn(u64) -> String,
     ) -> anyhow::Result<Self> {
-        let (lines, queue) = sync_channel(MAX_LINES);
+        let (queue, waiting) = sync_channel(MAX_LINES);
         let (done, is_written) = sync_channel(0);
         let unwritten = Arc::new(AtomicU64::new(0));
         let left = Arc::clone(&unwritten);
         let write = move || {
             // Dropped at the end.
             let _done = done;
-            write_all(&queue, output, dropped, &left);
+            write_all(&waiting, output, dropped, &left);
         };
         thread::Builder::new()
             .spawn(write)
             .context("cannot create a thread for the output")?;
         Ok(Self {
-            lines,
+            queue,
             dropped: AtomicU64::new(0),
             unwritten,
             is_written,
@@ -66,7 +66,7 @@ impl Lines {
             text,
         };
         self.unwritten.fetch_add(1, Ordering::Relaxed);
-        if self.lines.try_send(line).is_err() {
+        if self.queue.try_send(line).is_err() {
             self.unwritten.fetch_sub(1, Ordering::Relaxed);
             let dropped = dropped_before.saturating_add(1);
             self.dropped.fetch_add(dropped, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Lines {
 
     /// Waits until all lines are written, but not long; returns the number of those that were not, if any.
     pub fn finish(self) -> Option<u64> {
-        drop(self.lines);
+        drop(self.queue);
         let _ = self.is_written.recv_timeout(FINISH_TIMEOUT);
         let unwritten = self.unwritten.load(Ordering::Relaxed) + self.dropped.into_inner();
         (unwritten > 0).then_some(unwritten)
@@ -158,8 +158,8 @@ mod tests {
         drop(go);
         assert_eq!(lines.finish(), None);
         let text: String = read.iter().collect();
-        let expected: String = (0..MAX_LINES).map(|number| format!("{number}\n")).collect();
-        assert_eq!(text, expected + "500 dropped\nlast\n");
+        let numbers: Vec<String> = (0..MAX_LINES).map(|number| number.to_string()).collect();
+        assert_eq!(text, numbers.join("\n") + "\n500 dropped\nlast\n");
     }
 
     #[test]

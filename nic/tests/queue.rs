@@ -125,7 +125,7 @@ fn keeps_order_at_any_size<const WORDS: usize>() {
         // A linear congruential generator (Numerical Recipes).
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let len = (random >> 16) as usize % (4 * WORDS);
-        let is_read = (random >> 12) % 4 == 0;
+        let is_read = (random >> 12).is_multiple_of(4);
         if is_read {
             let frame = consumer.read();
             assert_eq!(frame.as_deref(), expected.front().map(Vec::as_slice));

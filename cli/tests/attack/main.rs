@@ -102,7 +102,7 @@ fn everyone_else_is_served_while_a_host_attacks() {
                 let before = attacked.dropped_datagrams();
                 let outcome = client.run(&attacked.ports);
                 let dropped = attacked.dropped_datagrams() - before;
-                log.add(*client, outcome, dropped, || client.run(&quiet.ports));
+                log.add(*client, &outcome, dropped, || client.run(&quiet.ports));
             }
             log.memory(attacked.memory_kib(), began.elapsed() > span / WARM_UP);
         }
@@ -151,7 +151,7 @@ impl Log {
     fn add(
         &mut self,
         client: Client,
-        outcome: Outcome,
+        outcome: &Outcome,
         dropped: u64,
         again: impl FnOnce() -> Outcome,
     ) {

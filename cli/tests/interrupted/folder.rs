@@ -213,7 +213,9 @@ impl Folder<'_> {
         )?;
         let entries = std::fs::read_dir(self.path).map_err(|error| error.to_string())?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let parts: Vec<String> = names.filter(|name| name.ends_with(".tmp")).collect();
+        let parts: Vec<String> = names
+            .filter(|name| Path::new(name).extension().is_some_and(|it| it == "tmp"))
+            .collect();
         ensure(parts.is_empty(), || {
             format!("parts of files are left: {parts:?}")
         })

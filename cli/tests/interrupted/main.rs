@@ -145,7 +145,7 @@ fn interrupt_everywhere(measuring: Measuring, parallel: usize) {
                     let Some(fault) = moments.get(at).copied() else {
                         break;
                     };
-                    let has_next = at % NEXT_RUN == 0;
+                    let has_next = at.is_multiple_of(NEXT_RUN);
                     let outcome = undisturbed.interrupt(fault, has_next, &library, &server);
                     if let Err(what) = outcome {
                         let mut faults = faults.lock().expect("no panic");
