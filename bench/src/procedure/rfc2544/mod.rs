@@ -103,6 +103,25 @@ impl Rfc2544 {
         }
     }
 
+    /// Maximum duration of all trials: with an agent, latency needs a throughput of its own.
+    fn max_duration_with(&self, counting: Counting) -> Duration {
+        let is_latency = |test: &Rfc2544Test| *test == Rfc2544Test::Latency;
+        let of = |tests: Vec<Rfc2544Test>| {
+            let plan = &self.plan;
+            Plan {
+                tests,
+                ..plan.clone()
+            }
+            .max_duration()
+        };
+        let tests = self.plan.tests.iter().copied();
+        if counting != Counting::Agent {
+            return of(tests.collect());
+        }
+        let (latency, others) = tests.partition(is_latency);
+        of(latency) + of(others)
+    }
+
     /// The test suites: if an agent counts, latency is measured with reflected frames.
     fn suites(&self, target: &dyn Target, context: &mut TrialContext<'_>) -> Vec<Suite> {
         let Ok(counting) = self.counting(target) else {
@@ -291,7 +310,7 @@ impl Procedure for Rfc2544 {
         let octets = self.plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
         let counting = self.counting(target).ok()?;
         let silent = target.deadline(&self.offer(counting, octets).trial(1, Some(1.0)))?;
-        Some(self.plan.max_duration() + silent * trials::ATTEMPTS)
+        Some(self.max_duration_with(counting) + silent * trials::ATTEMPTS)
     }
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
