@@ -197,56 +197,6 @@ fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
 fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     let mut found: Vec<Rule> = RULES.iter().filter_map(|rule| rule(facts)).collect();
     let limit = rate::path_rate(facts);
-    //LRD<
-    if std::env::var_os("LRD").is_some() {
-        eprintln!(
-            "FLOW {} class {:?} active {:.3}s bytes {} goodput {:.0} fastest {:?} train {:?} util {:.2} queued {} {:?} scale {:?} base {:?} near_r {} to_r {:?}/{:?}/{} to_s {:?}/{:?}/{} reaction {} release {:?} full {} steady {} isfull {} keeps {:?} standstills {} lost {}",
-            facts.sender,
-            facts.class,
-            facts.active_ns as f64 / 1e9,
-            facts.bytes(),
-            facts.goodput(),
-            facts.model.fastest,
-            facts.model.train.map(|t| (t.bytes_per_s, t.pairs, t.share)),
-            facts.model.utilization,
-            facts.model.is_queued,
-            facts.model.queue_ns,
-            facts.model.scale,
-            facts.model.base_rtt_ns(),
-            facts.model.is_near_receiver(),
-            facts.model.to_receiver.base_ns(),
-            facts.model.to_receiver.percentile(50),
-            facts.model.to_receiver.count(),
-            facts.model.to_sender.base_ns(),
-            facts.model.to_sender.percentile(50),
-            facts.model.to_sender.count(),
-            facts.model.reaction_ns,
-            facts.model.release_ns,
-            facts.full,
-            rate::is_steady(facts),
-            rate::is_full(facts),
-            facts.model.keeps_behind_gap,
-            facts.model.standstills.len(),
-            facts.model.view.lost()
-        );
-        for l in linerate_capture::model::Limit::ALL {
-            let s = facts.share(l);
-            if s > 0.005 {
-                eprint!(" {l:?} {s:.2}");
-            }
-        }
-        eprintln!();
-        for r in &found {
-            eprintln!(
-                "  RULE {:?} share {:.2} conf {:.2}: {}",
-                r.cause, r.share, r.confidence, r.summary
-            );
-        }
-        if let Some(r) = &limit {
-            eprintln!("  LIMIT {:?} share {:.2}", r.cause, r.share);
-        }
-    }
-    //LRD>
     let is_back_full = |rule: &Rule| rule.cause == Cause::AckPathFull;
     // Less than a person notices. The time before an answer is no part of the active time.
     found.retain(|rule| {

@@ -48,11 +48,6 @@ pub(super) fn bucket(
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
     let is_many = bucket.lost >= MANY_LOSSES;
-    //LRD<
-    if std::env::var_os("LRD").is_some() {
-        eprintln!("BUCKET {bucket:?}");
-    }
-    //LRD>
     if bucket.separation < MIN_SEPARATION && !(is_many && bucket.separation >= SEPARATION_OF_MANY) {
         return None;
     }
