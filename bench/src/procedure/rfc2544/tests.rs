@@ -498,6 +498,7 @@ fn no_outcome_takes_longer_than_stated() {
     let plan = Plan {
         sizes: vec![1518],
         longest_burst_span: Duration::from_millis(200),
+        pause: Duration::ZERO,
         ..Plan::short(LINE).with_trials_of(Duration::from_millis(50))
     };
     for flaw in [None, Some(2), Some(3), Some(5), Some(11)] {
