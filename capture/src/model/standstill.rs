@@ -2,7 +2,7 @@
 //! still, or the path held everything back.
 
 use super::round_trip::percentile;
-use super::view::{DirectionView, Transmission};
+use super::view::DirectionView;
 
 /// A silence of the receiver with data to acknowledge, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn standstills(view: &DirectionView) -> Vec<Standstill> {
     let times: Vec<u64> = silences.iter().map(|it| it.time.ns()).collect();
     let usual_ns = percentile(times, 90).unwrap_or(u64::MAX);
     let least_ns = MIN_NS.max(usual_ns.saturating_mul(MIN_FACTOR));
-    let is_long = |it: &Silence| it.time.ns() >= least_ns && it.has_arrived(view, full);
+    let is_long = |it: &Silence| it.time.ns() >= least_ns && it.has_arrived(view);
     let long: Vec<Silence> = silences.into_iter().filter(is_long).collect();
     let between = long.windows(2).map(|pair| pair[1].acked - pair[0].acked);
     let between = percentile(between.collect(), 50).unwrap_or(u64::MAX);
@@ -94,9 +94,8 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
 
 impl Silence {
     /// True if all that was sent before its end is acknowledged afterwards without being repeated. Where a timeout repeated
-    /// the first of it, the next full segment is acknowledged, too: an answer to the repeated segment alone would not cover
-    /// it.
-    fn has_arrived(&self, view: &DirectionView, full: u64) -> bool {
+    /// the first of it, that segment may have been lost, and what followed it been kept.
+    fn has_arrived(&self, view: &DirectionView) -> bool {
         let Standstill { start_ns, end_ns } = self.time;
         let first = view.acks.partition_point(|ack| ack.time_ns < end_ns);
         let covering = view.acks[first..].iter().find(|ack| ack.ack >= self.sent);
@@ -104,13 +103,8 @@ impl Silence {
             return false;
         };
         let from = view.sent.partition_point(|it| it.time_ns <= start_ns);
-        let until = view.sent[from..]
-            .iter()
-            .take_while(|it| it.time_ns <= covered_ns);
-        let repeated = until.filter(|it| it.is_retransmission() && it.start < self.sent);
-        let (before, after): (Vec<&Transmission>, Vec<_>) =
-            repeated.partition(|it| it.time_ns <= end_ns);
-        let by_timer = before.iter().map(|it| it.end).max();
-        after.is_empty() && by_timer.is_none_or(|end| view.acks[first].ack >= end + full)
+        let until = view.sent.partition_point(|it| it.time_ns <= covered_ns);
+        let mut until = view.sent[from..until].iter();
+        !until.any(|it| it.is_retransmission() && it.start < self.sent)
     }
 }
