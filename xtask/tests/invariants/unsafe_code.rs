@@ -21,10 +21,11 @@ const PERMITTED: [&str; 11] = [
     "sim/tests/kernels",
 ];
 /// Packages of the workspace with such code.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 6] = [
     "linerate-nic",
     "linerate-agent-c",
     "linerate-agent-size",
+    "linerate-link-size",
     "linerate-qemu-plugin",
     "linerate-ring",
 ];
