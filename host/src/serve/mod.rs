@@ -1,7 +1,7 @@
 //! Peer for a measuring device: servers for the protocols of devices, on the host's sockets.
 //!
 //! Each protocol runs on a separate thread, so that a busy one does not delay the others. No host keeps others out:
-//! TCP connections are shared by [`fair`], tests of iperf 3 by [`sessions`], and slots of datagrams in
+//! TCP connections are shared by `fair`, tests of iperf 3 by `sessions`, and slots of datagrams in
 //! `linerate-agent`.
 
 mod activity;
