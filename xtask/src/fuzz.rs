@@ -18,32 +18,28 @@ const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
 /// Extent of a fuzzing run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All targets with a fixed number of inputs: the same inputs each time, so that a failure is caused by the
-    /// change under test. [`FEWER`] lists the targets with another number.
+    /// The targets that need no feature, with a fixed number of inputs: the same inputs each time, so that a
+    /// failure is caused by the change under test.
     Fixed { inputs: u32 },
     /// All targets, each with new inputs for this time.
     New { seconds: u32 },
 }
 
-/// Targets whose inputs take longer, and their number of inputs in a fixed run: each takes 20 s of a core at most.
-const FEWER: [(&str, u32); 3] = [("capture", 2000), ("registers", 2000), ("scenario", 2000)];
-
-/// Targets listed in `fuzz/Cargo.toml`, those that take longest first.
-fn targets() -> Result<Vec<String>> {
+/// Targets listed in `fuzz/Cargo.toml`: all, or only those that need no feature.
+fn targets(all: bool) -> Result<Vec<String>> {
     let manifest = sh::root().join("fuzz/Cargo.toml");
     let Ok(text) = std::fs::read_to_string(&manifest) else {
         return Ok(Vec::new());
     };
     let table: toml::Table = text.parse().context("fuzz/Cargo.toml")?;
-    let mut targets: Vec<String> = table
+    Ok(table
         .get("bin")
         .and_then(toml::Value::as_array)
         .into_iter()
         .flatten()
+        .filter(|bin| all || bin.get("required-features").is_none())
         .filter_map(|bin| Some(bin.get("name")?.as_str()?.to_owned()))
-        .collect();
-    targets.sort_by_key(|target| !FEWER.iter().any(|(name, _)| name == target));
-    Ok(targets)
+        .collect())
 }
 
 /// Runs the targets, one per core at a time; a crash, a leak or an input slower than 10 s is a failure. Each
@@ -52,7 +48,8 @@ fn targets() -> Result<Vec<String>> {
 /// # Errors
 /// A target cannot be built or finds a failure.
 pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
-    let targets = targets()?;
+    let all = matches!(extent, Extent::New { .. });
+    let targets = targets(all)?;
     if targets.is_empty() {
         return Ok(Outcome::Done("there are no fuzz targets".into()));
     }
@@ -61,7 +58,7 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
             "fuzzing needs nightly: rustup toolchain install nightly".into(),
         ));
     }
-    let programs = build(log)?;
+    let programs = build(all, log)?;
     let results = concurrent::map(&targets, concurrent::cores(), |target| {
         fuzz(target, &programs, extent, log)
     });
@@ -73,7 +70,7 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
         bail!("{}", failed.join("\n"));
     }
     let each = match extent {
-        Extent::Fixed { inputs } => format!("{inputs} inputs, or fewer where they take longer,"),
+        Extent::Fixed { inputs } => format!("{inputs} inputs"),
         Extent::New { seconds } => format!("{seconds} s"),
     };
     Ok(Outcome::Done(format!(
@@ -83,7 +80,7 @@ pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
 }
 
 /// Builds the targets with the sanitizer; returns the folder with the programs.
-fn build(log: &Path) -> Result<PathBuf> {
+fn build(all: bool, log: &Path) -> Result<PathBuf> {
     let host = sh::read(sh::nightly_cargo().arg("-vV"))?;
     let host = host
         .lines()
@@ -94,6 +91,7 @@ fn build(log: &Path) -> Result<PathBuf> {
     let mut build = sh::nightly_cargo();
     build
         .args(["build", "--release", "--locked", "--target", &host])
+        .args(all.then_some("--all-features"))
         .current_dir(sh::root().join("fuzz"))
         .env("CARGO_TARGET_DIR", &made)
         .env("RUSTFLAGS", FLAGS)
@@ -117,8 +115,6 @@ fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()>
     // repeatable.
     let corpus = match extent {
         Extent::Fixed { inputs } => {
-            let fewer = FEWER.iter().find(|(name, _)| *name == target);
-            let inputs = fewer.map_or(inputs, |(_, fewer)| *fewer);
             fuzzer.args(["-seed=1".into(), format!("-runs={inputs}")]);
             let corpus = sh::out("fuzz-fixed").join(target);
             if corpus.is_dir() {
