@@ -22,6 +22,8 @@ pub struct Board {
     pub programs: Vec<String>,
     /// Its variants, in the order of `board.toml`.
     pub variants: Vec<String>,
+    /// The variant that is used unless another one is named.
+    pub default_variant: String,
     /// Its emulation by QEMU, if QEMU has the board.
     pub qemu: Option<Qemu>,
     /// Programs that are not built like the others.
@@ -110,6 +112,10 @@ pub fn read(name: &str) -> Result<Board> {
             .with_context(|| field("target"))?
             .to_owned(),
         programs: programs.keys().cloned().collect(),
+        default_variant: firmware["default_variant"]
+            .as_str()
+            .with_context(|| field("default_variant"))?
+            .to_owned(),
         variants: variants
             .iter()
             .filter_map(|v| Some(v.as_str()?.to_owned()))
