@@ -32,6 +32,12 @@ fn message(direction: usize, channel: usize, number: u32, into: &mut Vec<u8>) {
     }
 }
 
+/// The number in a message.
+fn number_of(message: &[u8]) -> u32 {
+    let label = message[1..LABEL].try_into();
+    label.map(u32::from_le_bytes).expect("a label")
+}
+
 /// What is known about the messages of a channel in one direction.
 #[derive(Default)]
 struct Flow {
@@ -41,8 +47,8 @@ struct Flow {
     next: u32,
     /// First messages of incarnations of the sender.
     begins: VecDeque<u32>,
-    /// The receiver has restarted: messages may be delivered again, and those that it had not read are gone.
-    unread_at_restart: Option<u32>,
+    /// The receiver has restarted: what it had not acknowledged comes again.
+    has_restarted: bool,
     delivered: u64,
     again: u64,
     /// Gone with an end that restarted: in its transmit queue, or received and not read.
@@ -51,19 +57,23 @@ struct Flow {
 }
 
 impl Flow {
-    /// Checks the number of a delivered message.
+    /// Checks the number of a message that the program read.
     fn on_delivered(&mut self, number: u32, is_reliable: bool) {
+        self.on_received(number, is_reliable);
+        self.delivered += 1;
+    }
+
+    /// Checks the number of a message that the receiver had when it restarted. It came in order, too.
+    fn on_unread(&mut self, number: u32, is_reliable: bool) {
+        self.on_received(number, is_reliable);
+        self.gone += 1;
+    }
+
+    fn on_received(&mut self, number: u32, is_reliable: bool) {
         assert!(number < self.sent, "message {number} was never sent");
-        if let Some(unread) = self.unread_at_restart.take() {
-            // Not acknowledged as a whole before the restart: again.
-            if number < self.next {
-                self.again += u64::from(self.next - number);
-                self.next = number;
-            } else if is_reliable {
-                let gone = unread.min(number - self.next);
-                self.gone += u64::from(gone);
-                self.next += gone;
-            }
+        if std::mem::take(&mut self.has_restarted) && number < self.next {
+            self.again += u64::from(self.next - number);
+            self.next = number;
         }
         while let Some(begin) = self.begins.pop_front_if(|begin| *begin <= number) {
             if self.next < begin {
@@ -81,7 +91,6 @@ impl Flow {
             self.lost += u64::from(number - self.next);
         }
         self.next = number + 1;
-        self.delivered += 1;
     }
 }
 
@@ -129,10 +138,7 @@ impl Run {
         for channel in 0..3 {
             while let Some(len) = self.ends[n].read(channel, &mut self.buffer) {
                 let got = &self.buffer[..len];
-                let number = got[1..LABEL]
-                    .try_into()
-                    .map(u32::from_le_bytes)
-                    .expect("a label");
+                let number = number_of(got);
                 message(1 - n, channel, number, &mut self.expected);
                 assert_eq!(got, self.expected, "a wrong message was delivered");
                 self.flows[1 - n][channel].on_delivered(number, channel != 2);
@@ -148,12 +154,11 @@ impl Run {
         for channel in 0..3 {
             let own = &mut self.flows[n][channel];
             own.begins.push_back(own.sent);
-            let mut unread = 0;
-            while self.ends[n].read(channel, &mut self.buffer).is_some() {
-                unread += 1;
+            while let Some(len) = self.ends[n].read(channel, &mut self.buffer) {
+                let number = number_of(&self.buffer[..len]);
+                self.flows[1 - n][channel].on_unread(number, channel != 2);
             }
-            let flow = &mut self.flows[1 - n][channel];
-            flow.unread_at_restart = Some(flow.unread_at_restart.unwrap_or(0) + unread);
+            self.flows[1 - n][channel].has_restarted = true;
         }
         self.sessions += 1;
         self.restarts[n] += 1;
