@@ -24,7 +24,7 @@ const KILLS_AFTER: u32 = 10;
 /// After one moment of so many, the command runs once more in the same folder.
 const NEXT_RUN: usize = 4;
 /// Without `LINERATE_LONG`, one moment of so many is tried. The number is odd, so that kills and full disks alternate.
-const SHARE: usize = 7;
+const SHARE: usize = 11;
 /// Sizes of the small disk, KiB: up to what a test needs.
 const DISKS: std::ops::RangeInclusive<usize> = 8..=248;
 /// Distance of these sizes, and with `LINERATE_LONG`.

@@ -48,9 +48,10 @@ fn run(behaviour: &Behaviour, port: u16, folder: &Path) -> Finished {
         String::new()
     };
     let args: Vec<&str> = words.collect();
-    let timeout: &[&str] = match args.contains(&"--timeout") {
-        true => &[],
-        false => &["--timeout", "1"],
+    let timeout: &[&str] = if args.contains(&"--timeout") {
+        &[]
+    } else {
+        &["--timeout", "1"]
     };
     let child = Command::new(env!("CARGO_BIN_EXE_linerate"))
         .args([command, &format!("{scheme}://127.0.0.1:{port}{path}")])
