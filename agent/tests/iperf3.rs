@@ -106,6 +106,23 @@ fn both_directions_have_streams_of_their_own() {
     }
 }
 
+/// The server's first segment has more octets than the test.
+#[test]
+fn a_short_test_in_both_directions_ends_when_both_have_their_octets() {
+    for (udp, total) in [(false, 20_000), (false, 1_000_000), (true, 20_000)] {
+        let (_, outcome, finished) = undisturbed(plan(udp, |test| {
+            test.direction = Direction::Both;
+            test.amount = Amount::Octets(total);
+        }));
+        let counts = [outcome.reported, finished.received, outcome.received];
+        let octets = counts.map(|count| count.unwrap().octets);
+        assert!(
+            octets.iter().all(|octets| *octets >= total),
+            "{udp}: {octets:?}"
+        );
+    }
+}
+
 #[test]
 fn a_test_by_time_ends_in_time() {
     for udp in [false, true] {

@@ -23,6 +23,8 @@
 //! | [`tap`] | a simulated board on a network interface of this machine |
 //! | [`progress`], [`provenance`] | progress on stderr; version and host of a run |
 #![forbid(unsafe_code)]
+// They panic if the output is closed: see `progress::message`.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod answers;
 pub mod baseline;

@@ -1,6 +1,7 @@
 //! Progress of a run on stderr: bars on a terminal, plain lines elsewhere.
 
-use std::io::IsTerminal;
+use std::fmt;
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -41,7 +42,7 @@ impl Progress for Silent {
 
 /// Bars when stderr is a terminal, else plain lines. Colours only where `NO_COLOR` allows them.
 pub fn on_stderr() -> Box<dyn Progress> {
-    if std::io::stderr().is_terminal() {
+    if io::stderr().is_terminal() {
         Box::new(Bars::new())
     } else {
         Box::new(Lines)
@@ -77,6 +78,11 @@ impl Progress for Cancellable<'_> {
     }
 }
 
+/// Prints a line on stderr. If that is closed, the measurement continues without.
+pub fn message(text: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// A result in one line.
 pub fn line(result: &Measurement) -> String {
     let run = match result.setting().run.as_str() {
@@ -91,20 +97,20 @@ struct Lines;
 
 impl Progress for Lines {
     fn begin(&self, _: usize, name: &str, _: u64) {
-        eprintln!("{name}: started");
+        message(format_args!("{name}: started"));
     }
     fn step(&self, _: usize, _: u64, _: u64) {}
     fn result(&self, result: &Measurement) {
-        eprintln!("{}", line(result));
+        message(format_args!("{}", line(result)));
     }
     fn end(&self, _: usize, name: &str, virtual_ns: u64) {
-        eprintln!(
+        message(format_args!(
             "{name}: done after {} of virtual time",
             format::time(virtual_ns)
-        );
+        ));
     }
     fn note(&self, text: &str) {
-        eprintln!("{text}");
+        message(format_args!("{text}"));
     }
 }
 

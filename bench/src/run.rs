@@ -40,12 +40,24 @@ pub struct Options {
 }
 
 /// Outcome of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outcome {
     /// The results. If the run was cancelled, they were compared with no limit.
     pub run: Run,
     /// The user cancelled the run: results are missing.
     pub is_cancelled: bool,
+    /// The first machine that failed: its further results are missing.
+    pub failure: Option<RunError>,
+}
+
+impl Outcome {
+    /// The results, if no machine failed.
+    ///
+    /// # Errors
+    /// The first failure of a machine.
+    pub fn without_failure(self) -> Result<Run, RunError> {
+        self.failure.map_or(Ok(self.run), Err)
+    }
 }
 
 /// Why a scenario failed.
@@ -95,18 +107,36 @@ struct Job {
     setting: Setting,
 }
 
+impl Job {
+    fn failed(&self, error: MeasureError) -> RunError {
+        let name = self.config.name.clone();
+        RunError::Measure { name, error }
+    }
+}
+
 /// Result of a job.
 struct JobResult {
-    identity: Identity,
-    /// `None` if it was cancelled.
-    driven: Option<DriveOutcome>,
+    /// `None` if its machine did not start.
+    identity: Option<Identity>,
+    driven: Result<DriveOutcome, MeasureError>,
     results: Vec<Measurement>,
 }
 
-/// Runs `scenario` and writes run.json, report.html, report.md and what the scenario records.
+impl JobResult {
+    const fn nothing(why: MeasureError) -> Self {
+        Self {
+            identity: None,
+            driven: Err(why),
+            results: Vec::new(),
+        }
+    }
+}
+
+/// Runs `scenario` and writes run.json, report.html, report.md and what the scenario records. A machine that fails
+/// ends its own measurements only, and the results state what is missing.
 ///
 /// # Errors
-/// [`RunError`] of the first firmware that failed; earlier results are in `trials.ndjson`.
+/// [`RunError`] of an input, or of a file that cannot be written; earlier results are in `trials.ndjson`.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
@@ -131,25 +161,27 @@ pub fn run(
         progress.note(&earlier);
     }
     let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
-    let outcomes = jobs.iter().zip(done);
     let mut is_cancelled = false;
-    for (job, done) in outcomes {
+    let mut failed = Vec::new();
+    for (job, done) in jobs.iter().zip(done) {
         let name = &job.config.name;
-        let driven = match done {
-            Some(done) => {
-                provenance::add_identity(&mut header.provenance, done.identity);
-                header.results.extend(done.results);
-                done.driven
+        if let Some(identity) = done.identity {
+            provenance::add_identity(&mut header.provenance, identity);
+        }
+        header.results.extend(done.results);
+        let driven = match done.driven {
+            Ok(driven) => driven,
+            Err(error) => {
+                header.not_measured.push(NotMeasured {
+                    what: name.clone(),
+                    why: error.to_string(),
+                });
+                match error {
+                    MeasureError::Cancelled => is_cancelled = true,
+                    error => failed.push(job.failed(error)),
+                }
+                continue;
             }
-            None => None,
-        };
-        let Some(driven) = driven else {
-            is_cancelled = true;
-            header.not_measured.push(NotMeasured {
-                what: name.clone(),
-                why: MeasureError::Cancelled.to_string(),
-            });
-            continue;
         };
         add_artifacts(&mut header.provenance, name, &driven, &store)?;
         for warning in &driven.artifacts.warnings {
@@ -163,15 +195,21 @@ pub fn run(
         }
     }
     let mut run = header;
+    run.failures = failed.iter().map(ToString::to_string).collect();
     if !is_cancelled {
-        run.failures = failures(&run, &scenario.expect);
+        let unmet = failures(&run, &scenario.expect);
+        run.failures.extend(unmet);
         if let Some(baseline) = &options.baseline {
             let worse = baseline.compare(&run).failures();
             run.failures.extend(worse);
         }
     }
     store.finish(&run)?;
-    Ok(Outcome { run, is_cancelled })
+    Ok(Outcome {
+        run,
+        is_cancelled,
+        failure: failed.into_iter().next(),
+    })
 }
 
 /// Every firmware, in the scenario's order.
@@ -221,17 +259,23 @@ fn job(
     })
 }
 
-/// Runs every job on up to `threads` threads; the first failure ends it. `None` for jobs that a cancelled run did not
-/// reach.
+/// Runs every job on up to `threads` threads.
+///
+/// # Errors
+/// The first result that cannot be written, or wrong input, which ends all.
 fn run_jobs(
     jobs: &[Job],
     threads: usize,
     open: OpenMachine<'_>,
     store: &Store,
     progress: &dyn Progress,
-) -> Result<Vec<Option<JobResult>>, RunError> {
+) -> Result<Vec<JobResult>, RunError> {
     let next = AtomicUsize::new(0);
-    let slots: Mutex<Vec<Option<JobResult>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    // As those that a cancelled run does not reach.
+    let nothing = jobs
+        .iter()
+        .map(|_| JobResult::nothing(MeasureError::Cancelled));
+    let slots: Mutex<Vec<JobResult>> = Mutex::new(nothing.collect());
     let failure: Mutex<Option<RunError>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
@@ -240,7 +284,7 @@ fn run_jobs(
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
                     match run_job(at, job, open, store, progress) {
-                        Ok(done) => lock(&slots)[at] = Some(done),
+                        Ok(done) => lock(&slots)[at] = done,
                         Err(error) => _ = lock(&failure).get_or_insert(error),
                     }
                 }
@@ -264,11 +308,14 @@ fn run_job(
     progress: &dyn Progress,
 ) -> Result<JobResult, RunError> {
     let name = &job.config.name;
-    let failed = |error: MeasureError| RunError::Measure {
-        name: name.clone(),
-        error,
+    let machine = match open(&job.config) {
+        Ok(machine) => machine,
+        Err(error) if error.is_input() => return Err(job.failed(error.into())),
+        Err(error) => {
+            progress.note(&format!("{name}: {error}"));
+            return Ok(JobResult::nothing(error.into()));
+        }
     };
-    let machine = open(&job.config).map_err(|error| failed(error.into()))?;
     let identity = machine.identity();
     let target_knows = machine.duplex().is_some();
     let mut observer = job.plan.observer(&job.variant, &job.config);
@@ -296,17 +343,14 @@ fn run_job(
             !progress.is_cancelled()
         },
     );
-    let driven = match driven {
-        Ok(driven) => Some(driven),
-        Err(MeasureError::Cancelled) => None,
-        Err(error) => return Err(failed(error)),
-    };
     written?;
-    if let Some(driven) = &driven {
-        progress.end(at, name, driven.ended_ns);
+    match &driven {
+        Ok(driven) => progress.end(at, name, driven.ended_ns),
+        Err(MeasureError::Cancelled) => {}
+        Err(error) => progress.note(&format!("{name}: {error}")),
     }
     Ok(JobResult {
-        identity,
+        identity: Some(identity),
         driven,
         results,
     })

@@ -6,7 +6,7 @@ use linerate_sim::chip::{TimingError, TimingTable, esp32c6};
 use serde::Serialize;
 
 use crate::progress::Silent;
-use crate::run::{self, OpenMachine, Options, RunError};
+use crate::run::{self, OpenMachine, Options, Outcome, RunError};
 use crate::scenario::Scenario;
 
 /// A changed entry of a timing table.
@@ -119,16 +119,17 @@ pub fn run(
             out: options.out.join(folder(change)),
             ..options.clone()
         };
-        let effect = match run::run(scenario, &options, open, &Silent) {
-            Ok(outcome) => Effect::of(change, &outcome.run),
-            Err(error) if change.entry.is_none() || !error.is_target_failure() => {
-                return Err(error);
-            }
-            Err(error) => Effect {
-                failed: Some(error.to_string()),
-                ..Effect::empty(change)
-            },
-        };
+        let effect =
+            match run::run(scenario, &options, open, &Silent).and_then(Outcome::without_failure) {
+                Ok(run) => Effect::of(change, &run),
+                Err(error) if change.entry.is_none() || !error.is_target_failure() => {
+                    return Err(error);
+                }
+                Err(error) => Effect {
+                    failed: Some(error.to_string()),
+                    ..Effect::empty(change)
+                },
+            };
         report(&effect.line(effects.first()));
         effects.push(effect);
     }

@@ -25,20 +25,20 @@ impl Failure {
         match self {
             Self::Limit(sentences) => {
                 for sentence in sentences {
-                    eprintln!("not met: {sentence}");
+                    message!("not met: {sentence}");
                 }
                 ExitCode::from(1)
             }
             Self::Input(error) => {
-                eprintln!("error: {error:#}");
+                message!("error: {error:#}");
                 ExitCode::from(2)
             }
             Self::Target(error) => {
-                eprintln!("error: {error:#}");
+                message!("error: {error:#}");
                 ExitCode::from(3)
             }
             Self::Cancelled => {
-                eprintln!("cancelled: the results are incomplete");
+                message!("cancelled: the results are incomplete");
                 ExitCode::from(130)
             }
         }

@@ -26,7 +26,7 @@ pub struct Lines {
     queue: SyncSender<Line>,
     /// Dropped since the last line in the queue.
     dropped: AtomicU64,
-    /// In the queue, or being written.
+    /// In the queue, being written, or dropped before one of these.
     unwritten: Arc<AtomicU64>,
     /// Disconnected when all lines are written.
     is_written: Receiver<()>,
@@ -65,11 +65,11 @@ impl Lines {
             dropped_before,
             text,
         };
-        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        let count = dropped_before.saturating_add(1);
+        self.unwritten.fetch_add(count, Ordering::Relaxed);
         if self.queue.try_send(line).is_err() {
-            self.unwritten.fetch_sub(1, Ordering::Relaxed);
-            let dropped = dropped_before.saturating_add(1);
-            self.dropped.fetch_add(dropped, Ordering::Relaxed);
+            self.unwritten.fetch_sub(count, Ordering::Relaxed);
+            self.dropped.fetch_add(count, Ordering::Relaxed);
         }
     }
 
@@ -97,7 +97,7 @@ fn write_all(
         let _ = output
             .write_all(text.as_bytes())
             .and_then(|()| output.flush());
-        unwritten.fetch_sub(1, Ordering::Relaxed);
+        unwritten.fetch_sub(line.dropped_before + 1, Ordering::Relaxed);
     }
 }
 
@@ -164,11 +164,16 @@ mod tests {
 
     #[test]
     fn an_output_that_is_never_read_does_not_hold_the_program() {
-        let (lines, _go, begins, _read) = lines();
+        let (lines, go, begins, _read) = lines();
+        lines.push("first\n".to_owned());
+        begins.recv().expect("the line is being written");
         for number in 0..MAX_LINES * 2 {
             lines.push(format!("{number}\n"));
         }
-        begins.recv().expect("the line is being written");
-        assert_eq!(lines.finish(), Some(MAX_LINES as u64 * 2));
+        // One is written: the next push has a place, behind those that were dropped.
+        go.send(()).expect("a writer");
+        begins.recv().expect("the next line is being written");
+        lines.push("last\n".to_owned());
+        assert_eq!(lines.finish(), Some(MAX_LINES as u64 * 2 + 1));
     }
 }

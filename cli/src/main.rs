@@ -1,12 +1,16 @@
 //! The `linerate` command line. The commands are implemented in `linerate-bench` and `linerate-explain`.
 #![forbid(unsafe_code)]
+// They panic if the output is closed: see `output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod output;
 
 mod args;
 mod command;
 mod failure;
 mod input;
 mod lines;
-mod output;
 
 use std::process::ExitCode;
 

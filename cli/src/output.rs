@@ -1,4 +1,4 @@
-//! Output on stdout and to files.
+//! Output on stdout, on stderr and to files.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -6,6 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::failure::Failure;
+
+/// Prints a message for the user on stderr. Unlike `eprintln!` it does not panic if nobody can read it.
+macro_rules! message {
+    ($($text:tt)*) => {
+        linerate_bench::progress::message(format_args!($($text)*))
+    };
+}
 
 /// Writes `text` to stdout. A closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {

@@ -294,6 +294,45 @@ fn a_missing_tap_interface_error_names_the_commands_that_create_it() {
     );
 }
 
+/// Without a reader, stdout and stderr are pipes that nobody reads.
+#[test]
+fn output_that_nobody_reads_changes_no_exit_code() {
+    let (_dir, run) = results();
+    let dir = tempfile::tempdir().expect("a folder");
+    let out = dir.path().join("out");
+    let commands: [&[&str]; 8] = [
+        &["boards"],
+        &["schema"],
+        &["serve", "echo", "--seconds", "0"],
+        &["report", text(&run)],
+        &["compare", text(&run), text(&run)],
+        &["explain", text(&run)],
+        &["run", "no-such-scenario.toml"],
+        &[
+            "test",
+            "iperf3://127.0.0.1:1",
+            "--timeout",
+            "1",
+            "--out",
+            text(&out),
+        ],
+    ];
+    for command in commands {
+        let closed = || {
+            let (_, writer) = std::io::pipe().expect("a pipe");
+            writer
+        };
+        let status = Command::new(env!("CARGO_BIN_EXE_linerate"))
+            .args(command)
+            .stdout(closed())
+            .stderr(closed())
+            .status();
+        let with_readers = linerate(command).status.code();
+        assert_eq!(status.expect("it runs").code(), with_readers, "{command:?}");
+    }
+    assert!(out.join("report.html").exists());
+}
+
 #[test]
 fn an_unknown_protocol_is_named_with_the_most_similar() {
     let output = linerate(&["serve", "iperf4"]);

@@ -175,7 +175,7 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
 }
 
 /// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.
-const LONG: [(&[&str], &[&str]); 6] = [
+const LONG: [(&[&str], &[&str]); 7] = [
     (
         &["--package", "linerate-link"],
         &["--lib", "--test", "noise", "--test", "wire"],
@@ -189,10 +189,9 @@ const LONG: [(&[&str], &[&str]); 6] = [
         &["--lib", "every_driver_passes"],
     ),
     (&["--package", "linerate"], &["--test", "explain_noise"]),
-    (
-        &["--package", "linerate"],
-        &["--test", "interrupted", "moment"],
-    ),
+    (&["--package", "linerate"], &["--test", "interrupted"]),
+    // Ten minutes of attacks.
+    (&["--package", "linerate"], &["--test", "attack"]),
     (
         &["--package", "linerate-explain"],
         &["--test", "consistency", "generated"],

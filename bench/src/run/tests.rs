@@ -187,36 +187,51 @@ fn missing_firmware_is_found_before_anything_runs() {
     assert!(!fixture.options.out.exists());
 }
 
-#[test]
-fn a_target_that_fails_is_named_and_the_rest_is_kept() {
-    let fixture = fixture();
-    let open = |config: &MachineConfig| match config.name.as_str() {
-        "ping-isr-all" => Err(MachineError::Fault {
-            at_ns: 1_500,
-            what: "illegal instruction at 0x40800000".into(),
-        }),
+/// A scenario of three programs, of which the first one fails.
+fn run_with_failure(error: fn() -> MachineError, fixture: &Fixture) -> Result<Outcome, RunError> {
+    let open = move |config: &MachineConfig| match config.name.as_str() {
+        "ping-windowed" => Err(error()),
         _ => self::open(config),
     };
-    let one_thread = Options {
+    let options = Options {
         threads: 1,
         ..fixture.options.clone()
     };
-    let error = run(&fixture.scenario, &one_thread, &open, &Silent).expect_err("failed");
-    assert_eq!(
-        error.to_string(),
-        "ping-isr-all: at 1.5 µs: illegal instruction at 0x40800000"
+    run(&fixture.scenario, &options, &open, &Silent)
+}
+
+#[test]
+fn a_target_that_fails_is_named_and_the_rest_is_measured_and_reported() {
+    let fixture = fixture();
+    let fault = || MachineError::Fault {
+        at_ns: 1_500,
+        what: "illegal instruction at 0x40800000".into(),
+    };
+    let outcome = run_with_failure(fault, &fixture).expect("written");
+    let why = "at 1.5 µs: illegal instruction at 0x40800000";
+    let sentence = format!("ping-windowed: {why}");
+    assert_eq!(outcome.run.results.len(), 2);
+    assert_eq!(outcome.run.failures[0], sentence);
+    let missing = &outcome.run.not_measured[..];
+    assert!(
+        matches!(missing, [it] if it.what == "ping-windowed" && it.why == why),
+        "{missing:?}"
     );
+    for name in ["run.json", "report.md", "report.html", "junit.xml"] {
+        let text = std::fs::read_to_string(fixture.options.out.join(name)).expect(name);
+        assert!(text.contains(why), "{name}: {text}");
+    }
+    let error = outcome.without_failure().expect_err("failed");
+    assert_eq!(error.to_string(), sentence);
     assert!(error.is_target_failure());
-    let kept =
-        std::fs::read_to_string(fixture.options.out.join(crate::store::TRIALS)).expect("written");
-    assert_eq!(
-        crate::store::read(&kept)
-            .expect("readable")
-            .run
-            .results
-            .len(),
-        2
-    );
+}
+
+#[test]
+fn a_machine_that_cannot_be_used_ends_the_run() {
+    let fixture = fixture();
+    let board = || MachineError::Board("it has no such table".into());
+    let error = run_with_failure(board, &fixture).expect_err("wrong input");
+    assert!(!error.is_target_failure(), "{error}");
 }
 
 #[test]

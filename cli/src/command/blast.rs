@@ -30,14 +30,17 @@ pub fn run(args: &args::Blast) -> Result<(), Failure> {
         return Err(anyhow!(why).into());
     }
     let noise = noise_floor(NOISE, [args.core, None]).map_err(failed)?;
-    eprintln!("{noise}");
-    eprintln!(
+    message!("{noise}");
+    message!(
         "{} for {} s on {}, {} octets each; press Ctrl-C to stop",
-        args.rate, args.seconds, args.interface, args.size
+        args.rate,
+        args.seconds,
+        args.interface,
+        args.size
     );
     let sent = raw::blast(&config).map_err(failed)?;
     for note in &sent.notes {
-        eprintln!("note: {note}");
+        message!("note: {note}");
     }
     if args.json {
         let line = serde_json::json!({ "sent": sent, "noise": noise });

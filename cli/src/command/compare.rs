@@ -47,7 +47,7 @@ pub fn baseline(
 pub fn print_differences(baseline: Option<&Baseline>, file: Option<&Path>, run: &Run) {
     if let (Some(baseline), Some(file)) = (baseline, file) {
         let comparison = baseline.compare(run).markdown();
-        eprintln!("compared with {}:\n{comparison}", file.display());
+        message!("compared with {}:\n{comparison}", file.display());
     }
 }
 

@@ -34,7 +34,7 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
         if let Some(fault) = &source.fault
             && (args.json || args.flags)
         {
-            eprintln!("{}: {fault}", source.file);
+            message!("{}: {fault}", source.file);
         }
         sources.push(source);
     }

@@ -38,7 +38,7 @@ fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
     let read = read_timing(path)?;
     for rejected in &read.rejected {
-        eprintln!("{}: {rejected}", path.display());
+        message!("{}: {rejected}", path.display());
     }
     Ok(Some(read.table))
 }
@@ -64,7 +64,7 @@ fn results(path: &Path) -> anyhow::Result<record::Run> {
 fn results_and_file(path: &Path) -> anyhow::Result<(record::Run, PathBuf)> {
     let store::LoadedRun { file, stored } = store::load(path)?;
     for lack in &stored.lacks {
-        eprintln!("{}: {}: {}", file.display(), lack.what, lack.why);
+        message!("{}: {}: {}", file.display(), lack.what, lack.why);
     }
     Ok((stored.into_run(), file))
 }

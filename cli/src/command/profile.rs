@@ -29,7 +29,7 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };
-    eprintln!("{}: counting every instruction", asked.target);
+    message!("{}: counting every instruction", asked.target);
     let profile = endpoint::profile(&asked, &options)?;
     let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
     match args.json.as_deref() {

@@ -78,7 +78,7 @@ impl Terminal {
     fn print_line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => message!("{text}"),
         }
     }
 }

@@ -51,7 +51,7 @@ mod linux {
             let over = until.is_some_and(|until| Instant::now() >= until);
             over || program.has_ended() || stopped.load(Ordering::Relaxed)
         };
-        eprintln!("{}; press Ctrl-C to stop", ends.sentence());
+        message!("{}; press Ctrl-C to stop", ends.sentence());
         let report = relay(ends.ports(), &config, &stop, &mut ()).map_err(failed)?;
         let status = program.status();
         drop(ends);
@@ -206,7 +206,7 @@ mod linux {
 
     fn print_report(json: Option<&Path>, report: &RelayReport) -> Result<(), Failure> {
         if !report.is_exact() {
-            eprintln!("note: {}", deviations(report));
+            message!("note: {}", deviations(report));
         }
         if let Some(path) = json {
             let mut value = serde_json::to_value(report).context("JSON")?;

@@ -36,7 +36,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     }
     if let Some(factor) = args.scale {
         for metric in scenario.scale(factor) {
-            eprintln!("limits on {metric} are skipped: they apply to the full version only");
+            message!("limits on {metric} are skipped: they apply to the full version only");
         }
     }
     let options = Options {
@@ -68,13 +68,13 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
             &published(&outcome.run.provenance.board),
         ))?;
     }
-    eprintln!("report: {}", options.out.join("report.html").display());
+    message!("report: {}", options.out.join("report.html").display());
     if outcome.is_cancelled {
         return Err(Failure::Cancelled);
     }
     let (baseline, file) = (options.baseline.as_ref(), args.baseline.as_deref());
     print_differences(baseline, file, &outcome.run);
-    match outcome.run.failures {
+    match outcome.without_failure()?.failures {
         failures if failures.is_empty() => Ok(()),
         failures => Err(Failure::Limit(failures)),
     }

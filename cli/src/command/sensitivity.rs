@@ -39,7 +39,7 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
         &changes,
         &machine::open,
         &mut |line| {
-            eprintln!("{line}");
+            message!("{line}");
         },
     )?;
     let page = sensitivity::markdown(&effects);

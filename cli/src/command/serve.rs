@@ -24,7 +24,7 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
         let over = until.is_some_and(|until| Instant::now() >= until);
         over || stopped.load(Ordering::Relaxed)
     };
-    eprintln!("{}", accepted_clients(&config));
+    message!("{}", accepted_clients(&config));
     let mut serving = 0;
     let mut failed = None;
     let dropped = if args.json {
@@ -36,16 +36,16 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
     serve::serve(&config, &stop, |event| match event {
         ServeEvent::Listening(protocol, port) => {
             serving += 1;
-            eprintln!("{protocol} on {}:{port}", config.address);
+            message!("{protocol} on {}:{port}", config.address);
         }
         ServeEvent::Served(served) => lines.push(line(&served, args.json)),
         ServeEvent::Failed(protocol, error) => {
-            eprintln!("{protocol} failed: {error}");
+            message!("{protocol} failed: {error}");
             failed = Some(error);
         }
     });
     if let Some(count) = lines.finish() {
-        eprintln!("{count} lines were not printed: stdout was not read");
+        message!("{count} lines were not printed: stdout was not read");
     }
     match failed {
         Some(error) if serving == 0 => Err(anyhow::Error::new(error).into()),

@@ -29,11 +29,11 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
     let named = |error: MachineError| named(error, args.elf.as_deref());
     let artifacts = if let Some(interface) = &args.tap {
         let machine = machine::open_on_tap(&config, interface).map_err(named)?;
-        eprintln!("{} on {interface}; press Ctrl-C to stop", config.name);
+        message!("{} on {interface}; press Ctrl-C to stop", config.name);
         let limit = args.seconds.map(Duration::from_secs);
         let finished = tap::serve(machine, limit, &stop, &mut console)?;
         if !finished.slipped.is_zero() {
-            eprintln!(
+            message!(
                 "the simulation was too slow for real time: it fell behind by {} of {}",
                 format::time(finished.slipped.as_nanos() as u64),
                 format::time(finished.virtual_ns + finished.slipped.as_nanos() as u64),
@@ -45,11 +45,11 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         measure::follow(machine, args.seconds, &stop, &mut console)?
     };
     for warning in &artifacts.warnings {
-        eprintln!("note: {warning}");
+        message!("note: {warning}");
     }
     // Those of the board's own programs are known to be irrelevant.
     if args.elf.is_some() && !artifacts.plain_registers.is_empty() {
-        eprintln!(
+        message!(
             "note: {} registers without behaviour here hold what the program wrote: {}",
             artifacts.plain_registers.len(),
             artifacts.plain_registers.join(", ")
@@ -135,7 +135,7 @@ fn print_link(end: &LinkPartnerStatus) {
     } else {
         "down".to_owned()
     };
-    eprintln!(
+    message!(
         "link partner: {link}; {} frames sent, {} received, {} collisions, {} frames held back while \
          the link was down",
         format::count(end.frames_sent),

@@ -76,7 +76,7 @@ pub fn measure(
     let (run, is_cancelled) = run_session(&session, link, asked, target, interval)?;
     let run = match run {
         Err(error) if is_cancelled => {
-            eprintln!("{error}");
+            message!("{error}");
             return Err(Failure::Cancelled);
         }
         run => run?,
@@ -126,7 +126,7 @@ fn run_session(
     let at_most = at_most.map_or_else(String::new, |span| {
         format!(", at most {}", words(span.as_secs_f64().ceil() as u64))
     });
-    eprintln!(
+    message!(
         "{}: at least {}{unit_note}{at_most}; Ctrl-C stops and keeps the results so far",
         target.name(),
         words(at_least.as_secs().max(1))
@@ -150,7 +150,7 @@ fn run_session(
     );
     terminal.end();
     if run.as_ref().is_err_and(has_folder) {
-        eprintln!("results so far are in {}", session.out.display());
+        message!("results so far are in {}", session.out.display());
     }
     Ok((run, terminal.is_cancelled()))
 }
@@ -192,7 +192,7 @@ fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
         output::print(&report::markdown(run, &published(&run.provenance.board)))?;
     }
     let page = out(&run.scenario, link).join("report.html");
-    eprintln!("report: {}", page.display());
+    message!("report: {}", page.display());
     Ok(())
 }
 

@@ -23,9 +23,17 @@ const PARALLEL: usize = 8;
 const KILLS_AFTER: u32 = 10;
 /// After one moment of so many, the command runs once more in the same folder.
 const NEXT_RUN: usize = 4;
-/// Without `LINERATE_LONG`, one moment of so many is tried for `run`, which computes all the time, and one operation of
-/// so many fails alone.
-const SHARE: usize = 3;
+/// Without `LINERATE_LONG`, one moment of so many is tried. The number is odd, so that kills and full disks alternate.
+const SHARE: usize = 11;
+/// Sizes of the small disk, KiB: up to what a test needs.
+const DISKS: std::ops::RangeInclusive<usize> = 8..=248;
+/// Distance of these sizes, and with `LINERATE_LONG`.
+const DISK_STEP: usize = 40;
+const LONG_DISK_STEP: usize = 8;
+
+fn is_long() -> bool {
+    std::env::var_os("LINERATE_LONG").is_some()
+}
 
 /// A command without a fault: the moments at which it can be interrupted.
 struct Undisturbed {
@@ -65,13 +73,11 @@ impl Undisturbed {
 
     /// A kill and a full disk at each operation, and kills at random times.
     fn moments(&self) -> Vec<Fault> {
-        let is_long = std::env::var_os("LINERATE_LONG").is_some();
-        let share = if is_long { 1 } else { SHARE };
         let operations = 1..=self.operations;
         let for_good = operations
             .clone()
             .flat_map(|at| [Fault::Kill(at), Fault::Full(at)]);
-        let once = operations.map(Fault::FullOnce).step_by(share);
+        let once = operations.map(Fault::FullOnce);
         let mut random = 0x9e37_79b9_u64;
         let times = (0..KILLS_AFTER).map(|_| {
             // Marsaglia's xorshift.
@@ -80,11 +86,9 @@ impl Undisturbed {
             random ^= random << 17;
             Fault::KillAfter(self.span.mul_f64(random as f64 / u64::MAX as f64))
         });
+        let share = if is_long() { 1 } else { SHARE };
         let all = for_good.chain(once).chain(times);
-        match self.measuring {
-            Measuring::Run => all.step_by(share).collect(),
-            _ => all.collect(),
-        }
+        all.step_by(share).collect()
     }
 
     /// Interrupts the command in a copy of the folder; returns what is wrong then.
@@ -168,7 +172,7 @@ fn interrupt_everywhere(measuring: Measuring, parallel: usize) {
 
 /// Runs `test` with a file system of so many KiB in the place of its folder; returns its exit code and what it printed
 /// on stderr. The files are copied to `kept`.
-fn test_on_a_small_disk(kib: u32, server: &Server, kept: &Path) -> Option<(i32, String)> {
+fn test_on_a_small_disk(kib: usize, server: &Server, kept: &Path) -> Option<(i32, String)> {
     const SCRIPT: &str = r#"mount -t tmpfs -o size="$1k" tmpfs "$2" || exit 99
         shift; out=$1; kept=$2; shift 2
         "$@" > "$kept.printed"; code=$?
@@ -194,7 +198,8 @@ fn on_a_disk_that_is_too_small_a_test_leaves_what_fits() {
     let server = Server::start();
     let dir = tempfile::tempdir().expect("a folder");
     let mut codes = Vec::new();
-    for kib in (8..=248).step_by(8) {
+    let step = if is_long() { LONG_DISK_STEP } else { DISK_STEP };
+    for kib in DISKS.step_by(step) {
         let kept = dir.path().join(kib.to_string());
         let Some((code, stderr)) = test_on_a_small_disk(kib, &server, &kept) else {
             eprintln!("skipped: no file system of one's own (unshare --map-root-user --mount)");

@@ -1,13 +1,33 @@
 //! Description of a peer that lies or stalls.
 
-/// The control connection of an iperf 3 server, up to its results.
-macro_rules! control {
+/// The control connection of an iperf 3 server, up to the start of the test.
+macro_rules! start {
     ($($step:expr),*) => {
         &[
-            Read(COOKIE), Send(&[9]), ReadJson, Send(&[10]), Wait(100), Send(&[1]), Send(&[2]),
-            Read(1), Send(&[13]), ReadJson, $($step),*
+            Read(COOKIE), Send(&[9]), ReadJson, Send(&[10]), Await(Event::StreamOpen),
+            Send(&[1, 2]), Signal(Event::Started), $($step),*
         ]
     };
+}
+
+/// The same up to its results.
+macro_rules! control {
+    ($($step:expr),*) => {
+        start!(Read(1), Signal(Event::Ended), Send(&[13]), ReadJson, $($step),*)
+    };
+}
+
+/// Event of a test, for its other connections.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The stream has its cookie (iperf 3), or the socket its hello.
+    StreamOpen,
+    /// The start was announced.
+    Started,
+    /// Data have arrived.
+    HasData,
+    /// The client has announced the end.
+    Ended,
 }
 
 /// A step of a script on a TCP connection.
@@ -35,8 +55,14 @@ pub enum Step {
     Forever(&'static [u8], u64),
     /// The same for so many milliseconds.
     SendFor(&'static [u8], u64),
+    /// The same until the event.
+    SendUntil(&'static [u8], Event),
     /// Waits for so many milliseconds without reading.
     Wait(u64),
+    /// Waits for the event.
+    Await(Event),
+    /// Tells the other connections of the test.
+    Signal(Event),
     /// Keeps the connection open without reading.
     Hang,
     /// Sends FIN, and keeps the other direction open.
@@ -65,6 +91,7 @@ pub struct Stream {
     pub number: fn(i64) -> i64,
     /// So many; then the end, if any.
     pub count: i64,
+    /// Between two of them: datagram `index` leaves `index` intervals after the first, however late others did.
     pub interval_ms: u64,
     /// Number that ends an iperf 2 stream.
     pub end: Option<i64>,

@@ -7,6 +7,8 @@ use super::behaviour::{Behaviour, Datagrams, FAILED, MEASURED, Report, Stream};
 
 const TO: &str = "test iperf2 --forward -t 1";
 const FROM: &str = "test iperf2 -R -t 1";
+/// What ends before a tenth of the time is no result, before the half is marked: seconds to either.
+const FROM_LONG: &str = "test iperf2 -R -t 6";
 const UDP: &str = "test iperf2 -u --forward -t 1";
 const UDP_FROM: &str = "test iperf2 -u -R -t 1";
 const LOAD: &str = "sweep iperf2 load --forward -t 1 --from 500k --to 1M --steps 2 --settle 0";
@@ -63,14 +65,15 @@ pub const ALL: &[Behaviour] = &[
     Behaviour::tcp(
         "reset during the transfer",
         TO,
-        &[&[DrainFor(300), Reset]],
+        &[&[Read(100_000), Reset]],
         FAILED,
         "closed the connection",
     ),
     Behaviour::tcp(
         "reset without having read",
-        "test iperf2 --forward -t 1 -w 8k",
-        &[&[Wait(1_300), Reset]],
+        // Between the end of the test and the timeout.
+        "test iperf2 --forward -t 1 -w 8k --timeout 4",
+        &[&[Wait(2_500), Reset]],
         MEASURED,
         "had acknowledged",
     ),
@@ -104,22 +107,22 @@ pub const ALL: &[Behaviour] = &[
     ),
     Behaviour::tcp(
         "ends after a block",
-        FROM,
+        FROM_LONG,
         &[&[Read(REQUEST), Send(BLOCK), Finish, Drain]],
         FAILED,
         "ended the transfer after",
     ),
     Behaviour::tcp(
         "ends early",
-        FROM,
-        &[&[Read(REQUEST), SendFor(BLOCK, 300), Finish, Drain]],
+        FROM_LONG,
+        &[&[Read(REQUEST), SendFor(BLOCK, 1_000), Finish, Drain]],
         MEASURED,
         "ended the transfer after",
     ),
     Behaviour::tcp(
         "resets early",
-        FROM,
-        &[&[Read(REQUEST), SendFor(BLOCK, 300), Wait(50), Reset]],
+        FROM_LONG,
+        &[&[Read(REQUEST), SendFor(BLOCK, 1_000), Wait(50), Reset]],
         MEASURED,
         "ended the transfer after",
     ),
@@ -328,7 +331,15 @@ pub const ALL: &[Behaviour] = &[
         MEASURED,
         "",
     ),
-    stream("streams without an end", STEADY, MEASURED, ""),
+    stream(
+        "streams without an end",
+        Stream {
+            count: 110,
+            ..STEADY
+        },
+        MEASURED,
+        "",
+    ),
     stream(
         "streams on and on",
         Stream {

@@ -1,9 +1,9 @@
 //! iperf 3 servers with results that cannot be.
 
 use super::behaviour::Step::{
-    Drain, Finish, Forever, Read, ReadJson, Send, SendFor, SendJson, Wait,
+    Await, Drain, Finish, Forever, Read, ReadJson, Send, SendJson, SendUntil, Signal,
 };
-use super::behaviour::{Behaviour, Datagrams, FAILED, MEASURED, Step, Stream};
+use super::behaviour::{Behaviour, Datagrams, Event, FAILED, MEASURED, Step, Stream};
 
 const TO: &str = "test iperf3 --forward -t 1";
 const FROM: &str = "test iperf3 -R -t 1";
@@ -13,16 +13,16 @@ const COOKIE: usize = 37;
 const BLOCK: &[u8] = &[0; 16_384];
 
 /// The stream of a test in which the client sends.
-const SINK: &[Step] = &[Read(COOKIE), Drain];
+const SINK: &[Step] = &[Read(COOKIE), Signal(Event::StreamOpen), Drain];
 /// The streams of a test in which the server sends, to the end of the test and on and on.
 const SOURCE: &[Step] = &[
     Read(COOKIE),
-    Wait(150),
-    SendFor(BLOCK, 1_300),
+    Signal(Event::StreamOpen),
+    SendUntil(BLOCK, Event::Ended),
     Finish,
     Drain,
 ];
-const FLOOD: &[Step] = &[Read(COOKIE), Wait(150), Forever(BLOCK, 5)];
+const FLOOD: &[Step] = &[Read(COOKIE), Signal(Event::StreamOpen), Forever(BLOCK, 5)];
 
 /// A test with these results.
 macro_rules! results {

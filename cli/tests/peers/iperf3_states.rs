@@ -1,15 +1,15 @@
 //! iperf 3 servers that stall, or leave the protocol.
 
 use super::behaviour::Step::{
-    Drain, Finish, Forever, Hang, Read, ReadJson, Repeat, Reset, Send, SendJson, Wait,
+    Await, Drain, Finish, Forever, Hang, Read, ReadJson, Repeat, Reset, Send, SendJson, Signal,
 };
-use super::behaviour::{Behaviour, Datagrams, FAILED, Step};
+use super::behaviour::{Behaviour, Datagrams, Event, FAILED, Step};
 
 const TO: &str = "test iperf3 --forward -t 1";
 const FROM: &str = "test iperf3 -R -t 1";
 const COOKIE: usize = 37;
 const BLOCK: &[u8] = &[0; 16_384];
-const SINK: &[Step] = &[Read(COOKIE), Drain];
+const SINK: &[Step] = &[Read(COOKIE), Signal(Event::StreamOpen), Drain];
 const RESULTS: &str = r#"{"streams":[{"id":1,"bytes":1000,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":1}]}"#;
 
 pub const ALL: &[Behaviour] = &[
@@ -64,18 +64,7 @@ pub const ALL: &[Behaviour] = &[
     Behaviour::tcp(
         "silent after the end",
         TO,
-        &[
-            &[
-                Read(COOKIE),
-                Send(&[9]),
-                ReadJson,
-                Send(&[10]),
-                Wait(100),
-                Send(&[1, 2]),
-                Hang,
-            ],
-            SINK,
-        ],
+        &[start!(Hang), SINK],
         FAILED,
         "no answer",
     ),
@@ -150,17 +139,14 @@ pub const ALL: &[Behaviour] = &[
         "reset during the test",
         TO,
         &[
+            start!(Await(Event::HasData), Reset),
             &[
                 Read(COOKIE),
-                Send(&[9]),
-                ReadJson,
-                Send(&[10]),
-                Wait(100),
-                Send(&[1, 2]),
-                Wait(300),
-                Reset,
+                Signal(Event::StreamOpen),
+                Read(1),
+                Signal(Event::HasData),
+                Drain,
             ],
-            SINK,
         ],
         FAILED,
         "closed the connection",
@@ -169,16 +155,13 @@ pub const ALL: &[Behaviour] = &[
         "stream reset",
         TO,
         &[
+            start!(Hang),
             &[
                 Read(COOKIE),
-                Send(&[9]),
-                ReadJson,
-                Send(&[10]),
-                Wait(100),
-                Send(&[1, 2]),
-                Hang,
+                Signal(Event::StreamOpen),
+                Await(Event::Started),
+                Reset,
             ],
-            &[Read(COOKIE), Wait(300), Reset],
         ],
         FAILED,
         "closed the connection",
@@ -187,16 +170,15 @@ pub const ALL: &[Behaviour] = &[
         "stream ends early",
         FROM,
         &[
+            start!(Hang),
             &[
                 Read(COOKIE),
-                Send(&[9]),
-                ReadJson,
-                Send(&[10]),
-                Wait(100),
-                Send(&[1, 2]),
+                Signal(Event::StreamOpen),
+                Await(Event::Started),
+                Send(BLOCK),
+                Finish,
                 Hang,
             ],
-            &[Read(COOKIE), Wait(200), Send(BLOCK), Finish, Hang],
         ],
         FAILED,
         "closed the connection",
@@ -205,16 +187,8 @@ pub const ALL: &[Behaviour] = &[
         "stream silent",
         FROM,
         &[
-            &[
-                Read(COOKIE),
-                Send(&[9]),
-                ReadJson,
-                Send(&[10]),
-                Wait(100),
-                Send(&[1, 2]),
-                Hang,
-            ],
-            &[Hang],
+            start!(Hang),
+            &[Read(COOKIE), Signal(Event::StreamOpen), Hang],
         ],
         FAILED,
         "",

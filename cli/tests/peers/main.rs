@@ -47,10 +47,17 @@ fn run(behaviour: &Behaviour, port: u16, folder: &Path) -> Finished {
     } else {
         String::new()
     };
+    let args: Vec<&str> = words.collect();
+    let timeout: &[&str] = if args.contains(&"--timeout") {
+        &[]
+    } else {
+        &["--timeout", "1"]
+    };
     let child = Command::new(env!("CARGO_BIN_EXE_linerate"))
         .args([command, &format!("{scheme}://127.0.0.1:{port}{path}")])
-        .args(words)
-        .args(["--timeout", "1", "--out"])
+        .args(args)
+        .args(timeout)
+        .arg("--out")
         .arg(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -2,13 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::behaviour::{Behaviour, Datagrams, Reflection, Report, Step, Stream};
+use super::behaviour::{Behaviour, Datagrams, Event, Reflection, Report, Step, Stream};
 
 /// Interval at which a blocked call checks for the end.
 const POLL: Duration = Duration::from_millis(20);
+/// Interval at which an event is checked for.
+const EVENT_POLL: Duration = Duration::from_millis(2);
 
 /// The sockets of a peer.
 pub struct Peer {
@@ -35,8 +37,9 @@ impl Peer {
 
     /// Executes `behaviour` until `stop` is set.
     pub fn run(&self, behaviour: &Behaviour, stop: &AtomicBool) {
+        let events = Events::default();
         std::thread::scope(|scope| {
-            scope.spawn(|| serve_datagrams(&self.socket, behaviour.datagrams, stop));
+            scope.spawn(|| serve_datagrams(&self.socket, behaviour.datagrams, &events, stop));
             self.listener.set_nonblocking(true).expect("an option");
             let mut accepted = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -45,19 +48,35 @@ impl Peer {
                     continue;
                 };
                 let scripts = behaviour.connections;
-                let script = scripts
-                    .get(accepted % scripts.len().max(1))
-                    .copied()
-                    .unwrap_or(&[Step::Hang]);
-                accepted += 1;
+                let each = scripts.len().max(1);
+                let script = scripts.get(accepted % each).copied();
+                let script = script.unwrap_or(&[Step::Hang]);
                 let connection = Connection {
                     stream,
                     body_octets: 0,
+                    test: accepted / each + 1,
+                    events: &events,
                     stop,
                 };
+                accepted += 1;
                 scope.spawn(move || connection.run(script));
             }
         });
+    }
+}
+
+/// Events, each with the number of the last test that had it.
+#[derive(Default)]
+struct Events([AtomicUsize; 4]);
+
+impl Events {
+    /// Of a test from 1.
+    fn signal(&self, event: Event, test: usize) {
+        self.0[event as usize].fetch_max(test, Ordering::Relaxed);
+    }
+
+    fn has(&self, event: Event, test: usize) -> bool {
+        self.0[event as usize].load(Ordering::Relaxed) >= test
     }
 }
 
@@ -65,6 +84,9 @@ struct Connection<'a> {
     stream: TcpStream,
     /// Length of the body of the last HTTP request.
     body_octets: usize,
+    /// Number of the test, from 1.
+    test: usize,
+    events: &'a Events,
     stop: &'a AtomicBool,
 }
 
@@ -124,14 +146,23 @@ impl Connection<'_> {
                 self.wait(Duration::from_millis(ms))?;
             },
             Step::SendFor(octets, ms) => {
-                let began = Instant::now();
-                while began.elapsed() < Duration::from_millis(ms) {
-                    self.send(octets)?;
-                    self.wait(Duration::from_millis(5))?;
+                let until = Instant::now() + Duration::from_millis(ms);
+                self.send_while(octets, |_| Instant::now() < until)
+            }
+            Step::SendUntil(octets, event) => {
+                self.send_while(octets, |it| !it.events.has(event, it.test))
+            }
+            Step::Wait(ms) => self.wait(Duration::from_millis(ms)),
+            Step::Await(event) => {
+                while !self.events.has(event, self.test) {
+                    self.wait(EVENT_POLL)?;
                 }
                 Ok(())
             }
-            Step::Wait(ms) => self.wait(Duration::from_millis(ms)),
+            Step::Signal(event) => {
+                self.events.signal(event, self.test);
+                Ok(())
+            }
             Step::Hang => loop {
                 self.wait(Duration::from_secs(1))?;
             },
@@ -193,6 +224,15 @@ impl Connection<'_> {
         Ok(())
     }
 
+    /// Sends the octets again and again.
+    fn send_while(&mut self, octets: &[u8], is_wanted: impl Fn(&Self) -> bool) -> Result<(), Gone> {
+        while is_wanted(self) {
+            self.send(octets)?;
+            self.wait(Duration::from_millis(5))?;
+        }
+        Ok(())
+    }
+
     fn send(&mut self, octets: &[u8]) -> Result<(), Gone> {
         let mut left = octets;
         while !left.is_empty() {
@@ -212,7 +252,7 @@ fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-fn serve_datagrams(socket: &UdpSocket, datagrams: Datagrams, stop: &AtomicBool) {
+fn serve_datagrams(socket: &UdpSocket, datagrams: Datagrams, events: &Events, stop: &AtomicBool) {
     socket.set_read_timeout(Some(POLL)).expect("an option");
     let other = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let mut octets = vec![0; 1 << 16];
@@ -236,13 +276,14 @@ fn serve_datagrams(socket: &UdpSocket, datagrams: Datagrams, stop: &AtomicBool) 
                         scope.spawn(move || send_stream(socket, from, stream, 1_470, stop));
                     }
                 }
-                Datagrams::Greeted => greet(socket, from, datagram),
+                Datagrams::Greeted => greet(socket, from, datagram, events),
                 Datagrams::GreetedAndStreamed(stream) => {
-                    greet(socket, from, datagram);
+                    greet(socket, from, datagram, events);
                     if served.replace(from) != Some(from) {
                         scope.spawn(move || {
-                            // The test begins after the announcement on the control connection.
-                            std::thread::sleep(Duration::from_millis(200));
+                            while !events.has(Event::Started, 1) && !stop.load(Ordering::Relaxed) {
+                                std::thread::sleep(EVENT_POLL);
+                            }
                             send_iperf3_stream(socket, from, stream, stop);
                         });
                     }
@@ -277,9 +318,10 @@ fn serve_datagrams(socket: &UdpSocket, datagrams: Datagrams, stop: &AtomicBool) 
     });
 }
 
-fn greet(socket: &UdpSocket, from: SocketAddr, datagram: &[u8]) {
+fn greet(socket: &UdpSocket, from: SocketAddr, datagram: &[u8], events: &Events) {
     if datagram == b"9876" {
         let _ = socket.send_to(b"6789", from);
+        events.signal(Event::StreamOpen, 1);
     }
 }
 
@@ -346,12 +388,13 @@ fn iperf2_datagram(number: i64, len: usize) -> Vec<u8> {
 }
 
 fn send_stream(socket: &UdpSocket, to: SocketAddr, stream: Stream, len: usize, stop: &AtomicBool) {
+    let began = Instant::now();
     for index in 0..stream.count {
         if stop.load(Ordering::Relaxed) {
             return;
         }
         let _ = socket.send_to(&iperf2_datagram((stream.number)(index), len), to);
-        std::thread::sleep(Duration::from_millis(stream.interval_ms));
+        wait_for(began, index + 1, stream);
     }
     for _ in 0..5 {
         if let Some(end) = stream.end {
@@ -363,6 +406,7 @@ fn send_stream(socket: &UdpSocket, to: SocketAddr, stream: Stream, len: usize, s
 
 /// Numbers of 64 bits behind the time (iperf 3).
 fn send_iperf3_stream(socket: &UdpSocket, to: SocketAddr, stream: Stream, stop: &AtomicBool) {
+    let began = Instant::now();
     for index in 0..stream.count {
         if stop.load(Ordering::Relaxed) {
             return;
@@ -370,8 +414,14 @@ fn send_iperf3_stream(socket: &UdpSocket, to: SocketAddr, stream: Stream, stop: 
         let mut octets = vec![0; 1_470];
         octets[8..16].copy_from_slice(&(stream.number)(index).to_be_bytes());
         let _ = socket.send_to(&octets, to);
-        std::thread::sleep(Duration::from_millis(stream.interval_ms));
+        wait_for(began, index + 1, stream);
     }
+}
+
+/// Waits until the datagram of this index is due.
+fn wait_for(began: Instant, index: i64, stream: Stream) {
+    let due = began + Duration::from_millis(index as u64 * stream.interval_ms);
+    std::thread::sleep(due.saturating_duration_since(Instant::now()));
 }
 
 /// The reflection of a STAMP packet (RFC 8762 section 4.3.1), with processing in no time.

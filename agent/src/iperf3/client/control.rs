@@ -25,11 +25,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         match self.phase {
             Phase::Running => {
                 self.streams.omit(now);
-                let octets = self.streams.octets();
-                let total = self.streams.test.total();
-                let enough = !self.streams.omits()
-                    && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
-                let is_over = enough || self.end_at().is_some_and(|at| now >= at);
+                let is_over = self.has_enough() || self.end_at().is_some_and(|at| now >= at);
                 if is_over && self.announce_at.is_none() {
                     self.streams.end(now);
                     self.last_received = Some(now);

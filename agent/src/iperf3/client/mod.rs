@@ -132,6 +132,26 @@ impl<const STREAMS: usize> Client<STREAMS> {
         total.saturating_sub(self.streams.octets().0)
     }
 
+    /// True if the wanted octets were sent, received, or both, as the test's direction has it.
+    fn has_enough(&self) -> bool {
+        let Some(total) = self.streams.test.total().filter(|_| !self.streams.omits()) else {
+            return false;
+        };
+        let (sent, received) = self.streams.octets();
+        match self.streams.test.direction {
+            Direction::Forward => sent >= total,
+            Direction::Reverse => received >= total,
+            Direction::Both => sent >= total && received >= total,
+        }
+    }
+
+    /// True if nothing more is expected from the peer until the end of the test is announced.
+    fn has_received_all(&self) -> bool {
+        let total = self.streams.test.total();
+        self.streams.test.direction == Direction::Forward
+            || total.is_some_and(|total| self.streams.octets().1 >= total)
+    }
+
     /// Time when the test ends, if it ends by time.
     fn end_at(&self) -> Option<Instant> {
         let began = self.streams.began()?;
@@ -150,7 +170,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     /// While the client sends, silence of the peer is normal.
     fn timeout_at(&self) -> Option<Instant> {
         let waits = match self.phase {
-            Phase::Running => self.streams.test.direction != Direction::Forward,
+            Phase::Running => !self.has_received_all(),
             Phase::Failed(_) => false,
             Phase::Done => !self.control_is_closed,
             _ => true,

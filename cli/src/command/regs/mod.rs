@@ -127,7 +127,7 @@ impl Dump {
 
     fn note(&self, notes: &[Note]) {
         for note in notes {
-            eprintln!("{}:{}: {}", self.name, note.line, note.what);
+            message!("{}:{}: {}", self.name, note.line, note.what);
         }
     }
 }
@@ -141,7 +141,7 @@ impl UserMap {
             let (text, left_out) = svd::map(&input::read_text(path, MAX_TEXT)?)
                 .with_context(|| format!("{} is not an SVD file", path.display()))?;
             if left_out > 0 {
-                eprintln!(
+                message!(
                     "{}: skipped {left_out} registers wider than 32 bits",
                     path.display()
                 );

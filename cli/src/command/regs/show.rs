@@ -86,7 +86,7 @@ fn read_registers(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Reado
 
 fn note(seen: &Readout) {
     for note in seen.notes() {
-        eprintln!("{note}");
+        message!("{note}");
     }
 }
 
@@ -108,10 +108,10 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
 /// Resumes the device until then.
 fn resume(device: &mut dyn Device, until: ResumeUntil) -> Result<(), Failure> {
     match until {
-        ResumeUntil::Transfer => eprintln!("moved {}", device.transfer()?),
+        ResumeUntil::Transfer => message!("moved {}", device.transfer()?),
         ResumeUntil::Seconds(span) => device.run_for(span)?,
         ResumeUntil::Enter => {
-            eprintln!("press Enter to read again");
+            message!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());
             read.map_err(|error| anyhow!("cannot read stdin: {error}"))?;
         }

@@ -129,7 +129,8 @@ fn window(figures: &Figures) -> Limit {
     }
     // What one connection has in flight at this rate and round trip cannot exceed the window by much.
     let product = figures.in_flight().unwrap_or(0.0);
-    let agrees = figures.window.is_none() || product <= window * 1.25;
+    // At the end of a transfer that stands still, the rate is 0.
+    let agrees = product >= 1.0 && (figures.window.is_none() || product <= window * 1.25);
     let granted = match figures.window {
         Some(window) => format!(
             "The device's receive window of {} limits the rate: ",
