@@ -65,8 +65,8 @@ mod tests {
         assert_eq!(names.count(), 1, "a temporary file was left");
     }
 
-    #[test]
     #[cfg(unix)]
+    #[test]
     fn whoever_reads_the_earlier_file_reads_nothing_of_the_new_one() {
         use std::io::Read as _;
 
