@@ -65,6 +65,21 @@ mod tests {
         assert_eq!(names.count(), 1, "a temporary file was left");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn whoever_reads_the_earlier_file_reads_nothing_of_the_new_one() {
+        use std::io::Read as _;
+
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("run.json");
+        write(&path, b"earlier").expect("written");
+        let mut earlier = std::fs::File::open(&path).expect("readable");
+        write(&path, b"new").expect("written");
+        let mut text = String::new();
+        earlier.read_to_string(&mut text).expect("readable");
+        assert_eq!(text, "earlier");
+    }
+
     #[test]
     #[cfg(unix)]
     fn others_may_read_it_and_a_link_stays_a_link() {

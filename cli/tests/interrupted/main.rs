@@ -23,8 +23,10 @@ const PARALLEL: usize = 8;
 const KILLS_AFTER: u32 = 10;
 /// After one moment of so many, the command runs once more in the same folder.
 const NEXT_RUN: usize = 4;
-/// Without `LINERATE_LONG`, one moment of so many is tried. The number is odd, so that kills and full disks alternate.
+/// Without `LINERATE_LONG`, one moment of so many is tried, of `run`, which computes all the time, fewer. The numbers are
+/// odd, so that kills and full disks alternate.
 const SHARE: usize = 11;
+const SHARE_OF_RUN: usize = 23;
 /// Sizes of the small disk, KiB: up to what a test needs.
 const DISKS: std::ops::RangeInclusive<usize> = 8..=248;
 /// Distance of these sizes, and with `LINERATE_LONG`.
@@ -86,7 +88,11 @@ impl Undisturbed {
             random ^= random << 17;
             Fault::KillAfter(self.span.mul_f64(random as f64 / u64::MAX as f64))
         });
-        let share = if is_long() { 1 } else { SHARE };
+        let share = match self.measuring {
+            _ if is_long() => 1,
+            Measuring::Run => SHARE_OF_RUN,
+            Measuring::Sweep | Measuring::Test => SHARE,
+        };
         let all = for_good.chain(once).chain(times);
         all.step_by(share).collect()
     }

@@ -16,15 +16,34 @@ fn every_invariant_names_the_tests_that_hold_it() {
     for invariant in invariants {
         let named = tests_of(&invariant);
         assert!(!named.is_empty(), "no test holds: {invariant}");
-        for (file, test) in named {
-            let path = root().join(&file);
-            let code =
-                fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"));
-            assert!(
-                has_test(&code, &test),
-                "{file} has no test {test}, of: {invariant}"
-            );
-        }
+        check_tests(&named, &invariant);
+    }
+}
+
+/// The rows of docs/faults.md end with the tests that found the fault.
+#[test]
+fn every_fault_names_tests_that_exist() {
+    let text = fs::read_to_string(root().join("docs/faults.md")).expect("readable");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 30, "faults were not found: {rows:?}");
+    let is_head = |row: &&str| row.starts_with("| subject |");
+    for row in rows.into_iter().filter(|row| !is_head(row)) {
+        let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
+        let named = listed_tests(cells.last().unwrap_or(&""));
+        assert!(!named.is_empty(), "no test finds: {row}");
+        check_tests(&named, row);
+    }
+}
+
+/// Checks that the files have the tests that `text` names.
+fn check_tests(named: &[(String, String)], text: &str) {
+    for (file, test) in named {
+        let path = root().join(file);
+        let code = fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"));
+        assert!(
+            has_test(&code, test),
+            "{file} has no test {test}, of: {text}"
+        );
     }
 }
 
@@ -41,16 +60,17 @@ fn invariants(document: &str) -> Vec<String> {
         .collect()
 }
 
-/// Files and tests that an entry names as `` `file`, `file` (`test`, `test`) `` after "Test:" or "Tests:".
+/// Files and tests that an entry names after "Test:" or "Tests:".
 fn tests_of(invariant: &str) -> Vec<(String, String)> {
     let named = invariant
         .split_once("Test: ")
         .or_else(|| invariant.split_once("Tests: "));
-    let spans = named
-        .map_or("", |(_, named)| named)
-        .split('`')
-        .skip(1)
-        .step_by(2);
+    named.map_or_else(Vec::new, |(_, named)| listed_tests(named))
+}
+
+/// Files and tests, listed as `` `file`, `file` (`test`, `test`) ``.
+fn listed_tests(text: &str) -> Vec<(String, String)> {
+    let spans = text.split('`').skip(1).step_by(2);
     let mut files = Vec::new();
     let mut is_listed = false;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linerate_results::record::{
     self, CountedAt, Counting, Flow, Measurement, Rfc2544 as Record, Rfc2544Test, line_frames_per_s,
@@ -549,7 +549,9 @@ fn the_longest_time_ends_a_trial() {
             monitor: &mut dyn TrialMonitor,
         ) -> Result<Outcome, TargetError> {
             self.0 += 1;
+            let until = Instant::now() + Duration::from_secs(20);
             while !monitor.is_cancelled() {
+                assert!(Instant::now() < until, "nobody ends the trial");
                 std::thread::yield_now();
             }
             Ok(Outcome::default())
