@@ -74,7 +74,7 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], _: Instant) {
-        if !may_answer(from, self.port) {
+        if !may_answer(&from, self.port) {
             self.counts.forbidden += 1;
         } else if octets.len() > OCTETS {
             self.counts.too_long += 1;

@@ -1,6 +1,7 @@
 //! Send times at a constant rate.
 
 use crate::Instant;
+use crate::octets::divide;
 
 /// A constant rate, kept by absolute deadlines: a late datagram does not delay the following ones, and no
 /// rounding error accumulates.
@@ -10,6 +11,11 @@ pub struct Pace {
     due: Instant,
     /// Fraction of `due` below a nanosecond, in units of 1 / rate ns.
     rest: u64,
+    /// Size of the last datagram in octets, and its time: most have the same, so few take a division.
+    octets: u32,
+    step_ns: u64,
+    /// In units of 1 / rate ns.
+    step_rest: u64,
 }
 
 impl Pace {
@@ -18,9 +24,17 @@ impl Pace {
     #[must_use]
     pub const fn new(rate_bits_per_s: u64, now: Instant) -> Self {
         Self {
-            rate_bits_per_s,
+            // Two fractions below it must not overflow.
+            rate_bits_per_s: if rate_bits_per_s > u64::MAX / 2 {
+                u64::MAX / 2
+            } else {
+                rate_bits_per_s
+            },
             due: now,
             rest: 0,
+            octets: 0,
+            step_ns: 0,
+            step_rest: 0,
         }
     }
 
@@ -43,11 +57,19 @@ impl Pace {
         if self.rate_bits_per_s == 0 {
             return;
         }
-        // Up to a gigaoctet at once this needs 64 bits only, whose division is cheap.
-        let octets = octets.min(1 << 30) as u64;
-        let span = (octets * 8 * 1_000_000_000).saturating_add(self.rest);
-        self.rest = span % self.rate_bits_per_s;
-        self.due = self.due.after_ns(span / self.rate_bits_per_s);
+        // Up to a gigaoctet at once this needs 64 bits only.
+        let octets = octets.min(1 << 30) as u32;
+        if octets != self.octets {
+            self.octets = octets;
+            self.step_ns = u64::from(octets) * 8_000_000_000;
+            self.step_rest = divide(&mut self.step_ns, self.rate_bits_per_s);
+        }
+        self.rest += self.step_rest;
+        let carry = self.rest >= self.rate_bits_per_s;
+        if carry {
+            self.rest -= self.rate_bits_per_s;
+        }
+        self.due = self.due.after_ns(self.step_ns + u64::from(carry));
     }
 }
 
@@ -87,40 +109,38 @@ impl SendSpace {
 
 /// Requests another turn because a check has changed a connection's close state, which the driver may have
 /// read before.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TurnRequest {
-    at: Instant,
-    has_turned: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnRequest {
+    None,
+    /// Another turn is to begin.
+    Open,
+    /// It has begun.
+    Met,
 }
 
 impl TurnRequest {
-    pub(crate) const fn new() -> Self {
-        Self {
-            at: Instant::NEVER,
-            has_turned: false,
-        }
-    }
-
     /// The driver begins another turn.
-    pub(crate) const fn turn(&mut self) {
-        self.has_turned = true;
+    pub(crate) fn turn(&mut self) {
+        if *self == Self::Open {
+            *self = Self::Met;
+        }
     }
 
     /// Called when the driver has read the close state, or is about to.
-    pub(crate) fn check(&mut self, has_changed: bool, now: Instant) {
+    pub(crate) fn check(&mut self, has_changed: bool) {
         if has_changed {
-            *self = Self {
-                at: now,
-                has_turned: false,
-            };
-        } else if self.has_turned {
-            self.at = Instant::NEVER;
+            *self = Self::Open;
+        } else if *self == Self::Met {
+            *self = Self::None;
         }
     }
 
-    /// Time of the next turn; `NEVER` if none is requested.
-    pub(crate) const fn at(&self) -> Instant {
-        self.at
+    /// Time of the next turn: at once, or `NEVER` if none is requested.
+    pub(crate) fn at(self) -> Instant {
+        match self {
+            Self::None => Instant::NEVER,
+            _ => Instant::from_ns(0),
+        }
     }
 }
 
@@ -139,6 +159,24 @@ mod tests {
         }
         let exact = 1_000_000 * 1470 * 8 * 1_000_000_000_u128 / u128::from(rate);
         assert_eq!(u128::from(pace.due().ns()), exact + 5);
+    }
+
+    #[test]
+    fn datagrams_of_changing_sizes_and_extreme_rates_keep_the_rate() {
+        for rate in [1, 7, 1_000_007, 10_000_000_000, u64::MAX / 2] {
+            let mut pace = Pace::new(rate, Instant::from_ns(0));
+            let mut octets = 0;
+            for size in [1, 1470, 1470, 0, 64, 1470, 1 << 20] {
+                pace.sent(size);
+                octets += size as u128;
+            }
+            let exact = octets * 8 * 1_000_000_000 / u128::from(rate);
+            assert_eq!(u128::from(pace.due().ns()), exact, "{rate}");
+        }
+        let mut pace = Pace::new(u64::MAX, Instant::from_ns(0));
+        pace.sent(1);
+        pace.sent(1 << 40);
+        assert_eq!(pace.due(), Instant::from_ns(0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Text written piecewise, without `core::fmt`, which firmware need not link for this.
 
-use core::time::Duration;
+use crate::octets::{divide, put_u32};
+use crate::span;
 
 /// A buffer for a part of a text whose first `from` octets were written earlier. The text is generated from
 /// its start each time; octets outside the buffer are only counted.
@@ -53,6 +54,13 @@ impl<'a> PartialWriter<'a> {
         }
     }
 
+    /// Writes a number in four octets, big-endian.
+    pub(crate) fn word(&mut self, value: u32) {
+        let mut octets = [0; 4];
+        put_u32(&mut octets, 0, value);
+        self.raw(&octets);
+    }
+
     /// Begins an object or an array with its bracket.
     pub(crate) fn begin(&mut self, bracket: u8) {
         self.raw(&[bracket]);
@@ -92,8 +100,9 @@ impl<'a> PartialWriter<'a> {
         self.digits(value, 10, 1);
     }
 
-    /// Writes a time in seconds.
-    pub(crate) fn seconds(&mut self, value: Duration) {
+    /// Writes nanoseconds as seconds.
+    pub(crate) fn seconds(&mut self, ns: u64) {
+        let value = span(ns);
         self.digits(value.as_secs(), 10, 1);
         self.raw(b".");
         self.digits(value.subsec_nanos().into(), 10, 9);
@@ -102,13 +111,18 @@ impl<'a> PartialWriter<'a> {
     /// Writes a number in this base, 16 at most, with `least` digits at least.
     pub(crate) fn digits(&mut self, mut value: u64, base: u64, least: usize) {
         let mut digits = [0; 20];
-        let mut at = digits.len();
-        while value > 0 || digits.len() - at < least {
-            at -= 1;
-            digits[at] = b"0123456789ABCDEF"[(value % base) as usize];
-            value /= base;
+        let mut left = least;
+        let mut first = 0;
+        for (at, place) in digits.iter_mut().enumerate().rev() {
+            let digit = divide(&mut value, base) as u8;
+            *place = digit + if digit < 10 { b'0' } else { b'A' - 10 };
+            left = left.saturating_sub(1);
+            if left == 0 && value == 0 {
+                first = at;
+                break;
+            }
         }
-        self.raw(&digits[at..]);
+        self.raw(digits.get(first..).unwrap_or_default());
     }
 }
 

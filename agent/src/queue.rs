@@ -25,13 +25,15 @@ impl<T, const PLACES: usize> BoundedQueue<T, PLACES> {
         if free.is_none() {
             shift(&mut self.0);
         }
-        self.0[free.unwrap_or(PLACES - 1)] = Some(value);
+        if let Some(place) = self.0.get_mut(free.unwrap_or(PLACES - 1)) {
+            *place = Some(value);
+        }
     }
 
     /// Removes the oldest element.
     pub(crate) fn pop(&mut self) -> Option<T> {
         // Polled often, mostly when empty.
-        let first = self.0[0].take()?;
+        let first = self.0.first_mut()?.take()?;
         shift(&mut self.0);
         Some(first)
     }
@@ -56,19 +58,22 @@ impl<T: Copy, const PLACES: usize> Ring<T, PLACES> {
 
     /// The place behind the last element; `None` if the queue is full.
     pub(crate) fn free(&mut self) -> Option<&mut Option<T>> {
-        let (wrapped, ahead) = self.places.split_at_mut(self.first);
-        let mut places = ahead.iter_mut().chain(wrapped);
-        places.find(|place| place.is_none())
+        let is_free = |at: &usize| self.places.get(*at).is_some_and(Option::is_none);
+        let mut order = (0..PLACES).map(|step| (self.first + step) % PLACES);
+        let at = order.find(is_free)?;
+        self.places.get_mut(at)
     }
 
     /// The oldest element.
     pub(crate) fn first(&self) -> Option<&T> {
-        self.places[self.first].as_ref()
+        self.places.get(self.first)?.as_ref()
     }
 
     /// Removes the oldest element.
     pub(crate) fn remove_first(&mut self) {
-        self.places[self.first] = None;
+        if let Some(place) = self.places.get_mut(self.first) {
+            *place = None;
+        }
         self.first = (self.first + 1) % PLACES;
     }
 }

@@ -1,15 +1,16 @@
 //! Slots for clients that nobody announces: the senders of datagrams. One host with many ports must not keep the
 //! others out.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use crate::Instant;
+use crate::answer::network;
 
 /// A client in a slot.
-pub(crate) trait Occupant {
-    fn peer(&self) -> &SocketAddr;
-    fn last_received(&self) -> Instant;
-    fn standing(&self, now: Instant) -> Standing;
+pub(crate) struct Occupant<'a> {
+    pub(crate) peer: &'a SocketAddr,
+    pub(crate) last_received: Instant,
+    pub(crate) standing: Standing,
 }
 
 /// Right of a client to its slot.
@@ -23,57 +24,48 @@ pub(crate) enum Standing {
     Fixed,
 }
 
-/// True if both addresses count as one host: the same IPv4 address, or the same network of 64 bits in IPv6, in
-/// which a host chooses its addresses (RFC 8981).
-fn is_same_source(one: &SocketAddr, other: &SocketAddr) -> bool {
-    match (one.ip().to_canonical(), other.ip().to_canonical()) {
-        (IpAddr::V6(one), IpAddr::V6(other)) => one.octets()[..8] == other.octets()[..8],
-        (one, other) => one == other,
-    }
-}
-
-/// Slot for a newcomer: a free one; else that of the longest idle client of its own host, or of any host; else that
-/// of a client whose host has at least two more than the newcomer's. `None` if there is none.
-pub(crate) fn slot_for<T: Occupant>(
-    slots: &[Option<T>],
+/// Slot of `len` for a newcomer: a free one; else that of the longest idle client of its own host, or of any host;
+/// else that of a client whose host has at least two more than the newcomer's. `None` if there is none.
+///
+/// `occupant` is called by reference, so that all services share one copy of this function.
+pub(crate) fn slot_for<'a>(
+    len: usize,
     newcomer: &SocketAddr,
-    now: Instant,
+    occupant: &dyn Fn(usize) -> Option<Occupant<'a>>,
 ) -> Option<usize> {
-    let mut idle: Option<((bool, Instant), usize)> = None;
-    for (at, slot) in slots.iter().enumerate() {
-        let Some(it) = slot else {
+    let host = network(newcomer);
+    let mut found = None;
+    let mut best = (true, Instant::NEVER);
+    for at in 0..len {
+        let Some(it) = occupant(at) else {
             return Some(at);
         };
-        if it.standing(now) == Standing::Idle {
-            let rank = (!is_same_source(it.peer(), newcomer), it.last_received());
-            if idle.is_none_or(|(best, _)| rank < best) {
-                idle = Some((rank, at));
-            }
+        let rank = (network(it.peer) != host, it.last_received);
+        if it.standing == Standing::Idle && rank < best {
+            best = rank;
+            found = Some(at);
         }
     }
-    if let Some((_, at)) = idle {
-        return Some(at);
-    }
-    let clients_of = |host: &SocketAddr| {
-        let clients = slots.iter().flatten();
-        clients.filter(|it| is_same_source(it.peer(), host)).count()
+    let clients_of = |host: u64| {
+        let clients = (0..len).filter_map(occupant);
+        clients.filter(|it| network(it.peer) == host).count()
     };
-    let fair = clients_of(newcomer) + 1;
+    let fair = clients_of(host) + 1;
     // No other host can have more then.
-    if slots.len() < 2 * fair {
-        return None;
+    if found.is_some() || len < 2 * fair {
+        return found;
     }
-    let mut found: Option<(Instant, usize)> = None;
-    for (at, it) in slots.iter().enumerate() {
-        if let Some(it) = it
-            && it.standing(now) == Standing::Active
-            && found.is_none_or(|(best, _)| it.last_received() < best)
-            && clients_of(it.peer()) > fair
+    let mut oldest = Instant::NEVER;
+    for (at, it) in (0..len).filter_map(|at| Some((at, occupant(at)?))) {
+        if it.standing == Standing::Active
+            && it.last_received < oldest
+            && clients_of(network(it.peer)) > fair
         {
-            found = Some((it.last_received(), at));
+            oldest = it.last_received;
+            found = Some(at);
         }
     }
-    found.map(|(_, at)| at)
+    found
 }
 
 #[cfg(test)]
@@ -83,39 +75,18 @@ mod tests {
     use std::format;
     use std::net::SocketAddr;
 
-    struct Client {
-        peer: SocketAddr,
-        is_idle: bool,
-        last: u64,
-    }
-
-    impl Occupant for Client {
-        fn peer(&self) -> &SocketAddr {
-            &self.peer
-        }
-
-        fn last_received(&self) -> Instant {
-            Instant::from_ns(self.last)
-        }
-
-        fn standing(&self, _: Instant) -> Standing {
-            match (self.last, self.is_idle) {
-                (0, _) => Standing::Fixed,
-                (_, true) => Standing::Idle,
-                (_, false) => Standing::Active,
-            }
-        }
-    }
+    type Client = (SocketAddr, bool, u64);
 
     /// Idle clients are in upper case: `A1` is the host a's, with the last datagram at 1.
     fn slots<const N: usize>(clients: [&str; N]) -> [Option<Client>; N] {
         clients.map(|client| {
             let (host, last) = client.split_at_checked(1)?;
-            Some(Client {
-                peer: address(&host.to_lowercase(), last),
-                is_idle: host.chars().all(char::is_uppercase),
-                last: last.parse().ok()?,
-            })
+            let idle = host.chars().all(char::is_uppercase);
+            Some((
+                address(&host.to_lowercase(), last),
+                idle,
+                last.parse().ok()?,
+            ))
         })
     }
 
@@ -131,8 +102,20 @@ mod tests {
     }
 
     fn found<const N: usize>(clients: [&str; N], newcomer: &str) -> Option<usize> {
-        let now = Instant::from_ns(9);
-        slot_for(&slots(clients), &address(newcomer, "9"), now)
+        let slots = slots(clients);
+        let occupant = |at: usize| {
+            let it = slots[at].as_ref()?;
+            Some(Occupant {
+                peer: &it.0,
+                last_received: Instant::from_ns(it.2),
+                standing: match (it.2, it.1) {
+                    (0, _) => Standing::Fixed,
+                    (_, true) => Standing::Idle,
+                    (_, false) => Standing::Active,
+                },
+            })
+        };
+        slot_for(N, &address(newcomer, "9"), &occupant)
     }
 
     #[test]

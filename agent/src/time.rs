@@ -15,10 +15,21 @@ pub(crate) const fn ns(span: Duration) -> u64 {
     (span.as_secs() * SECOND).saturating_add(span.subsec_nanos() as u64)
 }
 
-/// Duration of `ns` nanoseconds.
+/// Duration of `ns` nanoseconds. By words of 32 bits, whose division takes a few instructions.
 #[inline(never)]
 pub(crate) const fn span(ns: u64) -> Duration {
-    Duration::from_nanos(ns)
+    /// 2^32 ns are 4 s and this many nanoseconds; as a fraction of a second, in units of 2^-32.
+    const BEYOND_NS: u64 = (1 << 32) - 4 * SECOND;
+    const BEYOND: u64 = (BEYOND_NS << 32) / SECOND;
+    let (high, low) = (ns >> 32, ns as u32);
+    let mut seconds = 4 * high + ((high * BEYOND) >> 32) + (low / SECOND as u32) as u64;
+    // At most two seconds too few: three numbers were rounded towards zero.
+    let mut rest = low.wrapping_sub((seconds as u32).wrapping_mul(SECOND as u32));
+    while rest >= SECOND as u32 {
+        rest -= SECOND as u32;
+        seconds += 1;
+    }
+    Duration::new(seconds, rest)
 }
 
 /// A point in time, in nanoseconds on a monotonic clock with an arbitrary zero.
@@ -86,6 +97,36 @@ impl Instant {
     /// Converts to seconds and microseconds, the common wire format here; both wrap with their fields.
     #[must_use]
     pub const fn to_seconds_and_micros(self) -> (u32, u32) {
-        ((self.ns / SECOND) as u32, (self.ns % SECOND / 1_000) as u32)
+        let span = span(self.ns);
+        (span.as_secs() as u32, span.subsec_micros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instant, SECOND, span};
+    use core::time::Duration;
+    use proptest::prelude::*;
+
+    #[test]
+    fn spans_at_the_limits_of_seconds_and_words_are_exact() {
+        let words = [1, 2, 3, 1 << 20, u64::from(u32::MAX)].map(|high| high << 32);
+        let seconds = [1, 4, 5, 1_700_000_000, 4_294_967_295, 18_446_744_073].map(|at| at * SECOND);
+        for at in words.into_iter().chain(seconds).chain([0, u64::MAX]) {
+            for ns in [at.wrapping_sub(1), at, at.wrapping_add(1), at | 0xffff_ffff] {
+                assert_eq!(span(ns), Duration::from_nanos(ns), "{ns}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_span_is_a_duration(ns: u64, shift in 0..64) {
+            let ns = ns >> shift;
+            prop_assert_eq!(span(ns), Duration::from_nanos(ns));
+            let (seconds, micros) = Instant::from_ns(ns).to_seconds_and_micros();
+            prop_assert_eq!(seconds, (ns / SECOND) as u32);
+            prop_assert_eq!(u64::from(micros), ns % SECOND / 1_000);
+        }
     }
 }

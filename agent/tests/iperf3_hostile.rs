@@ -139,6 +139,36 @@ fn a_client_that_stalls_gives_way_to_another() {
 }
 
 #[test]
+fn results_stay_until_the_next_test_is_accepted() {
+    let finish = |bench: &mut Bench| {
+        bench.send(1, &[0; 1000], at(1));
+        bench.send(0, &[4], at(2));
+        bench.send(0, &json(RESULTS), at(2));
+        // Without its final state: the next client takes its place.
+        assert!(bench.connect(5, "192.0.2.9:1000", at(2)));
+        assert_eq!(bench.send(5, COOKIE, at(2)), [9]);
+    };
+    let mut bench = Bench::running();
+    finish(&mut bench);
+    let finished = bench.0.take_finished().unwrap();
+    assert_eq!(finished.peer, "192.0.2.1:1000".parse().unwrap());
+    assert_eq!(finished.received.unwrap().octets, 1000);
+    assert!(finished.is_complete && bench.0.take_finished().is_none());
+    // Neither the old connections nor their datagrams belong to the new test.
+    assert_eq!(bench.0.close(Connection(1)), Close::Reset);
+    bench.send(1, &[0; 1000], at(3));
+    assert_eq!(bench.0.wake_at(), Some(at(4)), "the old connection ends");
+
+    let mut bench = Bench::running();
+    finish(&mut bench);
+    assert_eq!(bench.send(5, &json("{}"), at(3)), [10]);
+    assert_eq!(bench.0.take_finished(), None);
+    // Nor does a test that never begins have results.
+    bench.0.closed(Connection(5), at(3));
+    assert!(!bench.0.is_busy() && bench.0.take_finished().is_none());
+}
+
+#[test]
 fn denied_clients_that_stay_are_reset_and_are_never_too_many() {
     let mut bench = Bench::running();
     let taken = (2..100).filter(|n| bench.connect(*n, "192.0.2.9:1000", at(1)));

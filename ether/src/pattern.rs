@@ -47,8 +47,10 @@ pub fn fill(offset: u64, buffer: &mut [u8]) {
         *slot = mix(multiple).to_le_bytes();
         multiple = multiple.wrapping_add(STRIDE);
     }
-    let last = mix(multiple).to_le_bytes();
-    tail.copy_from_slice(&last[..tail.len()]);
+    // Not by slices: small firmware links no panic for this.
+    for (slot, byte) in tail.iter_mut().zip(mix(multiple).to_le_bytes()) {
+        *slot = byte;
+    }
 }
 
 /// Index of the first byte in `received` that differs from the sequence, where `received[0]` is at

@@ -2,11 +2,18 @@
 /// the transit time differs from one datagram to the next, with a gain of 1/16.
 ///
 /// The clocks of sender and receiver need not agree.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Jitter {
-    transit_ns: Option<i64>,
-    /// 16 times the jitter.
-    scaled_ns: u64,
+    /// Transit time of the last datagram.
+    transit_ns: u64,
+    /// 16 times the jitter, plus 1; 0 before the first datagram.
+    scaled_ns_plus_1: u64,
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Jitter {
@@ -14,27 +21,31 @@ impl Jitter {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            transit_ns: None,
-            scaled_ns: 0,
+            transit_ns: 0,
+            scaled_ns_plus_1: 0,
         }
     }
 
     /// Records a datagram with the send time `sent_ns` on the sender's clock and the arrival time
     /// `arrived_ns` on the local clock.
     pub fn arrived(&mut self, sent_ns: u64, arrived_ns: u64) {
-        let transit = arrived_ns.wrapping_sub(sent_ns) as i64;
-        let Some(before) = self.transit_ns.replace(transit) else {
+        let transit = arrived_ns.wrapping_sub(sent_ns);
+        let difference = transit.wrapping_sub(self.transit_ns) as i64;
+        self.transit_ns = transit;
+        let Some(scaled_ns) = self.scaled_ns_plus_1.checked_sub(1) else {
+            self.scaled_ns_plus_1 = 1;
             return;
         };
         // A clock step must not spoil the mean permanently.
-        let difference = transit.wrapping_sub(before).unsigned_abs().min(1 << 40);
-        self.scaled_ns = self.scaled_ns + difference - (self.scaled_ns + 8) / 16;
+        let difference = difference.unsigned_abs().min(1 << 40);
+        self.scaled_ns_plus_1 += difference;
+        self.scaled_ns_plus_1 -= (scaled_ns + 8) / 16;
     }
 
     /// The jitter in nanoseconds.
     #[must_use]
     pub const fn ns(&self) -> u64 {
-        self.scaled_ns / 16
+        self.scaled_ns_plus_1.saturating_sub(1) / 16
     }
 }
 

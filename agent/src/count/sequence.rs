@@ -29,9 +29,9 @@ pub struct Sequence {
     next: u64,
     seen: [u32; WORDS],
     received: u64,
-    late: u64,
-    duplicates: u64,
-    stale: u64,
+    late: u32,
+    duplicates: u32,
+    stale: u32,
 }
 
 impl Sequence {
@@ -49,31 +49,36 @@ impl Sequence {
         }
     }
 
+    /// Restarts an empty sequence with the number `first`.
+    pub(crate) const fn restart(&mut self, first: u64) {
+        self.first = first;
+        self.next = first;
+    }
+
     /// Records a datagram with this number.
     pub fn arrived(&mut self, number: u64) -> Arrival {
         self.received += 1;
-        if number >= self.next {
+        let (word, bit) = Self::place(number);
+        let (count, arrival) = if number >= self.next {
             let missing = number - self.next;
             self.forget(missing);
-            self.mark(number);
             self.next = number.saturating_add(1);
+            self.seen[word] |= bit;
             return if missing == 0 {
                 Arrival::InOrder
             } else {
                 Arrival::Gap(missing)
             };
-        }
-        if number < self.first || self.next - number > WINDOW {
-            self.stale += 1;
-            return Arrival::Stale;
-        }
-        if self.is_marked(number) {
-            self.duplicates += 1;
-            return Arrival::Duplicate;
-        }
-        self.mark(number);
-        self.late += 1;
-        Arrival::Late
+        } else if number < self.first || self.next - number > WINDOW {
+            (&mut self.stale, Arrival::Stale)
+        } else if self.seen[word] & bit != 0 {
+            (&mut self.duplicates, Arrival::Duplicate)
+        } else {
+            self.seen[word] |= bit;
+            (&mut self.late, Arrival::Late)
+        };
+        *count = count.saturating_add(1);
+        arrival
     }
 
     /// Datagrams received, duplicates included.
@@ -85,19 +90,19 @@ impl Sequence {
     /// Datagrams that arrived after one with a higher number, duplicates excluded.
     #[must_use]
     pub const fn out_of_order(&self) -> u64 {
-        self.late
+        self.late as u64
     }
 
     /// Datagrams received again.
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
-        self.duplicates
+        self.duplicates as u64
     }
 
     /// Datagrams too late to distinguish from duplicates.
     #[must_use]
     pub const fn stale(&self) -> u64 {
-        self.stale
+        self.stale as u64
     }
 
     /// Number of datagrams sent, as far as the numbers show.
@@ -115,7 +120,7 @@ impl Sequence {
     /// Number of datagrams lost. `sent` is the sender's own count, if it reported one.
     #[must_use]
     pub fn lost(&self, sent: Option<u64>) -> u64 {
-        let different = self.received - self.duplicates - self.stale;
+        let different = self.received - self.duplicates() - self.stale();
         sent.unwrap_or(0).max(self.sent()).saturating_sub(different)
     }
 
@@ -125,22 +130,13 @@ impl Sequence {
             self.seen = [0; WORDS];
             return;
         }
-        for behind in 0..=missing {
-            let (word, bit) = Self::place(self.next + behind);
+        for behind in 0..=missing as u32 {
+            let (word, bit) = Self::place((self.next as u32).wrapping_add(behind).into());
             self.seen[word] &= !bit;
         }
     }
 
-    fn mark(&mut self, number: u64) {
-        let (word, bit) = Self::place(number);
-        self.seen[word] |= bit;
-    }
-
-    fn is_marked(&self, number: u64) -> bool {
-        let (word, bit) = Self::place(number);
-        self.seen[word] & bit != 0
-    }
-
+    /// Word and bit of a number.
     const fn place(number: u64) -> (usize, u32) {
         let number = number as u32;
         ((number / 32) as usize % WORDS, 1 << (number % 32))

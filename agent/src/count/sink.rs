@@ -33,6 +33,19 @@ impl Sink {
         }
     }
 
+    /// Zeros, which take no space in flash: to be [begun](Self::begin).
+    pub(crate) const EMPTY: Self = Self {
+        first: Instant::from_ns(0),
+        ..Self::new(0)
+    };
+
+    /// Begins to count, from the number `first` on.
+    #[inline(never)]
+    pub(crate) const fn begin(&mut self, first: u64) {
+        self.sequence.restart(first);
+        self.first = Instant::NEVER;
+    }
+
     /// Records a datagram with this number, sent at `sent_ns` on the sender's clock.
     pub fn arrived(&mut self, number: u64, sent_ns: u64, octets: usize, now: Instant) {
         if self.sequence.received() == 0 {
@@ -55,7 +68,7 @@ impl Sink {
         every: Duration,
     ) {
         let last = self.last;
-        let is_repeated_end = self.is_repeated_end(number, sent_ns, now, every);
+        let is_repeated_end = self.is_repeated_end(number, sent_ns, now, ns(every) / 2);
         self.arrived(number, sent_ns, octets, now);
         if is_repeated_end {
             self.last = last;
@@ -64,24 +77,21 @@ impl Sink {
 
     /// True if an end arrives much later than the stream's pace predicts, by the local or the sender's clock:
     /// not all senders update its timestamp, and a queue that drained meanwhile hides part of the delay.
-    fn is_repeated_end(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
-        if self.sequence.received() == 0 {
-            return false;
-        }
+    fn is_repeated_end(&self, number: u64, sent_ns: u64, now: Instant, slack_ns: u64) -> bool {
+        // One datagram gives no pace.
         let before = self.sequence.sent().saturating_sub(1);
         let behind = number
             .saturating_sub(self.sequence.next())
             .saturating_add(1);
-        let slack = ns(every) / 2;
-        let times = [
-            ([self.first.ns(), self.last.ns()], now.ns()),
-            (self.sent_ns, sent_ns),
-        ];
-        times.iter().any(|([first, last], at)| {
-            let paced = product(last.saturating_sub(*first), behind).unwrap_or(u64::MAX);
-            let paced = paced.checked_div(before);
-            paced.is_some_and(|paced| at.saturating_sub(*last) >= paced.saturating_add(slack))
-        })
+        let is_late = |first: u64, last: u64, at: u64| {
+            // The pace is (last - first) / before; multiplied with the divisor instead, as divisions take code.
+            let paced = product(last.saturating_sub(first), behind).unwrap_or(u64::MAX);
+            let later = at.saturating_sub(last).saturating_sub(slack_ns);
+            later > 0 && product(later, before).unwrap_or(u64::MAX) >= paced
+        };
+        before > 0
+            && (is_late(self.first.ns(), self.last.ns(), now.ns())
+                || is_late(self.sent_ns[0], self.sent_ns[1], sent_ns))
     }
 
     /// Records octets without a number.
@@ -94,7 +104,17 @@ impl Sink {
     /// Time from the first datagram to the last.
     #[must_use]
     pub fn span(&self) -> Duration {
-        span(self.last.ns_since(self.first))
+        span(self.span_ns())
+    }
+
+    /// As [`span`](Self::span), in nanoseconds.
+    pub(crate) const fn span_ns(&self) -> u64 {
+        self.last.ns_since(self.first)
+    }
+
+    /// Arrival time of the last datagram; 0 before the first.
+    pub(crate) const fn last_or_zero(&self) -> Instant {
+        self.last
     }
 
     /// Arrival time of the last datagram; `None` before the first.

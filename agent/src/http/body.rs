@@ -1,19 +1,17 @@
 //! Detects the end of a message's content (RFC 9112 sections 6 and 7.1).
 
 use super::line::Line;
-use super::split;
+use super::{number, split};
+use crate::octets::split as split_behind;
 
 /// Maximum length of trailers and of the lines between chunks, in total.
 const MAX_OVERHEAD: usize = 4096;
-/// Maximum length of a chunk size and its extension.
-const MAX_SIZE_LINE: usize = 16;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Remaining octets of the content.
-    Data(u64),
-    /// Remaining octets of the chunk.
-    Chunk(u64),
+    /// Content, or a chunk.
+    Data,
+    Chunk,
     /// After a chunk.
     ChunkEnd,
     Size,
@@ -23,9 +21,11 @@ enum State {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Body {
-    state: State,
+    /// Remaining octets of the content or the chunk.
+    left: u64,
     /// Octets of lines since the last data.
     overhead: usize,
+    state: State,
 }
 
 /// Result of parsing a part of the content.
@@ -40,20 +40,24 @@ pub(super) enum Taken<'a> {
 }
 
 impl Body {
-    const fn new(state: State) -> Self {
-        Self { state, overhead: 0 }
+    const fn new(state: State, left: u64) -> Self {
+        Self {
+            left,
+            overhead: 0,
+            state,
+        }
     }
 
     pub(super) const fn of_length(len: u64) -> Self {
-        Self::new(State::Data(len))
+        Self::new(State::Data, len)
     }
 
     pub(super) const fn chunked() -> Self {
-        Self::new(State::Size)
+        Self::new(State::Size, 0)
     }
 
     pub(super) const fn until_end() -> Self {
-        Self::new(State::UntilEnd)
+        Self::new(State::UntilEnd, 0)
     }
 
     pub(super) const fn is_until_end(&self) -> bool {
@@ -63,24 +67,24 @@ impl Body {
     /// Consumes some of `octets`; `line` collects what is not content. Call it until everything is consumed,
     /// and once more: a content of length 0 ends without any octets.
     pub(super) fn push<'a>(&mut self, octets: &mut &'a [u8], line: &mut Line) -> Taken<'a> {
-        match &mut self.state {
+        match self.state {
             State::UntilEnd => Taken::Data(core::mem::take(octets)),
-            State::Data(0) => Taken::End,
-            State::Data(left) | State::Chunk(left) => {
-                let most = usize::try_from(*left).unwrap_or(usize::MAX);
-                let (data, rest) = octets.split_at(octets.len().min(most));
+            State::Data if self.left == 0 => Taken::End,
+            State::Data | State::Chunk => {
+                let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+                let (data, rest) = split_behind(octets, most);
                 *octets = rest;
-                *left -= data.len() as u64;
-                if matches!(self.state, State::Chunk(0)) {
+                self.left -= data.len() as u64;
+                if self.left == 0 && self.state == State::Chunk {
                     self.state = State::ChunkEnd;
                     self.overhead = 0;
                 }
                 Taken::Data(data)
             }
             State::Size | State::ChunkEnd | State::Trailers => {
-                let (taken, over) = line.push(octets);
-                *octets = &octets[taken..];
-                self.overhead += taken;
+                let before = octets.len();
+                let over = line.push(octets);
+                self.overhead += before - octets.len();
                 if self.overhead > MAX_OVERHEAD {
                     return Taken::Fault;
                 }
@@ -95,33 +99,26 @@ impl Body {
 
     fn line(&mut self, line: &Line) -> Taken<'static> {
         let text = line.text();
-        let next = match self.state {
-            State::ChunkEnd if text.is_empty() => State::Size,
+        match self.state {
             State::Trailers if text.is_empty() => return Taken::End,
-            State::Trailers => State::Trailers,
-            State::Size if !line.is_cut() => match size(text) {
-                Some(0) => State::Trailers,
-                Some(size) => State::Chunk(size),
-                None => return Taken::Fault,
-            },
+            State::Trailers => {}
+            State::ChunkEnd if text.is_empty() => self.state = State::Size,
+            State::Size if !line.is_cut() => {
+                // Before any extension.
+                let digits = split(text, b';').map_or(text, |(digits, _)| digits);
+                let Some(size) = number(digits.trim_ascii_end(), 16) else {
+                    return Taken::Fault;
+                };
+                self.left = size;
+                self.state = match size {
+                    0 => State::Trailers,
+                    _ => State::Chunk,
+                };
+            }
             _ => return Taken::Fault,
-        };
-        self.state = next;
+        }
         Taken::Data(&[])
     }
-}
-
-/// Parses a chunk size, hexadecimal, before any extension.
-fn size(text: &[u8]) -> Option<u64> {
-    let digits = split(text, b';').map_or(text, |(digits, _)| digits);
-    let digits = digits.trim_ascii_end();
-    if digits.is_empty() || digits.len() > MAX_SIZE_LINE {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |sum, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some(sum << 4 | u64::from(digit))
-    })
 }
 
 #[cfg(test)]

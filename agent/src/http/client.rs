@@ -95,7 +95,7 @@ impl Reading {
     fn new() -> Self {
         Self::Head {
             status: None,
-            fields: Fields::default(),
+            fields: Fields::NONE,
             octets: 0,
         }
     }
@@ -197,7 +197,7 @@ impl<'a> Client<'a> {
         let reply = self.reply.get(..len).map(<[u8]>::trim_ascii_end);
         let confirmed = reply.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
         Outcome {
-            confirmed: confirmed.and_then(number),
+            confirmed: confirmed.and_then(|digits| number(digits, 10)),
             ..self.outcome
         }
     }
@@ -258,9 +258,9 @@ impl<'a> Client<'a> {
         else {
             return Some(());
         };
-        let (len, is_over) = self.line.push(taken);
-        *taken = &taken[len..];
-        *octets += len;
+        let before = taken.len();
+        let is_over = self.line.push(taken);
+        *octets += before - taken.len();
         if *octets > MAX_HEAD {
             return None;
         }
@@ -272,7 +272,7 @@ impl<'a> Client<'a> {
             let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', code @ ..] = text else {
                 return None;
             };
-            *status = Some(number(code.get(..3)?)? as u16);
+            *status = Some(number(code.get(..3)?, 10)? as u16);
             return Some(());
         };
         if !text.is_empty() {
@@ -285,11 +285,11 @@ impl<'a> Client<'a> {
             return Some(());
         }
         fields.check().ok()?;
-        let body = match fields.length {
-            _ if code == 204 || code == 304 => Body::of_length(0),
+        let body = match code {
+            204 | 304 => Body::of_length(0),
             _ if fields.is_chunked => Body::chunked(),
-            Some(length) => Body::of_length(length),
-            None => Body::until_end(),
+            _ if fields.has_length => Body::of_length(fields.length),
+            _ => Body::until_end(),
         };
         self.outcome.status = code;
         self.reading = Reading::Body(body);

@@ -5,48 +5,59 @@ const MAX_LINE: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
-    octets: [u8; MAX_LINE],
+    /// Length of the line so far, and its last octet.
     len: usize,
-    /// The line was longer than the buffer.
-    is_cut: bool,
+    last: u8,
     is_over: bool,
+    /// The start of the line.
+    octets: [u8; MAX_LINE],
 }
 
 impl Line {
     pub(super) const fn new() -> Self {
         Self {
-            octets: [0; MAX_LINE],
             len: 0,
-            is_cut: false,
+            last: 0,
             is_over: false,
+            octets: [0; MAX_LINE],
         }
     }
 
-    /// Consumes octets of the line. Returns their number, and true if the line is complete. The next call
-    /// starts a new line then.
-    pub(super) fn push(&mut self, octets: &[u8]) -> (usize, bool) {
-        if self.is_over {
-            *self = Self::new();
+    /// Consumes octets of the line; true if the line is complete. The next call starts a new line then.
+    pub(super) fn push(&mut self, octets: &mut &[u8]) -> bool {
+        if core::mem::take(&mut self.is_over) {
+            self.restart();
         }
-        let end = octets.iter().position(|octet| *octet == b'\n');
-        let part = &octets[..end.unwrap_or(octets.len())];
-        let len = part.len().min(MAX_LINE - self.len);
-        self.octets[self.len..self.len + len].copy_from_slice(&part[..len]);
-        self.len += len;
-        // A CR at the end does not count.
-        self.is_cut |= part.len() > len && !(part.len() == len + 1 && part[len] == b'\r');
-        self.is_over = end.is_some();
-        (part.len() + usize::from(end.is_some()), end.is_some())
+        while let Some((octet, rest)) = octets.split_first() {
+            *octets = rest;
+            if *octet == b'\n' {
+                self.is_over = true;
+                break;
+            }
+            if let Some(place) = self.octets.get_mut(self.len) {
+                *place = *octet;
+            }
+            self.len += 1;
+            self.last = *octet;
+        }
+        self.is_over
+    }
+
+    /// Discards the line.
+    pub(super) const fn restart(&mut self) {
+        self.len = 0;
+        self.last = 0;
     }
 
     /// The line without its end, CR LF or LF (RFC 9112 section 2.2), or the start of it.
     pub(super) fn text(&self) -> &[u8] {
-        let text = &self.octets[..self.len];
+        let text = self.octets.get(..self.len).unwrap_or(&self.octets);
         text.strip_suffix(b"\r").unwrap_or(text)
     }
 
-    pub(super) const fn is_cut(&self) -> bool {
-        self.is_cut
+    /// True if the line is longer than its start; a CR at the end does not count.
+    pub(super) fn is_cut(&self) -> bool {
+        self.len > MAX_LINE + usize::from(self.last == b'\r')
     }
 }
 
@@ -62,9 +73,7 @@ mod tests {
             let mut part = &rest[..rest.len().min(*piece)];
             rest = &rest[part.len()..];
             while !part.is_empty() {
-                let (taken, over) = line.push(part);
-                part = &part[taken..];
-                if over {
+                if line.push(&mut part) {
                     lines.push((line.text().to_vec(), line.is_cut()));
                 }
             }

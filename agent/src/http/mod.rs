@@ -13,25 +13,26 @@ mod server;
 pub use client::{Client, Failure, Outcome, Plan, Progress, Upload};
 pub use server::{Finished, Server};
 
-use crate::octets::with_digit;
+use crate::octets::{self, product};
 
 /// The port of HTTP.
 pub const PORT: u16 = 80;
 
-/// Parses a decimal number that consists of digits only and fits.
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
+/// Parses a number that consists of digits of this base only and fits.
+#[inline(never)]
+fn number(digits: &[u8], base: u8) -> Option<u64> {
+    let mut number = 0;
+    for digit in digits {
+        let digit = char::from(*digit).to_digit(base.into())?;
+        number = product(number, base.into())?.checked_add(digit.into())?;
     }
-    digits.iter().try_fold(0_u64, |sum, digit| {
-        let is_one = digit.is_ascii_digit();
-        is_one.then(|| with_digit(sum, digit - b'0'))?
-    })
+    (!digits.is_empty()).then_some(number)
 }
 
 /// Splits at the first of these octets, if there is one.
 #[inline(never)]
 fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let place = text.iter().position(|octet| *octet == at)?;
-    Some((&text[..place], &text[place + 1..]))
+    let (before, rest) = octets::split(text, place);
+    Some((before, octets::split(rest, 1).1))
 }

@@ -3,12 +3,14 @@
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::header::{Amount, DatagramHeader, Report, ReturnTest, Test};
+use super::header::{Amount, Counters, DatagramHeader, Report, ReturnTest, Test};
 use super::tcp::TcpSender;
-use super::udp::{Clock, END_INTERVAL, UdpSender, report};
+use super::udp::{Clock, END_INTERVAL, UdpSender, received};
 use crate::count::Sink;
+use crate::pace::TurnRequest;
 use crate::{
     Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp, ns,
+    span,
 };
 
 /// Repetition interval of the request of a reverse UDP test, until data arrive.
@@ -102,7 +104,8 @@ impl Receiver {
             None => self.sink.arrived(number, head.sent_ns, octets.len(), now),
         }
         if is_end {
-            self.ended.get_or_insert(report(&self.sink, head.number));
+            self.ended
+                .get_or_insert(received(&self.sink, head.number).report());
             self.to_answer = Some((head.number, from, REPORTS));
         }
     }
@@ -119,7 +122,7 @@ impl Receiver {
     fn end_without_its_end(&mut self) {
         let sent = self.sink.sequence.sent();
         let end = i64::try_from(sent).unwrap_or(i64::MAX);
-        self.ended.get_or_insert(report(&self.sink, end));
+        self.ended.get_or_insert(received(&self.sink, end).report());
     }
 
     fn so_far(&self) -> Report {
@@ -138,7 +141,7 @@ impl Receiver {
         let (number, to, times) = self.to_answer?;
         self.to_answer = (times > 1).then_some((number, to, times - 1));
         let report = self.ended.unwrap_or_default();
-        Some((to, report.answer(number, now, buffer)))
+        Some((to, Counters::from(&report).answer(number, now, buffer)))
     }
 }
 
@@ -161,6 +164,7 @@ pub struct Client {
     forward_closed: Option<Instant>,
     failure: Option<Failure>,
     clock: Clock,
+    turn_request: TurnRequest,
 }
 
 impl Client {
@@ -184,6 +188,7 @@ impl Client {
             forward_closed: None,
             failure: None,
             clock: Clock::own(),
+            turn_request: TurnRequest::None,
         }
     }
 
@@ -239,14 +244,14 @@ impl Client {
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
         let stream = self.sending.as_ref().map(|sending| {
-            let (octets, span) = sending.sent(now);
+            let (octets, span_ns) = sending.sent(now);
             Report {
                 octets,
-                span,
+                span: span(span_ns),
                 ..Report::default()
             }
         });
-        let datagrams = self.source.as_ref().map(UdpSender::report);
+        let datagrams = self.source.as_ref().map(|it| it.counters().report());
         let received = self.receiving.as_ref();
         Outcome {
             sent: stream.or(datagrams),
@@ -287,9 +292,8 @@ impl Client {
 
     /// Ends sending when its time is over. From then on the timeout for the peer runs.
     fn step(&mut self, now: Instant) {
-        if let Some(sending) = &mut self.sending {
-            sending.step(now);
-        }
+        let ends = self.sending.as_mut().is_some_and(|it| it.step(now));
+        self.turn_request.check(ends);
         let sends = self.is_sending();
         if core::mem::replace(&mut self.was_sending, sends) && !sends {
             self.last_received = now;
@@ -354,6 +358,7 @@ impl Client {
 
 impl Service for Client {
     fn next_request(&mut self) -> Option<SocketRequest> {
+        self.turn_request.turn();
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
@@ -530,7 +535,9 @@ impl Service for Client {
             return None;
         }
         let timeout = (!self.is_sending()).then(|| self.last_received.after(self.plan.timeout));
-        let stream = self.sending.as_ref().and_then(|it| it.due().finite());
+        let stream = self.sending.as_ref().map(TcpSender::due);
+        let stream = stream.map_or(Instant::NEVER, |due| due.earlier(self.turn_request.at()));
+        let stream = stream.finite();
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::octets::{put_u32, u32_at};
+use crate::octets::{put_time, put_u32, start, time_at, u32_at, word_at};
 use crate::{Instant, MS, ns, span};
 
 /// The request has the fields up to [`Test::amount`].
@@ -45,6 +45,8 @@ pub(super) struct SendLimits {
     pub(super) rate_bits_per_s: u64,
 }
 
+const NO_LIMIT: u64 = u64::MAX;
+
 /// Mode of the return test, in which the server sends to the client's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReturnTest {
@@ -78,8 +80,8 @@ pub struct Test {
 impl Test {
     pub(super) const fn extent(&self) -> SendLimits {
         let (octets, ns) = match self.amount {
-            Amount::Octets(octets) => (octets as u64, u64::MAX),
-            Amount::Span(span) => (u64::MAX, ns(span)),
+            Amount::Octets(octets) => (octets as u64, NO_LIMIT),
+            Amount::Span(span) => (NO_LIMIT, ns(span)),
         };
         SendLimits {
             octets,
@@ -108,37 +110,22 @@ impl Test {
     /// Parses the request at the start of `octets`, if there is one.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
-        let flags = u32_at(octets, 0)?;
-        Self::len(flags)?;
-        let amount = u32_at(octets, 20)? as i32;
-        let upper = if flags & (EXTENDED | UPPER_FLAGS) == EXTENDED | UPPER_FLAGS {
-            u32_at(octets, 32).unwrap_or(0)
-        } else {
-            0
-        };
-        let rate = |at| u64::from(u32_at(octets, at).unwrap_or(0));
-        let rate_bits_per_s = if flags & EXTENDED != 0 {
-            rate(48) | rate(52) << 32
-        } else {
-            0
-        };
-        let return_test = match (flags & VERSION_1 != 0, flags & SIMULTANEOUS != 0) {
-            (false, _) => ReturnTest::No,
-            (true, false) => ReturnTest::AfterTest,
-            (true, true) => ReturnTest::Simultaneous,
-        };
+        let request = Request::parse(octets)?;
         Some(Self {
-            port: u32_at(octets, 8)? as u16,
-            buffer_octets: u32_at(octets, 12)?,
-            amount: if amount < 0 {
-                Amount::Span(span(u64::from(amount.unsigned_abs()) * 10 * MS))
-            } else {
-                Amount::Octets(amount as u32)
+            port: request.port,
+            buffer_octets: request.buffer_octets,
+            amount: match request.limits() {
+                SendLimits {
+                    octets,
+                    ns: NO_LIMIT,
+                    ..
+                } => Amount::Octets(octets as u32),
+                SendLimits { ns, .. } => Amount::Span(span(ns)),
             },
-            rate_bits_per_s,
-            return_test,
-            reverse: upper & REVERSE != 0,
-            full_duplex: upper & FULL_DUPLEX != 0,
+            rate_bits_per_s: request.rate_bits_per_s,
+            return_test: request.return_test,
+            reverse: request.reverse,
+            full_duplex: request.full_duplex,
         })
     }
 
@@ -199,6 +186,75 @@ impl Test {
     }
 }
 
+/// A client's [`Test`], as the server uses it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    pub(super) rate_bits_per_s: u64,
+    /// As on the wire: octets, or, if it is negative, a time in units of 10 ms.
+    pub(super) amount: i32,
+    pub(super) buffer_octets: u32,
+    pub(super) port: u16,
+    pub(super) return_test: ReturnTest,
+    pub(super) reverse: bool,
+    pub(super) full_duplex: bool,
+}
+
+impl Request {
+    /// The request of a client that has sent none: data in one direction.
+    pub(super) const NONE: Self = Self {
+        rate_bits_per_s: 0,
+        amount: 0,
+        buffer_octets: 0,
+        port: 0,
+        return_test: ReturnTest::No,
+        reverse: false,
+        full_duplex: false,
+    };
+
+    /// Parses the request at the start of `octets`, if there is one.
+    pub(super) fn parse(octets: &[u8]) -> Option<Self> {
+        let amount = u32_at(octets, 20)? as i32;
+        let flags = word_at(octets, 0);
+        Test::len(flags)?;
+        let mut request = Self {
+            amount,
+            buffer_octets: word_at(octets, 12),
+            port: word_at(octets, 8) as u16,
+            ..Self::NONE
+        };
+        if flags & EXTENDED != 0 {
+            let rate = |at| u64::from(word_at(octets, at));
+            request.rate_bits_per_s = rate(48) | rate(52) << 32;
+            if flags & UPPER_FLAGS != 0 {
+                let upper = word_at(octets, 32);
+                request.reverse = upper & REVERSE != 0;
+                request.full_duplex = upper & FULL_DUPLEX != 0;
+            }
+        }
+        if flags & VERSION_1 != 0 {
+            request.return_test = if flags & SIMULTANEOUS != 0 {
+                ReturnTest::Simultaneous
+            } else {
+                ReturnTest::AfterTest
+            };
+        }
+        Some(request)
+    }
+
+    /// Limits by octets or by time; the other is `u64::MAX`.
+    pub(super) fn limits(&self) -> SendLimits {
+        let (octets, ns) = match u64::from(self.amount.unsigned_abs()) {
+            units if self.amount < 0 => (NO_LIMIT, units * (10 * MS)),
+            octets => (octets, NO_LIMIT),
+        };
+        SendLimits {
+            octets,
+            ns,
+            rate_bits_per_s: self.rate_bits_per_s,
+        }
+    }
+}
+
 /// Header of every UDP datagram: its number, counted from 1 and negative at the end, and its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatagramHeader {
@@ -215,27 +271,21 @@ impl DatagramHeader {
     /// Parses the header of a datagram, which is followed by a request or by anything.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
-        let low = u32_at(octets, 0)?;
-        let (seconds, micros) = (u32_at(octets, 4)?, u32_at(octets, 8)?);
+        let sent_ns = time_at(octets, 4)?;
+        let low = word_at(octets, 0);
         // Without the flag, the field behind the time may belong to a request of an older version.
-        let wide = u32_at(octets, Self::LEN).is_some_and(|flags| flags & WIDE_NUMBERS != 0);
-        let number = if wide {
-            (u64::from(u32_at(octets, 12)?) << 32 | u64::from(low)) as i64
+        let number = if word_at(octets, Self::LEN) & WIDE_NUMBERS != 0 {
+            (u64::from(word_at(octets, 12)) << 32 | u64::from(low)) as i64
         } else {
             i64::from(low as i32)
         };
-        Some(Self {
-            number,
-            sent_ns: Instant::from_seconds_and_micros(seconds, micros).ns(),
-        })
+        Some(Self { number, sent_ns })
     }
 
     /// Writes the header to the start of a datagram, as far as it fits.
     pub fn emit(number: i64, now: Instant, octets: &mut [u8]) {
-        let (seconds, micros) = now.to_seconds_and_micros();
         put_u32(octets, 0, number as u32);
-        put_u32(octets, 4, seconds);
-        put_u32(octets, 8, micros);
+        put_time(octets, 4, now.ns());
         put_u32(octets, 12, (number >> 32) as u32);
     }
 }
@@ -263,60 +313,106 @@ impl Report {
 
     /// True if a datagram is a report and not a client's: a client of iperf 2.1 states its request's length.
     pub(super) fn is_report(datagram: &[u8]) -> bool {
-        let flags = u32_at(datagram, DatagramHeader::LEN).unwrap_or(0);
+        let flags = word_at(datagram, DatagramHeader::LEN);
         flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
     }
 
     /// Parses the report in a datagram, behind its number.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
-        let octets = datagram.get(DatagramHeader::LEN..)?;
-        if u32_at(octets, 0)? & VERSION_1 == 0 {
+        Counters::parse(datagram).map(|counters| counters.report())
+    }
+
+    /// Writes the report behind the datagram's number, which must be present.
+    pub fn emit(&self, datagram: &mut [u8]) {
+        Counters::from(self).emit(datagram);
+    }
+}
+
+/// A [`Report`] with times in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counters {
+    pub(super) octets: u64,
+    pub(super) span_ns: u64,
+    pub(super) jitter_ns: u64,
+    pub(super) lost: u32,
+    pub(super) out_of_order: u32,
+    pub(super) datagrams: u32,
+}
+
+/// Offsets of a report's fields in the datagram.
+const REPORT: usize = DatagramHeader::LEN;
+const OCTETS: usize = REPORT + 4;
+const SPAN: usize = REPORT + 12;
+const LOST: usize = REPORT + 20;
+const OUT_OF_ORDER: usize = REPORT + 24;
+const DATAGRAMS: usize = REPORT + 28;
+const JITTER: usize = REPORT + 32;
+
+impl From<&Report> for Counters {
+    fn from(report: &Report) -> Self {
+        Self {
+            octets: report.octets,
+            span_ns: ns(report.span),
+            jitter_ns: ns(report.jitter),
+            lost: report.lost,
+            out_of_order: report.out_of_order,
+            datagrams: report.datagrams,
+        }
+    }
+}
+
+impl Counters {
+    pub(super) fn report(&self) -> Report {
+        Report {
+            octets: self.octets,
+            span: span(self.span_ns),
+            lost: self.lost,
+            out_of_order: self.out_of_order,
+            datagrams: self.datagrams,
+            jitter: span(self.jitter_ns),
+        }
+    }
+
+    /// Parses the report in a datagram, behind its number.
+    pub(super) fn parse(datagram: &[u8]) -> Option<Self> {
+        let jitter_ns = time_at(datagram, JITTER)?;
+        let word = |at| word_at(datagram, at);
+        if word(REPORT) & VERSION_1 == 0 {
             return None;
         }
-        let time = |at| {
-            let (seconds, micros) = (u32_at(octets, at)?, u32_at(octets, at + 4)?);
-            Some(span(Instant::from_seconds_and_micros(seconds, micros).ns()))
-        };
         Some(Self {
-            octets: u64::from(u32_at(octets, 4)?) << 32 | u64::from(u32_at(octets, 8)?),
-            span: time(12)?,
-            lost: u32_at(octets, 20)?,
-            out_of_order: u32_at(octets, 24)?,
-            datagrams: u32_at(octets, 28)?,
-            jitter: time(32)?,
+            octets: u64::from(word(OCTETS)) << 32 | u64::from(word(OCTETS + 4)),
+            span_ns: time_at(datagram, SPAN)?,
+            jitter_ns,
+            lost: word(LOST),
+            out_of_order: word(OUT_OF_ORDER),
+            datagrams: word(DATAGRAMS),
         })
     }
 
     /// Writes the datagram that answers the last one of a stream, and returns its length.
     pub(super) fn answer(&self, end: i64, now: Instant, buffer: &mut [u8]) -> usize {
-        let len = (DatagramHeader::LEN + Self::LEN).min(buffer.len());
-        let datagram = &mut buffer[..len];
+        let datagram = start(buffer, REPORT + Report::LEN);
+        let len = datagram.len();
         datagram.fill(0);
         DatagramHeader::emit(end, now, datagram);
         self.emit(datagram);
         len
     }
 
-    /// Writes the report behind the datagram's number, which must be present.
-    pub fn emit(&self, datagram: &mut [u8]) {
-        let Some(octets) = datagram.get_mut(DatagramHeader::LEN..) else {
-            return;
-        };
-        let fields = [
-            VERSION_1,
-            (self.octets >> 32) as u32,
-            self.octets as u32,
-            u32::try_from(self.span.as_secs()).unwrap_or(u32::MAX),
-            self.span.subsec_micros(),
-            self.lost,
-            self.out_of_order,
-            self.datagrams,
-            u32::try_from(self.jitter.as_secs()).unwrap_or(u32::MAX),
-            self.jitter.subsec_micros(),
-        ];
-        for (index, field) in fields.into_iter().enumerate() {
-            put_u32(octets, index * 4, field);
+    fn emit(&self, datagram: &mut [u8]) {
+        for (at, value) in [
+            (REPORT, VERSION_1),
+            (OCTETS, (self.octets >> 32) as u32),
+            (OCTETS + 4, self.octets as u32),
+            (LOST, self.lost),
+            (OUT_OF_ORDER, self.out_of_order),
+            (DATAGRAMS, self.datagrams),
+        ] {
+            put_u32(datagram, at, value);
         }
+        put_time(datagram, SPAN, self.span_ns);
+        put_time(datagram, JITTER, self.jitter_ns);
     }
 }

@@ -1,23 +1,22 @@
 //! The sender of a TCP test.
 
-use core::time::Duration;
-
 use super::header::SendLimits;
-use crate::pace::{Pace, SendSpace, TurnRequest};
-use crate::{Instant, span};
+use crate::Instant;
+use crate::octets::zero;
+use crate::pace::{Pace, SendSpace};
 
 /// Limits and progress of a TCP sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TcpSender {
-    /// Maximum octets and duration.
     max_octets: u64,
-    max_ns: u64,
+    octets: u64,
     began: Instant,
-    ended: Option<Instant>,
+    /// Time when it ends at the latest.
+    until: Instant,
+    /// `NEVER` before its end.
+    ended: Instant,
     pace: Pace,
     space: SendSpace,
-    turn_request: TurnRequest,
-    octets: u64,
 }
 
 impl TcpSender {
@@ -25,13 +24,12 @@ impl TcpSender {
     pub(super) const fn new(limits: SendLimits, now: Instant) -> Self {
         Self {
             max_octets: limits.octets,
-            max_ns: limits.ns,
+            octets: 0,
             began: now,
-            ended: None,
+            until: now.after_ns(limits.ns),
+            ended: Instant::NEVER,
             pace: Pace::new(limits.rate_bits_per_s, now),
             space: SendSpace::Available,
-            turn_request: TurnRequest::new(),
-            octets: 0,
         }
     }
 
@@ -41,14 +39,13 @@ impl TcpSender {
     }
 
     /// True if everything was written to the connection.
-    pub(super) const fn is_over(&self) -> bool {
-        self.ended.is_some()
+    pub(super) fn is_over(&self) -> bool {
+        self.ended != Instant::NEVER
     }
 
-    /// Octets so far, and their duration.
-    pub(super) fn sent(&self, now: Instant) -> (u64, Duration) {
-        let ended = self.ended.unwrap_or(now);
-        (self.octets, span(ended.ns_since(self.began)))
+    /// Octets so far, and their duration in nanoseconds.
+    pub(super) fn sent(&self, now: Instant) -> (u64, u64) {
+        (self.octets, self.ended.earlier(now).ns_since(self.began))
     }
 
     /// Counts octets of data written elsewhere: the request.
@@ -56,24 +53,19 @@ impl TcpSender {
         self.octets += octets as u64;
     }
 
-    fn is_late(&self, now: Instant) -> bool {
-        now.ns_since(self.began) >= self.max_ns
-    }
-
     /// The driver begins another turn.
     pub(super) const fn turn(&mut self) {
         self.space.turn();
-        self.turn_request.turn();
     }
 
-    /// Ends it when its time is over, even without buffer space.
-    pub(super) fn step(&mut self, now: Instant) {
-        let ends = !self.is_over() && self.is_late(now);
-        if ends {
-            self.ended = Some(now);
-        }
-        self.turn_request.check(ends, now);
+    /// Ends it when its time is over, even without buffer space; returns true then.
+    pub(super) fn step(&mut self, now: Instant) -> bool {
         self.space.check(now >= self.pace.timer());
+        let ends = !self.is_over() && now >= self.until;
+        if ends {
+            self.ended = now;
+        }
+        ends
     }
 
     /// Time when more data are due; without a rate, the start time.
@@ -84,8 +76,7 @@ impl TcpSender {
     /// Fills `buffer` with data due now.
     pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
         let len = self.zeros(buffer.len(), now);
-        buffer[..len].fill(0);
-        len
+        zero(buffer, len)
     }
 
     /// Number of octets due now, `most` at most: zeros, which cannot be mistaken for a request.
@@ -93,7 +84,7 @@ impl TcpSender {
         if self.is_over() || now < self.pace.due() {
             return 0;
         }
-        let left = if self.is_late(now) {
+        let left = if now >= self.until {
             0
         } else {
             self.max_octets.saturating_sub(self.octets)
@@ -105,7 +96,7 @@ impl TcpSender {
         }
         self.octets += len as u64;
         if len as u64 == left {
-            self.ended = Some(now);
+            self.ended = now;
         }
         len
     }
@@ -113,12 +104,11 @@ impl TcpSender {
     /// Time when more data are due or the test ends; `NEVER` if it only waits for buffer space.
     pub(super) fn due(&self) -> Instant {
         if self.is_over() {
-            return self.turn_request.at();
+            return Instant::NEVER;
         }
-        let end = self.began.after_ns(self.max_ns);
         if self.space == SendSpace::Blocked {
-            return end;
+            return self.until;
         }
-        end.earlier(self.pace.timer())
+        self.until.earlier(self.pace.timer())
     }
 }

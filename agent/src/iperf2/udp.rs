@@ -2,22 +2,24 @@
 
 use core::time::Duration;
 
-use super::header::{DatagramHeader, Report, SendLimits, Test};
+use super::header::{Counters, DatagramHeader, SendLimits, Test};
 use crate::count::Sink;
+use crate::octets::start;
 use crate::pace::Pace;
-use crate::{Instant, ns, span};
+use crate::{Instant, MS, span};
 
 /// iperf's default datagram size: fills an Ethernet frame.
 pub(super) const DEFAULT_OCTETS: usize = 1470;
 /// iperf's default UDP rate.
 pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Interval between the datagrams that end a stream, and their maximum number.
-pub(super) const END_INTERVAL: Duration = Duration::from_millis(250);
+pub(super) const END_INTERVAL: Duration = span(END_INTERVAL_NS);
+const END_INTERVAL_NS: u64 = 250 * MS;
 const ENDS: u8 = 14;
 /// The first ones follow each other sooner: a queue on the path that was full when the stream ended has room for one
 /// as soon as it drains. A receiver's time runs until one arrives.
 const EARLY_ENDS: u8 = 4;
-const EARLY_END_INTERVAL: Duration = Duration::from_millis(20);
+const EARLY_END_INTERVAL_NS: u64 = 20 * MS;
 /// A datagram with a request, all fields included.
 const REQUEST_OCTETS: usize = DatagramHeader::LEN + Test::LEN;
 /// Maximum payload of a UDP datagram over IPv4.
@@ -26,11 +28,11 @@ const MAX_DATAGRAM: usize = 65_507;
 /// Sender of a UDP stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UdpSender {
-    /// Maximum octets and duration, however low the rate.
     max_octets: u64,
-    max_ns: u64,
     octets: usize,
     began: Instant,
+    /// Time when it ends at the latest, however low the rate.
+    until: Instant,
     pace: Pace,
     next: i64,
     sent_octets: u64,
@@ -77,9 +79,9 @@ impl UdpSender {
         };
         Self {
             max_octets: limits.octets,
-            max_ns: limits.ns,
             octets,
             began: now,
+            until: now.after_ns(limits.ns),
             pace: Pace::new(rate, now),
             next: 1,
             sent_octets: 0,
@@ -95,19 +97,14 @@ impl UdpSender {
         (self.next as u64 - 1 + end, self.sent_octets)
     }
 
-    /// Time from the first datagram to that of the next one.
-    const fn span_ns(&self) -> u64 {
-        self.pace.due().ns_since(self.began)
-    }
-
-    /// Report of what was sent.
-    pub(super) fn report(&self) -> Report {
+    /// Counters of what was sent, with the time from the first datagram to that of the next one.
+    pub(super) fn counters(&self) -> Counters {
         let (datagrams, octets) = self.sent();
-        Report {
+        Counters {
             octets,
-            span: span(self.span_ns()),
+            span_ns: self.pace.due().ns_since(self.began),
             datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX),
-            ..Report::default()
+            ..Counters::default()
         }
     }
 
@@ -115,7 +112,8 @@ impl UdpSender {
     pub(super) fn repeating(&self) -> Duration {
         let repeated = u32::from(self.ends.saturating_sub(1));
         let early = repeated.min(u32::from(EARLY_ENDS));
-        EARLY_END_INTERVAL * early + END_INTERVAL * (repeated - early)
+        let later = repeated - early;
+        span(u64::from(early) * EARLY_END_INTERVAL_NS + u64::from(later) * END_INTERVAL_NS)
     }
 
     /// True if everything was sent, including a datagram that ends the stream.
@@ -142,7 +140,7 @@ impl UdpSender {
     }
 
     fn is_over(&self) -> bool {
-        self.sent_octets >= self.max_octets || self.span_ns() >= self.max_ns
+        self.sent_octets >= self.max_octets || self.pace.due() >= self.until
     }
 
     /// Writes the due datagram if there is one and `buffer` holds its header; returns its length. Behind the
@@ -162,23 +160,22 @@ impl UdpSender {
         let least = if is_request { REQUEST_OCTETS } else { 0 };
         let len = self.octets.max(least).min(buffer.len());
         // A sender that cannot keep the rate still ends in time.
-        let over = self.is_over() || now.ns_since(self.began) >= self.max_ns;
+        let over = self.is_over() || now >= self.until;
         if over && self.ends >= ENDS {
             return None;
         }
-        let datagram = &mut buffer[..len];
+        let datagram = start(buffer, len);
         let number = if over {
             if self.ends == 0 {
                 // Counted as data by both ends of iperf.
                 self.sent_octets += len as u64;
             }
             self.ends += 1;
-            let interval = if self.ends <= EARLY_ENDS {
-                EARLY_END_INTERVAL
+            self.end_due = now.after_ns(if self.ends <= EARLY_ENDS {
+                EARLY_END_INTERVAL_NS
             } else {
-                END_INTERVAL
-            };
-            self.end_due = now.after_ns(ns(interval));
+                END_INTERVAL_NS
+            });
             // Constant: whichever of them arrives, the receiver counts what was sent.
             -self.next
         } else {
@@ -202,17 +199,16 @@ impl UdpSender {
     }
 }
 
-/// A receiver's report of a stream that ended at this number, the last datagram included: iperf's ends count
-/// it.
-pub(super) fn report(sink: &Sink, end: i64) -> Report {
+/// A receiver's counters of a stream that ended at this number, the last datagram included: iperf's ends count it.
+pub(super) fn received(sink: &Sink, end: i64) -> Counters {
     let sent = end.unsigned_abs();
     let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    Report {
+    Counters {
         octets: sink.octets,
-        span: sink.span(),
+        span_ns: sink.span_ns(),
+        jitter_ns: sink.jitter.ns(),
         lost: small(sink.sequence.lost(Some(sent))),
         out_of_order: small(sink.sequence.out_of_order()),
         datagrams: small(sent.max(sink.sequence.sent())),
-        jitter: span(sink.jitter.ns()),
     }
 }

@@ -1,7 +1,7 @@
 //! Messages of the control connection: a cookie, states of one octet, and JSON with a length prefix.
 
 use super::json::{Event, InvalidJson, PartialWriter, Scanner};
-use crate::queue::shift;
+use crate::octets::behind;
 
 /// Protocol states, as sent on the wire.
 pub(super) mod state {
@@ -52,20 +52,18 @@ pub(super) fn cookie(seed: u64) -> Cookie {
     cookie
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Message {
-    Cookie,
-    State(u8),
-    Parameters,
-    Results,
-    /// The error state and its number.
-    Error(u32),
-}
-
+/// A message: a [`state`], or one of those with content, by a number that is no state. 0 is none.
+pub(super) type Message = u8;
+pub(super) const COOKIE_MESSAGE: Message = 0x80;
+pub(super) const PARAMETERS: Message = 0x81;
+pub(super) const RESULTS: Message = 0x82;
 /// Messages waiting for buffer space.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    queue: [Option<Message>; 4],
+    /// Four messages, the first in the lowest octet.
+    queue: u32,
+    /// Number behind the state `SERVER_ERROR`.
+    error: u32,
     /// Octets sent of the first message.
     sent: usize,
 }
@@ -73,7 +71,8 @@ pub(super) struct Outbox {
 impl Outbox {
     pub(super) const fn new() -> Self {
         Self {
-            queue: [None; 4],
+            queue: 0,
+            error: 0,
             sent: 0,
         }
     }
@@ -81,38 +80,45 @@ impl Outbox {
     /// The protocol continues only after the peer's answer, so the queue never overflows.
     #[inline(never)]
     pub(super) fn push(&mut self, message: Message) {
-        if let Some(free) = self.queue.iter_mut().find(|it| it.is_none()) {
-            *free = Some(message);
-        }
+        let used = u32::BITS - self.queue.leading_zeros();
+        self.queue |= u32::from(message)
+            .checked_shl(used.next_multiple_of(8))
+            .unwrap_or(0);
+    }
+
+    /// Announces an error, with its number.
+    pub(super) fn push_error(&mut self, number: u32) {
+        self.error = number;
+        self.push(state::SERVER_ERROR);
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.queue[0].is_none()
+        self.queue == 0
     }
 
     /// Fills `buffer`; `document` writes cookies and JSON messages.
     pub(super) fn fill(
         &mut self,
         buffer: &mut [u8],
-        document: impl Fn(Message, &mut PartialWriter),
+        document: &dyn Fn(Message, &mut PartialWriter),
     ) -> usize {
         let mut len = 0;
-        while let Some(message) = self.queue[0] {
-            let mut writer = PartialWriter::new(&mut buffer[len..], self.sent);
-            match message {
-                Message::State(state) => writer.raw(&[state]),
-                Message::Error(number) => {
-                    writer.raw(&[state::SERVER_ERROR]);
-                    writer.raw(&number.to_be_bytes());
-                    // The operating system's error number: none.
-                    writer.raw(&[0; 4]);
-                }
-                Message::Cookie => document(message, &mut writer),
-                Message::Parameters | Message::Results => {
-                    let octets = PartialWriter::measure(|writer| document(message, writer));
-                    writer.raw(&(octets as u32).to_be_bytes());
-                    document(message, &mut writer);
-                }
+        while !self.is_empty() {
+            let message = self.queue as u8;
+            let mut writer = PartialWriter::new(behind(buffer, len), self.sent);
+            if matches!(message, PARAMETERS | RESULTS) {
+                let octets = PartialWriter::measure(|writer| document(message, writer));
+                writer.word(octets as u32);
+            }
+            if matches!(message, COOKIE_MESSAGE | PARAMETERS | RESULTS) {
+                document(message, &mut writer);
+            } else {
+                writer.raw(&[message]);
+            }
+            if message == state::SERVER_ERROR {
+                writer.word(self.error);
+                // The operating system's error number: none.
+                writer.word(0);
             }
             let (written, complete) = (writer.written(), writer.is_complete());
             len += written;
@@ -121,7 +127,7 @@ impl Outbox {
                 break;
             }
             self.sent = 0;
-            shift(&mut self.queue);
+            self.queue >>= 8;
         }
         len
     }
@@ -133,25 +139,24 @@ const MAX_JSON_LEN: u32 = 1 << 16;
 /// Parses JSON with a length prefix.
 #[derive(Debug)]
 pub(super) struct JsonFrame {
-    head: u32,
-    head_octets: u8,
-    left: u32,
     scanner: Scanner<24>,
+    /// Octets left; before that, those of the prefix.
+    left: u32,
+    prefix_octets: u8,
 }
 
 impl JsonFrame {
     pub(super) const fn new() -> Self {
         Self {
-            head: 0,
-            head_octets: 0,
-            left: 0,
             scanner: Scanner::new(),
+            left: 0,
+            prefix_octets: 0,
         }
     }
 
     /// Prepares for another message, after the previous one was read completely.
     pub(super) const fn restart(&mut self) {
-        self.head_octets = 0;
+        self.prefix_octets = 0;
         self.scanner.restart();
     }
 
@@ -161,14 +166,11 @@ impl JsonFrame {
         octet: u8,
         on_event: &mut dyn FnMut(u8, Event<'_>),
     ) -> Result<bool, InvalidJson> {
-        if self.head_octets < 4 {
-            self.head = self.head << 8 | u32::from(octet);
-            self.head_octets += 1;
-            if self.head_octets == 4 {
-                self.left = self.head;
-                if self.left == 0 || self.left > MAX_JSON_LEN {
-                    return Err(InvalidJson);
-                }
+        if self.prefix_octets < 4 {
+            self.left = self.left << 8 | u32::from(octet);
+            self.prefix_octets += 1;
+            if self.prefix_octets == 4 && !(1..=MAX_JSON_LEN).contains(&self.left) {
+                return Err(InvalidJson);
             }
             return Ok(false);
         }

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use super::json::{Event, PartialWriter};
+use super::json::{Member, PartialWriter, Reader};
+use crate::octets::product;
+use crate::{SECOND, ns};
 
 /// iperf's default duration.
 const DEFAULT_SPAN: Duration = Duration::from_secs(10);
@@ -11,6 +13,8 @@ const DEFAULT_TCP_OCTETS: u32 = 128 * 1024;
 /// Default size of a datagram: fills an Ethernet frame (iperf derives it from the control connection's MSS,
 /// which a service cannot read).
 const DEFAULT_UDP_OCTETS: u32 = 1460;
+/// Longest time in parameters: two centuries, so that additions do not overflow.
+const MAX_SECONDS: u64 = 1 << 32;
 /// Minimum size of a datagram: the header with a number of 64 bits.
 pub(super) const MIN_UDP_OCTETS: u32 = 16;
 
@@ -73,31 +77,26 @@ impl Default for Test {
     }
 }
 
+/// The size of a write or a datagram; `octets` is 0 if unspecified.
+fn block(octets: u32, udp: bool) -> u32 {
+    match (octets, udp) {
+        (0, false) => DEFAULT_TCP_OCTETS,
+        (0, true) => DEFAULT_UDP_OCTETS,
+        (octets, false) => octets,
+        (octets, true) => octets.clamp(MIN_UDP_OCTETS, 65_507),
+    }
+}
+
 impl Test {
     /// Number of streams in both directions together.
     #[must_use]
     pub fn streams(&self) -> usize {
-        let both = self.direction == Direction::Both;
-        usize::from(self.parallel) << u8::from(both)
+        Parameters::of(self).streams()
     }
 
     /// The size of a write or a datagram.
-    pub(super) fn block(&self) -> u32 {
-        match (self.octets, self.udp) {
-            (0, false) => DEFAULT_TCP_OCTETS,
-            (0, true) => DEFAULT_UDP_OCTETS,
-            (octets, false) => octets,
-            (octets, true) => octets.clamp(MIN_UDP_OCTETS, 65_507),
-        }
-    }
-
-    /// Payload after which the test ends; `None` if it ends by time.
-    pub(super) fn total(&self) -> Option<u64> {
-        match self.amount {
-            Amount::Span(_) => None,
-            Amount::Octets(octets) => Some(octets),
-            Amount::Blocks(blocks) => Some(blocks.saturating_mul(self.block().into())),
-        }
+    fn block(&self) -> u32 {
+        block(self.octets, self.udp)
     }
 
     /// Writes the parameters as JSON; their times are whole seconds already.
@@ -130,97 +129,123 @@ impl Test {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Udp,
-    Omit,
-    Time,
-    Octets,
-    Blocks,
-    Parallel,
-    Reverse,
-    Both,
-    Len,
-    Rate,
-    Wide,
-}
+/// Indices of the parameters in `MEMBERS`.
+const OMIT: usize = 0;
+const TIME: usize = 1;
+const OCTETS: usize = 2;
+const BLOCKS: usize = 3;
+const PARALLEL: usize = 4;
+const LEN: usize = 5;
+const RATE: usize = 6;
+const UDP: usize = 7;
+const REVERSE: usize = 8;
+const BOTH: usize = 9;
+const WIDE: usize = 10;
 
-/// JSON names of the fields.
-const FIELDS: [(&str, Field); 11] = [
-    ("udp", Field::Udp),
-    ("omit", Field::Omit),
-    ("time", Field::Time),
-    ("num", Field::Octets),
-    ("blockcount", Field::Blocks),
-    ("parallel", Field::Parallel),
-    ("reverse", Field::Reverse),
-    ("bidirectional", Field::Both),
-    ("len", Field::Len),
-    ("bandwidth", Field::Rate),
-    ("udp_counters_64bit", Field::Wide),
+/// JSON names of the parameters; those that are true or false are the last.
+pub(super) const MEMBERS: [Member; 11] = [
+    ("omit", 0),
+    ("time", 0),
+    ("num", 0),
+    ("blockcount", 0),
+    ("parallel", 0),
+    ("len", 0),
+    ("bandwidth", 0),
+    ("udp", 0),
+    ("reverse", 0),
+    ("bidirectional", 0),
+    ("udp_counters_64bit", 0),
 ];
 
-/// Parses the parameters. Missing or invalid ones get iperf's defaults.
-#[derive(Debug)]
-pub(super) struct Reader {
-    field: Option<Field>,
-    test: Test,
-    /// The JSON is an object.
-    is_object: bool,
+/// What the ends of a test need of its parameters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameters {
+    /// Payload after which the test ends, by all streams together; `u64::MAX` if it ends by time.
+    pub(super) max_octets: u64,
+    /// Duration; `u64::MAX` if it ends by payload.
+    pub(super) span_ns: u64,
+    pub(super) omit_ns: u64,
+    /// Rate of each stream; 0: as fast as possible.
+    pub(super) rate_bits_per_s: u64,
+    /// Size of a write or a datagram.
+    pub(super) block: u32,
+    pub(super) parallel: u8,
+    pub(super) direction: Direction,
+    pub(super) udp: bool,
+    pub(super) wide_numbers: bool,
 }
 
-impl Reader {
-    pub(super) fn new() -> Self {
+impl Parameters {
+    /// Before a client has sent some.
+    pub(super) const NONE: Self = Self {
+        max_octets: 0,
+        span_ns: 0,
+        omit_ns: 0,
+        rate_bits_per_s: 0,
+        block: 0,
+        parallel: 0,
+        direction: Direction::Forward,
+        udp: false,
+        wide_numbers: false,
+    };
+
+    pub(super) fn of(test: &Test) -> Self {
+        let (max_octets, span_ns) = match test.amount {
+            Amount::Span(span) => (u64::MAX, ns(span)),
+            Amount::Octets(octets) => (octets, u64::MAX),
+            Amount::Blocks(blocks) => (blocks.saturating_mul(test.block().into()), u64::MAX),
+        };
         Self {
-            field: None,
-            test: Test::default(),
-            is_object: false,
+            max_octets,
+            span_ns,
+            omit_ns: ns(test.omit),
+            rate_bits_per_s: test.rate_bits_per_s,
+            block: test.block(),
+            parallel: test.parallel,
+            direction: test.direction,
+            udp: test.udp,
+            wide_numbers: test.wide_numbers,
         }
     }
 
-    pub(super) fn on_event(&mut self, depth: u8, event: Event) {
-        if depth != 1 {
-            self.field = None;
-            return;
-        }
-        match event {
-            Event::Begin { object } => self.is_object = object,
-            Event::Key(key) => {
-                let field = FIELDS.iter().find(|(name, _)| name.as_bytes() == key);
-                self.field = field.map(|(_, field)| *field);
-            }
-            Event::Bool(value) => self.set(u64::from(value)),
-            Event::Number(number) => {
-                if let Some(value) = number.scaled(0) {
-                    self.set(value);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn set(&mut self, value: u64) {
-        let test = &mut self.test;
-        // Limited to about a thousand years, so that additions do not overflow.
-        let span = Duration::from_secs(value.min(1 << 35));
-        match self.field.take() {
-            Some(Field::Udp) => test.udp = value != 0,
-            Some(Field::Omit) => test.omit = span,
-            Some(Field::Time) if value > 0 => test.amount = Amount::Span(span),
-            Some(Field::Octets) if value > 0 => test.amount = Amount::Octets(value),
-            Some(Field::Blocks) if value > 0 => test.amount = Amount::Blocks(value),
-            Some(Field::Parallel) => test.parallel = u8::try_from(value).unwrap_or(u8::MAX).max(1),
-            Some(Field::Reverse) if value != 0 => test.direction = Direction::Reverse,
-            Some(Field::Both) if value != 0 => test.direction = Direction::Both,
-            Some(Field::Len) => test.octets = u32::try_from(value).unwrap_or(u32::MAX),
-            Some(Field::Rate) => test.rate_bits_per_s = value,
-            Some(Field::Wide) => test.wide_numbers = value != 0,
-            _ => {}
+    /// The parameters that were read. Missing or invalid ones get iperf's defaults.
+    pub(super) fn read(reader: &Reader) -> Self {
+        let values = &reader.values;
+        let seconds = |at: usize| values[at].min(MAX_SECONDS) * SECOND;
+        let is_set = |at: usize| reader.set & 1 << at != 0;
+        let udp = is_set(UDP);
+        let block = block(u32::try_from(values[LEN]).unwrap_or(u32::MAX), udp);
+        let max_octets = match (values[OCTETS], values[BLOCKS]) {
+            (0, 0) => u64::MAX,
+            (0, blocks) => product(blocks, block.into()).unwrap_or(u64::MAX),
+            (octets, _) => octets,
+        };
+        let span_ns = match seconds(TIME) {
+            _ if max_octets != u64::MAX => u64::MAX,
+            0 => ns(DEFAULT_SPAN),
+            span_ns => span_ns,
+        };
+        Self {
+            max_octets,
+            span_ns,
+            omit_ns: seconds(OMIT),
+            rate_bits_per_s: values[RATE],
+            block,
+            parallel: values[PARALLEL].clamp(1, u8::MAX.into()) as u8,
+            direction: if is_set(BOTH) {
+                Direction::Both
+            } else if is_set(REVERSE) {
+                Direction::Reverse
+            } else {
+                Direction::Forward
+            },
+            udp,
+            wide_numbers: is_set(WIDE),
         }
     }
 
-    /// The parameters, if the JSON was an object.
-    pub(super) fn test(&self) -> Option<Test> {
-        self.is_object.then_some(self.test)
+    /// Number of streams in both directions together.
+    pub(super) fn streams(&self) -> usize {
+        usize::from(self.parallel) << u8::from(self.direction == Direction::Both)
     }
 }

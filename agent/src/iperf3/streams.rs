@@ -2,11 +2,13 @@
 
 use core::net::SocketAddr;
 
-use super::json::PartialWriter;
-use super::parameters::{Amount, Direction, Test};
-use super::results::{self, Count};
+use super::json::{PartialWriter, Reader};
+use super::parameters::{Direction, Parameters};
+use super::results::{self, Count, DATAGRAMS, JITTER_NS, OCTETS, Tally};
 use super::stream::{Channel, Role, Stream};
-use crate::{Connection, Datagram, Instant, MS, SECOND, Udp, ns, span};
+use crate::answer::{NOBODY, same_host, with_port};
+use crate::octets::divide;
+use crate::{Connection, Datagram, Instant, MS, SECOND, Udp};
 
 /// After the end of the test, data missing after this silence are lost; with TCP they may have to be
 /// retransmitted first.
@@ -15,135 +17,202 @@ const QUIET_TCP_NS: u64 = 2 * SECOND;
 
 #[derive(Debug)]
 pub(super) struct Streams<const N: usize> {
-    pub(super) slots: [Option<Stream>; N],
-    pub(super) test: Test,
+    pub(super) test: Parameters,
+    pub(super) peer: SocketAddr,
+    /// `NEVER` before that.
+    began: Instant,
+    ended: Instant,
+    /// Everything before this time is omitted; `NEVER` if nothing is.
+    omits_until: Instant,
+    /// The results are being sent: nothing is counted any more.
+    pub(super) frozen: bool,
     serial: u32,
     /// Index of the stream whose turn it is to send a datagram.
     turn: usize,
-    began: Option<Instant>,
-    /// Everything before this time is omitted.
-    omits_until: Option<Instant>,
-    ended: Option<Instant>,
-    /// The results are being sent: nothing is counted any more.
-    pub(super) frozen: bool,
+    slots: [Stream; N],
+}
+
+/// Counters to sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Sent,
+    Reported,
+    Received,
 }
 
 impl<const N: usize> Streams<N> {
-    pub(super) const fn new(test: Test) -> Self {
+    /// No streams, and no test: to be [restarted](Self::restart). Zeros, which take no space in flash.
+    pub(super) const fn new() -> Self {
         Self {
-            slots: [None; N],
-            test,
+            test: Parameters::NONE,
+            peer: NOBODY,
+            began: Instant::from_ns(0),
+            ended: Instant::from_ns(0),
+            omits_until: Instant::from_ns(0),
+            frozen: false,
             serial: 0,
             turn: 0,
-            began: None,
-            omits_until: None,
-            ended: None,
-            frozen: false,
+            slots: [Stream::FREE; N],
+        }
+    }
+
+    /// Prepares for the test of a peer.
+    pub(super) fn restart(&mut self, peer: &SocketAddr) {
+        for slot in &mut self.slots {
+            slot.channel = Channel::Free;
+        }
+        self.peer = *peer;
+        self.began = Instant::NEVER;
+        self.omits_until = Instant::NEVER;
+        self.ended = Instant::NEVER;
+        self.frozen = false;
+    }
+
+    /// Keeps the streams' counters only.
+    pub(super) fn abandon(&mut self) {
+        for stream in self.iter_mut() {
+            stream.channel = Channel::Gone;
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
-        self.slots.iter().flatten()
+        self.slots.iter().filter(|slot| !slot.is_free())
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.slots.iter_mut().flatten()
+        self.slots.iter_mut().filter(|slot| !slot.is_free())
     }
 
-    /// Adds a stream, if there is a slot and the test needs one.
-    pub(super) fn open(&mut self, channel: Channel) -> Option<&mut Stream> {
-        if self.iter().count() >= self.test.streams() {
+    /// Number of open streams.
+    pub(super) fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Adds a stream, if there is a slot and the test needs one; returns false if not.
+    pub(super) fn open(&mut self, channel: Channel) -> bool {
+        if self.len() >= self.test.streams() {
+            return false;
+        }
+        let Some(free) = self.slots.iter_mut().find(|slot| slot.is_free()) else {
+            return false;
+        };
+        self.serial = self.serial.wrapping_add(1);
+        free.open(channel, self.serial);
+        true
+    }
+
+    pub(super) fn by_channel(&mut self, channel: Channel) -> Option<&mut Stream> {
+        self.iter_mut().find(|stream| stream.channel == channel)
+    }
+
+    /// The stream of a datagram's sender.
+    pub(super) fn by_peer(&mut self, socket: Udp, from: &SocketAddr) -> Option<&mut Stream> {
+        if !same_host(&self.peer, from) {
             return None;
         }
-        self.serial = self.serial.wrapping_add(1);
-        let serial = self.serial;
-        let free = self.slots.iter_mut().find(|slot| slot.is_none())?;
-        Some(free.insert(Stream::new(channel, serial)))
+        self.by_channel(Channel::Udp(socket, from.port()))
     }
 
-    #[inline(never)]
-    pub(super) fn by_connection(&mut self, connection: Connection) -> Option<&mut Stream> {
-        self.iter_mut()
-            .find(|stream| stream.channel.is_connection(connection))
+    /// True if one of the streams has this channel.
+    pub(super) fn has(&self, channel: Channel) -> bool {
+        self.iter().any(|stream| stream.channel == channel)
     }
 
-    #[inline(never)]
-    pub(super) fn by_peer(&mut self, socket: Udp, peer: &SocketAddr) -> Option<&mut Stream> {
-        self.iter_mut()
-            .find(|stream| stream.channel.matches_peer(socket, peer))
+    /// Removes a connection from the streams.
+    pub(super) fn forget(&mut self, connection: Connection) {
+        if let Some(stream) = self.by_channel(Channel::Tcp(connection)) {
+            stream.channel = Channel::Free;
+        }
     }
 
     /// Assigns ids and directions when all streams are open. Data are accepted from now on, as the first may
     /// overtake the announcement of the test's start. Streams are numbered in the order in which they were
     /// opened: first those on which the client sends.
     pub(super) fn arm(&mut self, is_client: bool) {
-        let (direction, parallel) = (self.test.direction, usize::from(self.test.parallel));
+        let sending = match self.test.direction {
+            Direction::Forward => usize::MAX,
+            Direction::Reverse => 0,
+            Direction::Both => usize::from(self.test.parallel),
+        };
         let mut before = 0;
-        for index in 0..self.iter().count() {
-            let later = self.iter_mut().filter(|it| it.serial > before);
-            let Some(stream) = later.min_by_key(|it| it.serial) else {
+        for index in 0..N {
+            let mut next: Option<&mut Stream> = None;
+            for stream in self.iter_mut().filter(|it| it.serial > before) {
+                if next.as_ref().is_none_or(|it| stream.serial < it.serial) {
+                    next = Some(stream);
+                }
+            }
+            let Some(stream) = next else {
                 return;
             };
             before = stream.serial;
-            let client_sends = match direction {
-                Direction::Forward => true,
-                Direction::Reverse => false,
-                Direction::Both => index < parallel,
-            };
             // iperf numbers streams 1, 3, 4, 5 ...
             let id = if index == 0 { 1 } else { index + 2 };
-            stream.arm(id as u8, client_sends == is_client);
+            stream.arm(id as u8, (index < sending) == is_client);
         }
     }
 
     /// Begins the test.
     pub(super) fn begin(&mut self, now: Instant) {
-        self.began = Some(now);
-        self.omits_until = (!self.test.omit.is_zero()).then(|| now.after(self.test.omit));
+        self.began = now;
+        if self.test.omit_ns > 0 {
+            self.omits_until = now.after_ns(self.test.omit_ns);
+        }
         let rate = self.test.rate_bits_per_s;
-        self.iter_mut().for_each(|stream| stream.begin(rate, now));
+        for stream in self.iter_mut() {
+            stream.begin(rate, now);
+        }
     }
 
-    pub(super) const fn began(&self) -> Option<Instant> {
+    /// Time when the test began, or the omitted time ended; `NEVER` before that.
+    pub(super) const fn began(&self) -> Instant {
         self.began
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.began != Instant::NEVER
     }
 
     /// Stops sending.
     pub(super) fn end(&mut self, now: Instant) {
-        self.ended.get_or_insert(now);
+        self.ended = self.ended.earlier(now);
     }
 
-    pub(super) const fn is_running(&self) -> bool {
-        self.began.is_some() && self.ended.is_none()
+    pub(super) fn is_running(&self) -> bool {
+        self.has_begun() && self.ended == Instant::NEVER
     }
 
     /// Ends the omitted time if it is over; call it before counting.
     pub(super) fn omit(&mut self, now: Instant) {
-        if self.omits_until.is_some_and(|until| now >= until) {
-            self.omits_until = None;
-            self.began = Some(now);
-            self.iter_mut().for_each(Stream::omit);
+        if now < self.omits_until {
+            return;
+        }
+        self.omits_until = Instant::NEVER;
+        self.began = now;
+        for stream in self.iter_mut() {
+            stream.omit();
         }
     }
 
-    pub(super) const fn omits(&self) -> bool {
-        self.omits_until.is_some()
+    pub(super) fn omits(&self) -> bool {
+        self.omits_until != Instant::NEVER
     }
 
     /// Payload sent and received.
     pub(super) fn octets(&self) -> (u64, u64) {
-        let add = |sum: (u64, u64), stream: &Stream| {
+        let mut sum = (0, 0);
+        for stream in self.iter() {
             let (sent, received) = stream.octets();
-            (sum.0 + sent, sum.1 + received)
-        };
-        self.iter().fold((0, 0), add)
+            sum = (sum.0 + sent, sum.1 + received);
+        }
+        sum
     }
 
     /// Counts octets received over TCP; true if the connection is one of the streams.
     pub(super) fn received(&mut self, connection: Connection, len: usize, now: Instant) -> bool {
         self.omit(now);
         let frozen = self.frozen;
-        let Some(stream) = self.by_connection(connection) else {
+        let Some(stream) = self.by_channel(Channel::Tcp(connection)) else {
             return false;
         };
         if !frozen {
@@ -152,13 +221,23 @@ impl<const N: usize> Streams<N> {
         true
     }
 
-    /// Counts a datagram received on a stream.
-    pub(super) fn datagram(&mut self, socket: Udp, from: &SocketAddr, octets: &[u8], now: Instant) {
+    /// Counts a datagram received on a stream; true if it is one's.
+    pub(super) fn datagram(
+        &mut self,
+        socket: Udp,
+        from: &SocketAddr,
+        octets: &[u8],
+        now: Instant,
+    ) -> bool {
         self.omit(now);
         let (frozen, wide) = (self.frozen, self.test.wide_numbers);
-        if let Some(stream) = self.by_peer(socket, from).filter(|_| !frozen) {
+        let Some(stream) = self.by_peer(socket, from) else {
+            return false;
+        };
+        if !frozen {
             stream.datagram(octets, wide, now);
         }
+        true
     }
 
     /// Number of zeros to send on a connection, `most` at most.
@@ -168,13 +247,15 @@ impl<const N: usize> Streams<N> {
             return 0;
         }
         let test = self.test;
-        self.by_connection(connection)
+        self.by_channel(Channel::Tcp(connection))
             .map_or(0, |stream| stream.zeros(&test, most, now))
     }
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
-        self.iter_mut().for_each(|stream| stream.space.turn());
+        for stream in self.iter_mut() {
+            stream.space.turn();
+        }
     }
 
     /// Writes the next due datagram, round-robin over the streams.
@@ -183,18 +264,20 @@ impl<const N: usize> Streams<N> {
         if !self.is_running() {
             return None;
         }
-        self.iter_mut()
-            .for_each(|stream| stream.on_space_offered(now));
+        for stream in self.iter_mut() {
+            stream.on_space_offered(now);
+        }
         for step in 0..N {
             let at = (self.turn + step) % N;
-            let Some(stream) = &mut self.slots[at] else {
+            let Some(stream) = self.slots.get_mut(at) else {
                 continue;
             };
-            let Channel::Udp(socket, to) = stream.channel else {
+            let Channel::Udp(socket, port) = stream.channel else {
                 continue;
             };
             if let Some(len) = stream.next(buffer, &self.test, now) {
                 self.turn = at + 1;
+                let to = with_port(&self.peer, port);
                 return Some(Datagram { socket, to, len });
             }
         }
@@ -203,13 +286,13 @@ impl<const N: usize> Streams<N> {
 
     /// The peer closed its end of a connection; true if it is a stream's.
     pub(super) fn ended(&mut self, connection: Connection) -> bool {
-        let stream = self.by_connection(connection);
+        let stream = self.by_channel(Channel::Tcp(connection));
         stream.map(|stream| stream.is_ended = true).is_some()
     }
 
     /// The connection is gone.
     pub(super) fn closed(&mut self, connection: Connection) {
-        if let Some(stream) = self.by_connection(connection) {
+        if let Some(stream) = self.by_channel(Channel::Tcp(connection)) {
             stream.channel = Channel::Gone;
         }
     }
@@ -226,36 +309,44 @@ impl<const N: usize> Streams<N> {
         first
     }
 
-    /// Stores the other end's counters.
-    pub(super) fn report(&mut self, id: u64, count: &Count) {
+    /// Stores the other end's counters of a stream, unless they are invalid.
+    pub(super) fn report(&mut self, results: &Reader) {
+        let Some(id) = results::id(results) else {
+            return;
+        };
+        let counted = if self.test.udp { DATAGRAMS } else { OCTETS };
         if let Some(stream) = self.iter_mut().find(|it| u64::from(it.id) == id) {
-            stream.reported = Some(*count);
+            stream.is_reported = true;
+            match &mut stream.role {
+                Role::None => {}
+                Role::Sends { reported, .. } => results::count(results, reported),
+                Role::Receives { reported, .. } => *reported = results.values[counted],
+            }
         }
     }
 
     /// True if the other end reported counters of each stream on which this end sends.
     pub(super) fn are_reported(&self) -> bool {
-        let mut sending = self.iter().filter(|stream| stream.sends());
-        sending.all(|stream| stream.reported.is_some())
+        self.iter().all(|it| !it.sends() || it.is_reported)
     }
 
     /// True if everything that the other end reports as sent has arrived.
     pub(super) fn all_received(&self) -> bool {
-        self.test.omit.is_zero()
-            && self
-                .iter()
-                .all(|stream| match (&stream.role, stream.reported) {
-                    (Some(Role::Receives(sink)), Some(reported)) => {
-                        stream.is_ended
-                            || if self.test.udp {
-                                sink.sequence.lost(Some(reported.datagrams)) == 0
-                            } else {
-                                sink.octets >= reported.octets
-                            }
+        let udp = self.test.udp;
+        self.test.omit_ns == 0
+            && self.iter().all(|stream| {
+                let Role::Receives { sink, reported } = &stream.role else {
+                    return true;
+                };
+                stream.is_reported
+                    && if stream.is_ended {
+                        true
+                    } else if udp {
+                        sink.sequence.lost(Some(*reported)) == 0
+                    } else {
+                        sink.octets >= *reported
                     }
-                    (Some(Role::Receives(_)), None) => false,
-                    _ => true,
-                })
+            })
     }
 
     /// True if the peer has closed all streams on which it sends.
@@ -269,10 +360,10 @@ impl<const N: usize> Streams<N> {
 
     /// Time after the end of the test when missing data count as lost.
     pub(super) fn drain_deadline(&self) -> Instant {
-        let mut last = self.ended.unwrap_or_default();
+        let mut last = self.ended;
         for stream in self.iter() {
-            if let Some(Role::Receives(sink)) = &stream.role {
-                last = last.max(sink.last().unwrap_or_default());
+            if let Role::Receives { sink, .. } = &stream.role {
+                last = last.max(sink.last_or_zero());
             }
         }
         last.after_ns(if self.test.udp {
@@ -282,72 +373,57 @@ impl<const N: usize> Streams<N> {
         })
     }
 
-    fn count(&self, stream: &Stream, now: Instant) -> Count {
-        let ended = self.ended.unwrap_or(now);
+    #[inline(never)]
+    fn count(&self, stream: &Stream, now: Instant) -> Tally {
+        let ended = self.ended.earlier(now);
         // Each end determines the start of counting itself, so with an omitted time the counters are not
         // comparable.
-        let reported = stream.reported.filter(|_| self.test.omit.is_zero());
-        let sent = reported.map(|reported| reported.datagrams);
-        let began = self.began.unwrap_or(ended);
-        let planned = match self.test.amount {
-            Amount::Span(span) => began.after(span),
-            Amount::Octets(_) | Amount::Blocks(_) => Instant::NEVER,
-        };
-        stream.count(began, planned, ended, sent)
+        let is_comparable = stream.is_reported && self.test.omit_ns == 0;
+        let began = if self.has_begun() { self.began } else { ended };
+        let planned = began.after_ns(self.test.span_ns);
+        stream.count(began, planned, ended, is_comparable, self.test.udp)
     }
 
     /// Writes what was counted.
     pub(super) fn emit(&self, writer: &mut PartialWriter) {
         let sends = self.iter().any(Stream::sends);
         results::emit(writer, sends, |writer| {
-            for (index, stream) in self.iter().enumerate() {
-                if index > 0 {
-                    writer.raw(b",");
-                }
-                let count = self.count(stream, Instant::from_ns(0));
+            for stream in self.iter() {
+                let count = self.count(stream, Instant::NEVER);
                 results::emit_stream(writer, stream.id, stream.sends(), &count);
             }
         });
     }
 
-    /// Counters of what was sent.
-    pub(super) fn sent(&self, now: Instant) -> Option<Count> {
-        self.sum(true, Some(now))
-    }
-
-    /// The other end's counters of it.
-    pub(super) fn reported(&self) -> Option<Count> {
-        self.sum(true, None)
-    }
-
-    /// Counters of what was received.
-    pub(super) fn received_count(&self, now: Instant) -> Option<Count> {
-        self.sum(false, Some(now))
-    }
-
-    /// Sum of all streams in one direction, as counted here until `until`, or as reported by the other end.
-    fn sum(&self, sent: bool, until: Option<Instant>) -> Option<Count> {
-        let mut streams = 0;
-        let mut jitter_ns = 0_u64;
-        let mut sum = Count::default();
-        for stream in self.iter() {
-            let is_of_it = if sent {
-                stream.sends()
-            } else {
-                stream.receives()
-            };
-            let one = match until {
-                Some(now) => Some(self.count(stream, now)),
-                None => stream.reported,
-            };
-            let Some(one) = one.filter(|_| is_of_it) else {
-                continue;
-            };
-            streams += 1;
-            jitter_ns = jitter_ns.saturating_add(ns(one.jitter));
-            sum.add(&one);
+    /// Sums of the counters until `now` of what was sent, of the other end's counters of it, and of what was received:
+    /// each `None` without such a stream.
+    pub(super) fn counts(&self, now: Instant) -> [Option<Count>; 3] {
+        let mut counts = [None; 3];
+        for (count, source) in
+            counts
+                .iter_mut()
+                .zip([Source::Sent, Source::Reported, Source::Received])
+        {
+            let mut sum = Tally::default();
+            let mut streams = 0;
+            for stream in self.iter() {
+                match (&stream.role, source) {
+                    (Role::Sends { reported, .. }, Source::Reported) if stream.is_reported => {
+                        results::add(&mut sum, reported);
+                    }
+                    (Role::Sends { .. }, Source::Sent)
+                    | (Role::Receives { .. }, Source::Received) => {
+                        results::add(&mut sum, &self.count(stream, now));
+                    }
+                    _ => continue,
+                }
+                streams += 1;
+            }
+            if streams > 0 {
+                divide(&mut sum[JITTER_NS], streams);
+                *count = Some(Count::of(&sum));
+            }
         }
-        sum.jitter = span(jitter_ns.checked_div(streams)?);
-        Some(sum)
+        counts
     }
 }

@@ -1,7 +1,7 @@
 //! The packets of the unauthenticated mode: 44 octets and optional padding (RFC 8762 sections 4.2.1 and
 //! 4.3.1).
 
-use crate::octets::{put_u32, u32_at};
+use crate::octets::{copy, put_u32, u32_at};
 
 /// Minimum length of a packet.
 pub const LEN: usize = 44;
@@ -127,9 +127,35 @@ impl Reflection {
     }
 }
 
+/// Number and session of a probe at the start of `octets`. `None` if it is too short, or is a reflection.
+pub(super) fn number_and_session(octets: &[u8]) -> Option<(u32, u16)> {
+    if is_reflection(octets.first_chunk()?) {
+        return None;
+    }
+    Some((u32_at(octets, NUMBER)?, u16_at(octets, SESSION)?))
+}
+
+/// Turns a probe into its reflection, without the send time. `number`, `error` and `received` are the reflector's.
+pub(super) fn reflect(octets: &mut [u8; LEN], number: u32, error: u16, received: u64, ttl: u8) {
+    let (ours, theirs) = octets.split_at_mut(SENDER_NUMBER);
+    theirs.fill(0);
+    copy(&mut theirs[..ERROR + 2], ours);
+    theirs[SENDER_TTL - SENDER_NUMBER] = ttl;
+    put_u32(octets, NUMBER, number);
+    put_time(octets, SENT, 0);
+    octets[ERROR] = (error >> 8) as u8;
+    octets[ERROR + 1] = error as u8;
+    put_time(octets, RECEIVED, received);
+}
+
 /// Writes the send time, which has the same offset in both packets.
 pub(super) fn put_sent(octets: &mut [u8], sent: u64) {
-    put(octets, SENT, &sent.to_be_bytes());
+    put_time(octets, SENT, sent);
+}
+
+fn put_time(octets: &mut [u8], at: usize, time: u64) {
+    put_u32(octets, at, (time >> 32) as u32);
+    put_u32(octets, at + 4, time as u32);
 }
 
 /// True if a packet is a reflection; no field distinguishes the two packets. From octet 16 on, a sender's is
@@ -144,7 +170,7 @@ fn is_reflection(octets: &[u8; LEN]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEN, Probe, Reflection};
+    use super::{LEN, Probe, Reflection, number_and_session, reflect};
     use proptest::prelude::*;
     use std::vec;
 
@@ -184,6 +210,27 @@ mod tests {
         assert_eq!(octets, expected);
         assert_eq!(Reflection::parse(&octets), Some(reflection));
         assert_eq!(Probe::parse(&octets), None);
+        assert_eq!(number_and_session(&octets), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_probe_becomes_the_reflection_with_its_fields(
+            octets in prop::collection::vec(any::<u8>(), LEN),
+            (number, error, received, ttl) in any::<(u32, u16, u64, u8)>(),
+        ) {
+            let Some(probe) = Probe::parse(&octets) else {
+                return Ok(());
+            };
+            let found = number_and_session(&octets);
+            prop_assert_eq!(found, Some((probe.number, probe.session)));
+            let mut reflected: [u8; LEN] = octets.try_into().unwrap();
+            reflect(&mut reflected, number, error, received, ttl);
+            let mut expected = [0; LEN];
+            let reflection = Reflection { number, sent: 0, error, received, probe, ttl };
+            reflection.emit(&mut expected);
+            prop_assert_eq!(reflected, expected);
+        }
     }
 
     proptest! {

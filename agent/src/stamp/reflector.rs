@@ -2,9 +2,10 @@
 
 use core::net::SocketAddr;
 
-use super::packet::{LEN, Probe, Reflection, put_sent};
+use super::packet::{LEN, number_and_session, put_sent, reflect};
 use super::time::Clock;
 use crate::answer::{may_answer, same_endpoint};
+use crate::octets::{copy, start};
 use crate::queue::Ring;
 use crate::share::{Occupant, Standing, slot_for};
 use crate::{Datagram, Instant, MS, SECOND, Service, SocketRequest, Udp};
@@ -26,29 +27,6 @@ struct Session {
     identifier: u16,
     next: u32,
     last_received: Instant,
-}
-
-impl Occupant for Session {
-    fn peer(&self) -> &SocketAddr {
-        &self.from
-    }
-
-    fn last_received(&self) -> Instant {
-        self.last_received
-    }
-
-    fn standing(&self, now: Instant) -> Standing {
-        let patience = if self.next == 1 {
-            SINGLE_REPLACEABLE_AFTER_NS
-        } else {
-            REPLACEABLE_AFTER_NS
-        };
-        if now.ns_since(self.last_received) >= patience {
-            Standing::Idle
-        } else {
-            Standing::Active
-        }
-    }
 }
 
 /// A reflection waiting to be sent.
@@ -127,11 +105,11 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
     /// Handles a packet with this TTL or hop limit: instead of [`Service::datagram`] where the driver knows
     /// it.
     pub fn datagram_with_ttl(&mut self, from: SocketAddr, octets: &[u8], ttl: u8, now: Instant) {
-        let Some(probe) = Probe::parse(octets) else {
+        let Some((number, session)) = number_and_session(octets) else {
             self.counts.foreign += 1;
             return;
         };
-        if !may_answer(from, self.port) {
+        if !may_answer(&from, self.port) {
             self.counts.forbidden += 1;
             return;
         }
@@ -139,11 +117,11 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
             self.counts.overrun += 1;
             return;
         };
-        let number = if SESSIONS == 0 {
-            probe.number
-        } else if let Some(number) = number(&mut self.sessions, from, probe.session, now) {
-            number
-        } else {
+        let number = match SESSIONS {
+            0 => Some(number),
+            _ => next_number(&mut self.sessions, &from, session, now),
+        };
+        let Some(number) = number else {
             self.counts.no_session += 1;
             return;
         };
@@ -153,42 +131,53 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
             octets: [0; OCTETS],
             len,
         });
-        waiting.octets[..len].copy_from_slice(&octets[..len]);
-        let reflection = Reflection {
-            number,
-            sent: 0,
-            error: self.clock.error().to_bits(),
-            received: self.clock.stamp(now),
-            probe,
-            ttl,
-        };
-        reflection.emit(&mut waiting.octets);
+        copy(&mut waiting.octets, octets);
+        if let Some(packet) = waiting.octets.first_chunk_mut() {
+            let error = self.clock.error().to_bits();
+            reflect(packet, number, error, self.clock.stamp(now), ttl);
+        }
     }
 }
 
 /// Returns the next number of this session; creates the session if necessary.
-fn number(
+fn next_number(
     sessions: &mut [Option<Session>],
-    from: SocketAddr,
+    from: &SocketAddr,
     identifier: u16,
     now: Instant,
 ) -> Option<u32> {
-    let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
+    let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, from);
     let is_over = |it: &Session| now.ns_since(it.last_received) >= IDLE_TIMEOUT_NS;
     let known = |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
     let at = if let Some(at) = sessions.iter().position(known) {
         at
     } else {
-        let at = slot_for(sessions, &from, now)?;
-        sessions[at] = Some(Session {
-            from,
+        let occupant = |at: usize| {
+            let it = sessions.get(at)?.as_ref()?;
+            let patience = match it.next {
+                1 => SINGLE_REPLACEABLE_AFTER_NS,
+                _ => REPLACEABLE_AFTER_NS,
+            };
+            Some(Occupant {
+                peer: &it.from,
+                last_received: it.last_received,
+                standing: if now.ns_since(it.last_received) >= patience {
+                    Standing::Idle
+                } else {
+                    Standing::Active
+                },
+            })
+        };
+        let at = slot_for(sessions.len(), from, &occupant)?;
+        *sessions.get_mut(at)? = Some(Session {
+            from: *from,
             identifier,
             next: 0,
             last_received: now,
         });
         at
     };
-    let session = sessions[at].as_mut()?;
+    let session = sessions.get_mut(at)?.as_mut()?;
     let next = session.next;
     session.next = next.wrapping_add(1);
     session.last_received = now;
@@ -213,7 +202,7 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
         }
         let waiting = self.waiting.first()?;
         let (to, len) = (waiting.to, waiting.len.min(buffer.len()));
-        buffer[..len].copy_from_slice(&waiting.octets[..len]);
+        copy(start(buffer, len), &waiting.octets);
         put_sent(buffer, self.clock.stamp(now));
         self.waiting.remove_first();
         self.counts.answered += 1;

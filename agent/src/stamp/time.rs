@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::Instant;
+use crate::{Instant, span};
 
 /// Seconds from the NTP epoch (1900) to the Unix epoch (RFC 5905 section 6).
 const NTP_TO_UNIX_S: u64 = 2_208_988_800;
@@ -37,8 +37,7 @@ impl ErrorEstimate {
     pub fn of(bound: Duration, synchronised: bool) -> Self {
         // In 2^-32 s; values above 2^31 s are clamped.
         let seconds = bound.as_secs().min(1 << 31);
-        let fraction = u64::from(bound.subsec_nanos()) << 32;
-        let mut units = (seconds << 32) + fraction.div_ceil(NS_PER_S);
+        let mut units = (seconds << 32) + fraction(bound);
         let mut scale = 0;
         while units > 255 {
             units = units.div_ceil(2);
@@ -123,11 +122,29 @@ impl Clock {
     }
 
     /// Timestamp of a point in time.
+    #[inline(never)]
     pub(super) const fn stamp(&self, at: Instant) -> u64 {
-        let ns = self.zero_ns.wrapping_add(at.ns());
-        let fraction = ((ns % NS_PER_S) << 32).div_ceil(NS_PER_S);
-        ((ns / NS_PER_S) << 32) | fraction
+        let time = span(self.zero_ns.wrapping_add(at.ns()));
+        time.as_secs() << 32 | fraction(time)
     }
+}
+
+/// Part of a time below a second, in units of 2^-32 s, rounded up.
+#[inline(never)]
+const fn fraction(time: Duration) -> u64 {
+    /// A nanosecond is 4 units and this many of 2^-32 units, rounded down.
+    const BEYOND: u64 = (((1 << 32) - 4 * NS_PER_S) << 32) / NS_PER_S;
+    let ns = time.subsec_nanos() as u64;
+    // Three too few at most, as two numbers were rounded down. The compiler turns an open loop into a division.
+    let mut units = 4 * ns + ((ns * BEYOND) >> 32);
+    let mut left = 3;
+    while left > 0 {
+        if units * NS_PER_S < ns << 32 {
+            units += 1;
+        }
+        left -= 1;
+    }
+    units
 }
 
 /// Nanoseconds of a timestamp since the start of its era.

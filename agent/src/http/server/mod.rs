@@ -10,6 +10,7 @@ use core::time::Duration;
 use self::exchange::Exchange;
 use crate::queue::BoundedQueue;
 use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest};
+use crate::{ns, span};
 
 /// A request that was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +25,24 @@ pub struct Finished {
     pub span: Duration,
 }
 
+/// A [`Finished`] with its time in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    peer: SocketAddr,
+    octets: u64,
+    span_ns: u64,
+    sent: bool,
+}
+
 /// A server for up to `CONNECTIONS` connections.
 #[derive(Debug)]
 pub struct Server<const CONNECTIONS: usize> {
     port: u16,
-    timeout: Duration,
     listens: bool,
-    exchanges: [Option<Exchange>; CONNECTIONS],
+    timeout_ns: u64,
     /// Served requests, oldest first.
-    finished: BoundedQueue<Finished, CONNECTIONS>,
+    finished: BoundedQueue<Record, CONNECTIONS>,
+    exchanges: [Exchange; CONNECTIONS],
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
@@ -43,24 +53,30 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
         assert!(CONNECTIONS > 0);
         Self {
             port,
-            timeout,
             listens: false,
-            exchanges: [None; CONNECTIONS],
+            timeout_ns: ns(timeout),
             finished: BoundedQueue::new(),
+            exchanges: const { [Exchange::FREE; CONNECTIONS] },
         }
     }
 
     /// Returns each served request once, oldest first; keeps as many as there are connections.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        self.finished.pop()
+        let record = self.finished.pop()?;
+        Some(Finished {
+            sent: record.sent,
+            peer: record.peer,
+            octets: record.octets,
+            span: span(record.span_ns),
+        })
     }
 
     fn exchange(
         &mut self,
         connection: Connection,
-    ) -> Option<(&mut Exchange, &mut BoundedQueue<Finished, CONNECTIONS>)> {
-        let is_it = |it: &&mut Exchange| it.connection == connection;
-        let exchange = self.exchanges.iter_mut().flatten().find(is_it)?;
+    ) -> Option<(&mut Exchange, &mut BoundedQueue<Record, CONNECTIONS>)> {
+        let mut exchanges = self.exchanges.iter_mut();
+        let exchange = exchanges.find(|it| it.is_of(connection))?;
         Some((exchange, &mut self.finished))
     }
 }
@@ -81,23 +97,24 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
             return Err(Refused);
         };
         // A stalled connection without a slot is reset.
-        let gives_way = |slot: &Option<Exchange>| slot.as_ref().is_some_and(|it| it.gives_way(now));
-        let free = self.exchanges.iter().position(Option::is_none);
-        let free = free.or_else(|| self.exchanges.iter().position(gives_way));
-        let exchange = Exchange::new(connection, from, self.timeout, now);
-        self.exchanges[free.ok_or(Refused)?] = Some(exchange);
+        let slots = &self.exchanges;
+        let free = slots.iter().position(Exchange::is_free);
+        let free = free.or_else(|| slots.iter().position(|it| it.gives_way(now)));
+        let slot = self.exchanges.get_mut(free.ok_or(Refused)?);
+        slot.ok_or(Refused)?
+            .begin_with(connection, &from, self.timeout_ns, now);
         Ok(())
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
         if let Some((exchange, queue)) = self.exchange(connection) {
-            exchange.received(octets, now, |finished| queue.push(finished));
+            exchange.received(octets, now, &mut |record| queue.push(record));
         }
     }
 
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.exchange(connection).map_or(0, |(exchange, queue)| {
-            exchange.fill(buffer, now, |finished| queue.push(finished))
+            exchange.fill(buffer, now, &mut |record| queue.push(record))
         })
     }
 
@@ -108,28 +125,31 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
     }
 
     fn closed(&mut self, connection: Connection, _: Instant) {
-        for slot in &mut self.exchanges {
-            slot.take_if(|it| it.connection == connection);
+        if let Some((exchange, _)) = self.exchange(connection) {
+            exchange.free();
         }
     }
 
     fn close(&self, connection: Connection) -> Close {
-        let mut exchanges = self.exchanges.iter().flatten();
+        let mut exchanges = self.exchanges.iter();
         exchanges
-            .find(|it| it.connection == connection)
+            .find(|it| it.is_of(connection))
             .map_or(Close::Reset, Exchange::close)
     }
 
     /// Sends no datagrams, but checks the timeouts.
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
-        for exchange in self.exchanges.iter_mut().flatten() {
+        for exchange in &mut self.exchanges {
             exchange.check_timeout(now);
         }
         None
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let exchanges = self.exchanges.iter().flatten();
-        exchanges.filter_map(Exchange::wake_at).min()
+        let mut first = Instant::NEVER;
+        for exchange in &self.exchanges {
+            first = first.earlier(exchange.wake_at());
+        }
+        first.finite()
     }
 }

@@ -12,42 +12,66 @@ pub(super) enum Method {
     Put,
 }
 
+const METHODS: [(&str, Method); 4] = [
+    ("GET", Method::Get),
+    ("HEAD", Method::Head),
+    ("PUT", Method::Put),
+    ("POST", Method::Put),
+];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A number of octets.
+    Octets,
+    /// `/crc32`.
+    Crc32,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
+    /// Of the target, if it is a number.
+    pub(super) octets: u64,
+    pub(super) target: Target,
     pub(super) method: Method,
-    /// The path, if it is a number.
-    pub(super) octets: Option<u64>,
-    /// The path is `/crc32`.
-    pub(super) is_crc32: bool,
     /// HTTP/1.0: no chunks, no second request.
     pub(super) is_http_1_0: bool,
 }
 
 impl Request {
+    pub(super) const NONE: Self = Self {
+        octets: 0,
+        target: Target::Octets,
+        method: Method::Get,
+        is_http_1_0: false,
+    };
+
     pub(super) fn parse(line: &Line) -> Result<Self, Fault> {
         if line.is_cut() {
             return Err(Fault(414));
         }
         let (method, rest) = split(line.text(), b' ').ok_or(Fault(400))?;
         let (target, version) = split(rest, b' ').ok_or(Fault(400))?;
-        let is_http_1_0 = match version.strip_prefix(b"HTTP/") {
-            Some(b"1.1") => false,
-            Some(b"1.0") => true,
-            Some([b'0'..=b'9', b'.', b'0'..=b'9']) => return Err(Fault(505)),
-            _ => return Err(Fault(400)),
+        let is_http_1_0 = version == b"HTTP/1.0";
+        if !is_http_1_0 && version != b"HTTP/1.1" {
+            let is_other = matches!(version.strip_prefix(b"HTTP/"), Some([a, b'.', b])
+                if a.is_ascii_digit() && b.is_ascii_digit());
+            return Err(Fault(if is_other { 505 } else { 400 }));
+        }
+        let Some((_, method)) = METHODS.iter().find(|(name, _)| name.as_bytes() == method) else {
+            return Err(Fault(if method.is_empty() { 400 } else { 405 }));
         };
-        let method = match method {
-            b"GET" => Method::Get,
-            b"HEAD" => Method::Head,
-            b"PUT" | b"POST" => Method::Put,
-            b"" => return Err(Fault(400)),
-            _ => return Err(Fault(405)),
-        };
-        let path = path(target);
+        let method = *method;
+        let path = path(target).unwrap_or_default();
+        let octets = number(path, 10);
         Ok(Self {
+            octets: octets.unwrap_or(0),
+            target: match octets {
+                Some(_) => Target::Octets,
+                None if path == b"crc32" => Target::Crc32,
+                None => Target::Other,
+            },
             method,
-            octets: path.and_then(number),
-            is_crc32: path == Some(b"crc32"),
             is_http_1_0,
         })
     }

@@ -1,19 +1,25 @@
 //! The server's responses.
 
+use crate::Instant;
+use crate::octets::{behind, start};
 use crate::partial_writer::PartialWriter;
 use linerate_ether::pattern;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     None,
-    /// A prefix of the pattern, in octets.
-    Pattern(u64),
+    /// A prefix of the pattern.
+    Pattern,
     /// A number and a line feed.
-    Number(u64),
+    Number,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Response {
+    /// Octets of the pattern, or the number.
+    pub(super) value: u64,
+    /// Arrival time of the request.
+    pub(super) asked: Instant,
     pub(super) status: u16,
     pub(super) content: Content,
     /// The content is described but not sent: HEAD.
@@ -22,9 +28,32 @@ pub(super) struct Response {
     pub(super) closes: bool,
 }
 
+const REASONS: [(u16, &str); 11] = [
+    (100, "Continue"),
+    (200, "OK"),
+    (400, "Bad Request"),
+    (404, "Not Found"),
+    (405, "Method Not Allowed\r\nAllow: GET, HEAD, PUT, POST"),
+    (408, "Request Timeout"),
+    (414, "URI Too Long"),
+    (417, "Expectation Failed"),
+    (431, "Request Header Fields Too Large"),
+    (501, "Not Implemented"),
+    (505, "HTTP Version Not Supported"),
+];
+
 impl Response {
-    pub(super) const fn fault(status: u16) -> Self {
+    /// No response. Zeros, which take no space in flash.
+    pub(super) const NONE: Self = Self {
+        closes: false,
+        ..Self::fault(0, Instant::from_ns(0))
+    };
+
+    /// A response without content, after which the connection is closed.
+    pub(super) const fn fault(status: u16, asked: Instant) -> Self {
         Self {
+            value: 0,
+            asked,
             status,
             content: Content::None,
             is_head: false,
@@ -35,41 +64,32 @@ impl Response {
     /// Octets of content to send.
     pub(super) const fn octets(&self) -> u64 {
         match self.content {
-            Content::Pattern(len) if !self.is_head => len,
+            Content::Pattern if !self.is_head => self.value,
             _ => 0,
         }
     }
 
     /// Writes the head, and the content if it is a number.
     fn text(&self, writer: &mut PartialWriter) {
-        let reason = match self.status {
-            100 => "Continue",
-            200 => "OK",
-            400 => "Bad Request",
-            404 => "Not Found",
-            405 => "Method Not Allowed\r\nAllow: GET, HEAD, PUT, POST",
-            408 => "Request Timeout",
-            414 => "URI Too Long",
-            417 => "Expectation Failed",
-            431 => "Request Header Fields Too Large",
-            501 => "Not Implemented",
-            _ => "HTTP Version Not Supported",
-        };
+        let reason = REASONS.iter().find(|(status, _)| *status == self.status);
         writer.raw(b"HTTP/1.1 ");
         writer.digits(self.status.into(), 10, 1);
         writer.raw(b" ");
-        writer.raw(reason.as_bytes());
+        writer.raw(reason.map_or("", |(_, reason)| reason).as_bytes());
         if self.status != 100 {
-            let (len, kind) = match self.content {
-                Content::None => (0, "text/plain"),
-                Content::Pattern(len) => (len, "application/octet-stream"),
-                Content::Number(value) => {
-                    let line = |writer: &mut PartialWriter| number(value, writer);
-                    (PartialWriter::measure(line) as u64, "text/plain")
+            let len = match self.content {
+                Content::None => 0,
+                Content::Pattern => self.value,
+                Content::Number => {
+                    PartialWriter::measure(|writer| number(self.value, writer)) as u64
                 }
             };
             writer.raw(b"\r\nContent-Type: ");
-            writer.raw(kind.as_bytes());
+            writer.raw(if self.content == Content::Pattern {
+                b"application/octet-stream"
+            } else {
+                b"text/plain"
+            });
             writer.raw(b"\r\nContent-Length: ");
             writer.digits(len, 10, 1);
         }
@@ -77,8 +97,8 @@ impl Response {
             writer.raw(b"\r\nConnection: close");
         }
         writer.raw(b"\r\n\r\n");
-        if let Content::Number(value) = self.content {
-            number(value, writer);
+        if self.content == Content::Number {
+            number(self.value, writer);
         }
     }
 
@@ -96,16 +116,14 @@ impl Response {
             self.text(&mut writer);
             len = writer.written();
         }
-        let buffer = &mut buffer[len..];
+        let buffer = behind(buffer, len);
         let Some(begun) = (sent + len as u64).checked_sub(text_len as u64) else {
             return (len, false);
         };
         let left = self.octets() - begun;
-        let now = buffer
-            .len()
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
-        pattern::fill(begun, &mut buffer[..now]);
-        (len + now, now as u64 == left)
+        let buffer = start(buffer, usize::try_from(left).unwrap_or(usize::MAX));
+        pattern::fill(begun, buffer);
+        (len + buffer.len(), buffer.len() as u64 == left)
     }
 }
 

@@ -6,10 +6,10 @@ mod udp_flow;
 use core::net::SocketAddr;
 
 use self::stream::Stream;
-use self::udp_flow::{State, UdpFlow};
-use super::header::{DatagramHeader, Report, ReturnTest, SendLimits, Test};
-use super::udp::Clock;
-use crate::answer::{may_send_to, same_endpoint, same_host, with_port};
+use self::udp_flow::{START_DELAY_NS, State, UdpFlow};
+use super::header::{Counters, DatagramHeader, Report, Request, ReturnTest, SendLimits};
+use crate::answer::{may_send_to, same_host, with_port};
+use crate::octets::zero;
 use crate::queue::BoundedQueue;
 use crate::share::slot_for;
 use crate::{
@@ -22,15 +22,15 @@ const LISTENING: Udp = Udp(0);
 
 impl Limits {
     /// Limits the requested test.
-    fn apply(&self, test: &Test) -> SendLimits {
-        let mut extent = test.extent();
-        if extent.octets == 0 {
+    fn apply(&self, request: &Request) -> SendLimits {
+        let mut limits = request.limits();
+        if limits.octets == 0 {
             // Unspecified or invalid: iperf's default of ten seconds.
-            (extent.octets, extent.ns) = (u64::MAX, 10 * SECOND);
+            (limits.octets, limits.ns) = (u64::MAX, 10 * SECOND);
         }
-        extent.ns = extent.ns.min(ns(self.longest));
-        extent.rate_bits_per_s = extent.rate_bits_per_s.min(self.fastest_bits_per_s);
-        extent
+        limits.ns = limits.ns.min(ns(self.longest));
+        limits.rate_bits_per_s = limits.rate_bits_per_s.min(self.fastest_bits_per_s);
+        limits
     }
 }
 
@@ -50,19 +50,29 @@ pub struct Finished {
     pub report: Report,
 }
 
+/// A [`Finished`] with times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    peer: SocketAddr,
+    counters: Counters,
+    udp: bool,
+    sent: bool,
+    is_confirmed: bool,
+}
+
 /// A server for up to `FLOWS` tests at a time.
 #[derive(Debug)]
 pub struct Server<const FLOWS: usize> {
     port: u16,
+    listens: bool,
+    is_bound: bool,
     limits: Limits,
-    streams: [Option<Stream>; FLOWS],
-    datagrams: [Option<UdpFlow>; FLOWS],
     /// Index of the UDP stream whose turn it is to send.
     turn: usize,
     /// Completed tests, oldest first.
-    finished: BoundedQueue<Finished, FLOWS>,
-    listens: bool,
-    is_bound: bool,
+    finished: BoundedQueue<Record, FLOWS>,
+    streams: [Stream; FLOWS],
+    flows: [UdpFlow; FLOWS],
 }
 
 impl<const FLOWS: usize> Server<FLOWS> {
@@ -72,42 +82,38 @@ impl<const FLOWS: usize> Server<FLOWS> {
         assert!(FLOWS > 0 && FLOWS < 128);
         Self {
             port,
-            limits,
-            // A copied empty slot is only its tag; as a constant it would occupy flash in full.
-            streams: [None; FLOWS],
-            datagrams: [None; FLOWS],
-            turn: 0,
-            finished: BoundedQueue::new(),
             listens: false,
             is_bound: false,
+            limits,
+            turn: 0,
+            finished: BoundedQueue::new(),
+            streams: [Stream::FREE; FLOWS],
+            flows: [UdpFlow::FREE; FLOWS],
         }
     }
 
     /// Returns each completed test once, oldest first; keeps as many as the server has slots.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        self.finished.pop()
+        let record = self.finished.pop()?;
+        Some(Finished {
+            udp: record.udp,
+            sent: record.sent,
+            peer: record.peer,
+            is_confirmed: record.is_confirmed,
+            report: record.counters.report(),
+        })
     }
 
     fn stream(&mut self, connection: Connection) -> Option<&mut Stream> {
-        let mut streams = self.streams.iter_mut().flatten();
-        streams.find(|stream| stream.connection == Some(connection))
+        self.streams.iter_mut().find(|it| it.is_of(connection))
     }
 
-    /// Opens a stream to or from a client, if there is a free slot or one of a stalled stream, whose connection is
-    /// reset then.
-    #[inline(never)]
-    fn open(
-        &mut self,
-        connection: Option<Connection>,
-        peer: SocketAddr,
-        test: Option<Test>,
-        now: Instant,
-    ) -> Option<()> {
-        let gives_way = |slot: &Option<Stream>| slot.as_ref().is_some_and(|it| it.gives_way(now));
-        let free = self.streams.iter().position(Option::is_none);
-        let at = free.or_else(|| self.streams.iter().position(gives_way))?;
-        self.streams[at] = Some(Stream::new(connection, peer, test, now));
-        Some(())
+    /// A slot for a stream: a free one, or that of a stalled stream, whose connection is reset then.
+    fn free_stream(&mut self, now: Instant) -> Option<&mut Stream> {
+        let free = self.streams.iter().position(Stream::is_free);
+        let stalled = || self.streams.iter().position(|it| it.gives_way(now));
+        let at = free.or_else(stalled)?;
+        self.streams.get_mut(at)
     }
 
     /// Opens the return stream that a client's test requests at this point.
@@ -115,63 +121,78 @@ impl<const FLOWS: usize> Server<FLOWS> {
         let Some(stream) = self.stream(connection) else {
             return;
         };
-        if let Some(mut test) = stream.test.filter(|test| test.return_test == at) {
-            let to = with_port(&stream.peer, test.port);
-            // Clients that cannot be connected to must not take all slots.
-            let pending = self.streams.iter().flatten();
-            let pending = pending.filter(|it| it.connection.is_none() && same_host(&it.peer, &to));
-            if pending.count() >= FLOWS.div_ceil(4) {
-                return;
-            }
-            // It is the return test: none follows when the client ends it.
-            test.return_test = ReturnTest::No;
-            self.open(None, to, Some(test), now);
+        if stream.request.return_test != at {
+            return;
+        }
+        // It is the return test: none follows when the client ends it.
+        let request = Request {
+            amount: stream.request.amount,
+            rate_bits_per_s: stream.request.rate_bits_per_s,
+            ..Request::NONE
+        };
+        let to = with_port(&stream.peer, stream.request.port);
+        // Clients that cannot be connected to must not take all slots.
+        let is_pending =
+            |it: &&Stream| !it.is_free() && it.connection.is_none() && same_host(&it.peer, &to);
+        let pending = self.streams.iter().filter(is_pending);
+        if pending.count() < FLOWS.div_ceil(4)
+            && let Some(slot) = self.free_stream(now)
+        {
+            slot.begin(None, &to, now);
+            slot.request = request;
         }
     }
 
-    /// Starts the UDP return test of a client, if allowed.
-    fn open_return_flow(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
+    /// Starts the UDP return test of a client, if allowed. `to` is the address of the test.
+    fn open_return_flow(&mut self, to: &SocketAddr, request: &Request, sent_ns: u64, now: Instant) {
+        let to = with_port(to, request.port);
         // From its own port, to which only the report is sent: a server's port may be the same.
-        if !self.limits.sends_datagrams || !may_send_to(to) {
+        if !self.limits.sends_datagrams || !may_send_to(&to) {
             return;
         }
         // They keep their slots until they end: of one host, half of all.
-        let of_host = self.datagrams.iter().flatten();
-        let of_host = of_host.filter(|flow| flow.sends() && same_host(&flow.peer, &to));
-        if of_host.count() >= FLOWS.div_ceil(2) {
+        let is_of_host = |it: &&UdpFlow| !it.is_free() && it.sends() && same_host(&it.peer, &to);
+        if self.flows.iter().filter(is_of_host).count() >= FLOWS.div_ceil(2) {
             return;
         }
-        if let Some(at) = slot_for(&self.datagrams, &to, now) {
-            let socket = Udp(at as u8 + 1);
-            let flow = UdpFlow::to_client(socket, to, test, &self.limits, clock, now);
-            self.datagrams[at] = Some(flow);
+        let at = free_flow(&self.flows, &to, now);
+        if let Some(at) = at
+            && let Some(flow) = self.flows.get_mut(at)
+        {
+            flow.begin(Udp(at as u8 + 1), &to, now);
+            flow.state = State::Unbound;
+            flow.send(request, &self.limits, sent_ns, START_DELAY_NS, now);
         }
     }
+}
 
-    /// Finds the stream of a datagram, or creates one if the datagram may begin one.
-    fn flow_of(
-        &mut self,
-        socket: Udp,
-        from: SocketAddr,
-        head: DatagramHeader,
-        octets: &[u8],
-        now: Instant,
-    ) -> Option<usize> {
-        let is_it = |flow: &UdpFlow| flow.socket == socket && same_endpoint(&flow.peer, &from);
-        let known = |flow: &Option<UdpFlow>| flow.as_ref().is_some_and(is_it);
-        let at = match self.datagrams.iter().position(known) {
-            Some(at) => at,
-            None if socket == LISTENING && udp_flow::may_begin(head, octets) => {
-                slot_for(&self.datagrams, &from, now)?
-            }
-            None => return None,
-        };
-        let continues = |flow: &UdpFlow| is_it(flow) && !flow.begins_new_test(head, now);
-        if !self.datagrams[at].as_ref().is_some_and(continues) {
-            self.datagrams[at] = Some(UdpFlow::from_client(socket, from, now));
+/// Index of the slot for a new client, if there is one.
+fn free_flow(flows: &[UdpFlow], client: &SocketAddr, now: Instant) -> Option<usize> {
+    slot_for(flows.len(), client, &|at| flows.get(at)?.occupant(now))
+}
+
+/// Finds the stream of a datagram, or begins one if the datagram may.
+fn flow_of<'a>(
+    flows: &'a mut [UdpFlow],
+    socket: Udp,
+    from: &SocketAddr,
+    head: &DatagramHeader,
+    octets: &[u8],
+    now: Instant,
+) -> Option<&'a mut UdpFlow> {
+    let known = flows.iter().position(|flow| flow.is_of(socket, from));
+    let at = match known {
+        Some(at) => at,
+        None if socket == LISTENING && udp_flow::may_begin(head, octets) => {
+            free_flow(flows, from, now)?
         }
-        Some(at)
+        None => return None,
+    };
+    let flow = flows.get_mut(at)?;
+    if known.is_none() || flow.begins_new_test(head, now) {
+        flow.begin(socket, from, now);
     }
+    Some(flow)
 }
 
 impl<const FLOWS: usize> Service for Server<FLOWS> {
@@ -182,20 +203,19 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         if !core::mem::replace(&mut self.is_bound, true) {
             return Some(SocketRequest::Bind(LISTENING, Some(self.port)));
         }
-        self.streams.iter_mut().flatten().for_each(Stream::turn);
         for (token, stream) in (0..).zip(&mut self.streams) {
-            if let Some(to) = stream.as_mut().and_then(Stream::take_connect) {
+            stream.turn();
+            if let Some(to) = stream.take_connect() {
                 return Some(SocketRequest::Connect { to, token });
             }
         }
-        for slot in &mut self.datagrams {
-            let Some(flow) = slot else { continue };
+        for flow in &mut self.flows {
+            let socket = flow.socket;
             if flow.take_bind() {
-                return Some(SocketRequest::Bind(flow.socket, None));
+                return Some(SocketRequest::Bind(socket, None));
             }
-            if flow.state == State::Over && flow.socket != LISTENING {
-                let socket = flow.socket;
-                *slot = None;
+            if flow.state == State::Over && socket != LISTENING {
+                flow.state = State::Free;
                 return Some(SocketRequest::Unbind(socket));
             }
         }
@@ -210,30 +230,34 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     ) -> Result<(), Refused> {
         match opened {
             Opened::Accepted { from, .. } => {
-                self.open(Some(connection), from, None, now)
-                    .ok_or(Refused)?;
+                let slot = self.free_stream(now).ok_or(Refused)?;
+                slot.begin(Some(connection), &from, now);
             }
             Opened::Connected { token } => {
-                let slot = self.streams.get_mut(usize::from(token));
-                let stream = slot.and_then(Option::as_mut).ok_or(Refused)?;
-                stream.connected(connection, &self.limits, now);
+                let slot = self.streams.get_mut(usize::from(token)).ok_or(Refused)?;
+                if slot.is_free() {
+                    return Err(Refused);
+                }
+                slot.connected(connection, &self.limits, now);
             }
         }
         Ok(())
     }
 
     fn failed(&mut self, token: u8, now: Instant) {
-        if let Some(slot) = self.streams.get_mut(usize::from(token)) {
-            slot.take_if(|stream| !stream.refused(now));
+        if let Some(stream) = self.streams.get_mut(usize::from(token))
+            && !stream.refused(now)
+        {
+            stream.free();
         }
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        let limits = self.limits;
-        let Some(stream) = self.stream(connection) else {
+        let mut streams = self.streams.iter_mut();
+        let Some(stream) = streams.find(|it| it.is_of(connection)) else {
             return;
         };
-        if stream.received(octets, &limits, now) {
+        if stream.received(octets, &self.limits, now) {
             self.open_return_stream(connection, ReturnTest::Simultaneous, now);
         }
     }
@@ -244,8 +268,8 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
-        self.stream(connection)
-            .map_or(0, |stream| stream.fill(buffer, now))
+        let len = self.zeros(connection, buffer.len(), now);
+        zero(buffer, len)
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
@@ -256,70 +280,62 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn closed(&mut self, connection: Connection, now: Instant) {
-        for slot in &mut self.streams {
-            let Some(stream) = slot.as_ref() else {
-                continue;
-            };
-            if stream.connection == Some(connection) {
-                self.finished.push(stream.finished(stream.sends(), now));
-                if stream.is_both_ways() {
-                    self.finished.push(stream.finished(false, now));
-                }
-                *slot = None;
-            }
+        let mut streams = self.streams.iter_mut();
+        let Some(stream) = streams.find(|it| it.is_of(connection)) else {
+            return;
+        };
+        let sends = stream.sends();
+        self.finished.push(stream.finished(sends, now));
+        if sends && stream.request.full_duplex {
+            self.finished.push(stream.finished(false, now));
         }
+        stream.free();
     }
 
     fn close(&self, connection: Connection) -> Close {
-        let mut streams = self.streams.iter().flatten();
+        let mut streams = self.streams.iter();
         streams
-            .find(|stream| stream.connection == Some(connection))
+            .find(|it| it.is_of(connection))
             .map_or(Close::Reset, Stream::close)
     }
 
     fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
         // Two servers do not answer each other because reports are not answered, not because of the port.
-        if !may_send_to(from) {
-            return;
-        }
-        let Some(head) = DatagramHeader::parse(octets) else {
+        let head = DatagramHeader::parse(octets);
+        let Some(head) = head.filter(|_| may_send_to(&from)) else {
             return;
         };
-        let Some(at) = self.flow_of(socket, from, head, octets, now) else {
+        let Some(flow) = flow_of(&mut self.flows, socket, &from, &head, octets, now) else {
             return;
         };
-        let Some(flow) = &mut self.datagrams[at] else {
-            return;
-        };
-        let point = flow.datagram(head, octets, &self.limits, now);
+        let point = flow.datagram(&head, octets, &self.limits, now);
         if point == ReturnTest::No {
             return;
         }
         if point == ReturnTest::AfterTest {
             self.finished.push(flow.finished(Some(octets)));
         }
-        if let Some(test) = flow.return_test_at(point).copied() {
-            let to = with_port(&from, test.port);
-            self.open_return_flow(to, &test, Clock::from_peer(head.sent_ns, now), now);
+        if let Some(request) = flow.return_test_at(point) {
+            let request = *request;
+            self.open_return_flow(&from, &request, head.sent_ns, now);
         }
     }
 
     fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
-        let streams = self.streams.iter_mut().flatten();
-        streams.for_each(|stream| stream.step(now));
-        for flow in self.datagrams.iter_mut().flatten() {
+        for stream in &mut self.streams {
+            stream.step(now);
+        }
+        for flow in &mut self.flows {
             if flow.give_up(now) {
                 self.finished.push(flow.finished(None));
             }
         }
         // In turn: one that is always due must not keep the others from sending.
-        let turn = self.turn;
-        let order = (0..FLOWS).map(|step| (turn + step) % FLOWS);
-        for at in order {
-            let Some(flow) = &mut self.datagrams[at] else {
-                continue;
-            };
-            if let Some(len) = flow.next(buffer, now) {
+        for step in 0..FLOWS {
+            let at = (self.turn + step) % FLOWS;
+            if let Some(flow) = self.flows.get_mut(at)
+                && let Some(len) = flow.next(buffer, now)
+            {
                 self.turn = at + 1;
                 let (socket, to) = (flow.socket, flow.peer);
                 return Some(Datagram { socket, to, len });
@@ -330,10 +346,10 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
 
     fn wake_at(&self) -> Option<Instant> {
         let mut first = Instant::NEVER;
-        for stream in self.streams.iter().flatten() {
+        for stream in self.streams.iter().filter(|it| !it.is_free()) {
             first = first.earlier(stream.wake_at());
         }
-        for flow in self.datagrams.iter().flatten() {
+        for flow in &self.flows {
             first = first.earlier(flow.wake_at());
         }
         first.finite()

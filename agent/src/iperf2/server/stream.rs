@@ -2,12 +2,13 @@
 
 use core::net::SocketAddr;
 
-use super::super::header::{Report, Test};
+use super::super::header::{Counters, Request, Test};
 use super::super::tcp::TcpSender;
-use super::Finished;
-use crate::octets::u32_at;
+use super::Record;
+use crate::answer::NOBODY;
+use crate::octets::word_at;
 use crate::pace::TurnRequest;
-use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
+use crate::{Close, Connection, Instant, Limits, MS, SECOND};
 
 /// Timeout after which an inactive connection is reset to free its slot.
 const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
@@ -18,95 +19,101 @@ const STALL_NS: u64 = 3 * SECOND;
 const RETRY_AFTER_NS: u64 = 50 * MS;
 const CONNECT_TIMEOUT_NS: u64 = 3 * SECOND;
 
-/// The request, as far as received.
+/// Data of a connection. With a tag of its own, so that a free slot is zeros.
 #[derive(Debug, Clone, Copy)]
-struct RequestHead {
-    octets: [u8; Test::LEN],
-    len: usize,
+#[repr(u8)]
+enum Data {
+    Receives,
+    /// Not yet connected.
+    Connecting {
+        /// Time of the next connection attempt after one that failed.
+        retry: Instant,
+    },
+    /// The first octets are, or may be, a request: as far as received.
+    Head {
+        octets: [u8; Test::LEN],
+        len: u8,
+    },
+    Sends(TcpSender),
 }
 
-/// Classification of a connection's first octets.
-#[derive(Debug, PartialEq, Eq)]
-enum FirstOctets {
-    /// Too few octets to classify.
-    Unknown,
-    /// Data.
-    Data,
-    Request(Test),
-}
-
-impl RequestHead {
-    /// Consumes octets of the request.
-    fn push(&mut self, octets: &[u8]) -> FirstOctets {
-        for octet in octets {
-            self.octets[self.len] = *octet;
-            self.len += 1;
-            let Some(flags) = u32_at(&self.octets[..self.len], 0) else {
-                continue;
-            };
-            match Test::len(flags) {
-                Some(len) if self.len < len => {}
-                Some(len) => {
-                    let test = Test::parse(&self.octets[..len]);
-                    return test.map_or(FirstOctets::Data, FirstOctets::Request);
-                }
-                None => return FirstOctets::Data,
-            }
-        }
-        FirstOctets::Unknown
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
+/// A stream, or a free slot for one.
+#[derive(Debug)]
 pub(super) struct Stream {
+    is_used: bool,
     /// `None` while connecting.
     pub(super) connection: Option<Connection>,
+    wanted: bool,
+    is_reset: bool,
+    peer_ended: bool,
     pub(super) peer: SocketAddr,
     /// The client's request, once received.
-    pub(super) test: Option<Test>,
-    head: Option<RequestHead>,
-    wanted: bool,
-    /// Time of the next connection attempt after one that failed.
-    retry: Instant,
+    pub(super) request: Request,
     received: u64,
-    began: Option<Instant>,
+    /// Of the data received: `NEVER` before the first.
+    began: Instant,
     last: Instant,
     /// Time of the last activity.
     last_activity: Instant,
-    is_reset: bool,
     turn_request: TurnRequest,
-    peer_ended: bool,
-    sending: Option<TcpSender>,
+    data: Data,
 }
 
 impl Stream {
-    /// A stream opened by a client or, with a test, one to a client, to be connected.
-    pub(super) fn new(
+    /// A free slot. Zeros, which take no space in flash.
+    pub(super) const FREE: Self = Self {
+        is_used: false,
+        connection: None,
+        wanted: false,
+        is_reset: false,
+        peer_ended: false,
+        peer: NOBODY,
+        request: Request::NONE,
+        received: 0,
+        began: Instant::from_ns(0),
+        last: Instant::from_ns(0),
+        last_activity: Instant::from_ns(0),
+        turn_request: TurnRequest::None,
+        data: Data::Receives,
+    };
+
+    /// Begins a stream, which a client has opened or to which the server is to connect.
+    pub(super) fn begin(
+        &mut self,
         connection: Option<Connection>,
-        peer: SocketAddr,
-        test: Option<Test>,
+        peer: &SocketAddr,
         now: Instant,
-    ) -> Self {
-        let head = RequestHead {
-            octets: [0; Test::LEN],
-            len: 0,
-        };
-        Self {
-            connection,
-            peer,
-            test,
-            head: test.is_none().then_some(head),
-            wanted: connection.is_none(),
-            retry: Instant::NEVER,
-            received: 0,
-            began: None,
-            last: Instant::from_ns(0),
-            last_activity: now,
-            is_reset: false,
-            turn_request: TurnRequest::new(),
-            peer_ended: false,
-            sending: None,
+    ) {
+        *self = Self::FREE;
+        self.is_used = true;
+        self.connection = connection;
+        self.peer = *peer;
+        self.began = Instant::NEVER;
+        self.last_activity = now;
+        if connection.is_none() {
+            self.wanted = true;
+            self.data = Data::Connecting {
+                retry: Instant::NEVER,
+            };
+        } else {
+            self.data = Data::Head {
+                octets: [0; Test::LEN],
+                len: 0,
+            };
         }
+    }
+
+    pub(super) fn free(&mut self) {
+        self.is_used = false;
+    }
+
+    #[inline]
+    pub(super) fn is_free(&self) -> bool {
+        !self.is_used
+    }
+
+    pub(super) fn is_of(&self, connection: Connection) -> bool {
+        self.is_used && self.connection == Some(connection)
     }
 
     /// Returns the address to connect to, once.
@@ -117,7 +124,9 @@ impl Stream {
     /// A connection attempt failed; returns true if it will be repeated. iperf's client starts to listen only
     /// after its own data have gone, when the server may already be connecting.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
-        self.retry = now.after_ns(RETRY_AFTER_NS);
+        self.data = Data::Connecting {
+            retry: now.after_ns(RETRY_AFTER_NS),
+        };
         now.ns_since(self.last_activity) < CONNECT_TIMEOUT_NS
     }
 
@@ -127,50 +136,57 @@ impl Stream {
         self.send(limits, now);
     }
 
+    #[inline(never)]
     fn send(&mut self, limits: &Limits, now: Instant) {
-        let sending = |test| TcpSender::new(limits.apply(test), now);
-        self.sending = self.test.as_ref().map(sending);
+        self.data = Data::Sends(TcpSender::new(limits.apply(&self.request), now));
     }
 
     /// Returns true when the request is complete.
     pub(super) fn received(&mut self, octets: &[u8], limits: &Limits, now: Instant) -> bool {
-        self.began.get_or_insert(now);
+        if self.received == 0 {
+            self.began = now;
+        }
         self.last = now;
         // Data against the direction of the test do not count as activity.
-        if self.test.is_none_or(|test| !test.reverse) {
+        if !self.request.reverse {
             self.last_activity = now;
         }
         self.received += octets.len() as u64;
-        let Some(head) = &mut self.head else {
-            return false;
-        };
-        self.test = match head.push(octets) {
-            FirstOctets::Unknown => return false,
-            FirstOctets::Data => None,
-            FirstOctets::Request(test) => Some(test),
-        };
-        self.head = None;
-        let sends = |test: &Test| test.reverse || test.full_duplex;
-        if self.test.as_ref().is_some_and(sends) {
-            self.send(limits, now);
+        for octet in octets {
+            let Data::Head { octets: head, len } = &mut self.data else {
+                return false;
+            };
+            if let Some(place) = head.get_mut(usize::from(*len)) {
+                *place = *octet;
+            }
+            *len += 1;
+            let len = usize::from(*len);
+            if len < 4 {
+                continue;
+            }
+            match Test::len(word_at(head, 0)) {
+                Some(needed) if len < needed => {}
+                needed => {
+                    let request = needed.and_then(|needed| Request::parse(head.get(..needed)?));
+                    self.data = Data::Receives;
+                    if let Some(request) = request {
+                        self.request = request;
+                        if request.reverse || request.full_duplex {
+                            self.send(limits, now);
+                        }
+                        return true;
+                    }
+                }
+            }
         }
-        true
-    }
-
-    pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
-        let Some(sending) = &mut self.sending else {
-            return 0;
-        };
-        let len = sending.fill(buffer, now);
-        if len > 0 {
-            self.last_activity = now;
-        }
-        len
+        false
     }
 
     pub(super) fn zeros(&mut self, most: usize, now: Instant) -> usize {
-        let sending = self.sending.as_mut();
-        let len = sending.map_or(0, |sending| sending.zeros(most, now));
+        let Data::Sends(sending) = &mut self.data else {
+            return 0;
+        };
+        let len = sending.zeros(most, now);
         if len > 0 {
             self.last_activity = now;
         }
@@ -180,29 +196,38 @@ impl Stream {
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
         self.turn_request.turn();
-        if let Some(sending) = &mut self.sending {
+        if let Data::Sends(sending) = &mut self.data {
             sending.turn();
         }
     }
 
     /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
-        if now >= self.retry {
-            self.retry = Instant::NEVER;
-            self.wanted = true;
+        if self.is_free() {
+            return;
         }
-        if let Some(sending) = &mut self.sending {
-            sending.step(now);
+        let mut changes = false;
+        match &mut self.data {
+            Data::Sends(sending) => changes = sending.step(now),
+            Data::Connecting { retry } if now >= *retry => {
+                *retry = Instant::NEVER;
+                self.wanted = true;
+            }
+            _ => {}
         }
-        let is_silent = now >= self.deadline();
-        self.is_reset |= is_silent;
-        self.turn_request.check(is_silent, now);
+        if now >= self.deadline() {
+            self.is_reset = true;
+            changes = true;
+        }
+        self.turn_request.check(changes);
     }
 
     /// Time of the last activity, or when there is to be some: at a low rate, nothing may be due for long.
     fn idle_since(&self) -> Instant {
-        match &self.sending {
-            Some(sending) if !sending.is_over() => sending.pace_due().max(self.last_activity),
+        match &self.data {
+            Data::Sends(sending) if !sending.is_over() => {
+                sending.pace_due().max(self.last_activity)
+            }
             _ => self.last_activity,
         }
     }
@@ -229,49 +254,48 @@ impl Stream {
 
     /// True if it sends, or has sent.
     pub(super) const fn sends(&self) -> bool {
-        self.sending.is_some()
+        matches!(self.data, Data::Sends(_))
     }
 
     pub(super) fn close(&self) -> Close {
-        match &self.sending {
-            _ if self.is_reset => Close::Reset,
-            Some(sending) if !sending.is_over() => Close::Keep,
-            Some(_) => Close::Finish,
-            None if self.peer_ended => Close::Finish,
-            None => Close::Keep,
+        let is_over = match &self.data {
+            Data::Sends(sending) => sending.is_over(),
+            _ => self.peer_ended,
+        };
+        if self.is_reset {
+            Close::Reset
+        } else if is_over {
+            Close::Finish
+        } else {
+            Close::Keep
         }
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        let sending = self.sending.as_ref().map_or(Instant::NEVER, TcpSender::due);
-        let times = sending.earlier(self.deadline());
-        times.earlier(self.turn_request.at()).earlier(self.retry)
-    }
-
-    /// True if data went in both directions.
-    pub(super) fn is_both_ways(&self) -> bool {
-        self.sending.is_some() && self.test.as_ref().is_some_and(|test| test.full_duplex)
+        let first = self.deadline().earlier(self.turn_request.at());
+        first.earlier(match &self.data {
+            Data::Sends(sending) => sending.due(),
+            Data::Connecting { retry } => *retry,
+            _ => Instant::NEVER,
+        })
     }
 
     /// Result of sending, or of receiving.
-    pub(super) fn finished(&self, sent: bool, now: Instant) -> Finished {
-        let (octets, span) = match &self.sending {
-            Some(sending) if sent => sending.sent(now),
-            _ => {
-                let began = self.began.unwrap_or(self.last);
-                (self.received, span(self.last.ns_since(began)))
-            }
+    pub(super) fn finished(&self, sent: bool, now: Instant) -> Record {
+        let (octets, span_ns) = match &self.data {
+            Data::Sends(sending) if sent => sending.sent(now),
+            _ => (self.received, self.last.ns_since(self.began)),
         };
-        Finished {
-            udp: false,
-            is_confirmed: !sent,
-            sent,
+        Record {
             peer: self.peer,
-            report: Report {
+            counters: Counters {
                 octets,
-                span,
-                ..Report::default()
+                span_ns,
+                ..Counters::default()
             },
+            udp: false,
+            sent,
+            is_confirmed: !sent,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The client's reaction to the states announced by the server.
 
-use super::super::message::{JsonFrame, Message, state};
-use super::super::results::{self, Count};
+use super::super::json::{Event, Reader};
+use super::super::message::{JsonFrame, PARAMETERS, RESULTS, state};
+use super::super::results;
 use super::super::stream::Channel;
 use super::{Client, Direction, Failure, Phase};
 use crate::{Instant, Udp};
@@ -39,7 +40,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
                     });
                 }
                 if self.announce_at.is_some_and(|at| now >= at) {
-                    self.outbox.push(Message::State(state::TEST_END));
+                    self.outbox.push(state::TEST_END);
                     self.phase = Phase::AwaitState(state::EXCHANGE_RESULTS);
                 }
             }
@@ -48,8 +49,8 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 if all || !self.streams.receive() || now >= self.streams.drain_deadline() {
                     self.streams.frozen = true;
                     self.last_received = Some(now);
-                    self.outbox.push(Message::Results);
-                    self.phase = Phase::Results(JsonFrame::new(), results::Reader::default());
+                    self.outbox.push(RESULTS);
+                    self.phase = Phase::Results(JsonFrame::new(), Reader::new());
                 }
             }
             _ => {}
@@ -70,9 +71,10 @@ impl<const STREAMS: usize> Client<STREAMS> {
             }
             Phase::Results(frame, reader) => {
                 let streams = &mut self.streams;
-                let mut take = |id, count: &Count| streams.report(id, count);
-                let whole = frame.push(octet, &mut |depth, event| {
-                    reader.on_event(depth, event, &mut take);
+                let whole = frame.push(octet, &mut |depth, event: Event<'_>| {
+                    if reader.on_event(results::OBJECTS, &results::MEMBERS, depth, &event) {
+                        streams.report(reader);
+                    }
                 });
                 match whole {
                     Ok(false) => {}
@@ -87,7 +89,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     }
 
     fn state(&mut self, announced: u8, now: Instant) {
-        let open = self.streams.iter().count();
+        let open = self.streams.len();
         let opens_last = matches!(
             self.phase,
             Phase::Opening {
@@ -97,7 +99,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         ) && open + 1 == self.streams.test.streams();
         if announced == state::TEST_START && self.streams.test.udp && opens_last {
             // The answer to the hello was lost or is late, but the server has the stream.
-            let last = Channel::Udp(Udp(open as u8), self.plan.to);
+            let last = Channel::Udp(Udp(open as u8), self.plan.to.port());
             self.streams.open(last);
             self.stream_is_open(now);
         }
@@ -111,7 +113,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             state::SERVER_ERROR => self.phase = Phase::Error([0; 8], 0),
             _ if Some(announced) != awaited => self.fail(Failure::UnexpectedState(announced as i8)),
             state::PARAM_EXCHANGE => {
-                self.outbox.push(Message::Parameters);
+                self.outbox.push(PARAMETERS);
                 self.phase = Phase::AwaitState(state::CREATE_STREAMS);
             }
             state::CREATE_STREAMS => {
@@ -130,7 +132,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 self.step(now);
             }
             _ => {
-                self.outbox.push(Message::State(state::IPERF_DONE));
+                self.outbox.push(state::IPERF_DONE);
                 self.phase = Phase::Done;
             }
         }
@@ -138,7 +140,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
     /// The last stream is open: continue with the next one, if there is another.
     pub(super) fn stream_is_open(&mut self, now: Instant) {
-        let open = self.streams.iter().count();
+        let open = self.streams.len();
         self.phase = if open < self.streams.test.streams() {
             Phase::Opening {
                 is_requested: false,

@@ -8,11 +8,14 @@ use core::time::Duration;
 pub use self::control::UDP_SETTLE;
 pub use self::plan::{Failure, Outcome, Plan, Progress};
 
-use super::message::{COOKIE, HELLO, HELLO_ANSWER, JsonFrame, Message, Outbox, cookie, state};
-use super::parameters::{Amount, Direction, Test};
-use super::results;
+use super::json::Reader;
+use super::message::{
+    COOKIE, COOKIE_MESSAGE, HELLO, HELLO_ANSWER, JsonFrame, Outbox, PARAMETERS, cookie, state,
+};
+use super::parameters::{Amount, Direction, Parameters, Test};
 use super::stream::Channel;
 use super::streams::Streams;
+use crate::octets::zero;
 use crate::{
     Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp,
 };
@@ -37,7 +40,7 @@ enum Phase {
     /// The test is over; data in flight are still arriving.
     Draining,
     /// Own results were sent.
-    Results(JsonFrame, results::Reader),
+    Results(JsonFrame, Reader),
     /// Octets received of the error numbers behind an announced error.
     Error([u8; 8], usize),
     /// Everything is sent except the final state.
@@ -65,8 +68,8 @@ impl<const STREAMS: usize> Client<STREAMS> {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         assert!(STREAMS > 0 && STREAMS < 128);
-        let streams = plan.test.streams();
-        let phase = if streams == 0 || streams > STREAMS {
+        let count = plan.test.streams();
+        let phase = if count == 0 || count > STREAMS {
             Phase::Failed(Failure::TooManyStreams)
         } else {
             Phase::AwaitState(state::PARAM_EXCHANGE)
@@ -84,6 +87,9 @@ impl<const STREAMS: usize> Client<STREAMS> {
             },
             ..plan.test
         };
+        let mut streams = Streams::new();
+        streams.restart(&plan.to);
+        streams.test = Parameters::of(&test);
         Self {
             plan: Plan { test, ..plan },
             phase,
@@ -91,7 +97,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             control: None,
             control_is_closed: false,
             outbox: Outbox::new(),
-            streams: Streams::new(test),
+            streams,
             last_received: None,
             announce_at: None,
         }
@@ -110,10 +116,11 @@ impl<const STREAMS: usize> Client<STREAMS> {
     /// Results so far.
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
+        let [sent, reported, received] = self.streams.counts(now);
         Outcome {
-            sent: self.streams.sent(now),
-            reported: self.streams.reported(),
-            received: self.streams.received_count(now),
+            sent,
+            reported,
+            received,
         }
     }
 
@@ -125,18 +132,19 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
     /// Octets still to send, by all streams together.
     fn octets_left(&self) -> u64 {
-        let total = self.streams.test.total().unwrap_or(u64::MAX);
         if self.streams.omits() {
             return u64::MAX;
         }
+        let total = self.streams.test.max_octets;
         total.saturating_sub(self.streams.octets().0)
     }
 
     /// True if the wanted octets were sent, received, or both, as the test's direction has it.
     fn has_enough(&self) -> bool {
-        let Some(total) = self.streams.test.total().filter(|_| !self.streams.omits()) else {
+        if self.streams.omits() {
             return false;
-        };
+        }
+        let total = self.streams.test.max_octets;
         let (sent, received) = self.streams.octets();
         match self.streams.test.direction {
             Direction::Forward => sent >= total,
@@ -147,24 +155,20 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
     /// True if nothing more is expected from the peer until the end of the test is announced.
     fn has_received_all(&self) -> bool {
-        let total = self.streams.test.total();
         self.streams.test.direction == Direction::Forward
-            || total.is_some_and(|total| self.streams.octets().1 >= total)
+            || self.streams.octets().1 >= self.streams.test.max_octets
     }
 
     /// Time when the test ends, if it ends by time.
     fn end_at(&self) -> Option<Instant> {
-        let began = self.streams.began()?;
         let test = &self.streams.test;
-        let Amount::Span(span) = test.amount else {
-            return None;
-        };
-        let omit = if self.streams.omits() {
-            test.omit
+        let omit_ns = if self.streams.omits() {
+            test.omit_ns
         } else {
-            Duration::ZERO
+            0
         };
-        Some(began.after(omit).after(span))
+        let began = self.streams.began();
+        began.after_ns(omit_ns).after_ns(test.span_ns).finite()
     }
 
     /// While the client sends, silence of the peer is normal.
@@ -196,7 +200,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         let len = HELLO.len();
         buffer[..len].copy_from_slice(HELLO);
         Some(Datagram {
-            socket: Udp(self.streams.iter().count() as u8),
+            socket: Udp(self.streams.len() as u8),
             to: self.plan.to,
             len,
         })
@@ -213,7 +217,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         if !core::mem::replace(&mut self.connect_requested, true) {
             return Some(SocketRequest::Connect { to, token: CONTROL });
         }
-        let open = self.streams.iter().count() as u8;
+        let open = self.streams.len() as u8;
         let Phase::Opening { is_requested, .. } = &mut self.phase else {
             return None;
         };
@@ -238,12 +242,12 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         match opened {
             Opened::Connected { token: CONTROL } => {
                 self.control = Some(connection);
-                self.outbox.push(Message::Cookie);
+                self.outbox.push(COOKIE_MESSAGE);
                 Ok(())
             }
             Opened::Connected { .. } if matches!(self.phase, Phase::Opening { .. }) => {
-                self.streams.open(Channel::Tcp(connection)).ok_or(Refused)?;
-                Ok(())
+                let has_slot = self.streams.open(Channel::Tcp(connection));
+                has_slot.then_some(()).ok_or(Refused)
             }
             _ => Err(Refused),
         }
@@ -259,7 +263,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             for octet in octets {
                 self.octet(*octet, now);
             }
-        } else if self.streams.began().is_none() && octets == [state::ACCESS_DENIED] {
+        } else if !self.streams.has_begun() && octets == [state::ACCESS_DENIED] {
             // Sent on a stream that the server does not recognize.
             self.fail(Failure::AccessDenied);
         } else {
@@ -270,7 +274,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
 
     fn zeros(&mut self, connection: Connection, most: usize, now: Instant) -> usize {
         self.step(now);
-        let stream = self.streams.by_connection(connection);
+        let stream = self.streams.by_channel(Channel::Tcp(connection));
         let is_open = stream.is_some_and(|it| usize::from(it.cookie) >= COOKIE);
         if !is_open || !matches!(self.phase, Phase::Running) {
             return 0;
@@ -286,14 +290,14 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let (seed, test) = (self.plan.seed, &self.plan.test);
         if Some(connection) == self.control {
             let streams = &self.streams;
-            return self.outbox.fill(buffer, |message, writer| match message {
-                Message::Cookie => writer.raw(&cookie(seed)),
-                Message::Parameters => test.emit(writer),
+            return self.outbox.fill(buffer, &|message, writer| match message {
+                COOKIE_MESSAGE => writer.raw(&cookie(seed)),
+                PARAMETERS => test.emit(writer),
                 _ => streams.emit(writer),
             });
         }
         let opening = matches!(self.phase, Phase::Opening { .. });
-        let stream = self.streams.by_connection(connection);
+        let stream = self.streams.by_channel(Channel::Tcp(connection));
         if let Some(stream) = stream.filter(|it| usize::from(it.cookie) < COOKIE) {
             let rest = &cookie(seed)[usize::from(stream.cookie)..];
             let len = rest.len().min(buffer.len());
@@ -305,8 +309,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             return len;
         }
         let len = self.zeros(connection, buffer.len(), now);
-        buffer[..len].fill(0);
-        len
+        zero(buffer, len)
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
@@ -346,7 +349,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             return;
         }
         self.last_received = Some(now);
-        let open = self.streams.iter().count() as u8;
+        let open = self.streams.len() as u8;
         let opening = matches!(
             self.phase,
             Phase::Opening {
@@ -356,7 +359,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         );
         if opening && socket == Udp(open) {
             // Data are an answer, too: they may overtake it.
-            self.streams.open(Channel::Udp(socket, from));
+            self.streams.open(Channel::Udp(socket, from.port()));
             self.stream_is_open(now);
         }
         if octets != HELLO_ANSWER {

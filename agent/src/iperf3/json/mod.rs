@@ -2,6 +2,7 @@
 //! buffer space available, without a copy.
 
 mod number;
+mod reader;
 mod scan;
 
 #[cfg(test)]
@@ -10,4 +11,5 @@ mod tests;
 pub(crate) use crate::partial_writer::PartialWriter;
 #[cfg(test)]
 use number::Number;
+pub(crate) use reader::{Member, Objects, Reader};
 pub(crate) use scan::{Event, InvalidJson, MAX_DEPTH, Scanner};

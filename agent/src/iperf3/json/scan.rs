@@ -7,7 +7,8 @@ pub(crate) const MAX_DEPTH: u8 = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InvalidJson;
 
-/// A parser event. Strings are truncated to the scanner's buffer.
+/// A parser event. Strings are truncated to the scanner's buffer; an escape sequence of a character beyond ASCII is
+/// replaced by U+FFFD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     /// Begin of an object or an array.
@@ -20,7 +21,7 @@ pub(crate) enum Event<'a> {
     },
     /// A member's name; its value follows.
     Key(&'a [u8]),
-    /// A string, with escapes decoded.
+    /// A string.
     Text(&'a [u8]),
     Number(Number),
     Bool(bool),
@@ -42,62 +43,55 @@ enum State {
     Colon,
     CommaOrEnd,
     Over,
-    Text {
-        key: bool,
-    },
-    /// Remaining characters of a literal.
-    Literal {
-        rest: &'static [u8],
-        is: Literal,
-    },
+    /// A string, or a member's name.
+    Text,
+    KeyText,
+    /// Remaining characters of a literal, in `LITERALS`.
+    Literal,
     Number,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Literal {
-    True,
-    False,
-    Null,
-}
+/// The literals, each without its first character and with an end.
+const LITERALS: &[u8; 13] = b"rue.alse.ull.";
+const TRUE: u8 = 0;
+const FALSE: u8 = 4;
+const NULL: u8 = 9;
 
-/// Position in an escape sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Escape {
-    No,
-    Backslash,
-    /// Digits received of a code unit.
-    Unit {
-        digits: u8,
-        unit: u16,
-    },
-}
+/// Position in an escape sequence: none, behind the backslash, or the digits that are missing of a code unit.
+const NO_ESCAPE: u8 = 0;
+const UNIT_DIGITS: u8 = 4;
+const BACKSLASH: u8 = 5;
 
 /// Parses one value; keeps `TEXT` octets of each string.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<const TEXT: usize> {
-    state: State,
+    number: Reader,
     /// Type of each level, the innermost in the lowest bit: 1 = object.
     objects: u32,
     depth: u8,
+    state: State,
+    /// Index in `LITERALS`.
+    literal: u8,
+    escape: u8,
+    /// Digits received of a code unit.
+    unit: u16,
+    len: u16,
     text: [u8; TEXT],
-    len: usize,
-    escape: Escape,
-    /// The first half of a surrogate pair, whose second half must follow; or 0.
-    high: u16,
-    number: Reader,
 }
 
 impl<const TEXT: usize> Scanner<TEXT> {
     pub(crate) const fn new() -> Self {
+        assert!(TEXT <= u16::MAX as usize);
         Self {
-            state: State::Value,
+            number: Reader::new(),
             objects: 0,
             depth: 0,
-            text: [0; TEXT],
+            state: State::Value,
+            literal: 0,
+            escape: NO_ESCAPE,
+            unit: 0,
             len: 0,
-            escape: Escape::No,
-            high: 0,
-            number: Reader::new(),
+            text: [0; TEXT],
         }
     }
 
@@ -109,20 +103,21 @@ impl<const TEXT: usize> Scanner<TEXT> {
     /// Parses a character.
     pub(crate) fn push(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
         match self.state {
-            State::Text { key } => return self.text(octet, key, on_event),
+            State::Text | State::KeyText => return self.text(octet, on_event),
+            State::Literal => return self.literal(octet, on_event),
             State::Number if self.number.push(octet) => return Ok(()),
             State::Number => self.end_number(on_event)?,
-            State::Literal { rest, is } => return self.literal(octet, rest, is, on_event),
             _ => {}
         }
         if matches!(octet, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(());
         }
         match (self.state, octet) {
-            (State::Key | State::KeyOrEnd, b'"') => self.begin_text(true),
-            (State::KeyOrEnd, b'}')
-            | (State::ValueOrEnd, b']')
-            | (State::CommaOrEnd, b'}' | b']') => self.end(octet, on_event)?,
+            (State::Key | State::KeyOrEnd, b'"') => self.begin_text(State::KeyText),
+            (State::KeyOrEnd | State::CommaOrEnd, b'}')
+            | (State::ValueOrEnd | State::CommaOrEnd, b']') => {
+                return self.end(octet == b'}', on_event);
+            }
             (State::Colon, b':') => self.state = State::Value,
             (State::CommaOrEnd, b',') => {
                 self.state = if self.in_object() {
@@ -131,7 +126,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
                     State::Value
                 };
             }
-            (State::Value | State::ValueOrEnd, _) => self.value(octet, on_event)?,
+            (State::Value | State::ValueOrEnd, _) => return self.value(octet, on_event),
             _ => return Err(InvalidJson),
         }
         Ok(())
@@ -154,10 +149,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
     }
 
     fn value(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
-        let word = |rest: &'static str, is| State::Literal {
-            rest: rest.as_bytes(),
-            is,
-        };
+        self.state = State::Literal;
         match octet {
             b'{' | b'[' => {
                 let object = octet == b'{';
@@ -173,10 +165,10 @@ impl<const TEXT: usize> Scanner<TEXT> {
                 };
                 on_event(self.depth, Event::Begin { object });
             }
-            b'"' => self.begin_text(false),
-            b't' => self.state = word("rue", Literal::True),
-            b'f' => self.state = word("alse", Literal::False),
-            b'n' => self.state = word("ull", Literal::Null),
+            b'"' => self.begin_text(State::Text),
+            b't' => self.literal = TRUE,
+            b'f' => self.literal = FALSE,
+            b'n' => self.literal = NULL,
             _ => {
                 self.number = Reader::new();
                 self.state = State::Number;
@@ -188,9 +180,9 @@ impl<const TEXT: usize> Scanner<TEXT> {
         Ok(())
     }
 
-    fn end(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
-        let object = octet == b'}';
-        if self.depth == 0 || object != self.in_object() {
+    fn end(&mut self, object: bool, on_event: OnEvent) -> Result<(), InvalidJson> {
+        // In a value outside of everything the depth is 0 only in the state `Over`.
+        if object != self.in_object() {
             return Err(InvalidJson);
         }
         on_event(self.depth, Event::End { object });
@@ -215,124 +207,86 @@ impl<const TEXT: usize> Scanner<TEXT> {
         Ok(())
     }
 
-    fn literal(
-        &mut self,
-        octet: u8,
-        rest: &'static [u8],
-        is: Literal,
-        on_event: OnEvent,
-    ) -> Result<(), InvalidJson> {
-        let (next, rest) = rest.split_first().ok_or(InvalidJson)?;
-        if octet != *next {
+    fn literal(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
+        let rest = LITERALS.get(usize::from(self.literal)..);
+        let Some([expected, next, ..]) = rest else {
+            return Err(InvalidJson);
+        };
+        if octet != *expected {
             return Err(InvalidJson);
         }
-        self.state = State::Literal { rest, is };
-        if rest.is_empty() {
+        self.literal += 1;
+        if *next == b'.' {
             self.after_value();
-            let event = match is {
-                Literal::True => Event::Bool(true),
-                Literal::False => Event::Bool(false),
-                Literal::Null => Event::Null,
+            let event = match self.literal {
+                ..FALSE => Event::Bool(true),
+                FALSE..NULL => Event::Bool(false),
+                NULL.. => Event::Null,
             };
             on_event(self.depth, event);
         }
         Ok(())
     }
 
-    fn begin_text(&mut self, key: bool) {
-        self.state = State::Text { key };
+    fn begin_text(&mut self, state: State) {
+        self.state = state;
         self.len = 0;
-        self.escape = Escape::No;
-        self.high = 0;
+        self.escape = NO_ESCAPE;
     }
 
-    fn text(&mut self, octet: u8, key: bool, on_event: OnEvent) -> Result<(), InvalidJson> {
-        match self.escape {
-            Escape::No => match octet {
-                b'"' => {
-                    self.end_high();
-                    let text = &self.text[..self.len];
-                    if key {
-                        self.state = State::Colon;
-                        on_event(self.depth, Event::Key(text));
-                    } else {
-                        on_event(self.depth, Event::Text(text));
-                        self.after_value();
-                    }
+    fn text(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
+        match (self.escape, octet) {
+            (NO_ESCAPE, b'"') => {
+                let text = self.text.get(..usize::from(self.len)).unwrap_or_default();
+                if self.state == State::KeyText {
+                    self.state = State::Colon;
+                    on_event(self.depth, Event::Key(text));
+                } else {
+                    on_event(self.depth, Event::Text(text));
+                    self.after_value();
                 }
-                b'\\' => self.escape = Escape::Backslash,
-                0..0x20 => return Err(InvalidJson),
-                _ => {
-                    self.end_high();
-                    self.keep(octet);
-                }
-            },
-            Escape::Backslash => {
-                let character = match octet {
+            }
+            (NO_ESCAPE, b'\\') => self.escape = BACKSLASH,
+            (NO_ESCAPE, 0..0x20) => return Err(InvalidJson),
+            (NO_ESCAPE, _) => self.keep(octet),
+            (BACKSLASH, b'u') => {
+                self.unit = 0;
+                self.escape = UNIT_DIGITS;
+            }
+            (BACKSLASH, _) => {
+                self.escape = NO_ESCAPE;
+                self.keep(match octet {
                     b'"' | b'\\' | b'/' => octet,
                     b'b' => 0x08,
                     b'f' => 0x0c,
                     b'n' => b'\n',
                     b'r' => b'\r',
                     b't' => b'\t',
-                    b'u' => {
-                        self.escape = Escape::Unit { digits: 0, unit: 0 };
-                        return Ok(());
-                    }
                     _ => return Err(InvalidJson),
-                };
-                self.end_high();
-                self.escape = Escape::No;
-                self.keep(character);
+                });
             }
-            Escape::Unit { digits, unit } => {
+            _ => {
                 let digit = (octet as char).to_digit(16).ok_or(InvalidJson)?;
-                let unit = unit << 4 | digit as u16;
-                if digits < 3 {
-                    let digits = digits + 1;
-                    self.escape = Escape::Unit { digits, unit };
-                } else {
-                    self.escape = Escape::No;
-                    self.unit(unit);
+                self.unit = self.unit << 4 | digit as u16;
+                self.escape -= 1;
+                if self.escape == NO_ESCAPE {
+                    self.unit();
                 }
             }
         }
         Ok(())
     }
 
-    /// Handles a UTF-16 code unit: a character, or half of one.
-    fn unit(&mut self, unit: u16) {
-        if self.high != 0 && (0xdc00..0xe000).contains(&unit) {
-            let high = u32::from(self.high - 0xd800) << 10;
-            self.high = 0;
-            self.keep_character(0x1_0000 + (high | u32::from(unit - 0xdc00)));
-            return;
-        }
-        self.end_high();
-        if (0xd800..0xdc00).contains(&unit) {
-            self.high = unit;
-        } else {
-            self.keep_character(u32::from(unit));
-        }
-    }
-
-    /// Handles an unpaired surrogate.
-    fn end_high(&mut self) {
-        if self.high != 0 {
-            self.high = 0;
-            self.keep_character(u32::from(char::REPLACEMENT_CHARACTER));
-        }
-    }
-
-    fn keep_character(&mut self, code: u32) {
-        let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-        for octet in character.encode_utf8(&mut [0; 4]).bytes() {
-            self.keep(octet);
+    /// Keeps a UTF-16 code unit. No name here has a character beyond ASCII.
+    fn unit(&mut self) {
+        match u8::try_from(self.unit) {
+            Ok(octet) if octet.is_ascii() => self.keep(octet),
+            _ => "\u{fffd}".bytes().for_each(|octet| self.keep(octet)),
         }
     }
 
     fn keep(&mut self, octet: u8) {
-        if let Some(place) = self.text.get_mut(self.len) {
+        if let Some(place) = self.text.get_mut(usize::from(self.len)) {
             *place = octet;
             self.len += 1;
         }

@@ -3,7 +3,6 @@ use super::scan::{Event, InvalidJson, Scanner};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::string::{String, ToString as _};
-use std::time::Duration;
 use std::vec::Vec;
 
 /// Rebuilds a document from the events.
@@ -123,10 +122,10 @@ fn numbers_are_scaled_without_rounding_up() {
 }
 
 #[test]
-fn escapes_are_what_they_stand_for() {
-    let text = r#""\"\\\/\b\f\n\r\t\u00e4\ud83d\ude00 \ud83d.\ud83d\n\ude00""#;
+fn escapes_of_ascii_are_what_they_stand_for() {
+    let text = r#""\"\\\/\b\f\n\r\t\u0074\u007F\u0000 ä\u00e4.\ud83d\ude00\n\ude00""#;
     let root = scan(text.as_bytes()).unwrap().root.unwrap();
-    let expected = "\"\\/\u{8}\u{c}\n\r\t\u{e4}\u{1f600} \u{fffd}.\u{fffd}\n\u{fffd}";
+    let expected = "\"\\/\u{8}\u{c}\n\r\tt\u{7f}\0 \u{e4}\u{fffd}.\u{fffd}\u{fffd}\n\u{fffd}";
     assert_eq!(root, Value::from(expected));
 }
 
@@ -159,7 +158,7 @@ fn what_is_written_is_json_wherever_it_is_split() {
         writer.flag("tcp");
         writer.number("n", 18_446_744_073_709_551_615);
         writer.key("s");
-        writer.seconds(Duration::new(7, 1_020));
+        writer.seconds(7_000_001_020);
         writer.key("a");
         writer.begin(b'[');
         for n in 0..2 {

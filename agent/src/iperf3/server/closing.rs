@@ -7,12 +7,15 @@ const CLOSE_TIMEOUT_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
 struct ClosingConnection {
-    connection: Connection,
-    /// Final state octet to send.
-    last_state: Option<u8>,
     until: Instant,
+    connection: Connection,
+    /// Final state octet to send; `SENT` if there is none.
+    last_state: u8,
     is_late: bool,
 }
+
+/// No state: none has this number.
+pub(super) const SENT: u8 = 0;
 
 #[derive(Debug)]
 pub(super) struct ClosingConnections<const N: usize>([Option<ClosingConnection>; N]);
@@ -23,21 +26,17 @@ impl<const N: usize> ClosingConnections<N> {
     }
 
     /// Closes the connection after sending `last_state`; returns false if the table is full.
-    pub(super) fn add(
-        &mut self,
-        connection: Connection,
-        last_state: Option<u8>,
-        now: Instant,
-    ) -> bool {
-        let free = self.0.iter_mut().find(|slot| slot.is_none());
-        let until = now.after_ns(CLOSE_TIMEOUT_NS);
-        let leaving = ClosingConnection {
+    pub(super) fn add(&mut self, connection: Connection, last_state: u8, now: Instant) -> bool {
+        let Some(free) = self.0.iter_mut().find(|slot| slot.is_none()) else {
+            return false;
+        };
+        *free = Some(ClosingConnection {
+            until: now.after_ns(CLOSE_TIMEOUT_NS),
             connection,
             last_state,
-            until,
             is_late: false,
-        };
-        free.map(|slot| *slot = Some(leaving)).is_some()
+        });
+        true
     }
 
     fn find(&mut self, connection: Connection) -> Option<&mut ClosingConnection> {
@@ -49,10 +48,10 @@ impl<const N: usize> ClosingConnections<N> {
         let (Some(leaving), Some(first)) = (self.find(connection), buffer.first_mut()) else {
             return 0;
         };
-        let Some(word) = leaving.last_state.take() else {
+        if leaving.last_state == SENT {
             return 0;
-        };
-        *first = word;
+        }
+        *first = core::mem::replace(&mut leaving.last_state, SENT);
         1
     }
 
@@ -67,8 +66,8 @@ impl<const N: usize> ClosingConnections<N> {
         let leaving = all.find(|it| it.connection == connection)?;
         Some(match (leaving.is_late, leaving.last_state) {
             (true, _) => Close::Reset,
-            (false, Some(_)) => Close::Keep,
-            (false, None) => Close::Finish,
+            (false, SENT) => Close::Finish,
+            (false, _) => Close::Keep,
         })
     }
 
@@ -82,8 +81,8 @@ impl<const N: usize> ClosingConnections<N> {
         let mut first = Instant::NEVER;
         for it in self.0.iter().flatten().filter(|it| !it.is_late) {
             first = first.earlier(match it.last_state {
-                Some(_) => Instant::from_ns(0),
-                None => it.until,
+                SENT => it.until,
+                _ => Instant::from_ns(0),
             });
         }
         first
