@@ -1,5 +1,7 @@
 use core::time::Duration;
 
+use crate::ns;
+
 /// Limits on the service that a server gives to clients. A datagram's source may be forged, so a UDP test in
 /// which the server sends can be turned against a third party: it is limited, or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,24 @@ impl Default for Limits {
         Self {
             sends_datagrams: false,
             ..Self::own_network()
+        }
+    }
+}
+
+/// [`Limits`] with their time in nanoseconds.
+#[derive(Debug)]
+pub(crate) struct LimitsNs {
+    pub(crate) longest_ns: u64,
+    pub(crate) fastest_bits_per_s: u64,
+    pub(crate) sends_datagrams: bool,
+}
+
+impl LimitsNs {
+    pub(crate) const fn of(limits: Limits) -> Self {
+        Self {
+            longest_ns: ns(limits.longest),
+            fastest_bits_per_s: limits.fastest_bits_per_s,
+            sends_datagrams: limits.sends_datagrams,
         }
     }
 }

@@ -5,5 +5,5 @@ mod sequence;
 mod sink;
 
 pub use jitter::Jitter;
-pub use sequence::{Arrival, Sequence};
+pub use sequence::{Arrival, DEFAULT_HISTORY, Sequence};
 pub use sink::Sink;

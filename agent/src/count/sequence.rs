@@ -1,7 +1,5 @@
-/// Words of 32 bits in the history: one bit per number.
-const WORDS: usize = 32;
-/// Distance behind the highest number up to which a late datagram can be distinguished from a duplicate.
-const WINDOW: u64 = WORDS as u64 * 32;
+/// Words of the history, of 32 bits each, unless less memory is to be used.
+pub const DEFAULT_HISTORY: usize = 32;
 
 /// Classification of a datagram by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,32 +18,37 @@ pub enum Arrival {
 
 /// Distinguishes lost, late and duplicate datagrams by their numbers.
 ///
-/// It keeps the last 1024 numbers in 128 octets. iperf keeps no history: it takes a duplicate for a late
-/// datagram and subtracts it from the loss.
+/// It keeps as many of the last numbers as `HISTORY` words have bits: 1024 in 128 octets. iperf keeps no history: it
+/// takes a duplicate for a late datagram and subtracts it from the loss.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequence {
+pub struct Sequence<const HISTORY: usize = DEFAULT_HISTORY> {
     first: u64,
     /// The highest number received plus one.
     next: u64,
-    seen: [u32; WORDS],
     received: u64,
     late: u32,
     duplicates: u32,
     stale: u32,
+    /// One bit per number.
+    seen: [u32; HISTORY],
 }
 
-impl Sequence {
+impl<const HISTORY: usize> Sequence<HISTORY> {
+    /// Distance behind the highest number up to which a late datagram can be distinguished from a duplicate.
+    const WINDOW: u64 = HISTORY as u64 * u32::BITS as u64;
+
     /// Creates an empty sequence for a sender that counts from `first`.
     #[must_use]
     pub const fn new(first: u64) -> Self {
+        assert!(HISTORY.is_power_of_two());
         Self {
             first,
             next: first,
-            seen: [0; WORDS],
             received: 0,
             late: 0,
             duplicates: 0,
             stale: 0,
+            seen: [0; HISTORY],
         }
     }
 
@@ -69,7 +72,7 @@ impl Sequence {
             } else {
                 Arrival::Gap(missing)
             };
-        } else if number < self.first || self.next - number > WINDOW {
+        } else if number < self.first || self.next - number > Self::WINDOW {
             (&mut self.stale, Arrival::Stale)
         } else if self.seen[word] & bit != 0 {
             (&mut self.duplicates, Arrival::Duplicate)
@@ -126,8 +129,8 @@ impl Sequence {
 
     /// Makes room for `missing` skipped numbers and one more.
     fn forget(&mut self, missing: u64) {
-        if missing >= WINDOW {
-            self.seen = [0; WORDS];
+        if missing >= Self::WINDOW {
+            self.seen = [0; HISTORY];
             return;
         }
         for behind in 0..=missing as u32 {
@@ -139,15 +142,18 @@ impl Sequence {
     /// Word and bit of a number.
     const fn place(number: u64) -> (usize, u32) {
         let number = number as u32;
-        ((number / 32) as usize % WORDS, 1 << (number % 32))
+        ((number / 32) as usize % HISTORY, 1 << (number % 32))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrival, Sequence, WINDOW};
+    use super::Arrival;
     use proptest::prelude::*;
     use std::collections::HashSet;
+
+    type Sequence = super::Sequence;
+    const WINDOW: u64 = Sequence::WINDOW;
 
     #[test]
     fn loss_lateness_and_repetition_are_distinguished() {

@@ -1,13 +1,11 @@
-use super::{Jitter, Sequence};
+use super::{DEFAULT_HISTORY, Jitter, Sequence};
 use crate::octets::product;
 use crate::{Instant, ns, span};
 use core::time::Duration;
 
 /// Receiver of a stream of numbered datagrams.
 #[derive(Debug, Clone, Copy)]
-pub struct Sink {
-    /// Sequence number statistics.
-    pub sequence: Sequence,
+pub struct Sink<const HISTORY: usize = DEFAULT_HISTORY> {
     /// Jitter statistics.
     pub jitter: Jitter,
     /// Payload of all datagrams, duplicates included.
@@ -17,9 +15,11 @@ pub struct Sink {
     last: Instant,
     /// Send times of the first and the newest numbered datagram, by the sender's clock.
     sent_ns: [u64; 2],
+    /// Sequence number statistics.
+    pub sequence: Sequence<HISTORY>,
 }
 
-impl Sink {
+impl<const HISTORY: usize> Sink<HISTORY> {
     /// Creates an empty sink for a sender that counts from `first_number`.
     #[must_use]
     pub const fn new(first_number: u64) -> Self {
@@ -134,7 +134,7 @@ mod tests {
     /// of their end: its number, its send time and its arrival time.
     fn span_ms(end: u64, end_sent_ms: u64, end_came_ms: u64) -> u128 {
         let ns = |ms: u64| ms * 1_000_000;
-        let mut sink = Sink::new(1);
+        let mut sink = Sink::<DEFAULT_HISTORY>::new(1);
         for number in (1..=100).step_by(5) {
             let at = number - 1;
             sink.arrived(number, ns(at), 100, Instant::from_ns(ns(at + 40)));
@@ -170,11 +170,11 @@ mod tests {
 
     #[test]
     fn an_end_alone_is_one() {
-        let mut sink = Sink::new(1);
+        let mut sink = Sink::<DEFAULT_HISTORY>::new(1);
         sink.ended(1, 7, 100, Instant::from_ns(9), EVERY);
         assert_eq!((sink.octets, sink.span()), (100, Duration::ZERO));
         // One datagram gives no pace.
-        sink = Sink::new(1);
+        sink = Sink::<DEFAULT_HISTORY>::new(1);
         sink.arrived(1, 0, 100, Instant::from_ns(0));
         sink.ended(2, 0, 100, Instant::from_ns(1_000_000_000), EVERY);
         assert_eq!(sink.span(), Duration::from_secs(1));

@@ -200,7 +200,7 @@ impl UdpSender {
 }
 
 /// A receiver's counters of a stream that ended at this number, the last datagram included: iperf's ends count it.
-pub(super) fn received(sink: &Sink, end: i64) -> Counters {
+pub(super) fn received<const HISTORY: usize>(sink: &Sink<HISTORY>, end: i64) -> Counters {
     let sent = end.unsigned_abs();
     let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     Counters {

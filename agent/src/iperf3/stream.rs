@@ -25,7 +25,7 @@ pub(super) enum Channel {
 /// The stream's data.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Role {
+pub(super) enum Role<const HISTORY: usize> {
     /// Before the test.
     None,
     Sends {
@@ -38,15 +38,15 @@ pub(super) enum Role {
         reported: Reported,
     },
     Receives {
-        sink: Sink,
         /// The other end's counter of datagrams, or of octets over TCP.
         reported: u64,
+        sink: Sink<HISTORY>,
     },
 }
 
 /// A stream, or a free slot for one.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct Stream<const HISTORY: usize> {
     pub(super) channel: Channel,
     pub(super) id: u8,
     /// Octets of the cookie received; all of them once the stream belongs to the test.
@@ -61,10 +61,10 @@ pub(super) struct Stream {
     pub(super) is_reported: bool,
     /// Order in which it was opened.
     pub(super) serial: u32,
-    pub(super) role: Role,
+    pub(super) role: Role<HISTORY>,
 }
 
-impl Stream {
+impl<const HISTORY: usize> Stream<HISTORY> {
     /// A free slot.
     pub(super) const FREE: Self = Self {
         channel: Channel::Free,

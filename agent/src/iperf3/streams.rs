@@ -16,9 +16,7 @@ const QUIET_UDP_NS: u64 = 250 * MS;
 const QUIET_TCP_NS: u64 = 2 * SECOND;
 
 #[derive(Debug)]
-pub(super) struct Streams<const N: usize> {
-    pub(super) test: Parameters,
-    pub(super) peer: SocketAddr,
+pub(super) struct Streams<const N: usize, const HISTORY: usize> {
     /// `NEVER` before that.
     began: Instant,
     ended: Instant,
@@ -29,7 +27,9 @@ pub(super) struct Streams<const N: usize> {
     serial: u32,
     /// Index of the stream whose turn it is to send a datagram.
     turn: usize,
-    slots: [Stream; N],
+    pub(super) test: Parameters,
+    pub(super) peer: SocketAddr,
+    slots: [Stream<HISTORY>; N],
 }
 
 /// Counters to sum.
@@ -40,7 +40,7 @@ enum Source {
     Received,
 }
 
-impl<const N: usize> Streams<N> {
+impl<const N: usize, const HISTORY: usize> Streams<N, HISTORY> {
     /// No streams, and no test: to be [restarted](Self::restart). Zeros, which take no space in flash.
     pub(super) const fn new() -> Self {
         Self {
@@ -75,11 +75,11 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream<HISTORY>> {
         self.slots.iter().filter(|slot| !slot.is_free())
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream<HISTORY>> {
         self.slots.iter_mut().filter(|slot| !slot.is_free())
     }
 
@@ -101,12 +101,16 @@ impl<const N: usize> Streams<N> {
         true
     }
 
-    pub(super) fn by_channel(&mut self, channel: Channel) -> Option<&mut Stream> {
+    pub(super) fn by_channel(&mut self, channel: Channel) -> Option<&mut Stream<HISTORY>> {
         self.iter_mut().find(|stream| stream.channel == channel)
     }
 
     /// The stream of a datagram's sender.
-    pub(super) fn by_peer(&mut self, socket: Udp, from: &SocketAddr) -> Option<&mut Stream> {
+    pub(super) fn by_peer(
+        &mut self,
+        socket: Udp,
+        from: &SocketAddr,
+    ) -> Option<&mut Stream<HISTORY>> {
         if !same_host(&self.peer, from) {
             return None;
         }
@@ -136,7 +140,7 @@ impl<const N: usize> Streams<N> {
         };
         let mut before = 0;
         for index in 0..N {
-            let mut next: Option<&mut Stream> = None;
+            let mut next: Option<&mut Stream<HISTORY>> = None;
             for stream in self.iter_mut().filter(|it| it.serial > before) {
                 if next.as_ref().is_none_or(|it| stream.serial < it.serial) {
                     next = Some(stream);
@@ -374,7 +378,7 @@ impl<const N: usize> Streams<N> {
     }
 
     #[inline(never)]
-    fn count(&self, stream: &Stream, now: Instant) -> Tally {
+    fn count(&self, stream: &Stream<HISTORY>, now: Instant) -> Tally {
         let ended = self.ended.earlier(now);
         // Each end determines the start of counting itself, so with an omitted time the counters are not
         // comparable.

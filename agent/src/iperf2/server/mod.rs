@@ -8,27 +8,30 @@ use core::net::SocketAddr;
 use self::stream::Stream;
 use self::udp_flow::{START_DELAY_NS, State, UdpFlow};
 use super::header::{Counters, DatagramHeader, Report, Request, ReturnTest, SendLimits};
+use crate::SECOND;
 use crate::answer::{may_send_to, same_host, with_port};
+use crate::count::DEFAULT_HISTORY;
+use crate::limits::LimitsNs;
 use crate::octets::zero;
 use crate::queue::BoundedQueue;
 use crate::share::slot_for;
 use crate::{
     Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
 };
-use crate::{SECOND, ns};
 
 /// The listening UDP socket; those of return tests follow.
 const LISTENING: Udp = Udp(0);
 
-impl Limits {
+impl LimitsNs {
     /// Limits the requested test.
+    #[inline(never)]
     fn apply(&self, request: &Request) -> SendLimits {
         let mut limits = request.limits();
         if limits.octets == 0 {
             // Unspecified or invalid: iperf's default of ten seconds.
             (limits.octets, limits.ns) = (u64::MAX, 10 * SECOND);
         }
-        limits.ns = limits.ns.min(ns(self.longest));
+        limits.ns = limits.ns.min(self.longest_ns);
         limits.rate_bits_per_s = limits.rate_bits_per_s.min(self.fastest_bits_per_s);
         limits
     }
@@ -60,22 +63,23 @@ struct Record {
     is_confirmed: bool,
 }
 
-/// A server for up to `FLOWS` tests at a time.
+/// A server for up to `FLOWS` tests at a time. It keeps `HISTORY` words of the numbers of a stream of datagrams, as
+/// [`Sequence`](crate::count::Sequence) does: a power of two.
 #[derive(Debug)]
-pub struct Server<const FLOWS: usize> {
+pub struct Server<const FLOWS: usize, const HISTORY: usize = DEFAULT_HISTORY> {
     port: u16,
     listens: bool,
     is_bound: bool,
-    limits: Limits,
+    limits: LimitsNs,
     /// Index of the UDP stream whose turn it is to send.
     turn: usize,
     /// Completed tests, oldest first.
     finished: BoundedQueue<Record, FLOWS>,
     streams: [Stream; FLOWS],
-    flows: [UdpFlow; FLOWS],
+    flows: [UdpFlow<HISTORY>; FLOWS],
 }
 
-impl<const FLOWS: usize> Server<FLOWS> {
+impl<const FLOWS: usize, const HISTORY: usize> Server<FLOWS, HISTORY> {
     /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
@@ -84,7 +88,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
             port,
             listens: false,
             is_bound: false,
-            limits,
+            limits: LimitsNs::of(limits),
             turn: 0,
             finished: BoundedQueue::new(),
             streams: [Stream::FREE; FLOWS],
@@ -151,7 +155,8 @@ impl<const FLOWS: usize> Server<FLOWS> {
             return;
         }
         // They keep their slots until they end: of one host, half of all.
-        let is_of_host = |it: &&UdpFlow| !it.is_free() && it.sends() && same_host(&it.peer, &to);
+        let is_of_host =
+            |it: &&UdpFlow<HISTORY>| !it.is_free() && it.sends() && same_host(&it.peer, &to);
         if self.flows.iter().filter(is_of_host).count() >= FLOWS.div_ceil(2) {
             return;
         }
@@ -167,19 +172,23 @@ impl<const FLOWS: usize> Server<FLOWS> {
 }
 
 /// Index of the slot for a new client, if there is one.
-fn free_flow(flows: &[UdpFlow], client: &SocketAddr, now: Instant) -> Option<usize> {
+fn free_flow<const HISTORY: usize>(
+    flows: &[UdpFlow<HISTORY>],
+    client: &SocketAddr,
+    now: Instant,
+) -> Option<usize> {
     slot_for(flows.len(), client, &|at| flows.get(at)?.occupant(now))
 }
 
 /// Finds the stream of a datagram, or begins one if the datagram may.
-fn flow_of<'a>(
-    flows: &'a mut [UdpFlow],
+fn flow_of<'a, const HISTORY: usize>(
+    flows: &'a mut [UdpFlow<HISTORY>],
     socket: Udp,
     from: &SocketAddr,
     head: &DatagramHeader,
     octets: &[u8],
     now: Instant,
-) -> Option<&'a mut UdpFlow> {
+) -> Option<&'a mut UdpFlow<HISTORY>> {
     let known = flows.iter().position(|flow| flow.is_of(socket, from));
     let at = match known {
         Some(at) => at,
@@ -195,7 +204,7 @@ fn flow_of<'a>(
     Some(flow)
 }
 
-impl<const FLOWS: usize> Service for Server<FLOWS> {
+impl<const FLOWS: usize, const HISTORY: usize> Service for Server<FLOWS, HISTORY> {
     fn next_request(&mut self) -> Option<SocketRequest> {
         if !core::mem::replace(&mut self.listens, true) {
             return Some(SocketRequest::Listen(self.port));

@@ -6,9 +6,10 @@ use super::super::header::{Counters, Request, Test};
 use super::super::tcp::TcpSender;
 use super::Record;
 use crate::answer::NOBODY;
+use crate::limits::LimitsNs;
 use crate::octets::word_at;
 use crate::pace::TurnRequest;
-use crate::{Close, Connection, Instant, Limits, MS, SECOND};
+use crate::{Close, Connection, Instant, MS, SECOND};
 
 /// Timeout after which an inactive connection is reset to free its slot.
 const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
@@ -46,7 +47,7 @@ pub(super) struct Stream {
     wanted: bool,
     is_reset: bool,
     peer_ended: bool,
-    pub(super) peer: SocketAddr,
+    turn_request: TurnRequest,
     /// The client's request, once received.
     pub(super) request: Request,
     received: u64,
@@ -55,7 +56,7 @@ pub(super) struct Stream {
     last: Instant,
     /// Time of the last activity.
     last_activity: Instant,
-    turn_request: TurnRequest,
+    pub(super) peer: SocketAddr,
     data: Data,
 }
 
@@ -130,19 +131,19 @@ impl Stream {
         now.ns_since(self.last_activity) < CONNECT_TIMEOUT_NS
     }
 
-    pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
+    pub(super) fn connected(&mut self, connection: Connection, limits: &LimitsNs, now: Instant) {
         self.connection = Some(connection);
         self.last_activity = now;
         self.send(limits, now);
     }
 
     #[inline(never)]
-    fn send(&mut self, limits: &Limits, now: Instant) {
+    fn send(&mut self, limits: &LimitsNs, now: Instant) {
         self.data = Data::Sends(TcpSender::new(limits.apply(&self.request), now));
     }
 
     /// Returns true when the request is complete.
-    pub(super) fn received(&mut self, octets: &[u8], limits: &Limits, now: Instant) -> bool {
+    pub(super) fn received(&mut self, octets: &[u8], limits: &LimitsNs, now: Instant) -> bool {
         if self.received == 0 {
             self.began = now;
         }

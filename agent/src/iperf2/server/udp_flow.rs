@@ -7,8 +7,9 @@ use super::super::udp::{Clock, END_INTERVAL, UdpSender, received};
 use super::{LISTENING, Record};
 use crate::answer::{NOBODY, same_endpoint};
 use crate::count::Sink;
+use crate::limits::LimitsNs;
 use crate::share::{Occupant, Standing};
-use crate::{Instant, Limits, MS, SECOND, Udp};
+use crate::{Instant, MS, SECOND, Udp};
 
 /// A client silent for this long is gone.
 const IDLE_TIMEOUT_NS: u64 = 10 * SECOND;
@@ -36,7 +37,7 @@ pub(super) enum State {
 /// Role in the stream.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::large_enum_variant)]
-enum Role {
+enum Role<const HISTORY: usize> {
     Receives {
         /// Reports to send now, and reports that may still be requested.
         to_report: u8,
@@ -45,23 +46,23 @@ enum Role {
         credit: u32,
         /// The number that ended it, which is negative; or 0.
         end: i64,
-        sink: Sink,
+        sink: Sink<HISTORY>,
     },
     Sends(UdpSender),
 }
 
 /// A stream, or a free slot for one.
 #[derive(Debug)]
-pub(super) struct UdpFlow {
+pub(super) struct UdpFlow<const HISTORY: usize> {
     pub(super) socket: Udp,
     pub(super) state: State,
     has_request: bool,
-    pub(super) peer: SocketAddr,
     request: Request,
     last_received: Instant,
     /// Send time of the last received datagram, by the sender's clock.
     peer_sent_ns: u64,
-    role: Role,
+    pub(super) peer: SocketAddr,
+    role: Role<HISTORY>,
 }
 
 /// True if a datagram may be the first of a stream: neither the end of a forgotten stream nor a report.
@@ -69,7 +70,7 @@ pub(super) fn may_begin(head: &DatagramHeader, octets: &[u8]) -> bool {
     head.number >= 0 && !Report::is_report(octets)
 }
 
-impl UdpFlow {
+impl<const HISTORY: usize> UdpFlow<HISTORY> {
     /// A free slot. Zeros, which take no space in flash.
     pub(super) const FREE: Self = Self {
         socket: LISTENING,
@@ -111,7 +112,7 @@ impl UdpFlow {
     pub(super) fn send(
         &mut self,
         request: &Request,
-        limits: &Limits,
+        limits: &LimitsNs,
         sent_ns: u64,
         delay_ns: u64,
         now: Instant,
@@ -204,7 +205,7 @@ impl UdpFlow {
         &mut self,
         head: &DatagramHeader,
         octets: &[u8],
-        limits: &Limits,
+        limits: &LimitsNs,
         now: Instant,
     ) -> ReturnTest {
         self.last_received = now;

@@ -15,6 +15,7 @@ use super::message::{
 use super::parameters::{Amount, Direction, Parameters, Test};
 use super::stream::Channel;
 use super::streams::Streams;
+use crate::count::DEFAULT_HISTORY;
 use crate::octets::zero;
 use crate::{
     Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp,
@@ -57,7 +58,7 @@ pub struct Client<const STREAMS: usize> {
     control: Option<Connection>,
     control_is_closed: bool,
     outbox: Outbox,
-    streams: Streams<STREAMS>,
+    streams: Streams<STREAMS, DEFAULT_HISTORY>,
     last_received: Option<Instant>,
     /// Time at which the end of the test is announced, after the data have ended.
     announce_at: Option<Instant>,

@@ -10,6 +10,8 @@ use self::session::Session;
 use super::message::{Cookie, state};
 use super::results::Count;
 use super::stream::Channel;
+use crate::count::DEFAULT_HISTORY;
+use crate::limits::LimitsNs;
 use crate::octets::zero;
 use crate::{
     Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
@@ -37,18 +39,19 @@ pub struct Finished {
     pub received: Option<Count>,
 }
 
-/// A server for tests of up to `STREAMS` streams.
+/// A server for tests of up to `STREAMS` streams. It keeps `HISTORY` words of the numbers of a stream of datagrams, as
+/// [`Sequence`](crate::count::Sequence) does: a power of two.
 #[derive(Debug)]
-pub struct Server<const STREAMS: usize> {
+pub struct Server<const STREAMS: usize, const HISTORY: usize = DEFAULT_HISTORY> {
     port: u16,
     listens: bool,
     is_bound: bool,
-    limits: Limits,
+    limits: LimitsNs,
+    session: Session<STREAMS, HISTORY>,
     closing: ClosingConnections<MAX_CLOSING>,
-    session: Session<STREAMS>,
 }
 
-impl<const STREAMS: usize> Server<STREAMS> {
+impl<const STREAMS: usize, const HISTORY: usize> Server<STREAMS, HISTORY> {
     /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
@@ -57,7 +60,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
             port,
             listens: false,
             is_bound: false,
-            limits,
+            limits: LimitsNs::of(limits),
             closing: ClosingConnections::new(),
             session: const { Session::new() },
         }
@@ -109,7 +112,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
     }
 }
 
-impl<const STREAMS: usize> Service for Server<STREAMS> {
+impl<const STREAMS: usize, const HISTORY: usize> Service for Server<STREAMS, HISTORY> {
     fn next_request(&mut self) -> Option<SocketRequest> {
         if !core::mem::replace(&mut self.listens, true) {
             return Some(SocketRequest::Listen(self.port));

@@ -12,8 +12,9 @@ use super::super::stream::{Channel, Stream};
 use super::super::streams::Streams;
 use super::{Finished, SOCKET};
 use crate::answer::{NOBODY, may_send_to, same_host, with_port};
+use crate::limits::LimitsNs;
 use crate::octets::{divide, split};
-use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
+use crate::{Connection, Datagram, Instant, SECOND};
 
 /// Timeout from the first octet to the last stream, and from the end of the test to the end of the session.
 const HANDSHAKE_TIMEOUT_NS: u64 = 10 * SECOND;
@@ -48,7 +49,7 @@ enum Phase {
 
 /// One session after the other, in the same memory.
 #[derive(Debug)]
-pub(super) struct Session<const N: usize> {
+pub(super) struct Session<const N: usize, const HISTORY: usize> {
     phase: Phase,
     control: Connection,
     is_complete: bool,
@@ -58,22 +59,22 @@ pub(super) struct Session<const N: usize> {
     has_results: bool,
     /// Octets received of the cookie.
     cookie_len: u8,
+    outbox: Outbox,
     /// Time when the session ends in any case.
     deadline: Instant,
     last_received: Instant,
     /// Time of the last test's end.
     ended_at: Instant,
-    peer: SocketAddr,
-    outbox: Outbox,
-    cookie: Cookie,
     /// Parsers of the phases that read JSON.
     frame: JsonFrame,
     reader: Reader,
+    peer: SocketAddr,
+    cookie: Cookie,
     /// Those of the last test until the next one's parameters are accepted.
-    pub(super) streams: Streams<N>,
+    pub(super) streams: Streams<N, HISTORY>,
 }
 
-impl<const N: usize> Session<N> {
+impl<const N: usize, const HISTORY: usize> Session<N, HISTORY> {
     /// Creates a session without a client.
     pub(super) const fn new() -> Self {
         Self {
@@ -189,7 +190,7 @@ impl<const N: usize> Session<N> {
     }
 
     /// Handles octets on the control connection.
-    pub(super) fn control(&mut self, octets: &[u8], limits: &Limits, now: Instant) {
+    pub(super) fn control(&mut self, octets: &[u8], limits: &LimitsNs, now: Instant) {
         self.last_received = now;
         for octet in octets {
             self.octet(*octet, limits, now);
@@ -197,7 +198,7 @@ impl<const N: usize> Session<N> {
     }
 
     #[inline(never)]
-    fn octet(&mut self, octet: u8, limits: &Limits, now: Instant) {
+    fn octet(&mut self, octet: u8, limits: &LimitsNs, now: Instant) {
         match (self.phase, octet) {
             (Phase::Cookie, _) => {
                 if let Some(place) = self.cookie.get_mut(usize::from(self.cookie_len)) {
@@ -233,7 +234,7 @@ impl<const N: usize> Session<N> {
     }
 
     /// Handles an octet of the client's parameters or results.
-    fn json(&mut self, octet: u8, limits: &Limits, now: Instant) {
+    fn json(&mut self, octet: u8, limits: &LimitsNs, now: Instant) {
         let (reader, streams) = (&mut self.reader, &mut self.streams);
         let is_parameters = self.phase == Phase::Parameters;
         let mut on_event = |depth, event: Event<'_>| {
@@ -257,7 +258,7 @@ impl<const N: usize> Session<N> {
     }
 
     /// Accepts or rejects the client's parameters.
-    fn accept(&mut self, limits: &Limits) {
+    fn accept(&mut self, limits: &LimitsNs) {
         let mut test = Parameters::read(&self.reader);
         if test.streams() > N {
             return self.refuse(error::NUM_STREAMS);
@@ -290,7 +291,7 @@ impl<const N: usize> Session<N> {
         &mut self,
         connection: Connection,
         octets: &[u8],
-        limits: &Limits,
+        limits: &LimitsNs,
         now: Instant,
     ) -> bool {
         let Some(stream) = self.streams.by_channel(Channel::Tcp(connection)) else {
@@ -316,7 +317,7 @@ impl<const N: usize> Session<N> {
     }
 
     /// Begins the test once all streams are open.
-    fn begin(&mut self, limits: &Limits, now: Instant) {
+    fn begin(&mut self, limits: &LimitsNs, now: Instant) {
         let proven = |cookie: u8| usize::from(cookie) == COOKIE;
         let ready = self.streams.iter().filter(|it| proven(it.cookie)).count();
         let test = &self.streams.test;
@@ -328,7 +329,7 @@ impl<const N: usize> Session<N> {
             .saturating_add(test.span_ns)
             .saturating_add(GRACE_NS);
         if test.direction != Direction::Forward {
-            longest = longest.min(ns(limits.longest).saturating_add(TIMER_TOLERANCE_NS));
+            longest = longest.min(limits.longest_ns.saturating_add(TIMER_TOLERANCE_NS));
         }
         self.deadline = now.after_ns(longest);
         self.last_received = now;
@@ -363,7 +364,7 @@ impl<const N: usize> Session<N> {
         &mut self,
         from: &SocketAddr,
         octets: &[u8],
-        limits: &Limits,
+        limits: &LimitsNs,
         now: Instant,
     ) {
         if self.phase < Phase::Opening || !self.streams.test.udp {
@@ -450,7 +451,7 @@ impl<const N: usize> Session<N> {
         !self.is_idle() && !self.is_over() && self.stream(connection).is_some()
     }
 
-    fn stream(&self, connection: Connection) -> Option<&Stream> {
+    fn stream(&self, connection: Connection) -> Option<&Stream<HISTORY>> {
         let channel = Channel::Tcp(connection);
         self.streams.iter().find(|stream| stream.channel == channel)
     }
