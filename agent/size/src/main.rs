@@ -1,11 +1,15 @@
 //! The agent's services on a bare microcontroller, without a network stack: their size in the ELF is their
-//! footprint. It is built to be measured (`cargo xtask bench --footprint`), not to be run.
+//! footprint. It is built to be measured (`cargo xtask bench --agent`), not to be run.
 //!
 //! All services share one driver, by `dyn Service`, as in small firmware. Received and sent data are opaque
 //! to the compiler, so that no code is removed.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
+#[cfg(target_os = "none")]
+mod calls;
+#[cfg(target_os = "none")]
+mod place;
 #[cfg(target_os = "none")]
 mod services;
 
@@ -21,10 +25,10 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 #[cfg(target_os = "none")]
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
-    services::run()
+    match services::with_all(calls::drive) {}
 }
 
 #[cfg(not(target_os = "none"))]
 fn main() {
-    println!("This is built for a microcontroller, to be measured: cargo xtask bench --footprint");
+    println!("This is built for a microcontroller, to be measured: cargo xtask bench --agent");
 }
