@@ -17,14 +17,13 @@ use crate::place::Place;
 use linerate_agent::{Instant, Limits, Service, SocketRequest};
 use linerate_agent::{http, iperf2, iperf3, stamp};
 
-/// Stores a service in its place; `report` reads its results, as firmware does.
+/// Stores a service in its place, and reads its results, as firmware does.
 macro_rules! place {
-    ($name:ident: $service:ty = $made:expr, $report:expr) => {{
+    ($name:ident: $service:ty = $made:expr, $it:ident => $report:expr) => {{
         static $name: Place<$service> = Place::new();
-        let service = black_box($name.put($made));
-        let report: fn(&mut $service) = $report;
-        report(service);
-        service
+        let $it = black_box($name.put($made));
+        $report;
+        $it
     }};
 }
 
@@ -42,7 +41,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
         #[cfg(feature = "iperf2-server")]
         place!(
             IPERF2_SERVER: iperf2::Server<1, HISTORY> = iperf2::Server::new(to.port(), limits),
-            |it| _ = black_box(it.take_finished())
+            it => black_box(it.take_finished())
         ),
         #[cfg(feature = "iperf2-client")]
         place!(
@@ -64,7 +63,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
                     timeout: TIMEOUT,
                 })
             },
-            |it| {
+            it => {
                 black_box(it.progress(black_box(Instant::from_ns(1))));
                 black_box(it.outcome(black_box(Instant::from_ns(1))));
             }
@@ -72,7 +71,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
         #[cfg(feature = "iperf3-server")]
         place!(
             IPERF3_SERVER: iperf3::Server<2, HISTORY> = iperf3::Server::new(to.port(), limits),
-            |it| _ = black_box(it.take_finished())
+            it => black_box(it.take_finished())
         ),
         #[cfg(feature = "iperf3-client")]
         place!(
@@ -82,7 +81,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
                 seed: black_box(1),
                 timeout: TIMEOUT,
             }),
-            |it| {
+            it => {
                 black_box(it.progress(black_box(Instant::from_ns(1))));
                 black_box(it.outcome(black_box(Instant::from_ns(1))));
             }
@@ -90,7 +89,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
         #[cfg(feature = "http-server")]
         place!(
             HTTP_SERVER: http::Server<1> = http::Server::new(to.port(), TIMEOUT),
-            |it| _ = black_box(it.take_finished())
+            it => black_box(it.take_finished())
         ),
         #[cfg(feature = "http-client")]
         place!(
@@ -101,7 +100,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
                 check: black_box(false),
                 timeout: TIMEOUT,
             }),
-            |it| {
+            it => {
                 black_box(it.progress(black_box(Instant::from_ns(1))));
                 black_box(it.outcome());
             }
@@ -110,7 +109,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
         place!(
             STAMP_REFLECTOR: stamp::Reflector<1, 2> =
                 stamp::Reflector::new(to.port(), black_box(stamp::Clock::free(TIMEOUT))),
-            |it| _ = black_box(it.counts())
+            it => black_box(it.counts())
         ),
         #[cfg(feature = "stamp-sender")]
         place!(
@@ -124,7 +123,7 @@ pub fn with_all(drive: impl FnOnce(&mut [&mut dyn Service]) -> Infallible) -> In
                 stateful: black_box(false),
                 session: black_box(0),
             }),
-            |it| _ = black_box(it.outcome())
+            it => black_box(it.outcome())
         ),
         // Without services: the footprint of the driver alone.
         &mut Nothing,

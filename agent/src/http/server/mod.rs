@@ -61,6 +61,7 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
     }
 
     /// Returns each served request once, oldest first; keeps as many as there are connections.
+    #[inline(never)]
     pub fn take_finished(&mut self) -> Option<Finished> {
         let record = self.finished.pop()?;
         Some(Finished {

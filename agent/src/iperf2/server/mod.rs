@@ -97,6 +97,7 @@ impl<const FLOWS: usize, const HISTORY: usize> Server<FLOWS, HISTORY> {
     }
 
     /// Returns each completed test once, oldest first; keeps as many as the server has slots.
+    #[inline(never)]
     pub fn take_finished(&mut self) -> Option<Finished> {
         let record = self.finished.pop()?;
         Some(Finished {

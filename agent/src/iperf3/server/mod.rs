@@ -67,6 +67,7 @@ impl<const STREAMS: usize, const HISTORY: usize> Server<STREAMS, HISTORY> {
     }
 
     /// Returns the last completed test, once: until the next one's parameters are accepted, which takes a round trip.
+    #[inline(never)]
     pub fn take_finished(&mut self) -> Option<Finished> {
         self.session.take_finished()
     }
