@@ -5,10 +5,8 @@
 //! loops); also the ledger and, separately, the receive queue. A function inlined into another counts
 //! as part of that one, whichever it belongs to. Constants without a name and the stack are not counted.
 
+use crate::symbols::{Symbol, symbols};
 use anyhow::{Context, Result};
-use object::LittleEndian;
-use object::elf::{FileHeader32, SHF_ALLOC, SHT_NOBITS, STT_FUNC, STT_OBJECT};
-use object::read::elf::{FileHeader, SectionHeader, Sym};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -78,18 +76,6 @@ impl Part {
             None
         }
     }
-}
-
-/// A function or a variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Symbol {
-    /// Demangled, without the hash.
-    name: String,
-    addr: u32,
-    size: u64,
-    is_code: bool,
-    /// True if the file contains its bytes: they are also in flash, from where the boot loader copies them.
-    is_stored: bool,
 }
 
 /// Sizes in octets.
@@ -190,39 +176,6 @@ fn row(f: &mut fmt::Formatter<'_>, name: &str, sizes: Sizes) -> fmt::Result {
         flash,
     } = sizes;
     writeln!(f, "| {name} | {code_in_ram} | {data_in_ram} | {flash} |")
-}
-
-/// Functions and variables of the ELF file `bytes`.
-fn symbols(bytes: &[u8]) -> Result<Vec<Symbol>> {
-    let header = FileHeader32::<LittleEndian>::parse(bytes)?;
-    let endian = header.endian()?;
-    let sections = header.sections(endian, bytes)?;
-    let table = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
-    let mut found = Vec::new();
-    for (index, symbol) in table.enumerate() {
-        let kind = symbol.st_type();
-        let is_code = kind == STT_FUNC;
-        let size = u64::from(symbol.st_size(endian));
-        if size == 0 || !is_code && kind != STT_OBJECT {
-            continue;
-        }
-        let Some(section) = table.symbol_section(endian, symbol, index)? else {
-            continue;
-        };
-        let section = sections.section(section)?;
-        if !section.sh_flags(endian).contains(SHF_ALLOC) {
-            continue;
-        }
-        let name = String::from_utf8_lossy(symbol.name(endian, table.strings())?).into_owned();
-        found.push(Symbol {
-            name: format!("{:#}", rustc_demangle::demangle(&name)),
-            addr: symbol.st_value(endian),
-            size,
-            is_code,
-            is_stored: section.sh_type(endian) != SHT_NOBITS,
-        });
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

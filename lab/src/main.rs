@@ -7,7 +7,8 @@
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
 //! | `links` | captures of other links, explained: lab/links/README.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
-//! | `footprint` | RAM and flash of a firmware, by its symbols |
+//! | `footprint` | RAM and flash of a firmware's PHY and MAC |
+//! | `symbols` | functions and variables of a firmware |
 #![forbid(unsafe_code)]
 
 mod accuracy;
@@ -16,6 +17,7 @@ mod bench;
 mod causes;
 mod footprint;
 mod links;
+mod symbols;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -77,6 +79,9 @@ enum Experiment {
         /// Only RAM and flash
         #[arg(long, group = "what")]
         footprint: bool,
+        /// Only RAM and flash of the agent's services
+        #[arg(long, group = "what")]
+        agent: bool,
         /// Only the host's load generator, compared with iperf3 and trafgen (needs root)
         #[arg(long, group = "what")]
         load: bool,
@@ -108,13 +113,15 @@ fn main() -> ExitCode {
         Experiment::Links { action } => links::run(action),
         Experiment::Bench {
             footprint,
+            agent,
             load,
             instructions,
             captures,
-        } => bench::run(match (footprint, load, instructions, captures) {
+        } => bench::run(match (footprint, agent, load, instructions, captures) {
             (true, ..) => bench::Selection::Footprint,
-            (_, true, ..) => bench::Selection::Load,
-            (_, _, true, _) => bench::Selection::Instructions,
+            (_, true, ..) => bench::Selection::Agent,
+            (_, _, true, ..) => bench::Selection::Load,
+            (.., true, _) => bench::Selection::Instructions,
             (.., true) => bench::Selection::Captures,
             _ => bench::Selection::Simulator,
         }),

@@ -26,6 +26,8 @@ pub enum Selection {
     Simulator,
     /// Only RAM and flash.
     Footprint,
+    /// Only RAM and flash of the agent's services.
+    Agent,
     /// Only the load generator.
     Load,
     /// Only the instructions per frame on emulated boards.
@@ -50,6 +52,7 @@ pub fn run(selection: Selection) -> Result<()> {
         }
         Selection::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
         Selection::Footprint => with_footprints(&text)?,
+        Selection::Agent => with_section(&text, agent::TITLE, &agent::measure()?),
         Selection::Simulator => {
             let text = with_footprints(&text)?;
             let sections = text.find("\n## ").map_or("", |at| &text[at..]);
