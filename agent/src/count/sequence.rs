@@ -186,6 +186,23 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_history_tells_fewer_numbers_apart() {
+        let mut sequence = super::Sequence::<8>::new(1);
+        sequence.arrived(258);
+        let arrivals = [1, 3, 3, 200, 258].map(|number| sequence.arrived(number));
+        assert_eq!(
+            arrivals,
+            [
+                Arrival::Stale,
+                Arrival::Late,
+                Arrival::Duplicate,
+                Arrival::Late,
+                Arrival::Duplicate,
+            ]
+        );
+    }
+
+    #[test]
     fn the_largest_number_overflows_nothing() {
         let mut sequence = Sequence::new(1);
         sequence.arrived(u64::MAX);
