@@ -1,7 +1,7 @@
 //! What the rules evaluate: one connection with its model.
 
 use super::exchange::ServerAnswers;
-use linerate_capture::model::{FlowModel, Limit, percentile};
+use linerate_capture::model::{FlowModel, Limit, Standstill, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -252,7 +252,7 @@ impl<'a> FlowFacts<'a> {
     /// Average rate of the payload sent while the receiver did not stand still, as a share of the fastest rate.
     pub(super) fn utilization(&self) -> f64 {
         let stills = self.model.standstills.iter();
-        let still = self.share_of(stills.map(|it| it.ns()).sum());
+        let still = self.share_of(stills.map(Standstill::ns).sum());
         self.model.utilization / (1.0 - still).max(0.1)
     }
 
