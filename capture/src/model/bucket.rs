@@ -18,6 +18,9 @@ pub struct LossBucket {
     pub depth_bytes: f64,
     /// Probability that a lost segment met a higher level than one that passed: 0.5 for random losses, 1 for a bucket.
     pub separation: f64,
+    /// The same with a rate that is [`FASTER`] times as high: nearly the same if bursts overflow a few buffers that are empty
+    /// again before the next burst, whatever their rate.
+    pub separation_of_faster: f64,
     /// Delay of the segments that met a high level over those that met a low one, as a share of the level over the rate:
     /// about 1 for a queue, 0 for a policer. `None` without round trips.
     pub delay_share: Option<f64>,
@@ -54,7 +57,11 @@ fn factors(is_discarding: bool) -> impl Iterator<Item = f64> {
 const REFINEMENTS: [f64; 8] = [0.06, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0005];
 
 /// Segments that a bucket holds at least; a smaller one loses segments inside bursts.
-const MIN_DEPTH: f64 = 2.0;
+const MIN_DEPTH: f64 = 2.5;
+/// The same where each lost segment is known to be the first one that did not fit.
+const MIN_DEPTH_OF_FIRST: f64 = 1.9;
+/// A rate shows if one that is this much faster does not separate as well.
+const FASTER: f64 = 3.0;
 /// The sender's clock is coarse: it must separate better by this much.
 const MIN_ADVANTAGE: f64 = 0.1;
 
@@ -102,6 +109,12 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
         .sum();
     let average = passed * 1e9 / span_ns.max(1) as f64;
     let full = passages.iter().map(|it| it.bytes).fold(0.0, f64::max);
+    let is_discarding = passages.iter().any(|it| it.is_open);
+    let least_depth = if is_discarding {
+        MIN_DEPTH_OF_FIRST
+    } else {
+        MIN_DEPTH
+    };
     let of_rate = |rate: f64| {
         let mut met = levels(passages, rate, 0.0);
         let mut separated = separation(passages, &met);
@@ -118,11 +131,12 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
             }
         }
         // A level that only rises is no bucket's.
-        let is_deep = depth >= MIN_DEPTH * full && depth <= passed / 4.0;
+        let is_deep = depth >= least_depth * full && depth <= passed / 4.0;
         let bucket = LossBucket {
             bytes_per_s: rate,
             depth_bytes: depth,
             separation: separated,
+            separation_of_faster: 0.0,
             delay_share: None,
             lost,
         };
@@ -135,7 +149,6 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
             other
         }
     };
-    let is_discarding = passages.iter().any(|it| it.is_open);
     let coarse = factors(is_discarding).filter_map(|factor| of_rate(average * factor));
     let coarse = coarse.reduce(better)?;
     let refine = |best: Fit, step: &f64| {
@@ -145,6 +158,8 @@ fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Opti
         near.fold(best, better)
     };
     let (mut best, met) = REFINEMENTS.iter().fold(coarse, refine);
+    let faster = levels(passages, best.bytes_per_s * FASTER, 0.0);
+    best.separation_of_faster = separation(passages, &faster);
     best.delay_share = delay_share(passages, &met, best.bytes_per_s, round_trips);
     Some(best)
 }

@@ -164,6 +164,8 @@ impl FlowModel {
             to_receiver.base_ns().unwrap_or(0),
             to_sender.base_ns().unwrap_or(0),
         );
+        let standstills =
+            standstill::standstills(&mut view, to_receiver.percentile(90).unwrap_or(0));
         let repairs = GapRepairs::of(&view);
         let keeps_behind_gap = repairs.keeps_behind_gap();
         if keeps_behind_gap == Some(false) {
@@ -220,7 +222,12 @@ impl FlowModel {
             busy.retain(|window| window.rate() >= BUSY_SHARE * rate.bytes_per_s);
         }
         let busy_rate = average(&busy);
+        let gaps = view
+            .sent
+            .windows(2)
+            .map(|pair| pair[1].time_ns - pair[0].time_ns);
         let conditions = time::Conditions {
+            gap_ns: percentile(gaps.collect(), 25).unwrap_or(0),
             // A stack answers a SYN more slowly than an acknowledgment.
             to_sender_ns: reaction_ns,
             to_receiver_ns: to_receiver.base_ns().unwrap_or(0),
@@ -249,7 +256,6 @@ impl FlowModel {
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
         let ack_interval = AckInterval::of(&view);
         let train = TrainRate::of(&view, &progress[1], is_near_receiver);
-        let standstills = standstill::standstills(&view);
         let spans = time::attribute(&view, &conditions, &standstills);
         let utilization = fastest.map_or(0.0, |rate| {
             progress[0].bytes() as f64 * 1e9

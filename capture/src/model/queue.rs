@@ -25,13 +25,21 @@ pub(super) fn acks_are_held(
 }
 
 /// True if the time from acknowledgments to the data that echoes them is that of a sender which spaces its bursts: such a
-/// sender reacts with the next burst. In a queue, several segments wait.
+/// sender reacts with the next burst, and nothing passes until then. What waits in a queue follows what waited before.
 pub(super) fn is_pace(view: &DirectionView, to_sender: &RoundTrips) -> bool {
     let sent = view.sent.iter().filter(|it| it.len > 0);
     let times: Vec<u64> = sent.map(|it| it.time_ns).collect();
+    let samples = to_sender.samples();
+    let is_silent = |(time_ns, ns): &&(u64, u64)| {
+        let from = times.partition_point(|it| *it < time_ns - ns);
+        times.get(from).is_none_or(|it| it >= time_ns)
+    };
+    let silent = samples.iter().filter(is_silent).count();
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     match (to_sender.queue_ns(90), percentile(gaps, 75)) {
-        (Some(queue_ns), Some(gap_ns)) => queue_ns < gap_ns + gap_ns / 4,
+        (Some(queue_ns), Some(gap_ns)) => {
+            queue_ns < gap_ns + gap_ns / 4 || silent * 2 > samples.len()
+        }
         _ => false,
     }
 }

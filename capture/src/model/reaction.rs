@@ -13,6 +13,9 @@ pub struct Reaction {
     pub silence_of_both_ns: u64,
     /// True if the packet carries no payload.
     pub is_bare: bool,
+    /// True if payload of this end follows it at once: then it was not held back (RFC 9293 section 3.8.6.3), since the
+    /// payload would have carried it.
+    pub is_answered: bool,
     /// Octets of the data until then: two full segments are acknowledged at once (RFC 9293 section 3.8.6.3).
     pub bytes: u64,
     /// True if what it acknowledges was retransmitted before, and no DSACK (RFC 2883) shows that nothing was lost.
@@ -43,7 +46,12 @@ pub(super) struct Reactions {
     /// After the highest octet sent by each end, and acknowledged by it.
     sent: [Option<u32>; 2],
     acked: [Option<u32>; 2],
+    /// Time of the last reaction of each end, if it carried no payload and none followed.
+    bare_ns: [Option<u64>; 2],
 }
+
+/// Time in which a program answers what it waited for, with the work of its host.
+const ANSWER_NS: u64 = 2_000_000;
 
 /// True if `one` is after `other` (RFC 9293 section 3.4).
 fn is_after(one: u32, other: u32) -> bool {
@@ -79,6 +87,7 @@ impl Reactions {
                 silence_ns: pending.silence_ns,
                 silence_of_both_ns: pending.silence_of_both_ns,
                 is_bare: packet.len == 0,
+                is_answered: false,
                 bytes: self.sent[packet.from().other() as usize]
                     .map_or(0, |sent| sent.wrapping_sub(pending.seq).into()),
                 is_after_loss: pending
@@ -86,6 +95,7 @@ impl Reactions {
                     .is_some_and(|seq| is_after(packet.ack, seq)),
                 number: packet.number,
             });
+            self.bare_ns[at] = (packet.len == 0).then_some(packet.time_ns);
         }
         if packet.has_dsack
             && let Some(last) = self.found[at].last_mut()
@@ -104,6 +114,9 @@ impl Reactions {
             return;
         }
         let (at, to) = (packet.from() as usize, packet.from().other() as usize);
+        if let Some((last, bare_ns)) = self.found[at].last_mut().zip(self.bare_ns[at].take()) {
+            last.is_answered |= packet.time_ns - bare_ns <= ANSWER_NS;
+        }
         if packet.is_retransmission() {
             if let Some(pending) = &mut self.pending[to] {
                 let before = pending
@@ -115,7 +128,9 @@ impl Reactions {
         }
         let is_idle = match (self.sent[at], self.acked[to]) {
             (Some(sent), Some(acked)) => !is_after(sent, acked),
-            _ => true,
+            // What was captured before is not acknowledged yet.
+            (Some(_), None) => false,
+            (None, _) => true,
         };
         if is_idle && let Some(last_ns) = self.last_ns[at] {
             let silence_ns = packet.time_ns - last_ns;

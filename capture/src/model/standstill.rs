@@ -1,8 +1,14 @@
 //! Times in which the receiver acknowledges nothing, although it must, and afterwards all that was sent before: it stood
 //! still, or the path held everything back.
+//!
+//! A sender whose timer expires meanwhile repeats the first segment. That looks like a loss, except that a receiver which
+//! misses a segment acknowledges each later one at once (RFC 5681 section 4.2), and the repeated one, too: one that stood
+//! still does neither, and then acknowledges more than was repeated.
 
 use super::round_trip::percentile;
-use super::view::DirectionView;
+use super::view::{Acknowledgment, DirectionView, Transmission};
+use crate::tcp::PacketClass;
+use std::collections::BTreeMap;
 
 /// A silence of the receiver with data to acknowledge, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +37,25 @@ const MIN_ACKS: usize = 24;
 const MIN_FLIGHTS: u64 = 4;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3).
 const OWED_SEGMENTS: u64 = 2;
+/// An acknowledgment that comes later than this multiple of what nine in ten take, and this time (a tick of a timer), after
+/// a repeated segment is not the answer to it.
+const PROMPT_FACTOR: u64 = 2;
+const PROMPT_NS: u64 = 5_000_000;
+/// Acknowledgments that are searched at most, which bounds the time for any capture.
+const MAX_LOOK_BACK: usize = 512;
 
-/// The standstills of the receiver.
-pub(super) fn standstills(view: &DirectionView) -> Vec<Standstill> {
+/// The standstills of the receiver. What the sender repeats in one, because its timer expires, is marked as spurious.
+/// `round_trip_ns` is what nine in ten round trips to the receiver take.
+pub(super) fn standstills(view: &mut DirectionView, round_trip_ns: u64) -> Vec<Standstill> {
+    let long = find(view, round_trip_ns);
+    for silence in &long {
+        silence.excuse(view, round_trip_ns);
+    }
+    long.into_iter().map(|it| it.time).collect()
+}
+
+/// The silences that are standstills.
+fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
     let full = u64::from(view.full_segment());
     let silences = silences(view, OWED_SEGMENTS * full);
     if silences.len() < MIN_ACKS {
@@ -42,7 +64,14 @@ pub(super) fn standstills(view: &DirectionView) -> Vec<Standstill> {
     let times: Vec<u64> = silences.iter().map(|it| it.time.ns()).collect();
     let usual_ns = percentile(times, 90).unwrap_or(u64::MAX);
     let least_ns = MIN_NS.max(usual_ns.saturating_mul(MIN_FACTOR));
-    let is_long = |it: &Silence| it.time.ns() >= least_ns && it.has_arrived(view);
+    // A receiver that acknowledges each n-th segment holds back its acknowledgment of fewer until its timer expires.
+    let steps = percentile(silences.iter().map(|it| it.step).collect(), 90).unwrap_or(0);
+    let prompt_ns = PROMPT_NS + PROMPT_FACTOR * usual_ns.max(round_trip_ns);
+    let is_long = |it: &Silence| {
+        it.time.ns() >= least_ns
+            && it.sent - it.acked >= steps
+            && (it.has_arrived(view) || it.outlasts_repetition(view, prompt_ns))
+    };
     let long: Vec<Silence> = silences.into_iter().filter(is_long).collect();
     let between = long.windows(2).map(|pair| pair[1].acked - pair[0].acked);
     let between = percentile(between.collect(), 50).unwrap_or(u64::MAX);
@@ -50,7 +79,7 @@ pub(super) fn standstills(view: &DirectionView) -> Vec<Standstill> {
     if open.is_none_or(|open| between < MIN_FLIGHTS * open) {
         return Vec::new();
     }
-    long.into_iter().map(|it| it.time).collect()
+    long
 }
 
 /// A time in which the receiver owes an acknowledgment.
@@ -60,6 +89,8 @@ struct Silence {
     /// After the highest octet acknowledged, and sent, before its end.
     acked: u64,
     sent: u64,
+    /// Octets that the acknowledgment adds.
+    step: u64,
 }
 
 /// The times from which the receiver owes an acknowledgment for `owed` octets until it comes.
@@ -83,6 +114,7 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
                 time: Standstill { start_ns, end_ns },
                 acked,
                 sent: highest,
+                step: ack.ack - acked,
             });
         }
         let now = acked.map_or(ack.ack, |acked| acked.max(ack.ack));
@@ -93,18 +125,68 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
 }
 
 impl Silence {
-    /// True if all that was sent before its end is acknowledged afterwards without being repeated. Where a timeout repeated
-    /// the first of it, that segment may have been lost, and what followed it been kept.
+    /// True if all that was sent before its end is acknowledged afterwards without being repeated.
     fn has_arrived(&self, view: &DirectionView) -> bool {
-        let Standstill { start_ns, end_ns } = self.time;
-        let first = view.acks.partition_point(|ack| ack.time_ns < end_ns);
-        let covering = view.acks[first..].iter().find(|ack| ack.ack >= self.sent);
-        let Some(covered_ns) = covering.map(|ack| ack.time_ns) else {
+        let Some(covered_ns) = self.covered_ns(view) else {
             return false;
         };
-        let from = view.sent.partition_point(|it| it.time_ns <= start_ns);
-        let until = view.sent.partition_point(|it| it.time_ns <= covered_ns);
-        let mut until = view.sent[from..until].iter();
+        let mut until = view.sent[self.sent_until(view, covered_ns)].iter();
         !until.any(|it| it.is_retransmission() && it.start < self.sent)
+    }
+
+    /// True if segments were repeated in it, and the acknowledgment that ends it answers none of them: it comes too late
+    /// for that, covers more, and nothing acknowledged what followed a lost segment.
+    fn outlasts_repetition(&self, view: &DirectionView, prompt_ns: u64) -> bool {
+        let Standstill { start_ns, end_ns } = self.time;
+        let during = &view.sent[self.sent_until(view, end_ns)];
+        let repeated = || during.iter().filter(|it| it.is_retransmission());
+        let Some(last_ns) = repeated().map(|it| it.time_ns).max() else {
+            return false;
+        };
+        let octets: BTreeMap<u64, u64> = repeated().map(|it| (it.start, it.end)).collect();
+        let repeated_octets: u64 = octets.iter().map(|(start, end)| end - start).sum();
+        let first = view.acks.partition_point(|ack| ack.time_ns < end_ns);
+        // What was sent before is still under way for a while; a window that its program opens lets more be sent.
+        let new = during.iter().filter(|it| !it.is_retransmission());
+        let last_new_ns = new.map(|it| it.time_ns).max().unwrap_or(start_ns);
+        let silent_ns = last_new_ns.max(start_ns) + prompt_ns;
+        let is_answer = |ack: &Acknowledgment| ack.time_ns > silent_ns && ack.time_ns < end_ns;
+        let has_answers = view.acks[..first]
+            .iter()
+            .rev()
+            .take(MAX_LOOK_BACK)
+            .any(is_answer);
+        end_ns - last_ns > prompt_ns && self.step > repeated_octets && !has_answers
+    }
+
+    /// Marks what the sender repeats although it arrived: the receiver only acknowledged it late.
+    fn excuse(&self, view: &mut DirectionView, round_trip_ns: u64) {
+        let Some(covered_ns) = self.covered_ns(view) else {
+            return;
+        };
+        let repeated = self.sent_until(view, covered_ns + round_trip_ns);
+        for it in &mut view.sent[repeated] {
+            if it.is_retransmission() && it.start < self.sent {
+                it.class = PacketClass::SpuriousRetransmission;
+            }
+        }
+    }
+
+    /// Time at which all that was sent before its end is acknowledged.
+    fn covered_ns(&self, view: &DirectionView) -> Option<u64> {
+        let first = view
+            .acks
+            .partition_point(|ack| ack.time_ns < self.time.end_ns);
+        let covering = view.acks[first..].iter().find(|ack| ack.ack >= self.sent);
+        covering.map(|ack| ack.time_ns)
+    }
+
+    /// Places of what was sent after its start.
+    fn sent_until(&self, view: &DirectionView, until_ns: u64) -> std::ops::Range<usize> {
+        let place = |ns: u64| {
+            view.sent
+                .partition_point(|it: &Transmission| it.time_ns <= ns)
+        };
+        place(self.time.start_ns)..place(until_ns)
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Conditions {
     pub(super) busy: Vec<Window>,
     /// Times of acknowledgments with their round trips to the receiver.
     pub(super) round_trips: Vec<(u64, u64)>,
+    /// A quarter of the segments follow the one before sooner.
+    pub(super) gap_ns: u64,
     /// True if the capture point is near the receiver.
     pub(super) is_near_receiver: bool,
     /// True if segments were lost before the capture point.
@@ -273,7 +275,12 @@ impl Walk<'_> {
             _ if sent.len == 0 => self.push(from_ns, to_ns, Limit::Tail, sent.number),
             _ if recovering.is_some() => {
                 let reason = recovering.map_or(Limit::FastRecovery, |(_, reason)| reason);
-                self.push(from_ns, to_ns, reason, sent.number);
+                // What follows when all is repaired and acknowledged is another wait.
+                let repaired_ns = answers.all_acked_ns.filter(|_| self.recovery.is_none());
+                let repaired_ns = repaired_ns.filter(|ns| to_ns - ns > self.reaction_ns());
+                let until_ns = repaired_ns.map_or(to_ns, |ns| ns.max(from_ns));
+                self.push(from_ns, until_ns, reason, sent.number);
+                self.push(until_ns, to_ns, Limit::SenderIdle, sent.number);
             }
             _ if self.is_after_timeout(sent, next) => {
                 self.has_lost = true;
@@ -294,10 +301,18 @@ impl Walk<'_> {
     fn is_after_timeout(&self, sent: &Transmission, next: Option<&Transmission>) -> bool {
         let silence_ns = sent.time_ns.saturating_sub(self.last_sent_ns);
         let to_sender_ns = self.conditions.to_sender_ns;
+        // Behind a slow link, the segments of a burst are apart, too.
+        let spaced_ns = (2 * self.conditions.gap_ns).min(to_sender_ns / 4 * 3);
+        let alone_ns = spaced_ns.max(to_sender_ns / 2 + STACK_NS);
         (self.conditions.is_near_receiver || self.conditions.is_behind_loss)
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small
-            && next.is_some_and(|next| next.time_ns - sent.time_ns >= to_sender_ns / 2 + STACK_NS)
+            && next.is_some_and(|next| next.time_ns - sent.time_ns >= alone_ns)
+    }
+
+    /// Time within which a sender sends what an acknowledgment permits, as the capture shows it.
+    fn reaction_ns(&self) -> u64 {
+        REACTION_NS + self.conditions.to_sender_ns / 4 + 2 * self.conditions.segment_ns
     }
 
     /// Attributes the time before a segment with new data.
@@ -311,8 +326,7 @@ impl Walk<'_> {
         full: u32,
     ) {
         let to_ns = sent.time_ns;
-        let reaction_ns =
-            REACTION_NS + self.conditions.to_sender_ns / 4 + 2 * self.conditions.segment_ns;
+        let reaction_ns = self.reaction_ns();
         let number = sent.number;
         if let Some(opened_ns) = answers.opened_ns {
             let reason = if answers.was_closed {

@@ -53,6 +53,7 @@ fn settings() -> impl Strategy<Value = Setting> {
         prop_oneof![2 => Just(0_usize), 1 => 3..60_usize],
         any::<bool>(),
         any::<u64>(),
+        prop_oneof![4 => Just(0_u64), 1 => 30..900_u64],
     );
     (path, ends, capture).prop_map(|(path, ends, capture)| Setting {
         rtt_us: path.0,
@@ -71,6 +72,7 @@ fn settings() -> impl Strategy<Value = Setting> {
         skipped: capture.2,
         is_stamped: capture.3,
         seed: capture.4,
+        opening_ms: capture.5,
     })
 }
 

@@ -37,6 +37,8 @@ pub struct Setting {
     /// The receiving program reads at this interval; 0 for at once.
     pub read_pause_ms: u64,
     pub segments: u32,
+    /// The SYN is answered this much later than the path accounts for.
+    pub opening_ms: u64,
     /// Of the capture: 0 at the sender, 1 between, 2 at the receiver.
     pub place: u8,
     /// Packets before the capture begins.
@@ -187,7 +189,7 @@ impl<'a> Transfer<'a> {
         let start_ns = self.now_ns;
         // The receiver opens the connection.
         self.capture(packet(false, SYN, 0, 0), start_ns, Some(start_ns + half_ns));
-        let answered_ns = start_ns + half_ns + 20 * US;
+        let answered_ns = start_ns + half_ns + 20 * US + self.setting.opening_ms * MS;
         self.capture(
             packet(true, SYN | ACK, 0, 1),
             answered_ns,

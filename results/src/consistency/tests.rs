@@ -309,4 +309,6 @@ fn figures_of_a_finding_fit_those_of_its_connection() {
         "20000000 ns of the handshake",
     );
     check(of("8 µs from the capture point.", &near), opened(), "");
+    let explained = [("rtt_ns", 8e3), ("handshake_rtt_ns", 20e6)];
+    check(of("After 8 µs.", &explained), opened(), "");
 }

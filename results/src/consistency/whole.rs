@@ -215,8 +215,10 @@ fn rates(it: &StatedFinding, connection: &StatedConnection) -> Vec<String> {
             "goodput {after_opening:.0} B/s through a window that allows {allowed:.0} B/s"
         ));
     }
-    // The handshake's round trip is that of the whole path.
-    let is_named = it.finding.summary.contains("from the capture point");
+    // The handshake's round trip is that of the whole path, unless the finding says that it was held up.
+    let handshake_ns = connection.handshake_rtt_ns.map(|ns| ns as f64);
+    let is_named = it.finding.summary.contains("from the capture point")
+        || figure("handshake_rtt_ns").is_some_and(|ns| Some(ns) == handshake_ns);
     if let Some((part_ns, whole_ns)) = figure("capture_rtt_ns")
         .or(figure("rtt_ns"))
         .zip(connection.handshake_rtt_ns)

@@ -10,6 +10,13 @@ use super::{MIN_COST_NS, MIN_COST_SHARE};
 
 /// A longer period is that of a program that has something to say now and then.
 const MAX_PERIOD_NS: u64 = 500_000_000;
+/// Blocks that are acknowledged this soon are those of a transfer: programs report values less often, as their readers
+/// notice no more (ITU-T G.1010: below 250 ms for command and control; media are not acknowledged).
+const MAX_TRANSFER_PERIOD_NS: u64 = 50_000_000;
+/// An answer this much smaller than its block only acknowledges it.
+const ACK_DIVISOR: u32 = 16;
+/// A port this far above the other one's was chosen for the client (RFC 6335 section 6).
+const EPHEMERAL_DISTANCE: u16 = 8_192;
 /// The flow that matters has at least one in this many packets, copies of a mirror port included.
 const OWN_DIVISOR: u64 = 4;
 
@@ -35,7 +42,10 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
     if protocol.is_none() && is_beside_others(it) {
         return None;
     }
-    if period_ns > MAX_PERIOD_NS || protocol.is_none() && may_be_paced(it, delays, period_ns) {
+    let is_paced = protocol.is_none() && may_be_paced(it, delays, period_ns);
+    let is_transfer = answers.largest_bytes <= data.largest_bytes / ACK_DIVISOR
+        && period_ns <= MAX_TRANSFER_PERIOD_NS;
+    if period_ns > MAX_PERIOD_NS || is_paced && !is_transfer {
         return None;
     }
     // On the path's slowest link, a block takes the longer the larger it is; only the rest is waiting.
@@ -46,6 +56,11 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
         return None;
     }
     let rate = stats::ratio(data.payload_bytes as f64, duration_ns as f64 / 1e9);
+    let note = if is_paced {
+        " (Captured near the receiver, a program that sends at this interval looks the same; a capture at the sender decides.)"
+    } else {
+        ""
+    };
     let name = match protocol {
         Some(BlockProtocol::Tftp) => "TFTP",
         Some(BlockProtocol::Coap) => "CoAP",
@@ -67,10 +82,14 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
         share_of_time: waiting * stats::ratio(duration_ns as f64, total_ns as f64),
         finding: Finding {
             cause: Cause::OneInFlight,
-            confidence: if protocol.is_some() { 0.95 } else { 0.85 },
+            confidence: match protocol {
+                Some(_) => 0.95,
+                None if is_paced => 0.6,
+                None => 0.85,
+            },
             summary: format!(
                 "{name} sends {} blocks of {}, each only when the one before is acknowledged: one per round trip of \
-                 {}, that is {}.",
+                 {}, that is {}.{note}",
                 format::count(data.datagrams),
                 format::bytes(data.largest_bytes.into()),
                 format::time(period_ns),
@@ -99,9 +118,15 @@ fn is_beside_others(it: &Transfer) -> bool {
 /// True if the blocks may be sent at a pace of their own: a block does not follow the answer before at once, nor an
 /// answer its block. Then the capture does not tell a round trip from a pause.
 fn may_be_paced(it: &Transfer, [before_data, before_answer]: [u64; 2], period_ns: u64) -> bool {
-    // The end that sent first decides when the next turn begins; its first datagram follows none.
+    // The end that sent first decides when the next turn begins: the client, or else the one that sends first here, whose
+    // first datagram follows none.
     let unanswering = |at: usize| it.sides[at].datagrams - it.sides[at].delays.count();
-    let starts_with_data = unanswering(0) > unanswering(1);
+    let [data_port, answer_port] = it.ends.map(|(_, port)| port);
+    let starts_with_data = if data_port.abs_diff(answer_port) > EPHEMERAL_DISTANCE {
+        data_port > answer_port
+    } else {
+        unanswering(0) > unanswering(1)
+    };
     let pause_ns = if starts_with_data {
         before_data
     } else {

@@ -52,13 +52,18 @@ fn held_back(view: &DirectionView, base_ns: u64, reaction_ns: u64, mss: u64) -> 
         let is_alone =
             (first.start..first.end).contains(&acked) && u64::from(first.len) < mss * 9 / 10;
         let mut waited = None;
+        // What follows an answer waited for that, and not for the acknowledgment.
+        let mut is_answered = false;
         while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
             acked = acked.max(ack.ack);
+            is_answered |= !ack.is_bare;
             if ack.ack >= first.end && ack.is_bare && waited.is_none() {
                 waited = Some((ack.time_ns, ack.time_ns - first.time_ns));
             }
         }
-        let Some((at_ns, ns)) = waited.filter(|_| is_alone && second.start == first.end) else {
+        let Some((at_ns, ns)) =
+            waited.filter(|_| is_alone && !is_answered && second.start == first.end)
+        else {
             continue;
         };
         let is_late = ns >= base_ns + DELAYED_ACK_NS;
@@ -277,8 +282,8 @@ fn after_silence(facts: &FlowFacts<'_>, end: End, silence: fn(&Reaction) -> u64)
     let two_segments = 2 * facts.mss().unwrap_or(1460).min(1460);
     let reactions = facts.model.turns.reactions[end as usize].iter();
     // A bare acknowledgment of less than two full segments may be delayed on purpose.
-    let prompt =
-        reactions.filter(|it| !it.is_after_loss && (!it.is_bare || it.bytes >= two_segments));
+    let is_prompt = |it: &&Reaction| !it.is_bare || it.is_answered || it.bytes >= two_segments;
+    let prompt = reactions.filter(|it| !it.is_after_loss && is_prompt(it));
     let mut pairs: Vec<Pair> = prompt.map(|it| (silence(it), it.ns)).collect();
     pairs.sort_unstable();
     pairs

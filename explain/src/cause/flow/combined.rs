@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::facts::{FlowFacts, TimeWithout};
+use super::facts::{FlowFacts, NextLimit, TimeWithout};
 use super::is_limit;
 use super::rule::Rule;
 use crate::cause::scored::PathFinding;
@@ -14,6 +14,10 @@ use linerate_results::stats;
 
 /// A cause that costs a smaller part of the time of all connections is not worth a finding.
 const MIN_PART: f64 = 0.04;
+/// A handshake that takes longer than this multiple of a round trip was held up.
+const SLOWER_HANDSHAKE: f64 = 1.5;
+/// Fewer round trips may be those of other packets.
+const MIN_ROUND_TRIPS: usize = 3;
 /// Shares of the time are those after the opening; an opening that takes less of the whole time is not mentioned.
 const MIN_OPENING: f64 = 0.05;
 
@@ -29,6 +33,16 @@ fn hides_next_limit(cause: Cause) -> bool {
             | Cause::SenderIdle
             | Cause::ShallowQueue
     )
+}
+
+/// What limits a transfer without this cause. Losses leave the congestion window where they found it; a sender that had no
+/// more room begins with a small one.
+fn next_limit(cause: Cause) -> NextLimit {
+    match cause {
+        Cause::SendBuffer => NextLimit::Window,
+        Cause::ReceiveWindow | Cause::NoWindowScaling => NextLimit::Growth,
+        _ => NextLimit::Path,
+    }
 }
 
 /// Findings so far.
@@ -55,7 +69,8 @@ impl CombinedFindings {
     /// Adds what a rule found in a connection that takes `part` of the time of all; `beside` has all that was found there.
     pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause], part: f64) {
         let share_of_time = rule.share * part;
-        let without = facts.time_without(rule.share).filter(|_| rule.has_gain);
+        let without = facts.time_without(rule.share, next_limit(rule.cause));
+        let without = without.filter(|_| rule.has_gain);
         let without = if hides_next_limit(rule.cause) {
             without.map(TimeWithout::at_most)
         } else {
@@ -228,6 +243,14 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause]) -> Finding {
             format::time(opening_ns),
         );
     }
+    if let Some(handshake_ns) = slow_handshake_ns(facts, &evidence) {
+        evidence.insert("handshake_rtt_ns".to_owned(), handshake_ns as f64);
+        let _ = write!(
+            summary,
+            " (The handshake took {}: something else was late then, such as the resolution of an address.)",
+            format::time(handshake_ns),
+        );
+    }
     add_packets(facts, rule.limits, &mut evidence);
     Finding {
         cause: rule.cause,
@@ -240,6 +263,24 @@ fn finding(facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause]) -> Finding {
         evidence,
         advice,
     }
+}
+
+/// Duration of the handshake, if the round trip of the transfer is much shorter, as several segments show: then it is not
+/// that of the path.
+fn slow_handshake_ns(facts: &FlowFacts<'_>, evidence: &BTreeMap<String, f64>) -> Option<u64> {
+    let rtt_ns = *evidence.get("rtt_ns")?;
+    let handshake = facts.connection().handshake();
+    let handshake_ns = handshake.rtt_ns()?;
+    let legs_ns = handshake.legs_ns()?;
+    let model = &facts.model;
+    let ends = [model.data_sender.other(), model.data_sender];
+    let trips = [&model.to_receiver, &model.to_sender];
+    let mut sides = ends.into_iter().zip(trips);
+    let is_shown = sides.any(|(end, trips)| {
+        let least_ns = trips.base_ns().filter(|_| trips.count() >= MIN_ROUND_TRIPS);
+        least_ns.is_some_and(|ns| ns * 2 < legs_ns[end as usize])
+    });
+    (is_shown && rtt_ns * SLOWER_HANDSHAKE < handshake_ns as f64).then_some(handshake_ns)
 }
 
 /// Adds the packets that end the time which a finding explains: the first, the last, and the one after the longest time.

@@ -8,10 +8,15 @@ use super::facts::FlowFacts;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{DirectionView, Limit, Wait, percentile};
+use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
+use std::collections::HashMap;
+
+/// Address and port.
+type AddressPort = (Address, u16);
 
 /// Thinking for a smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.3;
@@ -139,6 +144,15 @@ impl Thinking {
         self.percentile(75) <= 3 * self.percentile(25)
     }
 
+    /// True if so many times vary by less than their median: a person varies more.
+    fn is_uniform(&self) -> bool {
+        let spread_ns = self.percentile(90) - self.percentile(10);
+        self.times.len() >= OPENING_TURNS
+            && self.times.len() + 1 >= self.turns
+            && self.percentile(50) <= NEWS_NS
+            && spread_ns < self.percentile(50)
+    }
+
     /// True if half of the times are within 2%: a timer is as regular, work hardly.
     fn is_constant(&self) -> bool {
         let spread_ns = self.percentile(75) - self.percentile(25);
@@ -239,22 +253,66 @@ const OPENING_TURNS: usize = 3;
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 const MIN_FULL: u64 = 536;
 
-/// The server takes time before its answers begin, beyond the round trip.
-pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let server = server(facts)?;
+/// Answers of a server to one client, in all connections: a client may open one for each request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ServerAnswers {
+    turns: usize,
+    late: usize,
+    late_ns: u64,
+}
+
+/// Times of the server's program, without those that may be news.
+fn server_thinking(facts: &FlowFacts<'_>, server: End) -> Thinking {
     let mut thinking = Thinking::of(facts, server);
     if !is_opening_work(facts, &thinking) {
         thinking.times.retain(|it| is_work(facts, it));
     }
+    thinking
+}
+
+/// Notes for each connection the answers of its server in all connections from the same client to the same port.
+pub(super) fn share_answers(all: &mut [FlowFacts<'_>]) {
+    let hosts = |facts: &FlowFacts<'_>| {
+        let server = server(facts)?;
+        let ends = facts.flow.ends;
+        Some((
+            ends[server as usize],
+            ends[server.other() as usize].0,
+            server,
+        ))
+    };
+    let mut sums: HashMap<(AddressPort, Address), ServerAnswers> = HashMap::new();
+    for facts in all.iter() {
+        if let Some((at, client, server)) = hosts(facts) {
+            let thinking = server_thinking(facts, server);
+            let sum = sums.entry((at, client)).or_default();
+            sum.turns += thinking.turns.max(thinking.times.len());
+            sum.late += thinking.times.len();
+            sum.late_ns += thinking.total_ns();
+        }
+    }
+    for facts in all {
+        if let Some(sum) = hosts(facts).and_then(|(at, client, _)| sums.get(&(at, client))) {
+            facts.answers = *sum;
+        }
+    }
+}
+
+/// The server takes time before its answers begin, beyond the round trip.
+pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let server = server(facts)?;
+    let thinking = server_thinking(facts, server);
     let total_ns = thinking.total_ns();
     let asked_ns = asked_ns(facts, server);
     let share = stats::ratio(total_ns as f64, asked_ns as f64);
     let median_ns = thinking.percentile(50);
-    if total_ns < MIN_TOTAL_NS || has_own_timer(facts, &thinking) {
+    let all = facts.answers;
+    if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_own_timer(facts, &thinking) {
         return None;
     }
-    let is_usual = thinking.is_usual() && share >= MIN_SHARE;
-    let is_single = share >= MOST && is_single_work(facts, &thinking);
+    let is_usual_in_all = all.late >= MIN_TIMES && all.late * 2 >= all.turns;
+    let is_usual = (thinking.is_usual() || is_usual_in_all) && share >= MIN_SHARE;
+    let is_single = share >= MOST && total_ns >= MIN_TOTAL_NS && is_single_work(facts, &thinking);
     if !is_usual && !is_single {
         return None;
     }
@@ -262,9 +320,12 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_opened_by_other = facts.connection().handshake().syn_ack_ns.is_some()
         && facts.connection().mss(server).is_none();
     let is_certain = thinking.times.len() >= MANY_TIMES && thinking.is_even();
-    // News, or a timer of the server's, may look the same.
-    let is_doubtful =
-        is_opened_by_other || is_slow_message(facts, &thinking) || thinking.is_constant();
+    // Near the client, one answer that was lost and repeated looks the same, and so do news, or a timer of the server's.
+    let is_once = all.late == 1 && facts.model.is_near_receiver();
+    let is_doubtful = is_once
+        || is_opened_by_other
+        || is_slow_message(facts, &thinking)
+        || thinking.is_constant();
     let confidence = match (is_doubtful, is_certain) {
         (true, _) => 0.6,
         (false, true) => 0.85,
@@ -348,9 +409,11 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let total_ns = thinking.total_ns();
     let share = facts.share_of(total_ns);
     let median_ns = thinking.percentile(50);
-    // Small answers at the pace of the program are no transfer that waits.
-    let is_program = answer >= facts.full.max(MIN_FULL) && median_ns <= PERSON_NS
-        || is_transfer && median_ns <= NEWS_NS;
+    // Answers of less than a segment at the pace of the program are messages, and no transfer that waits.
+    let mss = facts.connection().mss(client).map_or(facts.full, u64::from);
+    let is_program = answer >= mss.max(MIN_FULL) * 9 / 10 && median_ns <= PERSON_NS
+        || is_transfer && median_ns <= NEWS_NS
+        || answer >= ANSWER_SEGMENTS * facts.full && thinking.is_uniform();
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {
         return None;

@@ -1,6 +1,7 @@
 //! What the rules evaluate: one connection with its model.
 
-use linerate_capture::model::{FlowModel, Limit, percentile};
+use super::exchange::ServerAnswers;
+use linerate_capture::model::{FlowModel, Limit, Standstill, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -44,6 +45,17 @@ pub(super) enum TimeWithout {
     AtMost(u64),
 }
 
+/// What limits a transfer when a cause is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextLimit {
+    /// The rate of the path, all the time.
+    Path,
+    /// The congestion window, until it has grown to what the path carries.
+    Growth,
+    /// The same, and then the receiver's window.
+    Window,
+}
+
 impl TimeWithout {
     /// Nanoseconds.
     pub(super) fn ns(self) -> u64 {
@@ -72,6 +84,12 @@ const INITIAL_SEGMENTS: u64 = 3;
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 const LEAST_FULL: u64 = 536;
 
+/// A sender that paces its segments spaces them at up to twice the rate of its window (Linux: `tcp_pacing_ss_ratio`, 200%),
+/// and clocks deviate.
+const PACED: f64 = 2.2;
+/// The largest initial window in common use, in segments (RFC 6928 section 2).
+const MOST_INITIAL: u64 = 10;
+
 /// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
 /// connections.
 const PROMPT_DIVISOR: u64 = 8;
@@ -96,6 +114,8 @@ pub(super) struct FlowFacts<'a> {
     pub(super) fills_together: bool,
     /// The rate of the path, if other transfers fill it together with this one.
     pub(super) shared: Option<SharedRate>,
+    /// Answers of its server in all connections like it.
+    pub(super) answers: ServerAnswers,
 }
 
 /// Rate of a path that several transfers fill together.
@@ -141,6 +161,7 @@ impl<'a> FlowFacts<'a> {
             flow,
             model,
             shared: None,
+            answers: ServerAnswers::default(),
         })
     }
 
@@ -228,6 +249,13 @@ impl<'a> FlowFacts<'a> {
             .sum()
     }
 
+    /// Average rate of the payload sent while the receiver did not stand still, as a share of the fastest rate.
+    pub(super) fn utilization(&self) -> f64 {
+        let stills = self.model.standstills.iter();
+        let still = self.share_of(stills.map(Standstill::ns).sum());
+        self.model.utilization / (1.0 - still).max(0.1)
+    }
+
     /// The fastest rate that the path showed, octets of payload per second.
     pub(super) fn fastest(&self) -> Option<f64> {
         self.model.fastest.map(|rate| rate.bytes_per_s)
@@ -259,13 +287,23 @@ impl<'a> FlowFacts<'a> {
 
     /// Active time without `share` of it, but at least what all payload takes on the path: near the receiver, that is part
     /// of the rest, elsewhere of what is taken away. `None` if the rate of the path is unknown and would decide.
-    pub(super) fn time_without(&self, share: f64) -> Option<TimeWithout> {
+    pub(super) fn time_without(&self, share: f64, next: NextLimit) -> Option<TimeWithout> {
         let rest_ns = self.active_ns as f64 * (1.0 - share);
         let at = |rate: f64| {
-            let least_ns = self.bytes() as f64 * 1e9 / rate;
+            let least_ns = match next {
+                NextLimit::Path => self.bytes() as f64 * 1e9 / rate,
+                NextLimit::Growth => self.growing_ns(rate),
+                NextLimit::Window => {
+                    self.growing_ns(self.window_rate().map_or(rate, |it| it.min(rate)))
+                }
+            };
             (rest_ns.max(least_ns) as u64).min(self.active_ns)
         };
-        if let Some(rate) = self.path_rate() {
+        // Segments of a window that was always full may be apart because their sender paces them.
+        let was_full = self.model.is_queued && self.share(Limit::PathRate) >= MIN_FULL;
+        let is_paced = |rate: &f64| *rate < PACED * self.goodput();
+        let rate = self.path_rate();
+        if let Some(rate) = rate.filter(|it| next == NextLimit::Path || was_full || !is_paced(it)) {
             return Some(TimeWithout::About(at(rate)));
         }
         let without_ns = at(self.fastest()?);
@@ -274,6 +312,29 @@ impl<'a> FlowFacts<'a> {
         } else {
             TimeWithout::AtMost(without_ns)
         })
+    }
+
+    /// Time that all payload takes at this rate if nothing but the congestion window delays its beginning: it doubles in
+    /// each round trip (RFC 3465 section 2.2, also where each second segment is acknowledged), from what was in flight, but
+    /// from [`MOST_INITIAL`] at most.
+    fn growing_ns(&self, rate: f64) -> f64 {
+        let rtt_ns = self.model.base_rtt_ns().unwrap_or(0) as f64;
+        // As the sender saw it: near the receiver, hardly anything is unacknowledged.
+        let most = self.model.flights().into_iter().max().unwrap_or(0);
+        let mut window = most.clamp(self.full, MOST_INITIAL * self.full) as f64;
+        let (mut rest, mut ns) = (self.bytes() as f64, 0.0);
+        while rest > window && window * 1e9 < rate * rtt_ns {
+            rest -= window;
+            ns += rtt_ns;
+            window *= 2.0;
+        }
+        ns + rest * 1e9 / rate
+    }
+
+    /// Rate that the largest window permits, octets per second, if the round trip is known.
+    fn window_rate(&self) -> Option<f64> {
+        let rtt_ns = self.model.round_trip_ns().filter(|ns| *ns > 0)?;
+        Some(self.model.largest_window() as f64 * 1e9 / rtt_ns as f64)
     }
 
     /// Octets on the wire for each octet of payload in full frames. Full frames of most hosts fill the MTU of 1,500

@@ -86,6 +86,7 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     let facts = numbered.filter_map(|(at, flow)| Some((at, FlowFacts::of(flow)?)));
     let (places, mut facts): (Vec<usize>, Vec<FlowFacts<'_>>) = facts.unzip();
     shared::share_paths(&mut facts);
+    exchange::share_answers(&mut facts);
     let mut times = vec![TimeShares::default(); flows.len()];
     for (at, facts) in places.into_iter().zip(&facts) {
         times[at] = TimeShares::of(&facts.model.spans, facts.connection().start_ns);
@@ -158,9 +159,11 @@ pub(super) fn is_generic(cause: Cause) -> bool {
     )
 }
 
-/// True for a receiver that stops as a whole, not only its program.
+/// True for a receiver that stops as a whole, not only its program, regularly.
 fn is_standing_still(rule: &Rule) -> bool {
-    rule.cause == Cause::ReceiverStalls && rule.limits.contains(&Limit::Timeout)
+    rule.cause == Cause::ReceiverStalls
+        && rule.limits.contains(&Limit::Timeout)
+        && rule.evidence.contains_key("period_ns")
 }
 
 /// True for the limit of a healthy transfer.
@@ -247,8 +250,8 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         );
         !is_result || rule.share > 1.5 * woken
     });
-    // A larger window only puts more into the queue of a receiver that stands still, which has to hold all of it: the
-    // sentence about its stops names the window, too.
+    // A larger window only puts more into the queue of a receiver that stands still at intervals, which has to hold all of
+    // it: the sentence about its stops names the window, too.
     if found.iter().any(is_standing_still) {
         found.retain(|rule| rule.cause != Cause::ReceiveWindow);
     }

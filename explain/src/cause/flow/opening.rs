@@ -44,6 +44,10 @@ struct Accepted {
 const SLOW_NS: u64 = 150_000_000;
 /// A client that is accepted this soon after a refusal is not slowed down (ITU-T G.1010: delays of interactive use).
 const RETRY_NS: u64 = 1_000_000_000;
+/// One refusal that took a smaller part of the time than this, beside a transfer, does not slow down anything.
+const MIN_ASIDE: f64 = 0.04;
+/// Segments of a transfer at least.
+const TRANSFER_SEGMENTS: u64 = 50;
 /// Opening for a smaller share of a connection's time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
 /// Where opening takes most of a connection's time, a shorter silence counts, too: two ticks of a stack that looks for
@@ -82,9 +86,20 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             let accepted = accepted(flows, &client, &server, &attempts);
             let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
             let is_retried = opening == Opening::Refused && is_soon;
-            (!is_retried).then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
+            let is_aside = opening == Opening::Refused
+                && attempts.connections == 1
+                && total_ns * MIN_ASIDE > attempts.time_ns as f64
+                && flows.iter().any(carries_transfer);
+            (!is_retried && !is_aside)
+                .then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
         });
     findings.collect()
+}
+
+/// True for a connection that carries more than a few messages.
+fn carries_transfer(flow: &Flow) -> bool {
+    let sender = flow.connection.data_sender();
+    flow.connection.stats(sender).segments >= TRANSFER_SEGMENTS
 }
 
 /// Connections of `client` to the same port that were accepted before the first failed attempt, and after the last.
@@ -163,7 +178,9 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let opened_ns = handshake.ack_ns.unwrap_or(answered_ns) - connection.start_ns;
     let share = opened_ns as f64 / lasted_ns.max(1) as f64;
     let is_slower = is_slower_than_data(flow, answered_ns - connection.start_ns);
-    let is_long = opened_ns >= SLOW_NS && share >= MIN_SHARE && (syns(flow) >= 2 || is_slower);
+    // How long a transfer takes whose end is not in the capture is unknown.
+    let least = if ends.is_some() { MIN_SHARE } else { MOST };
+    let is_long = opened_ns >= SLOW_NS && share >= least && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
 }

@@ -8,6 +8,7 @@ use linerate_capture::model::{Limit, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
+use std::collections::HashSet;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
@@ -19,6 +20,9 @@ const MAX_PACED: f64 = 1.4;
 const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
+/// A program that waits for room in its send buffer is woken and writes within less.
+const LAG_NS: u64 = 250_000;
+const LAG_FACTOR: u64 = 10;
 /// A shorter silence may be the sending host's work.
 const MIN_SILENCE_NS: u64 = 2_000_000;
 /// A sender without data for a shorter time is busy with other work.
@@ -42,6 +46,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         || model.is_queued
         || is_answering
         || has_losses
+        || is_picture_stream(facts)
     {
         return None;
     }
@@ -104,9 +109,12 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     // With a round trip between bursts, the window may be the limit, unless it is known to be wide enough.
     let knows_window =
         model.scale.shift().is_some() || matches!(model.scale, WindowScale::Ample(_));
-    let is_unprompted = facts.share(Limit::SenderIdle) >= 0.5 * share;
+    let is_unprompted =
+        facts.share(Limit::SenderIdle) >= 0.5 * share || begin_unprompted(facts, &starts);
     let rtt_ns = model.round_trip_ns();
-    let is_timed = is_unprompted || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
+    let is_timed = is_unprompted
+        || lags_acks(facts)
+        || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
     let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
     if model.is_near_receiver() && !sees_sender {
@@ -139,6 +147,29 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if segments leave much later after an acknowledgment than this host's stack answered the handshake: something else
+/// than the acknowledgment releases them.
+fn lags_acks(facts: &FlowFacts<'_>) -> bool {
+    let legs_ns = facts.connection().handshake().legs_ns();
+    let stack_ns = legs_ns.map(|legs| legs[facts.model.data_sender as usize]);
+    let lag_ns = facts
+        .model
+        .release_ns
+        .filter(|_| !facts.model.is_near_receiver());
+    stack_ns.zip(lag_ns).is_some_and(|(stack_ns, lag_ns)| {
+        lag_ns >= LAG_NS && lag_ns >= LAG_FACTOR * stack_ns.max(1)
+    })
+}
+
+/// True if most bursts begin some time after all was acknowledged.
+fn begin_unprompted(facts: &FlowFacts<'_>, starts: &[u64]) -> bool {
+    let spans = facts.model.spans.iter();
+    let idle = spans.filter(|span| span.limit == Limit::SenderIdle);
+    let ends: HashSet<u64> = idle.map(|span| span.end_ns).collect();
+    let unprompted = starts.iter().filter(|ns| ends.contains(ns)).count();
+    unprompted * 5 >= starts.len() * 4
+}
+
 /// True if the sender has nothing to send for a while again and again, and what it sends next begins at a constant interval
 /// and varies: pictures or sound, each of which may take several round trips.
 pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
@@ -169,6 +200,19 @@ pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
 
 /// True for blocks at a constant interval, of varying size or at a rate of pictures: their source chose the rate.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
+    let blocks = blocks(facts);
+    blocks.is_some_and(|(intervals, sizes)| is_media_like(intervals, sizes))
+}
+
+/// True for blocks at a rate of pictures.
+fn is_picture_stream(facts: &FlowFacts<'_>) -> bool {
+    blocks(facts).is_some_and(|(intervals, _)| {
+        has_picture_rate(&intervals) && is_media_like(intervals, Vec::new())
+    })
+}
+
+/// Intervals and sizes of blocks that the sender sends with silences between them.
+fn blocks(facts: &FlowFacts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     let mut last_ns = 0;
     for sent in facts
@@ -185,14 +229,14 @@ pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
         last_ns = sent.time_ns;
     }
     if blocks.len() < MIN_SEGMENTS {
-        return false;
+        return None;
     }
     let intervals: Vec<u64> = blocks
         .windows(2)
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
-    let sizes: Vec<u64> = blocks.iter().map(|(_, bytes)| *bytes).collect();
-    is_media_like(intervals, sizes)
+    let sizes = blocks.iter().map(|(_, bytes)| *bytes).collect();
+    Some((intervals, sizes))
 }
 
 fn is_media_like(intervals: Vec<u64>, sizes: Vec<u64>) -> bool {

@@ -38,10 +38,10 @@ pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
 
 /// True if the rate is that of a line, continuously: the queue may be before the capture point, in the sender.
 fn fills_line(facts: &FlowFacts<'_>) -> bool {
-    let model = &facts.model;
-    let average = facts.fastest().map(|rate| rate * model.utilization);
+    let utilization = facts.utilization();
+    let average = facts.fastest().map(|rate| rate * utilization);
     let line = average.and_then(|rate| full_line(facts, rate));
-    line.is_some() && model.utilization >= MIN_STEADY
+    line.is_some() && utilization >= MIN_STEADY
 }
 
 /// Rate of the line that is full at this rate of payload, bit/s, if the transfer as a whole is not faster than that line.
@@ -67,7 +67,7 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
     !model.is_queued
         && model.is_near_receiver()
         && !sees_sender
-        && model.utilization >= MIN_STEADY
+        && facts.utilization() >= MIN_STEADY
         && !waits_for_acks(facts)
         && !waits_for_window(facts)
         && is_even(facts)

@@ -45,13 +45,15 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
     let largest = facts.model.flights().into_iter().max().unwrap_or(0);
     let segments = view.sent.len();
-    // FIN takes a sequence number, too.
-    let is_one = largest <= facts.full + 1 && segments >= MIN_SEGMENTS;
+    // FIN takes a sequence number, too. What an adapter splits or merged is several segments on the path.
+    let is_one = largest <= facts.frame_payload() + 1 && segments >= MIN_SEGMENTS;
     let window = facts.model.largest_window();
     let mean = stats::ratio(facts.bytes() as f64, segments as f64);
     if !is_one
         || facts.class != FlowClass::Bulk
         || window < 3 * facts.full
+        // Whoever waits for each acknowledgment does not fill a line.
+        || rate::is_full(facts)
         || mean < 0.6 * facts.full as f64
     {
         return None;
@@ -314,7 +316,9 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         round_trips,
     } = flight;
     let window = facts.model.largest_window();
-    if bytes > window {
+    // What leaves no room for another segment is limited by the window.
+    let room = facts.model.scale.shift().map_or(0, |_| facts.full);
+    if bytes + room > window {
         return None;
     }
     // A window that is smaller than the largest without scaling needs no scale (RFC 7323 section 2.2): one that is so small

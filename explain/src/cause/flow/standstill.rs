@@ -14,6 +14,8 @@ const MIN_SHARE: f64 = 0.1;
 const STALL_NS: u64 = 30_000_000;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
+/// Two that take this share of the time are worth a finding, too.
+const MIN_SHARE_OF_TWO: f64 = 0.25;
 /// What happens in a smaller part of the time belongs to the beginning or the end of the transfer.
 const MIN_SPREAD: f64 = 0.4;
 /// A window that limits the sender for less of the time is not worth mentioning.
@@ -30,23 +32,30 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     let lost = facts.model.view.lost();
     let is_spread = facts.share_of(last.start_ns - first.start_ns) >= MIN_SPREAD;
-    if share < MIN_SHARE
-        || stalls.len() < MIN_STALLS
-        || !is_spread
-        || lost as usize * 2 > stalls.len()
-    {
+    // Two timeouts may be anything.
+    let is_pair = facts.model.standstills.len() == 2 && share >= MIN_SHARE_OF_TWO;
+    if share < MIN_SHARE || lost as usize * 2 > stalls.len() || !is_pair && !is_spread {
         return None;
     }
     // Between stalls it answers; an end that is gone does not.
-    let rhythm = Rhythm::of_stalls(&stalls)?;
+    let rhythm = Rhythm::of_stalls(&stalls);
+    if stalls.len() < MIN_STALLS && !is_pair || stalls.len() >= MIN_STALLS && rhythm.is_none() {
+        return None;
+    }
     let mean_ns = total_ns / stalls.len() as u64;
     let window = facts.share(Limit::ReceiveWindow);
     let mut figures = evidence([
         ("stalls", stalls.len() as f64),
         ("stall_ns_mean", mean_ns as f64),
-        ("period_ns", rhythm.period_ns as f64),
         ("lost_segments", lost as f64),
     ]);
+    let interval = match rhythm {
+        Some(rhythm) if rhythm.is_regular => {
+            figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
+            format!(", every {}, regularly", format::time(rhythm.period_ns))
+        }
+        _ => String::new(),
+    };
     let between = if window >= MIN_WINDOW_SHARE {
         figures.insert("receive_window_share".to_owned(), window);
         format!(
@@ -62,16 +71,14 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::ReceiverStalls,
         confidence: 0.75,
         summary: format!(
-            "{} answers nothing {} times for {} on average, every {}{}, and then everything that was sent before: it stands \
+            "{} answers nothing {} for {} on average{interval}, and then everything that was sent before: it stands \
              still meanwhile, or the link to it does.{between}",
             facts.receiver,
-            format::count(stalls.len() as u64),
+            format::times(stalls.len() as u64),
             format::time(mean_ns),
-            format::time(rhythm.period_ns),
-            if rhythm.is_regular { ", regularly" } else { "" },
         ),
         evidence: figures,
-        advice: "Find what stops the receiver at this interval: a flash erase or write, a long interrupt handler, a \
+        advice: "Find what stops the receiver at these times: a flash erase or write, a long interrupt handler, a \
                  debugger, garbage collection, a radio that scans; split that work, or move it to another core."
             .to_owned(),
         limits: &[Limit::Timeout, Limit::LateAck],
@@ -124,6 +131,42 @@ mod tests {
         }
         let (findings, _) = explain_flows(&[upload.flow()]);
         findings.first().map(|it| it.finding.cause)
+    }
+
+    /// An upload like that, in which the sender's timer expires in each fiftieth round of 250: the receiver stops for
+    /// 320 ms, or it misses the first segment.
+    fn first_cause_of_timeouts(is_missing: bool) -> Option<Cause> {
+        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 8 * MSS as u16);
+        let mut at_ns = 10 * MS;
+        for round in 0..250 {
+            let first = upload.sent();
+            upload.at(at_ns).send(8, MSS, 10_000);
+            at_ns += 4 * MS;
+            if round % 50 == 25 {
+                if is_missing {
+                    upload.at(at_ns).duplicate_acks(2, first, 10_000);
+                }
+                upload.at(at_ns + 200 * MS).segment(first, MSS);
+                at_ns += if is_missing { 204 * MS } else { 320 * MS };
+            }
+            upload.at(at_ns).ack_pairs();
+            at_ns += MS / 10;
+        }
+        let (findings, _) = explain_flows(&[upload.flow()]);
+        findings.first().map(|it| it.finding.cause)
+    }
+
+    #[test]
+    fn a_timeout_while_the_receiver_stops_is_no_loss() {
+        assert_eq!(first_cause_of_timeouts(false), Some(Cause::ReceiverStalls));
+        let missing = first_cause_of_timeouts(true);
+        assert!(
+            matches!(
+                missing,
+                Some(Cause::RetransmissionStalls | Cause::RandomLoss)
+            ),
+            "{missing:?}"
+        );
     }
 
     #[test]

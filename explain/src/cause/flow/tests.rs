@@ -35,13 +35,125 @@ fn window_rounds(segments: u32) -> Script {
 }
 
 #[test]
-fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_needs() {
+fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_and_the_growing_window_need()
+{
     let findings = findings(window_rounds(6));
     let first = &findings[0].finding;
     assert_eq!(first.cause, Cause::ReceiveWindow);
-    // 600 segments, one each 400 us.
+    // Three round trips of 19 ms in which the window doubles from 6 segments carry 42; the other 558 of 600 take 400 us each.
     let without_ns = first.evidence["time_without_ns"];
-    assert!((without_ns / 240e6 - 1.0).abs() < 0.05, "{without_ns}");
+    assert!((without_ns / 280e6 - 1.0).abs() < 0.05, "{without_ns}");
+}
+
+/// Rounds of 10 ms, in each of which `bytes` leave as one block, captured before an adapter splits it.
+fn blocks(bytes: u32) -> Vec<Cause> {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    for round in 0..200 {
+        upload.at(20 * MS + round * 11 * MS).send(1, bytes, 0);
+        upload.after(10 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_block_that_an_adapter_splits_is_more_than_one_segment_in_flight() {
+    assert_eq!(blocks(MSS), [Cause::OneInFlight]);
+    assert!(!blocks(4 * MSS).contains(&Cause::OneInFlight));
+}
+
+#[test]
+fn a_round_trip_that_is_shorter_than_a_slow_handshake_names_it() {
+    let rounds = |handshake_ns: u64| {
+        let mut upload = upload(MS / 50, handshake_ns, 4 * MSS as u16);
+        for round in 0..100 {
+            let at_ns = 500 * MS + round * 20 * MS;
+            upload.at(at_ns).send(4, MSS, 10_000);
+            upload.at(at_ns + 19 * MS).ack_all();
+        }
+        let found = findings(upload);
+        found[0].finding.clone()
+    };
+    let slow = rounds(400 * MS);
+    assert_eq!(slow.cause, Cause::ReceiveWindow);
+    assert!(
+        slow.evidence.contains_key("rtt_ns") && slow.summary.contains("handshake took"),
+        "{}",
+        slow.summary
+    );
+    assert!(!rounds(19 * MS).summary.contains("handshake took"));
+}
+
+#[test]
+fn one_refusal_beside_a_transfer_is_not_why_it_is_slow() {
+    let refused = || {
+        let mut refused = Script::late(End::First, 60_000);
+        refused
+            .packet(End::First, Segment::SYN, [0, 0], 0, &[])
+            .after(MS);
+        refused.packet(End::Second, Segment::RST | Segment::ACK, [0, 1], 0, &[]);
+        let mut flow = refused.flow();
+        flow.ends[1].1 = 7_000;
+        flow
+    };
+    let found = |flows: &[Flow]| {
+        let (found, _) = explain_flows(flows);
+        found.iter().any(|it| it.finding.cause == Cause::Refused)
+    };
+    assert!(found(&[refused()]));
+    assert!(!found(&[refused(), window_rounds(6).flow()]));
+}
+
+#[test]
+fn a_sender_that_stops_after_a_repair_is_idle() {
+    let mut upload = upload(MS / 50, 5 * MS, 60_000);
+    let mut at_ns = 10 * MS;
+    for round in 0..60_u64 {
+        let first = upload.sent();
+        upload.at(at_ns).send(20, MSS, 100_000);
+        at_ns += 6 * MS;
+        if round % 6 == 5 {
+            // The first segment of the round is lost and repaired; then the program stops.
+            upload.at(at_ns).duplicate_acks(3, first, 10_000);
+            upload.after(10_000).segment(first, MSS);
+            at_ns += 6 * MS;
+            upload.at(at_ns).ack_all();
+            at_ns += 100 * MS;
+        } else {
+            upload.at(at_ns).ack_all();
+        }
+    }
+    assert_eq!(causes(upload)[0], Cause::SenderStalls);
+}
+
+/// Connections of one request and one answer each, which comes after `think_ns`.
+fn requests(connections: u64, think_ns: u64) -> Vec<Cause> {
+    let flows: Vec<Flow> = (0..connections)
+        .map(|_| {
+            let mut request = upload(MS / 50, 5 * MS, 60_000);
+            request
+                .after(MS)
+                .write(End::First, 300)
+                .after(5 * MS)
+                .confirm(End::Second);
+            request
+                .after(think_ns)
+                .write(End::Second, MSS)
+                .after(MS)
+                .write(End::Second, 540)
+                .after(MS / 10)
+                .confirm(End::First);
+            request.flow()
+        })
+        .collect();
+    let (found, _) = explain_flows(&flows);
+    found.iter().map(|it| it.finding.cause).collect()
+}
+
+#[test]
+fn a_server_that_is_late_in_each_of_several_connections_thinks() {
+    assert_eq!(requests(8, 300 * MS), [Cause::ServerThinkTime]);
+    assert_eq!(requests(8, 2 * MS), []);
+    assert_eq!(requests(1, 300 * MS), []);
 }
 
 /// A window of 16 segments that fills, is closed for `closed_ms`, and opens again; `windows` of them pass in between.
@@ -135,6 +247,64 @@ fn full_segments_that_are_never_acknowledged_are_a_black_hole_from_the_first_on(
         upload.at(at_ms * MS).segment(1, MSS);
     }
     assert_eq!(causes(upload), [Cause::MtuBlackHole]);
+}
+
+#[test]
+fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(20 * MS).send(10, MSS, 10_000);
+    for at_ms in [250, 700, 1_550, 3_300] {
+        upload.at(at_ms * MS).segment(1, MSS);
+    }
+    for (at_ms, seq) in [(6_700, 1), (6_711, 1_025), (6_722, 2_049)] {
+        upload.at(at_ms * MS).segment(seq, 1_024);
+        upload.after(10 * MS).ack(seq + 1_024);
+    }
+    assert_eq!(causes(upload)[0], Cause::MtuBlackHole);
+}
+
+/// Bursts of four requests with pauses of 500 ms, captured near the client; the server's host acknowledges the first
+/// request of a burst after `wake_up_ns`, and its program answers at once.
+fn radio(wake_up_ns: u64) -> Vec<Cause> {
+    let mut bursts = Script::open(End::Second, 4 * MS, MS / 50, 60_000);
+    for _ in 0..8 {
+        bursts.after(500 * MS);
+        for request in 0..4 {
+            bursts.after(MS / 10).write(End::First, 83);
+            bursts.after(if request == 0 { wake_up_ns } else { 4 * MS });
+            bursts
+                .confirm(End::Second)
+                .after(MS / 4)
+                .write(End::Second, 345);
+        }
+        bursts.after(40 * MS).confirm(End::First);
+    }
+    causes(bursts)
+}
+
+#[test]
+fn a_host_that_sleeps_is_late_although_an_acknowledgment_precedes_its_answer() {
+    assert_eq!(radio(160 * MS), [Cause::WakeUpLatency]);
+    assert_eq!(radio(4 * MS), []);
+}
+
+#[test]
+fn a_receiver_that_acknowledges_each_eighth_segment_does_not_stand_still_when_fewer_wait() {
+    // Ten segments fit into the window: eight are acknowledged at once, and now and then two wait for the timer.
+    let mut upload = upload(MS / 50, 10 * MS, 10 * MSS as u16);
+    let mut at_ns = 20 * MS;
+    for round in 0..120 {
+        let first = upload.sent();
+        upload.at(at_ns).send(8, MSS, 10_000);
+        at_ns += 11 * MS;
+        upload.at(at_ns).ack(first + 8 * MSS);
+        if round % 30 == 15 {
+            upload.after(MS / 10).send(2, MSS, 10_000);
+            at_ns += 130 * MS;
+            upload.at(at_ns).ack_all();
+        }
+    }
+    assert!(!causes(upload).contains(&Cause::ReceiverStalls));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The receiver's window.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::flight::ConstantFlight;
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -20,6 +21,8 @@ const MIN_CLOSES: u64 = 5;
 const MIN_CLOSED: f64 = 0.01;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
+/// One or two stalls stand out if so many windows pass for each.
+const WINDOWS_OF_FEW: u64 = 4;
 /// Between stalls, the rate is at least the fastest one by this factor.
 const MAX_SLOWED: f64 = 2.0;
 /// A window that stays below a third of the largest one is what unread data leaves of the buffer.
@@ -31,7 +34,7 @@ const UNSCALED: u32 = 65_535;
 
 pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let closed = facts.share(Limit::ClosedWindow);
-    let full = facts.share(Limit::ReceiveWindow);
+    let full = facts.share(Limit::ReceiveWindow) + always_full(facts);
     // A receiver that closes its window again and again acknowledges late because it reads late.
     let closes = facts.stats().zero_windows >= MIN_CLOSES && closed >= MIN_CLOSED;
     let shrunk = shrunk_window(facts);
@@ -72,6 +75,18 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// Share of the time in which the data in flight waits for acknowledgments, if it is the whole window in each round trip:
+/// near the receiver, the time at which the sender sees an acknowledgment is an estimate.
+fn always_full(facts: &FlowFacts<'_>) -> f64 {
+    let window = facts.model.largest_window();
+    let is_window = |it: &ConstantFlight| it.bytes <= window && it.bytes + facts.full > window;
+    let knows_window = facts.model.scale.shift().is_some();
+    match ConstantFlight::of(facts).filter(is_window) {
+        Some(_) if knows_window => facts.share(Limit::InFlight) + facts.share(Limit::SlowStart),
+        _ => 0.0,
+    }
+}
+
 fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
     let is_stall = |span: &&Span| span.limit == Limit::ClosedWindow && span.ns() >= STALL_NS;
     let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
@@ -87,31 +102,38 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
     // Between stalls a program reads all that arrives; a slow one takes no more than a buffer until the next closing.
     let reading = facts.goodput() / (1.0 - facts.share_of(stalled_ns)).max(0.1);
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
-    let is_stalling = stalls.len() >= MIN_STALLS
-        && per_stall >= 2 * facts.model.largest_window()
+    let windows = if stalls.len() >= MIN_STALLS {
+        2
+    } else {
+        WINDOWS_OF_FEW
+    };
+    let is_stalling = !stalls.is_empty()
+        && per_stall >= windows * facts.model.largest_window()
         && facts.share_of(stalled_ns) >= 0.6 * closed
         && facts.share_of(stalled_ns) < 0.9
         // A program that reads all else leaves the window open between its stalls, or the path sets the rate meanwhile.
         && (full <= closed || facts.fastest().is_none_or(|rate| rate <= MAX_SLOWED * reading));
-    if let Some(rhythm) = rhythm.filter(|_| is_stalling) {
+    if is_stalling && (rhythm.is_some() || stalls.len() < MIN_STALLS) {
         let mean_ns = stalled_ns / stalls.len() as u64;
         figures.insert("stalls".to_owned(), stalls.len() as f64);
         figures.insert("stall_ns_mean".to_owned(), mean_ns as f64);
-        figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
+        let interval = rhythm.map_or(String::new(), |rhythm| {
+            figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
+            let regularly = if rhythm.is_regular { ", regularly" } else { "" };
+            format!(", every {}{regularly}", format::time(rhythm.period_ns))
+        });
         return Rule {
             share: closed + full,
             cause: Cause::ReceiverStalls,
-            confidence: 0.85,
+            confidence: if rhythm.is_some() { 0.85 } else { 0.7 },
             summary: format!(
-                "{} closes its window {} times for {} on average, every {}{}: its program does not read meanwhile.",
+                "{} closes its window {} for {} on average{interval}: its program does not read meanwhile.",
                 facts.receiver,
-                format::count(stalls.len() as u64),
+                format::counted(stalls.len() as u64, "time"),
                 format::time(mean_ns),
-                format::time(rhythm.period_ns),
-                if rhythm.is_regular { ", regularly" } else { "" },
             ),
             evidence: figures,
-            advice: "Find what runs at this interval on the receiver (a flash erase, a timer, a display, a scan): give \
+            advice: "Find what runs at these times on the receiver (a flash erase, a timer, a display, a scan): give \
                      the network a higher priority, split the work, or buffer as much as arrives during it."
                 .to_owned(),
             limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
@@ -311,7 +333,11 @@ fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
              queue must hold a whole window."
                 .to_owned()
         },
-        limits: &[Limit::ReceiveWindow],
+        limits: if full > facts.share(Limit::ReceiveWindow) {
+            &[Limit::ReceiveWindow, Limit::InFlight, Limit::SlowStart]
+        } else {
+            &[Limit::ReceiveWindow]
+        },
         has_gain: true,
     }
 }

@@ -121,6 +121,11 @@ fn windows_small_answers_and_pauses_are_healthy() {
     // Requests with small answers, and a device that reports every 200 ms.
     assert_eq!(transfer(200, 1, 60, 100 * US, false).causes(), []);
     assert_eq!(transfer(200, 1, 600, 195 * MS, false).causes(), []);
+    // Near the receiver, a round trip is before each block.
+    assert_eq!(
+        transfer(200, 1, 600, 12 * MS, false).causes(),
+        [Cause::OneInFlight]
+    );
 }
 
 #[test]

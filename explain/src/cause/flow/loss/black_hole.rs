@@ -30,12 +30,20 @@ pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
 fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
     let full = facts.full as u32;
-    let is_repeated = |it: &&Transmission| it.len == full && it.is_retransmission();
+    let first_full = view.sent.iter().find(|it| it.len == full)?;
+    // A sender that probes for the MTU (RFC 4821) repeats the same octets in smaller segments after a while.
+    let is_smaller = |it: &&Transmission| it.start == first_full.start && it.len < full;
+    let shrunk = view.sent.iter().find(is_smaller);
+    let shrunk_ns = shrunk.map_or(u64::MAX, |it| it.time_ns);
+    let is_repeated =
+        |it: &&Transmission| it.len == full && it.is_retransmission() && it.time_ns < shrunk_ns;
     let repeated = view.sent.iter().filter(is_repeated).count();
     // Without payload before, only the handshake was acknowledged.
     let acked = view.acks.last().map_or(0, |ack| ack.ack);
-    let first_full = view.sent.iter().find(|it| it.len == full)?;
-    let full_acked = view.acks.iter().any(|it| it.ack >= first_full.end);
+    let full_acked = view
+        .acks
+        .iter()
+        .any(|it| it.ack >= first_full.end && it.time_ns < shrunk_ns);
     let smaller_passed = view
         .sent
         .iter()

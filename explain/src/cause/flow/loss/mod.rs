@@ -5,6 +5,7 @@
 //! | `black_hole` | nothing passes above a size |
 //! | `duplex` | frames of the two directions destroy each other |
 //! | `lost_acks` | the sender repeats what has arrived |
+//! | `messages` | requests and answers that are lost |
 //! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
@@ -12,6 +13,7 @@
 mod black_hole;
 mod duplex;
 mod lost_acks;
+mod messages;
 mod outage;
 mod pattern;
 mod queue;
@@ -30,6 +32,7 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use lost_acks::lost_acks;
+use messages::lost_messages;
 use outage::interrupted;
 use pattern::{Followers, bursts, discarded, episodes, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, queue, queue_capacity};
@@ -111,6 +114,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let specific = mtu_black_hole(facts)
         .or_else(|| duplex_mismatch(facts))
         .or_else(|| interrupted(facts))
+        .or_else(|| lost_messages(facts))
         .or_else(|| lost_acks(facts));
     if specific.is_some() {
         return specific;

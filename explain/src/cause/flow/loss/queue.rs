@@ -1,6 +1,6 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
-use super::{Losses, MIN_LOSSES, SIGNIFICANCE};
+use super::{Losses, MIN_LOSSES, NEARLY_FULL, SIGNIFICANCE};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
@@ -29,6 +29,12 @@ const MIN_DELAY_SHARE: f64 = 0.05;
 const MIN_WAIT_SHARE: f64 = 0.25;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
 const MAX_KEPT: f64 = 1.15;
+/// A rate is that of the bucket if a higher one puts this share of the pairs of a lost and another segment into the wrong
+/// order, and so many times as many.
+const MIN_ADVANTAGE: f64 = 0.03;
+const ADVANTAGE_FACTOR: f64 = 4.0;
+/// The delay of a queue that is longer than this cannot be mistaken for the work of hosts.
+const LONG_QUEUE_NS: f64 = 2e7;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
 /// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
@@ -76,7 +82,11 @@ pub(super) fn bucket(
     // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
     // a sender that keeps to the rate shows it; one that waits for its timer nearly all the time keeps to none.
     let keeps_rate = bucket.bytes_per_s <= MAX_KEPT * facts.goodput();
-    let shows_rate = keeps_rate || !is_ring && losses.timeout < MAX_TIMEOUT_SHARE;
+    let (wrong, wrong_of_faster) = (1.0 - bucket.separation, 1.0 - bucket.separation_of_faster);
+    let has_one_rate = bucket.delay_share.is_some()
+        && facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
+        && wrong_of_faster >= MIN_ADVANTAGE.max(ADVANTAGE_FACTOR * wrong);
+    let shows_rate = keeps_rate || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE;
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate {
         return Some(Rule {
             share,
@@ -92,6 +102,18 @@ pub(super) fn bucket(
             has_gain: false,
         });
     }
+    // What waits in a queue is in flight.
+    let most = facts.model.flights().into_iter().max().unwrap_or(0);
+    let longest_ns = facts
+        .model
+        .to_receiver
+        .queue_ns(99)
+        .filter(|_| !facts.model.is_near_receiver());
+    let is_longer =
+        longest_ns.is_some_and(|ns| drain_ns >= LONG_QUEUE_NS && (ns * 2) as f64 <= drain_ns);
+    if bucket.depth_bytes > most as f64 || is_longer {
+        return None;
+    }
     // On a short path any queue of some segments would do, if the sender never had more in flight.
     let product = facts.model.base_rtt_ns().unwrap_or(0) as f64 * bucket.bytes_per_s / 1e9;
     let is_short_path = product < bucket.depth_bytes / 2.0 || delay_share < MIN_DELAY_SHARE;
@@ -102,7 +124,8 @@ pub(super) fn bucket(
         } else {
             Cause::ShallowQueue
         },
-        confidence: 0.8,
+        // Losses of other kinds fit a small bucket, too: of the answers that rest on one, fewer are right.
+        confidence: if is_short_path { 0.65 } else { 0.8 },
         summary: format!(
             "{lost}: a queue of about {} before {} overflows. {waits}",
             format::counted(bucket_segments as u64, "segment"),

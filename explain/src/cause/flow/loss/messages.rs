@@ -1,0 +1,90 @@
+//! Requests and answers that are lost: each costs a timeout, because nothing follows that would show the loss sooner.
+
+use super::lost_acks::MIN_TIMEOUT_NS;
+use super::{MIN_COST, MIN_LOSSES};
+use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Wait};
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// Messages of either end that came again after a timeout, in an exchange of messages that fit into a few segments.
+pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
+    if facts.class != FlowClass::Exchange || !facts.is_dialogue() {
+        return None;
+    }
+    let waits = facts.model.turns.waits.iter().flatten();
+    let repeated = waits.filter(|it| it.has_retransmission && it.ns >= MIN_TIMEOUT_NS);
+    let mut repeated: Vec<&Wait> = repeated.collect();
+    repeated.sort_unstable_by_key(|it| it.start_ns);
+    let lost = repeated.len() as u64;
+    let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
+    let share = facts.share_of(total_ns);
+    if lost < MIN_LOSSES || share < MIN_COST {
+        return None;
+    }
+    let messages = facts.model.turns.changes() as u64 + 1;
+    let mean_ns = total_ns / lost;
+    let number = |it: Option<&&Wait>| it.map_or(0.0, |it| f64::from(it.number));
+    Some(Rule {
+        share,
+        cause: Cause::RetransmissionStalls,
+        confidence: 0.8,
+        summary: format!(
+            "{} of {} messages between {} and {} came only after something was repeated, {} on average: nothing follows a \
+             lost message that would show the loss before the retransmission timer. These waits take {} of the time.",
+            format::count(lost),
+            format::count(messages),
+            facts.sender,
+            facts.receiver,
+            format::time(mean_ns),
+            format::percent(share),
+        ),
+        evidence: evidence([
+            ("late_messages", lost as f64),
+            ("messages", messages as f64),
+            ("message_wait_ns_mean", mean_ns as f64),
+            ("time_out_share", share),
+            ("first_packet", number(repeated.first())),
+            ("last_packet", number(repeated.last())),
+        ]),
+        advice: "Find the loss itself: the error counters of both adapters (ethtool -S), the cable, the duplex setting, the \
+                 radio. A shorter least timeout (Linux: ip route ... rto_min) only makes each loss cheaper."
+            .to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::SenderIdle],
+        has_gain: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cause::flow::explain_flows;
+    use crate::cause::synthetic::{MS, Script};
+    use linerate_capture::tcp::{End, Segment};
+    use linerate_results::record::Cause;
+
+    /// 100 requests of 80 octets, each answered with 40 after 4 ms; of every tenth, the request is repeated after 200 ms.
+    fn first_cause(is_repeated: bool) -> Option<Cause> {
+        let mut dialogue = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        for round in 0..100 {
+            dialogue.after(MS / 10).write(End::First, 80);
+            if round % 10 == 5 && is_repeated {
+                let [first, second] = dialogue.next;
+                let flags = Segment::ACK | Segment::PSH;
+                dialogue
+                    .after(200 * MS)
+                    .packet(End::First, flags, [first - 80, second], 80, &[]);
+            }
+            dialogue.after(4 * MS).write(End::Second, 40);
+        }
+        let (findings, _) = explain_flows(&[dialogue.flow()]);
+        findings.first().map(|it| it.finding.cause)
+    }
+
+    #[test]
+    fn lost_messages_cost_timeouts() {
+        assert_eq!(first_cause(true), Some(Cause::RetransmissionStalls));
+        assert_eq!(first_cause(false), None);
+    }
+}
