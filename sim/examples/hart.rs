@@ -7,7 +7,9 @@
 
 use std::time::Instant;
 
+use linerate_sim::chip::soft_soc::file;
 use linerate_sim::mem::{CacheConfig, Memory, RegionConfig};
+use linerate_sim::memsys::{Fabric, HartPorts};
 use linerate_sim::rv32::{
     AccessFault, Hart, HartConfig, IllegalCsr, Platform, RomCall, Stop, Timing, Width,
 };
@@ -58,6 +60,117 @@ impl Platform for Virt {
     fn interrupt(&self) -> Option<u8> {
         None
     }
+}
+
+/// The same behind the caches, buses and DDR of a soft SoC.
+struct Timed {
+    virt: Virt,
+    ports: HartPorts,
+    fabric: Fabric,
+    period: u64,
+}
+
+impl Timed {
+    fn stall(
+        &mut self,
+        cycle: u64,
+        access: impl FnOnce(&mut HartPorts, u64, &mut Fabric) -> u64,
+    ) -> u32 {
+        let at = cycle * self.period;
+        let ready = access(&mut self.ports, at, &mut self.fabric);
+        ((ready - at) as u32).div_ceil(self.period as u32)
+    }
+}
+
+impl Platform for Timed {
+    const TIMES_MEMORY: bool = true;
+
+    fn hits_fetch(&self, line: u32) -> bool {
+        self.ports.hits_fetch(line)
+    }
+
+    fn hits_load(&self, addr: u32) -> bool {
+        self.ports.hits_load(addr)
+    }
+
+    fn hits_store(&self, addr: u32) -> bool {
+        self.ports.hits_store(addr)
+    }
+
+    fn fetch_stall(&mut self, line: u32, _: &mut Memory, cycle: u64) -> u32 {
+        self.stall(cycle, |ports, at, bus| ports.fetch(line, at, bus))
+    }
+
+    fn load_stall(&mut self, addr: u32, width: Width, _: &mut Memory, cycle: u64) -> u32 {
+        self.stall(cycle, |ports, at, bus| {
+            ports.load(addr, width.bytes(), at, bus)
+        })
+    }
+
+    fn store_stall(&mut self, addr: u32, width: Width, _: &mut Memory, cycle: u64) -> u32 {
+        self.stall(cycle, |ports, at, bus| {
+            ports.store(addr, width.bytes(), at, bus)
+        })
+    }
+
+    fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault> {
+        self.virt.load(addr, width, cycle)
+    }
+
+    fn store(&mut self, addr: u32, width: Width, value: u32, at: u64) -> Result<(), AccessFault> {
+        self.virt.store(addr, width, value, at)
+    }
+
+    fn csr_read(&mut self, csr: u16, cycle: u64) -> Result<u32, IllegalCsr> {
+        self.virt.csr_read(csr, cycle)
+    }
+
+    fn csr_write(&mut self, csr: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr> {
+        self.virt.csr_write(csr, value, cycle)
+    }
+
+    fn watched_store(&mut self, _: u32, _: Width, _: u32, _: u64) {}
+
+    fn rom_call(&mut self, _: u32, _: &mut [u32; 32], _: &mut Memory, _: u64) -> RomCall {
+        RomCall::Unknown
+    }
+
+    fn deadline(&self) -> u64 {
+        self.virt.deadline()
+    }
+
+    fn interrupt(&self) -> Option<u8> {
+        None
+    }
+}
+
+/// The soft SoC, with its DDR where the image is.
+fn soft_soc() -> file::Description {
+    let text = include_str!("../../boards/rv32-soft-soc/system.toml");
+    let text = text.replacen("base = { value = 0, ", "base = { value = 0x8000_0000, ", 1);
+    file::parse(&text, "system.toml").expect("a board file")
+}
+
+/// As [`run`], on a soft SoC.
+fn run_timed(image: &[u8]) -> (f64, u64, u64) {
+    let board = soft_soc();
+    let config = board.config;
+    let ports = HartPorts::new(config.ports.clone());
+    let regions = [RegionConfig::timed(CODE, 0x20_0000)];
+    let mut memory = Memory::timed(&regions, &[], ports.fetch_line_bytes());
+    memory.write(CODE, image).expect("it fits");
+    let mut hart = Hart::new(HartConfig::new(CODE, config.pipeline));
+    let mut timed = Timed {
+        virt: Virt::default(),
+        fabric: Fabric::new(&config.topology).expect("checked"),
+        period: config.ports.period,
+        ports,
+    };
+    let start = Instant::now();
+    let stop = hart.run(&mut memory, &mut timed);
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(stop, Stop::Deadline);
+    (seconds, hart.instret(), hart.cycle())
 }
 
 const UART: u32 = 0x1000_0000;
@@ -185,7 +298,11 @@ fn toggling() -> Vec<u8> {
 
 /// The fastest of a few runs.
 fn best(image: &[u8], in_flash: bool) -> String {
-    let runs = (0..5).map(|_| run(image, in_flash));
+    best_of(|| run(image, in_flash))
+}
+
+fn best_of(run: impl Fn() -> (f64, u64, u64)) -> String {
+    let runs = (0..5).map(|_| run());
     let (seconds, instret, cycles) = runs
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .expect("there are some");
@@ -220,6 +337,11 @@ fn main() {
             best(&image, false),
             best(&image, true)
         );
+    }
+    for Kernel { name, bits, rounds } in KERNELS {
+        let image = patched(&image, bits, rounds / 4);
+        let speed = best_of(|| run_timed(&image));
+        println!("soft SoC: {name:32}  caches and DDR {speed}");
     }
     println!(
         "{:32}  RAM {}",

@@ -9,6 +9,7 @@ pub mod chip;
 pub mod device;
 pub mod elf;
 pub mod mem;
+pub mod memsys;
 pub mod pads;
 pub mod peer;
 pub mod profile;

@@ -102,6 +102,7 @@ fn format(log: &Path) -> Result<Outcome> {
         .collect();
     folders.push(sh::root().join("fuzz"));
     folders.push(sh::root().join("link/compare"));
+    folders.push(sh::root().join("boards/rv32-soft-soc/firmware"));
     for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
         let mut fmt = sh::cargo();
         sh::logged(fmt.args(["fmt", "--check"]).current_dir(folder), log)?;
@@ -182,7 +183,7 @@ const LONG: [(&[&str], &[&str]); 7] = [
     ),
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],
-        &["--test", "long", "--test", "hart"],
+        &["--test", "long", "--test", "hart", "--test", "memsys"],
     ),
     (
         &["--package", "linerate-bench"],

@@ -2,6 +2,7 @@
 
 pub mod esp32c6;
 mod peripherals;
+pub mod soft_soc;
 mod timing;
 
 pub use timing::{SourceKind, TimingEntry, TimingError, TimingTable};

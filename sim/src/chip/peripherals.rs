@@ -102,6 +102,12 @@ impl Peripherals {
         next
     }
 
+    /// Sets the time of a device's next event, where more than the device itself decides on it.
+    #[inline]
+    pub fn set_event(&mut self, number: usize, at: Instant) {
+        self.events[number] = at;
+    }
+
     /// True if the device has an event at or before `now`.
     #[inline]
     pub fn is_due(&self, number: usize, now: Instant) -> bool {

@@ -5,12 +5,16 @@
 //! levels. The chip's wiring gives it an address, interrupts and clocks.
 
 mod clock;
+mod dma;
 mod efuse;
 mod gpio;
 mod i2c_ana;
+mod intc;
 mod interrupts;
+mod interval_timer;
 mod intmtx;
 mod intpri;
+mod jtag_uart;
 mod lp_timer;
 mod lp_wdt;
 mod pcr;
@@ -23,12 +27,16 @@ mod usb_serial;
 mod watchdog;
 
 pub use clock::ClockDomain;
+pub use dma::Dma;
 pub use efuse::Efuse;
 pub use gpio::{DEDICATED_CHANNELS, Gpio, PADS};
 pub use i2c_ana::I2cAna;
+pub use intc::Intc;
 pub use interrupts::InterruptRegisters;
+pub use interval_timer::IntervalTimer;
 pub use intmtx::{IntMtx, SOURCES};
 pub use intpri::IntPri;
+pub use jtag_uart::JtagUart;
 pub use lp_timer::LpTimer;
 pub use lp_wdt::LpWdt;
 pub use pcr::{ClockTree, FunctionClock};
@@ -44,6 +52,41 @@ use core::any::Any;
 use core::fmt::Debug;
 
 use crate::time::Instant;
+
+/// A transfer that a device requests as a bus master: within one burst of its bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// First address.
+    pub addr: u32,
+    /// Length in bytes.
+    pub bytes: u32,
+    /// The data of a write; `None` for a read.
+    pub data: Option<Vec<u8>>,
+    /// The earliest time of the request.
+    pub from: Instant,
+}
+
+impl Transfer {
+    /// A read of `bytes` from `addr`.
+    pub fn read(addr: u32, bytes: u32, from: Instant) -> Self {
+        Self {
+            addr,
+            bytes,
+            data: None,
+            from,
+        }
+    }
+
+    /// A write of `data` to `addr`.
+    pub fn write(addr: u32, data: Vec<u8>, from: Instant) -> Self {
+        Self {
+            addr,
+            bytes: data.len() as u32,
+            data: Some(data),
+            from,
+        }
+    }
+}
 
 /// A peripheral behind 32-bit registers.
 pub trait Device: Any + Debug + Send {
@@ -63,6 +106,19 @@ pub trait Device: Any + Debug + Send {
     /// Processes the events that are due at or before `now`.
     fn advance(&mut self, now: Instant) {
         let _ = now;
+    }
+
+    /// The next transfer of its bus-master port `port`; the model's documentation numbers the ports.
+    /// The same transfer is offered until [`Self::transferred`].
+    fn transfer(&self, port: usize) -> Option<Transfer> {
+        let _ = port;
+        None
+    }
+
+    /// The bus accepted the transfer of `port`: it is complete at `done`, which is in the future.
+    /// `data` was read; it is empty after a write, and after a read where nothing is.
+    fn transferred(&mut self, port: usize, data: &[u8], done: Instant) {
+        let _ = (port, data, done);
     }
 
     /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.

@@ -8,7 +8,7 @@ mod region;
 mod split;
 
 pub use cache::{Cache, CacheConfig};
-pub use region::{RegionConfig, RegionKind};
+pub use region::{RegionConfig, RegionKind, Window};
 
 pub(crate) use split::{MainRam, OtherRegions};
 
@@ -43,6 +43,8 @@ pub struct Memory {
     /// The first region: the fast path.
     main: Region,
     others: Vec<Region>,
+    /// Second addresses of regions.
+    windows: Vec<Window>,
     pub(crate) cache: Cache,
     watched: Vec<Range<u32>>,
     /// Counts the changes of translated code.
@@ -68,10 +70,36 @@ impl Memory {
         Self {
             main: Region::new(*first),
             others: rest.iter().map(|r| Region::new(*r)).collect(),
+            windows: Vec::new(),
             cache: Cache::new(cache),
             watched: Vec::new(),
             code_generation: 0,
         }
+    }
+
+    /// The memory of a platform that times its accesses ([`RegionConfig::timed`]): instructions are
+    /// fetched in lines of `fetch_line` bytes, and `windows` are further addresses of the regions.
+    ///
+    /// # Panics
+    /// As [`Self::new`], and if `fetch_line` is no power of two of at least 4.
+    pub fn timed(regions: &[RegionConfig], windows: &[Window], fetch_line: u32) -> Self {
+        let line = CacheConfig {
+            size: fetch_line,
+            ways: 1,
+            line: fetch_line,
+            miss_cycles: 0,
+        };
+        Self {
+            windows: windows.to_vec(),
+            ..Self::new(regions, line)
+        }
+    }
+
+    /// The address in a region that `addr` stands for: `addr` itself outside of all windows.
+    #[inline]
+    pub(crate) fn resolve(&self, addr: u32) -> u32 {
+        let window = self.windows.iter().find_map(|window| window.target(addr));
+        window.unwrap_or(addr)
     }
 
     fn regions(&self) -> impl Iterator<Item = &Region> {
@@ -84,12 +112,14 @@ impl Memory {
 
     /// The `len` bytes from `addr`, if one region holds them all.
     pub fn slice(&self, addr: u32, len: usize) -> Option<&[u8]> {
+        let addr = self.resolve(addr);
         self.regions()
             .find_map(|r| r.offset(addr, len).map(|o| &r.bytes[o..o + len]))
     }
 
     /// Kind of the region at `addr`; `None` if there is none.
     pub fn kind(&self, addr: u32) -> Option<RegionKind> {
+        let addr = self.resolve(addr);
         self.regions()
             .find(|r| r.offset(addr, 1).is_some())
             .map(|r| r.kind)
@@ -236,6 +266,7 @@ impl Memory {
     /// A load of up to four bytes from any region; returns the value and the stall cycles of the
     /// cache.
     pub(crate) fn load_any(&mut self, addr: u32, len: usize) -> Option<(u32, u32)> {
+        let addr = self.resolve(addr);
         let Self {
             main,
             others,
@@ -247,7 +278,7 @@ impl Memory {
             let mut value = [0; 4];
             value[..len].copy_from_slice(&region.bytes[offset..offset + len]);
             let stall = match region.kind {
-                RegionKind::Ram => 0,
+                RegionKind::Ram | RegionKind::Timed => 0,
                 RegionKind::Flash => cache.access_range(addr, len as u32),
             };
             Some((u32::from_le_bytes(value), stall))
@@ -256,11 +287,12 @@ impl Memory {
 
     /// A store into any RAM.
     pub(crate) fn store_any(&mut self, addr: u32, bytes: &[u8]) -> StoreOutcome {
+        let addr = self.resolve(addr);
         for region in self.regions_mut() {
             let Some(offset) = region.offset(addr, bytes.len()) else {
                 continue;
             };
-            if region.kind != RegionKind::Ram {
+            if region.kind == RegionKind::Flash {
                 return StoreOutcome::NotStored;
             }
             region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -279,6 +311,7 @@ impl Memory {
     /// Handles a store into a marked granule; returns true if it is watched. Changed code
     /// increments [`Self::code_generation`].
     pub(crate) fn note_marked_store(&mut self, addr: u32, len: usize) -> bool {
+        let addr = self.resolve(addr);
         let code = self
             .regions()
             .any(|r| r.offset(addr, len).is_some_and(|o| r.holds_code(o, len)));
@@ -350,6 +383,24 @@ mod tests {
         );
         assert!(memory.note_marked_store(0x4080_003e, 4));
         assert!(!memory.note_marked_store(0x4080_003c, 4));
+    }
+
+    #[test]
+    fn a_window_is_another_address_of_the_same_memory() {
+        let regions = [RegionConfig::timed(0x1000, 0x1000)];
+        let window = Window {
+            base: 0x8000_0000,
+            size: 0x8000_0000,
+            target: 0,
+        };
+        let mut memory = Memory::timed(&regions, &[window], 32);
+        assert_eq!(memory.store_any(0x8000_1004, &[1, 2]), StoreOutcome::Plain);
+        assert_eq!(memory.read_u16(0x1004), Some(0x0201));
+        assert_eq!(memory.load_any(0x8000_1004, 4), Some((0x0201, 0)));
+        assert_eq!(memory.kind(0x8000_0000), None);
+        memory.watch(0x1004..0x1008);
+        assert_eq!(memory.store_any(0x8000_1004, &[1]), StoreOutcome::Marked);
+        assert!(memory.note_marked_store(0x8000_1004, 1));
     }
 
     #[test]

@@ -7,6 +7,9 @@ pub enum RegionKind {
     Ram,
     /// Read by the hart through the cache; a store is an access fault.
     Flash,
+    /// Read and written by the hart, after the time that its platform states
+    /// ([`crate::rv32::Platform::TIMES_MEMORY`]).
+    Timed,
 }
 
 /// Position and kind of a region.
@@ -30,6 +33,15 @@ impl RegionConfig {
         }
     }
 
+    /// `size` bytes of RAM from `base` whose accesses the platform times.
+    pub const fn timed(base: u32, size: u32) -> Self {
+        Self {
+            base,
+            size,
+            kind: RegionKind::Timed,
+        }
+    }
+
     /// `size` bytes of flash, mapped from `base`.
     pub const fn flash(base: u32, size: u32) -> Self {
         Self {
@@ -37,6 +49,26 @@ impl RegionConfig {
             size,
             kind: RegionKind::Flash,
         }
+    }
+}
+
+/// Further addresses of memory, such as those that bypass a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// First address.
+    pub base: u32,
+    /// Size in bytes.
+    pub size: u32,
+    /// The address that the first one stands for.
+    pub target: u32,
+}
+
+impl Window {
+    /// The address that `addr` stands for, if it is in the window.
+    #[inline]
+    pub fn target(&self, addr: u32) -> Option<u32> {
+        let offset = addr.wrapping_sub(self.base);
+        (offset < self.size).then(|| self.target.wrapping_add(offset))
     }
 }
 

@@ -53,7 +53,7 @@ impl OtherRegions<'_> {
             let chunk = chunk_index::<N>(addr.wrapping_sub(region.base));
             let bytes = *region.bytes.as_chunks().0.get(chunk)?;
             let stall = match region.kind {
-                RegionKind::Ram => 0,
+                RegionKind::Ram | RegionKind::Timed => 0,
                 RegionKind::Flash => self.cache.access(addr >> self.cache.line_shift()),
             };
             Some((bytes, stall))

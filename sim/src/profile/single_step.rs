@@ -26,6 +26,32 @@ impl<'a, P: Platform> SingleStep<'a, P> {
 }
 
 impl<P: Platform> Platform for SingleStep<'_, P> {
+    const TIMES_MEMORY: bool = P::TIMES_MEMORY;
+
+    fn hits_fetch(&self, line: u32) -> bool {
+        self.inner.hits_fetch(line)
+    }
+
+    fn hits_load(&self, addr: u32) -> bool {
+        self.inner.hits_load(addr)
+    }
+
+    fn hits_store(&self, addr: u32) -> bool {
+        self.inner.hits_store(addr)
+    }
+
+    fn fetch_stall(&mut self, line: u32, memory: &mut Memory, cycle: u64) -> u32 {
+        self.inner.fetch_stall(line, memory, cycle)
+    }
+
+    fn load_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        self.inner.load_stall(addr, width, memory, cycle)
+    }
+
+    fn store_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        self.inner.store_stall(addr, width, memory, cycle)
+    }
+
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault> {
         self.inner.load(addr, width, cycle)
     }

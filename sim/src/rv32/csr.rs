@@ -74,6 +74,9 @@ pub struct Identity {
 pub(crate) struct Csrs {
     pub(crate) mstatus: u32,
     mie: u32,
+    /// Interrupt lines that `mie` does not mask.
+    pub(crate) unmasked_lines: u32,
+    masked_by_mie: bool,
     pub(crate) mtvec: u32,
     mcounteren: u32,
     mcountinhibit: u32,
@@ -97,8 +100,10 @@ pub(crate) struct Csrs {
 }
 
 impl Csrs {
-    pub(crate) fn new(identity: Identity, interrupts_enabled: bool) -> Self {
+    pub(crate) fn new(identity: Identity, interrupts_enabled: bool, masked_by_mie: bool) -> Self {
         Self {
+            unmasked_lines: if masked_by_mie { 0 } else { u32::MAX },
+            masked_by_mie,
             mstatus: MSTATUS_MPP | if interrupts_enabled { MSTATUS_MIE } else { 0 },
             mie: 0,
             mtvec: 0,
@@ -204,7 +209,12 @@ impl Csrs {
                 let kept = MSTATUS_MIE | MSTATUS_MPIE | MSTATUS_STORED;
                 self.mstatus = value & kept | mpp;
             }
-            MIE => self.mie = value,
+            MIE => {
+                self.mie = value;
+                if self.masked_by_mie {
+                    self.unmasked_lines = value;
+                }
+            }
             // Modes 2 and 3 are reserved.
             MTVEC => self.mtvec = value & !2,
             MCOUNTEREN => self.mcounteren = value,

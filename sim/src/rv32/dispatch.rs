@@ -9,7 +9,7 @@ use super::csr::MSTATUS_MIE;
 use super::hart::{Exit, Hart};
 use super::op::{Code, OpInfo};
 use super::platform::{Platform, Width};
-use super::slow_path::{Access, RareContext, Trap, load_slow, store_slow};
+use super::slow_path::{Access, RareContext, Trap, load_slow, store_slow, time_store};
 use super::trap::Cause;
 use crate::mem::{Cache, Memory};
 
@@ -56,7 +56,12 @@ impl Hart {
 
     /// The first operation at `pc`, after it is fetched.
     #[inline(never)]
-    pub(super) fn enter(&mut self, memory: &mut Memory, deadline: u64) -> NextOp {
+    pub(super) fn enter<P: Platform>(
+        &mut self,
+        memory: &mut Memory,
+        platform: &mut P,
+        mut deadline: u64,
+    ) -> NextOp {
         if self.rom.contains(&self.pc) {
             return Err(Exit::Recheck);
         }
@@ -77,7 +82,13 @@ impl Hart {
                 id = single;
             }
             let block = self.block(id);
-            let stall = fetch(block.lines, &mut self.fetch_line, &mut memory.cache);
+            let stall = if P::TIMES_MEMORY {
+                let stall = self.fetch_timed(block.lines, memory, platform);
+                deadline = platform.deadline();
+                stall
+            } else {
+                fetch(block.lines, &mut self.fetch_line, &mut memory.cache)
+            };
             self.cycle += u64::from(stall);
             if stall == 0 {
                 return Ok(block.first as usize);
@@ -86,12 +97,44 @@ impl Hart {
         }
     }
 
+    /// As [`fetch`], of a platform that times its memory, for lines that may hit or miss.
+    fn fetch_timed<P: Platform>(
+        &mut self,
+        [first, line]: [u32; 2],
+        memory: &mut Memory,
+        platform: &mut P,
+    ) -> u32 {
+        if line == UNCACHED || line == self.fetch_line {
+            return 0;
+        }
+        let mut stall = 0;
+        if first != line && first != self.fetch_line {
+            stall = platform.fetch_stall(first, memory, self.cycle);
+        }
+        self.fetch_line = line;
+        stall + platform.fetch_stall(line, memory, self.cycle + u64::from(stall))
+    }
+
+    /// The stall of the cache line that begins at operation `ip` of a platform that times its
+    /// memory.
+    pub(super) fn fetch_line_timed<P: Platform>(
+        &mut self,
+        ip: usize,
+        memory: &mut Memory,
+        platform: &mut P,
+    ) -> u32 {
+        let (line, info) = (self.code.ops[ip].imm, self.op_info(ip));
+        self.fetch_line = line;
+        platform.fetch_stall(line, memory, self.cycle + u64::from(info.cycles))
+    }
+
     /// Links an edge and goes there.
     #[cold]
-    pub(super) fn link_and_enter(
+    pub(super) fn link_and_enter<P: Platform>(
         &mut self,
         edge: usize,
         memory: &mut Memory,
+        platform: &mut P,
         deadline: u64,
     ) -> NextOp {
         self.pc = self.code.edges[edge].pc;
@@ -105,11 +148,17 @@ impl Hart {
                 return Err(Exit::Fault(Cause::InstructionAccess, self.pc));
             }
         }
-        self.enter(memory, deadline)
+        self.enter(memory, platform, deadline)
     }
 
     /// An indirect jump to `target`.
-    pub(super) fn jump(&mut self, target: u32, memory: &mut Memory, deadline: u64) -> NextOp {
+    pub(super) fn jump<P: Platform>(
+        &mut self,
+        target: u32,
+        memory: &mut Memory,
+        platform: &mut P,
+        deadline: u64,
+    ) -> NextOp {
         self.pc = target;
         if !self.rom.contains(&target)
             && let Some(id) = self.find(false, memory)
@@ -117,7 +166,7 @@ impl Hart {
         {
             self.cycle += u64::from(self.timing.straddled_after_jump);
         }
-        self.enter(memory, deadline)
+        self.enter(memory, platform, deadline)
     }
 
     /// Leaves the block before the operation.
@@ -143,10 +192,17 @@ impl Hart {
     }
 
     /// The cache line after the operation took `stall` cycles.
-    pub(super) fn finish_line_fetch(&mut self, ip: usize, stall: u32, deadline: u64) -> NextOp {
+    pub(super) fn finish_line_fetch(
+        &mut self,
+        ip: usize,
+        stall: u32,
+        memory: &Memory,
+        deadline: u64,
+    ) -> NextOp {
         self.cycle += u64::from(stall);
         let last_begins = self.block(self.op_info(ip).block).last_begins;
-        if self.cycle + u64::from(last_begins) >= deadline {
+        // Only another master can have changed code.
+        if self.cycle + u64::from(last_begins) >= deadline || self.code.is_stale(memory) {
             self.stop_before(ip);
             return Err(Exit::Recheck);
         }
@@ -164,7 +220,8 @@ impl Hart {
     ) -> NextOp {
         self.cycle += u64::from(stall);
         let info = self.op_info(ip);
-        let interrupted = self.csrs.mstatus & MSTATUS_MIE != 0 && platform.interrupt().is_some();
+        let interrupted =
+            self.csrs.mstatus & MSTATUS_MIE != 0 && self.unmasked_interrupt(platform).is_some();
         let last = self.cycle + u64::from(self.block(info.block).last_begins);
         if interrupted || last >= platform.deadline() || self.code.is_stale(memory) {
             self.pc = info.next;
@@ -208,12 +265,18 @@ impl Hart {
                 rare.run(self.code.rare_instrs[op.imm as usize], memory, platform)
             }
             Code::Sb | Code::Sh | Code::Sw => {
+                let stall = time_store(access, memory, platform)?;
+                let access = Access {
+                    at: at + u64::from(stall),
+                    ..access
+                };
                 let stored = match width {
                     Width::Byte => memory.store_main(access.addr, (value as u8).to_le_bytes()),
                     Width::Half => memory.store_main(access.addr, (value as u16).to_le_bytes()),
                     Width::Word => memory.store_main(access.addr, value.to_le_bytes()),
                 };
                 store_slow(access, value, stored, memory, platform, &self.timing)
+                    .map(|more| stall + more)
             }
             _ => {
                 let (value, stall) = load_slow(access, memory, platform, &self.timing)?;

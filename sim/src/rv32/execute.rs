@@ -54,12 +54,17 @@ impl Hart {
         if self.code.is_stale(memory) {
             self.code.flush(memory);
         }
-        let mut ip = match self.enter(memory, deadline) {
+        let mut ip = match self.enter(memory, platform, deadline) {
             Ok(ip) => ip,
             Err(exit) => return exit,
         };
         let (mut cycle, mut instret) = (self.cycle, self.instret);
         loop {
+            if P::TIMES_MEMORY {
+                // Other masters may have acted.
+                deadline = platform.deadline();
+            }
+            let ram_base = memory.main_base();
             let (mut ram, mut others) = memory.split();
             let ops = &*self.code.ops;
             let x = &mut self.x;
@@ -172,7 +177,10 @@ impl Hart {
                         instret += u64::from(jump.instructions);
                         let known = self.code.long.get(target);
                         if let Some(block) = known.and_then(|id| self.code.blocks.get(id as usize))
-                            && block.lines[1] == UNCACHED
+                            && (block.lines[1] == UNCACHED
+                                || P::TIMES_MEMORY
+                                    && block.lines[0] == block.lines[1]
+                                    && platform.hits_fetch(block.lines[1]))
                         {
                             let late = if block.straddled {
                                 self.timing.straddled_after_jump
@@ -181,6 +189,9 @@ impl Hart {
                             };
                             let begins = cycle + u64::from(late);
                             if begins + u64::from(block.last_begins) < deadline {
+                                if P::TIMES_MEMORY && block.lines[1] != UNCACHED {
+                                    self.fetch_line = block.lines[1];
+                                }
                                 cycle = begins;
                                 ip = block.first as usize;
                                 continue;
@@ -234,7 +245,14 @@ impl Hart {
                     };
                     (Line, $ahead:literal, $link:tt) => {{
                         let line = op!($ahead).imm;
-                        if line != self.fetch_line {
+                        if P::TIMES_MEMORY {
+                            if line != self.fetch_line {
+                                if !platform.hits_fetch(line) {
+                                    break 'run LoopExit::Line(ip + $ahead, 0);
+                                }
+                                self.fetch_line = line;
+                            }
+                        } else if line != self.fetch_line {
                             self.fetch_line = line;
                             let stall = others.cache.access(line);
                             if stall != 0 {
@@ -253,6 +271,9 @@ impl Hart {
                     ($ahead:literal, $link:tt, $extend:expr) => {{
                         let op = op!($ahead);
                         let offset = rs1!(op, $link).wrapping_add(op.imm);
+                        if P::TIMES_MEMORY && !platform.hits_load(offset.wrapping_add(ram_base)) {
+                            break 'run LoopExit::Slow(ip + $ahead);
+                        }
                         last = if let Some(bytes) = ram.load(offset) {
                             $extend(bytes)
                         } else if let Some((bytes, stall)) = others.load(offset) {
@@ -272,6 +293,9 @@ impl Hart {
                         let op = op!($ahead);
                         let offset = rs1!(op, $link).wrapping_add(op.imm);
                         let value = rs2!(op, $link) as $ty;
+                        if P::TIMES_MEMORY && !platform.hits_store(offset.wrapping_add(ram_base)) {
+                            break 'run LoopExit::Slow(ip + $ahead);
+                        }
                         // The slow path may store again; that does no harm.
                         if ram.store(offset, value.to_le_bytes()) != StoreOutcome::Plain {
                             break 'run LoopExit::Slow(ip + $ahead);
@@ -298,7 +322,9 @@ impl Hart {
                     ($ahead:literal) => {
                         if platform.deadline() != deadline
                             || self.csrs.mstatus & MSTATUS_MIE != 0
-                                && platform.interrupt().is_some()
+                                && platform.interrupt().is_some_and(|line| {
+                                    self.csrs.unmasked_lines >> (line & 31) & 1 != 0
+                                })
                         {
                             break 'run LoopExit::After(ip + $ahead, 0);
                         }
@@ -410,6 +436,19 @@ impl Hart {
                 if cycle + u64::from(edge.last_begins) >= deadline {
                     break LoopExit::Enter(edge.pc);
                 }
+                if P::TIMES_MEMORY {
+                    let [first, line] = details.lines;
+                    if line != UNCACHED && line != self.fetch_line {
+                        let hits = platform.hits_fetch(line)
+                            && (first == line || platform.hits_fetch(first));
+                        if !hits {
+                            break LoopExit::Enter(edge.pc);
+                        }
+                        self.fetch_line = line;
+                    }
+                    ip = edge.next as usize;
+                    continue;
+                }
                 let stall = fetch(details.lines, &mut self.fetch_line, others.cache);
                 if stall != 0 {
                     // Fetched; check again that it begins before the deadline.
@@ -425,10 +464,10 @@ impl Hart {
             let next = match loop_exit {
                 LoopExit::Enter(pc) => {
                     self.pc = pc;
-                    self.enter(memory, deadline)
+                    self.enter(memory, platform, deadline)
                 }
-                LoopExit::Link(edge) => self.link_and_enter(edge, memory, deadline),
-                LoopExit::Jump(target) => self.jump(target, memory, deadline),
+                LoopExit::Link(edge) => self.link_and_enter(edge, memory, platform, deadline),
+                LoopExit::Jump(target) => self.jump(target, memory, platform, deadline),
                 LoopExit::Slow(ip) => match self.run_slow_op(ip, memory, platform) {
                     Ok(stall) => {
                         deadline = platform.deadline();
@@ -441,7 +480,11 @@ impl Hart {
                     self.finish_op(ip, stall, memory, platform)
                 }
                 LoopExit::Trap(ip, cause) => Err(self.trap_at(ip, cause, 0)),
-                LoopExit::Line(ip, stall) => self.finish_line_fetch(ip, stall, deadline),
+                LoopExit::Line(ip, _) if P::TIMES_MEMORY => {
+                    let stall = self.fetch_line_timed(ip, memory, platform);
+                    self.finish_line_fetch(ip, stall, memory, platform.deadline())
+                }
+                LoopExit::Line(ip, stall) => self.finish_line_fetch(ip, stall, memory, deadline),
                 LoopExit::System(ip) => Err(self.system_at(ip)),
             };
             match next {

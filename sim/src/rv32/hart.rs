@@ -23,6 +23,9 @@ pub struct HartConfig {
     pub identity: Identity,
     /// Initial value of `mstatus.MIE`, which a boot loader may leave set.
     pub interrupts_enabled: bool,
+    /// True if `mie` masks the platform's interrupt line of the same number, as in the privileged
+    /// architecture (volume II, 3.1.9); false if the chip's own controller is the only mask.
+    pub masked_by_mie: bool,
     /// Fetches from here become [`Platform::rom_call`]s.
     pub rom: Range<u32>,
 }
@@ -35,6 +38,7 @@ impl HartConfig {
             timing,
             identity: Identity::default(),
             interrupts_enabled: false,
+            masked_by_mie: false,
             rom: 0..0,
         }
     }
@@ -106,7 +110,11 @@ impl Hart {
             pc: config.entry & !1,
             cycle: 0,
             instret: 0,
-            csrs: Csrs::new(config.identity, config.interrupts_enabled),
+            csrs: Csrs::new(
+                config.identity,
+                config.interrupts_enabled,
+                config.masked_by_mie,
+            ),
             predictor: Predictor::new(config.timing.target_buffer_entries),
             timing: config.timing,
             rom: config.rom,
@@ -187,7 +195,7 @@ impl Hart {
     /// exception that the program cannot handle.
     pub fn run<P: Platform>(&mut self, memory: &mut Memory, platform: &mut P) -> Stop {
         loop {
-            let interrupt = platform.interrupt();
+            let interrupt = self.unmasked_interrupt(platform);
             if self.waiting {
                 if interrupt.is_none() {
                     return Stop::Wfi;
@@ -226,6 +234,15 @@ impl Hart {
                 self.cycle += u64::from(self.timing.exception_entry);
             }
         }
+    }
+
+    /// The platform's pending interrupt line, unless `mie` masks it.
+    #[inline]
+    pub(super) fn unmasked_interrupt<P: Platform>(&self, platform: &P) -> Option<u8> {
+        let mask = self.csrs.unmasked_lines;
+        platform
+            .interrupt()
+            .filter(|&line| mask >> (line & 31) & 1 != 0)
     }
 
     fn trap(&mut self, cause: u32, value: u32) {

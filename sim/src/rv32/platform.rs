@@ -53,6 +53,49 @@ pub enum RomCall {
 /// The chip around a hart, as the hart sees it. Each access carries the cycle of its own
 /// instruction (not of its basic block): bit-banging depends on it.
 pub trait Platform {
+    /// True if accesses to memory take time that only the platform knows: caches, buses, memory
+    /// controllers. The hart then asks before each fetch of a line, load and store. If false,
+    /// memory answers at once, except for the flash cache of [`Memory`].
+    const TIMES_MEMORY: bool = false;
+
+    /// True if the instruction line with this number (address divided by the line's length) is
+    /// fetched without delay and without any other effect.
+    fn hits_fetch(&self, line: u32) -> bool {
+        let _ = line;
+        true
+    }
+
+    /// True if a load from `addr` takes no extra time and has no effect on the memory system.
+    fn hits_load(&self, addr: u32) -> bool {
+        let _ = addr;
+        true
+    }
+
+    /// True if a store to `addr` takes no extra time and has no effect on the memory system.
+    fn hits_store(&self, addr: u32) -> bool {
+        let _ = addr;
+        true
+    }
+
+    /// Extra cycles to fetch the instruction line with this number from `cycle` on. Other masters
+    /// may access `memory` until then.
+    fn fetch_stall(&mut self, line: u32, memory: &mut Memory, cycle: u64) -> u32 {
+        let _ = (line, memory, cycle);
+        0
+    }
+
+    /// Extra cycles of a load that begins at `cycle`, of memory or of a device.
+    fn load_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        let _ = (addr, width, memory, cycle);
+        0
+    }
+
+    /// Extra cycles of a store that begins at `cycle`, to memory or to a device.
+    fn store_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        let _ = (addr, width, memory, cycle);
+        0
+    }
+
     /// A load outside of [`Memory`].
     ///
     /// # Errors

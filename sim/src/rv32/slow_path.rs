@@ -32,6 +32,9 @@ pub(super) fn load_slow<P: Platform>(
     let Access { addr, width, at } = access;
     let len = width.bytes();
     let aligned = addr.is_multiple_of(len);
+    if P::TIMES_MEMORY {
+        return load_timed(access, memory, platform);
+    }
     if let Some((value, stall)) = memory.load_any(addr, len as usize) {
         return Ok((value, stall + if aligned { 0 } else { timing.misaligned }));
     }
@@ -44,8 +47,46 @@ pub(super) fn load_slow<P: Platform>(
     }
 }
 
+/// A load of a platform that times its memory: first its time, during which other masters may
+/// write there, then its value.
+fn load_timed<P: Platform>(
+    Access { addr, width, at }: Access,
+    memory: &mut Memory,
+    platform: &mut P,
+) -> Result<(u32, u32), Trap> {
+    let len = width.bytes();
+    if !addr.is_multiple_of(len) {
+        return Err((Cause::LoadMisaligned, addr));
+    }
+    let stall = platform.load_stall(addr, width, memory, at);
+    if let Some((value, _)) = memory.load_any(addr, len as usize) {
+        return Ok((value, stall));
+    }
+    match platform.load(addr, width, at + u64::from(stall)) {
+        Ok(value) => Ok((value, stall)),
+        Err(_) => Err((Cause::LoadAccess, addr)),
+    }
+}
+
+/// Extra cycles of a store in a platform that times its memory, before the value is stored; 0 in
+/// any other.
+#[inline]
+pub(super) fn time_store<P: Platform>(
+    Access { addr, width, at }: Access,
+    memory: &mut Memory,
+    platform: &mut P,
+) -> Result<u32, Trap> {
+    if !P::TIMES_MEMORY {
+        return Ok(0);
+    }
+    if !addr.is_multiple_of(width.bytes()) {
+        return Err((Cause::StoreMisaligned, addr));
+    }
+    Ok(platform.store_stall(addr, width, memory, at))
+}
+
 /// A store that is outside of the main RAM, watched or into translated code; returns the extra
-/// cycles.
+/// cycles. The time in memory ([`time_store`]) has passed already.
 #[cold]
 #[inline(never)]
 pub(super) fn store_slow<P: Platform>(
@@ -63,7 +104,7 @@ pub(super) fn store_slow<P: Platform>(
         stored = memory.store_any(addr, &value.to_le_bytes()[..len as usize]);
     }
     if stored == StoreOutcome::Marked && memory.note_marked_store(addr, len as usize) {
-        platform.watched_store(addr, width, value, at);
+        platform.watched_store(memory.resolve(addr), width, value, at);
     }
     if stored != StoreOutcome::NotStored {
         return Ok(if aligned { 0 } else { timing.misaligned });
@@ -155,7 +196,9 @@ impl RareContext<'_> {
         memory: &mut Memory,
         platform: &mut P,
     ) -> Result<(u32, u32), Trap> {
-        if let Some(bytes) = memory.load_main(addr) {
+        if !P::TIMES_MEMORY
+            && let Some(bytes) = memory.load_main(addr)
+        {
             return Ok((u32::from_le_bytes(bytes), 0));
         }
         let access = Access {
@@ -173,15 +216,18 @@ impl RareContext<'_> {
         memory: &mut Memory,
         platform: &mut P,
     ) -> Result<u32, Trap> {
+        let mut access = Access {
+            addr,
+            width: Width::Word,
+            at: self.cycle,
+        };
+        let stall = time_store(access, memory, platform)?;
         match memory.store_main(addr, value.to_le_bytes()) {
-            StoreOutcome::Plain => Ok(0),
+            StoreOutcome::Plain => Ok(stall),
             stored => {
-                let access = Access {
-                    addr,
-                    width: Width::Word,
-                    at: self.cycle,
-                };
+                access.at += u64::from(stall);
                 store_slow(access, value, stored, memory, platform, self.timing)
+                    .map(|more| stall + more)
             }
         }
     }

@@ -117,7 +117,7 @@ fn cost(timing: &Timing, instr: Instr, next: Option<Instr>) -> u32 {
 
 /// The first and last cache line of an instruction.
 fn lines(memory: &Memory, pc: u32, len: u32) -> [u32; 2] {
-    if memory.kind(pc) == Some(RegionKind::Flash) {
+    if matches!(memory.kind(pc), Some(RegionKind::Flash | RegionKind::Timed)) {
         let shift = memory.cache().line_shift();
         [pc >> shift, pc.wrapping_add(len - 1) >> shift]
     } else {

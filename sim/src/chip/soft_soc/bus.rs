@@ -1,0 +1,87 @@
+//! The hart's view of a soft SoC.
+
+use super::soc::{HartAccess, Soc};
+use crate::mem::Memory;
+use crate::rv32::{AccessFault, IllegalCsr, Platform, RomCall, Width};
+
+/// The SoC during one run.
+pub(super) struct Bus<'a> {
+    pub soc: &'a mut Soc,
+}
+
+impl Platform for Bus<'_> {
+    const TIMES_MEMORY: bool = true;
+
+    #[inline]
+    fn hits_fetch(&self, line: u32) -> bool {
+        self.soc.hart_ports().hits_fetch(line)
+    }
+
+    #[inline]
+    fn hits_load(&self, addr: u32) -> bool {
+        self.soc.hart_ports().hits_load(addr)
+    }
+
+    #[inline]
+    fn hits_store(&self, addr: u32) -> bool {
+        self.soc.hart_ports().hits_store(addr)
+    }
+
+    fn fetch_stall(&mut self, line: u32, memory: &mut Memory, cycle: u64) -> u32 {
+        self.soc.stall(cycle, memory, HartAccess::Fetch { line })
+    }
+
+    fn load_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        let bytes = width.bytes();
+        self.soc
+            .stall(cycle, memory, HartAccess::Load { addr, bytes })
+    }
+
+    fn store_stall(&mut self, addr: u32, width: Width, memory: &mut Memory, cycle: u64) -> u32 {
+        let bytes = width.bytes();
+        self.soc
+            .stall(cycle, memory, HartAccess::Store { addr, bytes })
+    }
+
+    fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault> {
+        let word = self.soc.read(addr & !3, cycle).ok_or(AccessFault)?;
+        let mask = u32::MAX >> (32 - 8 * width.bytes());
+        Ok(word >> (8 * (addr & 3)) & mask)
+    }
+
+    fn store(
+        &mut self,
+        addr: u32,
+        width: Width,
+        value: u32,
+        cycle: u64,
+    ) -> Result<(), AccessFault> {
+        let mask = u32::MAX >> (32 - 8 * width.bytes());
+        let value = (value & mask) << (8 * (addr & 3));
+        self.soc.write(addr & !3, value, cycle).ok_or(AccessFault)
+    }
+
+    fn csr_read(&mut self, _: u16, _: u64) -> Result<u32, IllegalCsr> {
+        Err(IllegalCsr)
+    }
+
+    fn csr_write(&mut self, _: u16, _: u32, _: u64) -> Result<(), IllegalCsr> {
+        Err(IllegalCsr)
+    }
+
+    fn watched_store(&mut self, _: u32, _: Width, _: u32, _: u64) {}
+
+    fn rom_call(&mut self, _: u32, _: &mut [u32; 32], _: &mut Memory, _: u64) -> RomCall {
+        RomCall::Unknown
+    }
+
+    #[inline]
+    fn deadline(&self) -> u64 {
+        self.soc.deadline()
+    }
+
+    #[inline]
+    fn interrupt(&self) -> Option<u8> {
+        self.soc.interrupt()
+    }
+}

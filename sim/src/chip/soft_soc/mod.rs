@@ -1,0 +1,203 @@
+//! A soft SoC that is described by values: an RV32 hart with caches, buses, memories and devices,
+//! as in an FPGA.
+//!
+//! It starts where the ELF begins, with interrupts off and caches empty. All interrupts of devices
+//! arrive through the interrupt controller as machine external interrupt (line 11).
+//!
+//! # Time
+//! The hart runs ahead to the next event of a device or bus master. An access to memory or to a
+//! device goes through [`HartPorts`] and the [`Fabric`](crate::memsys::Fabric); before each request
+//! of the hart, other masters perform theirs up to that time (`soc.rs`).
+
+mod bus;
+pub mod file;
+
+mod models;
+mod soc;
+
+use crate::elf::{Elf, ElfError};
+use crate::mem::{Memory, RegionConfig, Window};
+use crate::memsys::{
+    DramStatistics, Fabric, HartPorts, MasterStatistics, PortConfig, PortStatistics, Topology,
+    TopologyError,
+};
+use crate::rv32::{self, Fault, Hart, HartConfig, Timing};
+use crate::time::Instant;
+use bus::Bus;
+pub use models::{Model, models};
+use soc::Soc;
+
+/// A range of memory that programs are loaded into; its time is that of the target at its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Name.
+    pub name: String,
+    /// First address.
+    pub base: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceConfig {
+    /// Name.
+    pub name: String,
+    /// Name of its model: see [`models`].
+    pub model: String,
+    /// First address; the model has the size.
+    pub base: u32,
+    /// Line of the interrupt controller for its output 0.
+    pub interrupt: Option<u8>,
+    /// Frequency of its clock in hertz.
+    pub hertz: u64,
+    /// The master of each of its ports: numbers in [`Topology::masters`].
+    pub masters: Vec<usize>,
+}
+
+/// Description of a soft SoC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Name.
+    pub name: String,
+    /// Costs in the hart's pipeline.
+    pub pipeline: Timing,
+    /// The hart's caches and ports.
+    pub ports: PortConfig,
+    /// Buses, bridges, targets and masters.
+    pub topology: Topology,
+    /// Memories, the one of the program first: its accesses are simulated fastest.
+    pub memories: Vec<MemoryConfig>,
+    /// Further addresses of memories; never cached.
+    pub windows: Vec<Window>,
+    /// Devices.
+    pub devices: Vec<DeviceConfig>,
+}
+
+/// Reason that a soft SoC cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Buses or addresses do not fit.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// The program does not fit.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
+    /// No such model.
+    #[error("{device} has the model {model}; there are {}", models().map(|it| it.name).collect::<Vec<_>>().join(", "))]
+    Model {
+        /// The device.
+        device: String,
+        /// The requested model.
+        model: String,
+    },
+}
+
+/// Reason that [`SoftSoc::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The requested time is reached.
+    Deadline,
+    /// An exception that the program cannot handle.
+    Fault(Fault),
+    /// The program waits for an interrupt that no device can raise before [`SoftSoc::send`].
+    Asleep,
+}
+
+/// A soft SoC with a program in it.
+#[derive(Debug)]
+pub struct SoftSoc {
+    hart: Hart,
+    memory: Memory,
+    soc: Soc,
+}
+
+impl SoftSoc {
+    /// The SoC described by `config` with the program `elf` in its memory.
+    ///
+    /// # Errors
+    /// [`Error`] names what does not fit.
+    pub fn new(config: &Config, elf: &Elf) -> Result<Self, Error> {
+        let fabric = Fabric::new(&config.topology)?;
+        let ports = HartPorts::new(config.ports.clone());
+        let region = |memory: &MemoryConfig| RegionConfig::timed(memory.base, memory.size);
+        let regions: Vec<_> = config.memories.iter().map(region).collect();
+        let mut memory = Memory::timed(&regions, &config.windows, ports.fetch_line_bytes());
+        elf.load(&mut memory)?;
+        let hart = Hart::new(HartConfig {
+            masked_by_mie: true,
+            ..HartConfig::new(elf.entry(), config.pipeline)
+        });
+        Ok(Self {
+            hart,
+            memory,
+            soc: Soc::new(config, fabric, ports)?,
+        })
+    }
+
+    /// Runs the program until `until`, at most one instruction past it.
+    pub fn run(&mut self, until: Instant) -> Stop {
+        loop {
+            self.soc.advance(self.hart.cycle(), &mut self.memory);
+            if self.now() >= until {
+                return Stop::Deadline;
+            }
+            self.soc.set_limit(until);
+            let mut bus = Bus { soc: &mut self.soc };
+            match self.hart.run(&mut self.memory, &mut bus) {
+                rv32::Stop::Deadline => {}
+                rv32::Stop::Fault(fault) => return Stop::Fault(fault),
+                rv32::Stop::Wfi => {
+                    let wake = self.soc.next_event();
+                    if wake == Instant::NEVER {
+                        return Stop::Asleep;
+                    }
+                    let wake = wake.min(until);
+                    let cycle = self.soc.cycle_at(wake);
+                    self.hart.advance_to(cycle);
+                }
+            }
+        }
+    }
+
+    /// Start time of the next instruction.
+    pub fn now(&self) -> Instant {
+        self.soc.instant(self.hart.cycle())
+    }
+
+    /// The bytes that the consoles printed since the last call.
+    pub fn console(&mut self) -> Vec<u8> {
+        self.soc.take_console()
+    }
+
+    /// The far end of the device called `name` sends `bytes`.
+    pub fn send(&mut self, name: &str, bytes: &[u8]) {
+        let now = self.now();
+        self.soc.receive(name, bytes, now);
+    }
+
+    /// The hart, for inspection.
+    pub fn hart(&self) -> &Hart {
+        &self.hart
+    }
+
+    /// The contents of memory, for inspection.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Counts of the hart's ports.
+    pub fn ports(&self) -> PortStatistics {
+        self.soc.ports()
+    }
+
+    /// Counts of a master, by its number in [`Topology::masters`].
+    pub fn master(&self, master: usize) -> MasterStatistics {
+        self.soc.fabric().statistics(master)
+    }
+
+    /// Counts of a target that is a DRAM, by its number in [`Topology::targets`].
+    pub fn dram(&self, target: usize) -> Option<DramStatistics> {
+        self.soc.fabric().dram_statistics(target)
+    }
+}
