@@ -1,23 +1,21 @@
 //! Runs a whole scenario: every firmware of every run, independent ones in parallel.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use linerate_results::record::{
-    Measurement, NotMeasured, PeerModel, Provenance, Run, SCHEMA, Setting,
-};
+use linerate_results::record::{Measurement, PeerModel, Provenance, Run, Setting};
 use linerate_sim::chip::TimingTable;
 
 use crate::baseline::Baseline;
 use crate::firmware::{self, FirmwareError};
-use crate::machine::{Identity, Machine, MachineConfig, MachineError};
-use crate::measure::{self, DriveOutcome, MeasureError, Plan};
+use crate::machine::{Identity, Machine, MachineConfig, MachineError, MachineRecord};
+use crate::measure::{self, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
+use crate::recorder::Recorder;
 use crate::scenario::{self, Record, Scenario};
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 mod check;
 mod setting;
@@ -99,7 +97,7 @@ struct Job {
 struct JobResult {
     identity: Identity,
     /// `None` if it was cancelled.
-    driven: Option<DriveOutcome>,
+    record: Option<MachineRecord>,
     results: Vec<Measurement>,
 }
 
@@ -114,63 +112,37 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let jobs = jobs(scenario, options)?;
-    let mut header = Run {
-        schema: SCHEMA,
-        scenario: scenario.name.clone(),
-        title: scenario.title.clone(),
-        provenance: initial_provenance(scenario, &jobs),
-        results: Vec::new(),
-        findings: Vec::new(),
-        not_measured: Vec::new(),
-        failures: Vec::new(),
-        profiles: BTreeMap::new(),
-        frame_counts: BTreeMap::new(),
-    };
-    let store = Store::create(&options.out, &header)?;
-    if let Some(earlier) = store.earlier_note() {
-        progress.note(&earlier);
-    }
-    let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
-    let outcomes = jobs.iter().zip(done);
+    let mut recorder = Recorder::begin(
+        &options.out,
+        &scenario.name,
+        scenario.title.clone(),
+        initial_provenance(scenario, &jobs),
+        &mut |note| progress.note(note),
+    )?;
+    let done = run_jobs(&jobs, options.threads, open, &recorder, progress)?;
     let mut is_cancelled = false;
-    for (job, done) in outcomes {
+    for (job, done) in jobs.iter().zip(done) {
         let name = &job.config.name;
-        let driven = match done {
-            Some(done) => {
-                provenance::add_identity(&mut header.provenance, done.identity);
-                header.results.extend(done.results);
-                done.driven
+        let record = done.and_then(|done| {
+            recorder.add_identity(done.identity);
+            recorder.add(done.results);
+            done.record
+        });
+        if let Some(record) = record {
+            for warning in &record.artifacts.warnings {
+                progress.note(&format!("{name}: {warning}"));
             }
-            None => None,
-        };
-        let Some(driven) = driven else {
+            recorder.add_machine(name, record)?;
+        } else {
             is_cancelled = true;
-            header.not_measured.push(NotMeasured {
-                what: name.clone(),
-                why: MeasureError::Cancelled.to_string(),
-            });
-            continue;
-        };
-        add_artifacts(&mut header.provenance, name, &driven, &store)?;
-        for warning in &driven.artifacts.warnings {
-            progress.note(&format!("{name}: {warning}"));
-        }
-        if let Some(profile) = driven.artifacts.profile {
-            header.profiles.insert(name.clone(), profile);
-        }
-        if let Some(frames) = driven.frames {
-            header.frame_counts.insert(name.clone(), frames);
+            recorder.not_measured(name.clone(), &MeasureError::Cancelled.to_string());
         }
     }
-    let mut run = header;
     if !is_cancelled {
-        run.failures = failures(&run, &scenario.expect);
-        if let Some(baseline) = &options.baseline {
-            let worse = baseline.compare(&run).failures();
-            run.failures.extend(worse);
-        }
+        recorder.run.failures = failures(&recorder.run, &scenario.expect);
     }
-    store.finish(&run)?;
+    let baseline = options.baseline.as_ref().filter(|_| !is_cancelled);
+    let run = recorder.finish(baseline)?;
     Ok(Outcome { run, is_cancelled })
 }
 
@@ -197,23 +169,20 @@ fn job(
         plan.program(),
         &run.variant,
     )?;
+    let image_name = image.name.clone();
     let mut config = MachineConfig {
-        board: scenario.board.clone(),
         name: format!("{}-{}", plan.label(), run.name),
-        elf: image.elf,
-        seed: scenario.seed,
         environment: run.environment.clone(),
-        pings: None,
-        downloads: Vec::new(),
         timing: options.timing.clone(),
         record: Record {
             profile: run.profile || scenario.record.profile,
             ..scenario.record
         },
+        ..MachineConfig::new(scenario.board.clone(), image, scenario.seed)
     };
     plan.arrange(&mut config);
     Ok(Job {
-        image: image.name,
+        image: image_name,
         variant: run.variant.clone(),
         setting: setting::of(&run.name, &config.environment),
         config,
@@ -227,7 +196,7 @@ fn run_jobs(
     jobs: &[Job],
     threads: usize,
     open: OpenMachine<'_>,
-    store: &Store,
+    recorder: &Recorder,
     progress: &dyn Progress,
 ) -> Result<Vec<Option<JobResult>>, RunError> {
     let next = AtomicUsize::new(0);
@@ -239,7 +208,7 @@ fn run_jobs(
                 while lock(&failure).is_none() && !progress.is_cancelled() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    match run_job(at, job, open, store, progress) {
+                    match run_job(at, job, open, recorder, progress) {
                         Ok(done) => lock(&slots)[at] = Some(done),
                         Err(error) => _ = lock(&failure).get_or_insert(error),
                     }
@@ -260,7 +229,7 @@ fn run_job(
     at: usize,
     job: &Job,
     open: OpenMachine<'_>,
-    store: &Store,
+    recorder: &Recorder,
     progress: &dyn Progress,
 ) -> Result<JobResult, RunError> {
     let name = &job.config.name;
@@ -275,7 +244,7 @@ fn run_job(
     progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
-    let driven = measure::drive(
+    let record = measure::drive(
         machine,
         observer.as_mut(),
         job.plan.limit_s(),
@@ -287,7 +256,7 @@ fn run_job(
             }
             progress.result(&result);
             if written.is_ok() {
-                written = store.append(&result);
+                written = recorder.append(&result);
             }
             results.push(result);
         },
@@ -296,18 +265,18 @@ fn run_job(
             !progress.is_cancelled()
         },
     );
-    let driven = match driven {
-        Ok(driven) => Some(driven),
+    let record = match record {
+        Ok(record) => Some(record),
         Err(MeasureError::Cancelled) => None,
         Err(error) => return Err(failed(error)),
     };
     written?;
-    if let Some(driven) = &driven {
-        progress.end(at, name, driven.ended_ns);
+    if let Some(record) = &record {
+        progress.end(at, name, record.virtual_ns);
     }
     Ok(JobResult {
         identity,
-        driven,
+        record,
         results,
     })
 }
@@ -337,28 +306,6 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
             .collect(),
         ..provenance::current()
     }
-}
-
-/// Adds what a finished job recorded, and writes its artifacts.
-fn add_artifacts(
-    provenance: &mut Provenance,
-    name: &str,
-    driven: &DriveOutcome,
-    store: &Store,
-) -> Result<(), StoreError> {
-    provenance.virtual_ns += driven.ended_ns;
-    let artifacts = &driven.artifacts;
-    if !artifacts.trace_hash.is_empty() {
-        provenance
-            .trace_hash
-            .insert(name.to_owned(), artifacts.trace_hash.clone());
-    }
-    for (extension, content) in &artifacts.files {
-        let file = format!("{name}.{extension}");
-        store.write(&file, content)?;
-        provenance.artifacts.push(file);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

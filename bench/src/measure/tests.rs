@@ -8,22 +8,13 @@ use linerate_sim::peer::conformance;
 use super::scripted::{Script, line};
 use super::*;
 use crate::machine::{Event, MachineConfig};
-use crate::scenario::Environment;
 
 const MS: u64 = 1_000_000;
 
 fn config() -> MachineConfig {
-    MachineConfig {
-        board: crate::board::find("esp32c6-bitbang").expect("known"),
-        name: "test".into(),
-        elf: Vec::new(),
-        seed: 1,
-        environment: Environment::default(),
-        pings: None,
-        downloads: Vec::new(),
-        timing: None,
-        record: crate::scenario::Record::default(),
-    }
+    let board = crate::board::find("esp32c6-bitbang").expect("known");
+    let (name, elf) = ("test".into(), Vec::new());
+    MachineConfig::new(board, crate::firmware::Image { name, elf }, 1)
 }
 
 fn frame(at_ns: u64, tag: u32, lost: Option<DropCause>) -> Event {

@@ -1,17 +1,17 @@
 //! Runs several procedures on one target and stores the results on disk.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use linerate_explain::cause::explain_targets;
-use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
+use linerate_results::record::{Duplex, Measurement, Provenance, Run};
 
 use super::{Procedure, TrialContext};
 use crate::baseline::Baseline;
 use crate::endpoint::{CANCELLED, Target, TargetError, TrialMonitor};
 use crate::provenance;
-use crate::store::{Store, StoreError};
+use crate::recorder::Recorder;
+use crate::store::StoreError;
 
 /// Time of this host's own work between the trials of a procedure.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -72,11 +72,9 @@ pub fn run(
                 why,
             })?;
     }
-    let mut run = header(session, target);
-    let store = Store::create(&session.out, &run)?;
-    if let Some(earlier) = store.earlier_note() {
-        note(&earlier);
-    }
+    let title = format!("{} of {}", session.name, target.name());
+    let provenance = initial_provenance(session, target);
+    let mut recorder = Recorder::begin(&session.out, &session.name, title, provenance, note)?;
     let mut outcome = Ok(());
     let mut store_failed = false;
     let mut unreachable = None;
@@ -88,20 +86,17 @@ pub fn run(
             } else {
                 CANCELLED
             };
-            not_measured(&mut run, words, why);
+            recorder.not_measured(words, why);
             continue;
         }
         if let Err(why) = it.procedure.check_support(target) {
             note(&format!("{words}: not measured: {why}"));
-            not_measured(&mut run, words, why);
+            recorder.not_measured(words, why);
             continue;
         }
-        let results = &mut run.results;
         let mut keep = |measured: Measurement| {
             result(&measured);
-            let stored = store.append(&measured);
-            results.push(measured);
-            stored.map_err(SessionError::from)
+            recorder.record(measured).map_err(SessionError::from)
         };
         let limit = longest(it.procedure.as_ref(), target);
         let mut context = TrialContext::new(&mut keep, note, monitor).with_limit(limit);
@@ -109,12 +104,18 @@ pub fn run(
         if done.is_ok() && context.is_cancelled() && context.not_measured.is_empty() {
             context.stopped(&format!("the rest of {words}"));
         }
-        run.not_measured.append(&mut context.not_measured);
-        run.provenance.virtual_ns += context.virtual_ns;
-        run.failures.append(&mut context.failures);
+        let boards = std::mem::take(&mut context.boards);
+        let (not_measured, failures) = (context.not_measured, context.failures);
+        recorder.run.not_measured.extend(not_measured);
+        recorder.run.failures.extend(failures);
+        let done = boards.into_iter().fold(done, |done, (trial, record)| {
+            let number = recorder.run.frame_counts.len() + 1;
+            let added = recorder.add_machine(&format!("trial-{number}-{trial}"), record);
+            done.and(added.map_err(SessionError::from))
+        });
         if let Err(error) = done {
             note(&format!("{words}: {error}"));
-            not_measured(&mut run, words, &error.to_string());
+            recorder.not_measured(words, &error.to_string());
             // Results that cannot be written need not be measured; one failed trial does not affect
             // the next.
             store_failed |= matches!(error, SessionError::Store(_));
@@ -124,19 +125,14 @@ pub fn run(
             outcome = outcome.and(Err(error));
         }
     }
+    let run = &mut recorder.run;
+    run.failures.extend(run.contradictions());
     run.failures
         .extend(outcome.as_ref().err().map(ToString::to_string));
-    if let Some(baseline) = session
-        .baseline
-        .as_ref()
-        .filter(|_| !monitor.is_cancelled())
-    {
-        let worse = baseline.compare(&run).failures();
-        run.failures.extend(worse);
-    }
-    run.findings = explain_targets(&run);
+    run.findings = explain_targets(run);
     run.findings.extend(unreachable);
-    store.finish(&run)?;
+    let baseline = session.baseline.as_ref();
+    let run = recorder.finish(baseline.filter(|_| !monitor.is_cancelled()))?;
     outcome.map(|()| run)
 }
 
@@ -146,33 +142,15 @@ pub fn longest(procedure: &dyn Procedure, target: &dyn Target) -> Option<Duratio
     Some(procedure.max_duration(target)? + MARGIN)
 }
 
-fn header(session: &SessionConfig, target: &dyn Target) -> Run {
+fn initial_provenance(session: &SessionConfig, target: &dyn Target) -> Provenance {
     let mut provenance = Provenance {
         target: session.url.clone(),
         seed: session.seed,
-        duplex: linerate_results::record::Duplex::Unknown,
+        duplex: Duplex::Unknown,
         ..provenance::current()
     };
     if let Some(identity) = target.identity() {
         provenance::add_identity(&mut provenance, identity);
     }
-    Run {
-        schema: SCHEMA,
-        scenario: session.name.clone(),
-        title: format!("{} of {}", session.name, target.name()),
-        provenance,
-        results: Vec::new(),
-        findings: Vec::new(),
-        not_measured: Vec::new(),
-        failures: Vec::new(),
-        profiles: BTreeMap::new(),
-        frame_counts: BTreeMap::new(),
-    }
-}
-
-fn not_measured(run: &mut Run, what: String, why: &str) {
-    run.not_measured.push(NotMeasured {
-        what,
-        why: why.to_owned(),
-    });
+    provenance
 }
