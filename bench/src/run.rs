@@ -87,7 +87,6 @@ pub type OpenMachine<'a> =
 struct Job {
     /// `program-variant`, the image.
     image: String,
-    variant: String,
     config: MachineConfig,
     plan: Arc<dyn Plan>,
     setting: Setting,
@@ -183,8 +182,7 @@ fn job(
     plan.arrange(&mut config);
     Ok(Job {
         image: image_name,
-        variant: run.variant.clone(),
-        setting: setting::of(&run.name, &config.environment),
+        setting: setting::of(run, &config.environment),
         config,
         plan: plan.clone(),
     })
@@ -240,7 +238,7 @@ fn run_job(
     let machine = open(&job.config).map_err(|error| failed(error.into()))?;
     let identity = machine.identity();
     let target_knows = machine.duplex().is_some();
-    let mut observer = job.plan.observer(&job.variant, &job.config);
+    let mut observer = job.plan.observer(&job.config);
     progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());

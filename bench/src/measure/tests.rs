@@ -37,7 +37,7 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
 fn measure_counted(plan: &dyn Plan, events: Vec<Event>, counts: FrameCounts) -> Measurement {
     let mut config = config();
     plan.arrange(&mut config);
-    let mut observer = plan.observer("line-rate", &config);
+    let mut observer = plan.observer(&config);
     let mut results = Vec::new();
     let script = Script::new(events).with_duplex(Duplex::Full);
     drive(
@@ -153,6 +153,7 @@ fn tcp(at_ns: u64, from: Side, port: u16, seq: u32, len: u32, flags: u8) -> Even
             len,
             flags,
             window: 9,
+            ..Segment::default()
         }),
         lost: None,
         tag: 0,

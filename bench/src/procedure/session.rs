@@ -154,3 +154,77 @@ fn initial_provenance(session: &SessionConfig, target: &dyn Target) -> Provenanc
     }
     provenance
 }
+
+#[cfg(test)]
+mod tests {
+    use linerate_results::record::{CountedFrames, Direction, FrameCounts, Ledger};
+
+    use super::super::scripted::Scripted;
+    use super::super::throughput::Throughput;
+    use super::*;
+    use crate::endpoint::{Amount, NoMonitor, Outcome, Stream, Trial};
+    use crate::machine::MachineRecord;
+
+    /// The cable counts no frame.
+    fn frames(sent: u64) -> MachineRecord {
+        let ledger = Ledger {
+            sent_frames: sent,
+            delivered_frames: sent,
+            ..Ledger::default()
+        };
+        let counts = FrameCounts::default();
+        MachineRecord {
+            frames: Some(CountedFrames { ledger, counts }),
+            ..MachineRecord::default()
+        }
+    }
+
+    fn failures(sent: u64) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let session = SessionConfig {
+            name: "test".to_owned(),
+            url: "sim://board".to_owned(),
+            out: folder.path().into(),
+            seed: 1,
+            baseline: None,
+        };
+        let span = Amount::Span(Duration::from_secs(1));
+        let trial = Trial::Stream(Stream::of(Direction::ToDevice, span));
+        let mut target = Scripted::new(|_| {
+            Ok(Outcome {
+                board: Some(frames(sent)),
+                ..Outcome::default()
+            })
+        });
+        let procedure = Box::new(Throughput { trial, probe: None });
+        let asked = [RequestedProcedure {
+            procedure,
+            is_required: false,
+        }];
+        let (mut note, mut result) = (|_: &str| {}, |_: &Measurement| {});
+        let monitor = &mut NoMonitor;
+        let run = run(
+            &session,
+            &asked,
+            &mut target,
+            monitor,
+            &mut note,
+            &mut result,
+        )
+        .expect("measured");
+        assert_eq!(run.results[0].ledger().sent_frames, sent);
+        run.failures
+    }
+
+    #[test]
+    fn counts_of_a_board_that_contradict_its_ledger_are_a_failure() {
+        let of_trial = |failures: Vec<String>| {
+            let own = failures.into_iter();
+            own.filter(|it| it.starts_with("trial-1-tcp-to-the-device: "))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_trial(failures(0)), [""; 0]);
+        let found = of_trial(failures(7));
+        assert!(found[0].contains("the ledger has 7"), "{found:?}");
+    }
+}

@@ -8,6 +8,7 @@ mod conformance;
 mod describe;
 mod distribution;
 mod finding;
+mod flood;
 mod flow;
 mod frame_counts;
 mod gap;
@@ -39,6 +40,7 @@ pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
 pub use describe::{Describe, ReportRow};
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
+pub use flood::{Flood, FloodMetrics, FloodParams, Rounds};
 pub use flow::{CountedAt, Datagrams, Direction, Flow, Interval, Transport};
 pub use frame_counts::{CaptureCounts, FrameCounts, PeerCounts, UnheardCounts, WireCounts};
 pub use gap::{GapCause, GapPart, GapToLineRate};
@@ -165,9 +167,7 @@ macro_rules! measurements {
 
             /// The variant of the firmware.
             pub fn variant(&self) -> &str {
-                match self {
-                    $(Self::$kind(result) => &result.params.variant,)*
-                }
+                &self.setting().variant
             }
 
             /// Run and conditions.
@@ -259,6 +259,8 @@ measurements! {
     "rfc6349" Rfc6349 rfc6349_steps,
     /// A conformance case of a driver.
     "conformance" Conformance conformances,
+    /// More frames than an emulated board can receive.
+    "flood" Flood floods,
 }
 
 /// Why a result file cannot be read.
