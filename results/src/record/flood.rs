@@ -158,3 +158,63 @@ impl Describe for Flood {
         Some(ReportRow::new("flood", words, passed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ether::ledger::DropCause;
+
+    /// 100 frames, of which the cable rejects 60 and the driver loses 10.
+    fn flood() -> Flood {
+        let mut ledger = Ledger {
+            sent_frames: 40,
+            delivered_frames: 30,
+            ..Ledger::default()
+        };
+        ledger.lose(DropCause::QueueFull, 10);
+        Flood {
+            params: FloodParams::default(),
+            metrics: FloodMetrics {
+                sent_frames: 100,
+                rejected_frames: 60,
+                captured_frames: 40,
+                counted_frames: 30,
+                missing_frames: 70,
+                ..FloodMetrics::default()
+            },
+            ledger,
+        }
+    }
+
+    #[test]
+    fn a_frame_more_or_less_in_any_count_is_a_failure() {
+        assert_eq!(flood().failures(), [""; 0]);
+        let counts: [fn(&mut Flood) -> &mut u64; 6] = [
+            |it| &mut it.metrics.sent_frames,
+            |it| &mut it.metrics.rejected_frames,
+            |it| &mut it.metrics.captured_frames,
+            |it| &mut it.metrics.counted_frames,
+            |it| &mut it.metrics.missing_frames,
+            |it| &mut it.ledger.delivered_frames,
+        ];
+        for (at, count) in counts.into_iter().enumerate() {
+            for more in [1, -1] {
+                let mut changed = flood();
+                let count = count(&mut changed);
+                *count = count.saturating_add_signed(more);
+                assert!(!changed.failures().is_empty(), "{at} {more}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_model_that_does_not_count_may_lose_frames() {
+        let mut lossy = flood();
+        lossy.metrics.captured_frames += 5;
+        lossy.metrics.rejected_frames -= 5;
+        assert_eq!(lossy.lost_in_model(), 5);
+        assert!(lossy.failures()[0].contains("5 too few"));
+        lossy.params.may_lose_in_model = true;
+        assert_eq!(lossy.failures(), [""; 0]);
+    }
+}
