@@ -18,6 +18,7 @@
 //! | [`request`] | requests of a user as procedures: defaults, ranges, directions |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guessed timing entry changed |
+//! | [`recorder`] | the results of a command, as they are measured |
 //! | [`store`] | results on disk, each written as soon as it is available |
 //! | [`timing`] | timing tables supplied by the user |
 //! | [`tap`] | a simulated board on a network interface of this machine |
@@ -40,6 +41,7 @@ pub mod procedure;
 pub mod profile;
 pub mod progress;
 pub mod provenance;
+pub mod recorder;
 pub mod registers;
 pub mod replay;
 pub mod request;

@@ -1,23 +1,21 @@
 //! Runs a whole scenario: every firmware of every run, independent ones in parallel.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use linerate_results::record::{
-    Measurement, NotMeasured, PeerModel, Provenance, Run, SCHEMA, Setting,
-};
+use linerate_results::record::{Measurement, PeerModel, Provenance, Run, Setting};
 use linerate_sim::chip::TimingTable;
 
 use crate::baseline::Baseline;
 use crate::firmware::{self, FirmwareError};
-use crate::machine::{Identity, Machine, MachineConfig, MachineError};
-use crate::measure::{self, DriveOutcome, MeasureError, Plan};
+use crate::machine::{Identity, Machine, MachineConfig, MachineError, MachineRecord};
+use crate::measure::{self, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
+use crate::recorder::Recorder;
 use crate::scenario::{self, Record, Scenario};
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 mod check;
 mod setting;
@@ -101,7 +99,6 @@ pub type OpenMachine<'a> =
 struct Job {
     /// `program-variant`, the image.
     image: String,
-    variant: String,
     config: MachineConfig,
     plan: Arc<dyn Plan>,
     setting: Setting,
@@ -118,7 +115,7 @@ impl Job {
 struct JobResult {
     /// `None` if its machine did not start.
     identity: Option<Identity>,
-    driven: Result<DriveOutcome, MeasureError>,
+    driven: Result<MachineRecord, MeasureError>,
     results: Vec<Measurement>,
 }
 
@@ -144,38 +141,26 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let jobs = jobs(scenario, options)?;
-    let mut header = Run {
-        schema: SCHEMA,
-        scenario: scenario.name.clone(),
-        title: scenario.title.clone(),
-        provenance: initial_provenance(scenario, &jobs),
-        results: Vec::new(),
-        findings: Vec::new(),
-        not_measured: Vec::new(),
-        failures: Vec::new(),
-        profiles: BTreeMap::new(),
-        frame_counts: BTreeMap::new(),
-    };
-    let store = Store::create(&options.out, &header)?;
-    if let Some(earlier) = store.earlier_note() {
-        progress.note(&earlier);
-    }
-    let done = run_jobs(&jobs, options.threads, open, &store, progress)?;
+    let mut recorder = Recorder::begin(
+        &options.out,
+        &scenario.name,
+        scenario.title.clone(),
+        initial_provenance(scenario, &jobs),
+        &mut |note| progress.note(note),
+    )?;
+    let done = run_jobs(&jobs, options.threads, open, &recorder, progress)?;
     let mut is_cancelled = false;
     let mut failed = Vec::new();
     for (job, done) in jobs.iter().zip(done) {
         let name = &job.config.name;
         if let Some(identity) = done.identity {
-            provenance::add_identity(&mut header.provenance, identity);
+            recorder.add_identity(identity);
         }
-        header.results.extend(done.results);
-        let driven = match done.driven {
-            Ok(driven) => driven,
+        recorder.add(done.results);
+        let record = match done.driven {
+            Ok(record) => record,
             Err(error) => {
-                header.not_measured.push(NotMeasured {
-                    what: name.clone(),
-                    why: error.to_string(),
-                });
+                recorder.not_measured(name.clone(), &error.to_string());
                 match error {
                     MeasureError::Cancelled => is_cancelled = true,
                     error => failed.push(job.failed(error)),
@@ -183,28 +168,18 @@ pub fn run(
                 continue;
             }
         };
-        add_artifacts(&mut header.provenance, name, &driven, &store)?;
-        for warning in &driven.artifacts.warnings {
+        for warning in &record.artifacts.warnings {
             progress.note(&format!("{name}: {warning}"));
         }
-        if let Some(profile) = driven.artifacts.profile {
-            header.profiles.insert(name.clone(), profile);
-        }
-        if let Some(frames) = driven.frames {
-            header.frame_counts.insert(name.clone(), frames);
-        }
+        recorder.add_machine(name, record)?;
     }
-    let mut run = header;
-    run.failures = failed.iter().map(ToString::to_string).collect();
+    recorder.run.failures = failed.iter().map(ToString::to_string).collect();
     if !is_cancelled {
-        let unmet = failures(&run, &scenario.expect);
-        run.failures.extend(unmet);
-        if let Some(baseline) = &options.baseline {
-            let worse = baseline.compare(&run).failures();
-            run.failures.extend(worse);
-        }
+        let unmet = failures(&recorder.run, &scenario.expect);
+        recorder.run.failures.extend(unmet);
     }
-    store.finish(&run)?;
+    let baseline = options.baseline.as_ref().filter(|_| !is_cancelled);
+    let run = recorder.finish(baseline)?;
     Ok(Outcome {
         run,
         is_cancelled,
@@ -235,25 +210,21 @@ fn job(
         plan.program(),
         &run.variant,
     )?;
+    let image_name = image.name.clone();
     let mut config = MachineConfig {
-        board: scenario.board.clone(),
         name: format!("{}-{}", plan.label(), run.name),
-        elf: image.elf,
-        seed: scenario.seed,
         environment: run.environment.clone(),
-        pings: None,
-        downloads: Vec::new(),
         timing: options.timing.clone(),
         record: Record {
             profile: run.profile || scenario.record.profile,
             ..scenario.record
         },
+        ..MachineConfig::new(scenario.board.clone(), image, scenario.seed)
     };
     plan.arrange(&mut config);
     Ok(Job {
-        image: image.name,
-        variant: run.variant.clone(),
-        setting: setting::of(&run.name, &config.environment),
+        image: image_name,
+        setting: setting::of(run, &config.environment),
         config,
         plan: plan.clone(),
     })
@@ -267,7 +238,7 @@ fn run_jobs(
     jobs: &[Job],
     threads: usize,
     open: OpenMachine<'_>,
-    store: &Store,
+    recorder: &Recorder,
     progress: &dyn Progress,
 ) -> Result<Vec<JobResult>, RunError> {
     let next = AtomicUsize::new(0);
@@ -283,7 +254,7 @@ fn run_jobs(
                 while lock(&failure).is_none() && !progress.is_cancelled() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    match run_job(at, job, open, store, progress) {
+                    match run_job(at, job, open, recorder, progress) {
                         Ok(done) => lock(&slots)[at] = done,
                         Err(error) => _ = lock(&failure).get_or_insert(error),
                     }
@@ -304,7 +275,7 @@ fn run_job(
     at: usize,
     job: &Job,
     open: OpenMachine<'_>,
-    store: &Store,
+    recorder: &Recorder,
     progress: &dyn Progress,
 ) -> Result<JobResult, RunError> {
     let name = &job.config.name;
@@ -318,7 +289,7 @@ fn run_job(
     };
     let identity = machine.identity();
     let target_knows = machine.duplex().is_some();
-    let mut observer = job.plan.observer(&job.variant, &job.config);
+    let mut observer = job.plan.observer(&job.config);
     progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
@@ -334,7 +305,7 @@ fn run_job(
             }
             progress.result(&result);
             if written.is_ok() {
-                written = store.append(&result);
+                written = recorder.append(&result);
             }
             results.push(result);
         },
@@ -345,7 +316,7 @@ fn run_job(
     );
     written?;
     match &driven {
-        Ok(driven) => progress.end(at, name, driven.ended_ns),
+        Ok(record) => progress.end(at, name, record.virtual_ns),
         Err(MeasureError::Cancelled) => {}
         Err(error) => progress.note(&format!("{name}: {error}")),
     }
@@ -381,28 +352,6 @@ fn initial_provenance(scenario: &Scenario, jobs: &[Job]) -> Provenance {
             .collect(),
         ..provenance::current()
     }
-}
-
-/// Adds what a finished job recorded, and writes its artifacts.
-fn add_artifacts(
-    provenance: &mut Provenance,
-    name: &str,
-    driven: &DriveOutcome,
-    store: &Store,
-) -> Result<(), StoreError> {
-    provenance.virtual_ns += driven.ended_ns;
-    let artifacts = &driven.artifacts;
-    if !artifacts.trace_hash.is_empty() {
-        provenance
-            .trace_hash
-            .insert(name.to_owned(), artifacts.trace_hash.clone());
-    }
-    for (extension, content) in &artifacts.files {
-        let file = format!("{name}.{extension}");
-        store.write(&file, content)?;
-        provenance.artifacts.push(file);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub fn rows(run: &Run, published: &Published) -> Vec<Row> {
 fn of_variant(stage: &Stage, variant: &str, run: &Run) -> Vec<Row> {
     let gets: Vec<&HttpGet> = run
         .http_gets()
-        .filter(|get| get.params.variant == variant && is_comparable(run, get))
+        .filter(|get| get.params.setting.variant == variant && is_comparable(run, get))
         .collect();
     let mut rows: Vec<Row> = [
         post_processing(stage, variant, &gets),
@@ -128,7 +128,9 @@ fn post_processing(stage: &Stage, variant: &str, gets: &[&HttpGet]) -> Option<Ro
 }
 
 fn ping(stage: &Stage, variant: &str, run: &Run) -> Option<Row> {
-    let ping = run.pings().find(|ping| ping.params.variant == variant);
+    let ping = run
+        .pings()
+        .find(|ping| ping.params.setting.variant == variant);
     Some(Row {
         variant: variant.to_owned(),
         figure: "ping, median".into(),
@@ -168,7 +170,7 @@ fn capture(run: &Run, published: &Published) -> Vec<Row> {
     };
     let first: Vec<&HttpGet> = run
         .http_gets()
-        .filter(|get| get.params.variant == *variant && is_comparable(run, get))
+        .filter(|get| get.params.setting.variant == *variant && is_comparable(run, get))
         .collect();
     let row = |figure: String, value: f64, predicted: Option<f64>, unit: Unit| Row {
         variant: variant.clone(),
@@ -293,7 +295,7 @@ fn write(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result
 fn write_budget(run: &Run, published: &Published, out: &mut String) -> std::fmt::Result {
     let largest = |variant: &str| {
         run.http_gets()
-            .filter(|get| get.params.variant == variant)
+            .filter(|get| get.params.setting.variant == variant)
             .max_by_key(|get| get.params.bytes)
     };
     let Some(ours) = largest(&published.own_mac) else {

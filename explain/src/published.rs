@@ -158,14 +158,14 @@ pub(crate) fn is_comparable(run: &Run, get: &HttpGet) -> bool {
 impl Published {
     /// The published median goodput of such downloads, bytes per second.
     pub(crate) fn goodput_bytes_per_s(&self, run: &Run, get: &HttpGet) -> Option<f64> {
-        let stage = self.stage(&get.params.variant)?;
+        let stage = self.stage(&get.params.setting.variant)?;
         let stage = is_comparable(run, get).then_some(stage)?;
         stage.goodput_bytes_per_s(get.params.bytes)
     }
 
     /// The published share of frames lost in such downloads.
     pub(crate) fn loss_rate(&self, run: &Run, get: &HttpGet) -> Option<f64> {
-        let stage = self.stage(&get.params.variant)?;
+        let stage = self.stage(&get.params.setting.variant)?;
         let stage = is_comparable(run, get).then_some(stage)?;
         stage.loss_rate(get.params.bytes)
     }

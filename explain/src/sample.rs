@@ -107,7 +107,6 @@ fn line_results() -> Vec<Measurement> {
             };
             results.push(Measurement::LossSurface(LossSurface {
                 params: LossSurfaceParams {
-                    variant: "windowed".into(),
                     setting: setting("windowed"),
                     clock_ppm,
                     jitter_ns,
@@ -125,7 +124,6 @@ fn line_results() -> Vec<Measurement> {
     }
     results.push(Measurement::PhyConformance(PhyConformance {
         params: PhyConformanceParams {
-            variant: "windowed".into(),
             setting: setting("windowed"),
             case: "least-gap".into(),
             about: "frames 47 bit times apart".into(),
@@ -143,7 +141,6 @@ fn line_results() -> Vec<Measurement> {
     }));
     results.push(Measurement::Storm(Storm {
         params: StormParams {
-            variant: "windowed".into(),
             setting: setting("windowed"),
             storm_ms: 60_000,
             frame_octets: 64,
@@ -260,6 +257,7 @@ fn gap(bytes: u64, rate: f64) -> GapToLineRate {
 fn setting(variant: &str) -> Setting {
     Setting {
         notes: Vec::new(),
+        variant: variant.into(),
         run: variant.into(),
         duplex: Duplex::Half,
         conditions: Conditions {
@@ -273,7 +271,6 @@ fn ping(variant: &str, rtt_ns: u64) -> Ping {
     let samples: Vec<u64> = (0..10).map(|n| rtt_ns + n * 7_000).collect();
     let mut ping = Ping {
         params: PingParams {
-            variant: variant.into(),
             setting: setting(variant),
             count: 10,
             payload_bytes: 40,
@@ -374,7 +371,6 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
     let crc32 = vec![0x1234_5678_u32; 5];
     let mut get = HttpGet {
         params: HttpGetParams {
-            variant: variant.into(),
             setting: setting(variant),
             bytes,
             requests: 5,

@@ -150,7 +150,7 @@ fn acknowledgments_and_windows() {
     assert_eq!(sum(|direction| direction.window_updates), 565);
     assert_eq!(sum(|direction| direction.zero_windows), 0);
     assert_eq!(sum(|direction| direction.resets), 6);
-    let windows = by_host(&report).filter_map(|sent| sent.least_window_bytes);
+    let windows = by_host(&report).filter_map(|sent| sent.min_window);
     assert_eq!(windows.min(), Some(4400));
     let stall = by_host(&report)
         .max_by_key(|sent| sent.longest_stall_ns)

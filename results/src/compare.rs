@@ -280,13 +280,7 @@ fn key(result: &Measurement) -> Key {
 }
 
 fn name(result: &Measurement) -> String {
-    let run = &result.setting().run;
-    let run = if run.is_empty() {
-        result.variant()
-    } else {
-        run
-    };
-    [run, &result.describe().detail()]
+    [result.setting().name(), &result.describe().detail()]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()

@@ -41,14 +41,11 @@ pub(crate) use target::unsupported;
 pub use target::{Options, Target};
 pub use test_board::TestBoard;
 pub use trial::{
-    Amount, BoardObservation, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample,
-    RoundTrips, Stream, Trial,
+    Amount, Datagrams, Frames, Outcome, RoundTripReport, RoundTripSample, RoundTrips, Stream, Trial,
 };
 pub use url::Url;
 
 pub(crate) use board::session::BoardSession;
-#[cfg(test)]
-pub(crate) use board::session::{RunningBoard, STEP, StepError};
 
 /// A kind of target.
 pub struct TargetKind {

@@ -10,9 +10,11 @@ use linerate_capture::reader::Reader;
 use linerate_capture::traffic::Traffic;
 use linerate_explain::report::capture_html;
 use linerate_explain::traffic::{Report, Source};
-use linerate_host::capture::{Capture, CaptureCounts};
+use linerate_host::capture::Capture;
 use linerate_host::link;
 use linerate_results::record::{CaptureFinding, Direction, HostLink, TransferCapture};
+
+use crate::machine::Identity;
 
 use super::{Outcome, RoundTrips, Target, TargetError, TestBoard, Trial, TrialMonitor};
 
@@ -28,7 +30,7 @@ pub struct CaptureOptions {
     pub folder: PathBuf,
 }
 
-/// A target with observations of this machine in the outcome of each transfer: the link, the changes of its counters,
+/// A target with observations of its frames and of this machine in the outcome of each transfer: the link, the changes of its counters,
 /// and a capture of the headers if one was requested.
 pub struct Observed {
     target: Box<dyn Target>,
@@ -61,26 +63,36 @@ impl Observed {
         self.link.as_ref()
     }
 
-    /// Starts a capture, if one was requested; a reason in `notes` if it is not possible.
+    /// The next capture, if one was requested, of packets from and to `device`.
+    fn next_file(&mut self, trial: &Trial, device: IpAddr) -> Option<Result<CaptureFile, String>> {
+        let folder = self.capture.as_ref()?.folder.clone();
+        self.captures += 1;
+        let name = format!("capture-{}-{}", self.captures, trial.file_name());
+        let created = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
+        Some(created.map(|()| CaptureFile {
+            folder,
+            name,
+            device,
+        }))
+    }
+
+    /// Starts a capture, if one was requested; a reason in `notes` if it is not possible. A simulated target records
+    /// its wire itself.
     fn start_capture(&mut self, trial: &Trial, notes: &mut Vec<String>) -> Option<RunningCapture> {
-        let options = self.capture.as_ref()?;
+        if self.capture.is_none() || self.target.is_simulated() {
+            return None;
+        }
         let started = (|| {
             let peer = self.target.address().ok_or("the target has no address")?;
             let link = self.link.as_ref();
             let link =
                 link.ok_or("the interface on its route is unknown; name it: --capture IFACE")?;
-            self.captures += 1;
-            let name = format!("capture-{}-{}", self.captures, words(trial));
-            std::fs::create_dir_all(&options.folder).map_err(|error| error.to_string())?;
-            let file = options.folder.join(format!("{name}.pcapng"));
-            let capture = Capture::start(&link.interface, peer, &file);
+            let interface = link.interface.clone();
+            let file = self.next_file(trial, peer);
+            let file = file.ok_or("no folder was named")??;
+            let capture = Capture::start(&interface, peer, &file.path());
             let capture = capture.map_err(|error| error.to_string())?;
-            Ok::<_, String>(RunningCapture {
-                capture,
-                peer,
-                folder: options.folder.clone(),
-                name,
-            })
+            Ok::<_, String>(RunningCapture { capture, file })
         })();
         match started {
             Ok(running) => Some(running),
@@ -92,39 +104,69 @@ impl Observed {
             }
         }
     }
+
+    /// Writes and explains the frames that the target recorded, if it did.
+    fn recorded(
+        &mut self,
+        trial: &Trial,
+        outcome: &mut Outcome,
+    ) -> Option<Result<TransferCapture, String>> {
+        let files = &mut outcome.board.as_mut()?.artifacts.files;
+        let at = files.iter().position(|(kind, _)| *kind == "pcapng")?;
+        let (_, pcapng) = files.swap_remove(at);
+        let device = self.target.identity()?.address?;
+        Some(self.next_file(trial, device)?.and_then(|file| {
+            let written = std::fs::write(file.path(), pcapng);
+            written.map_err(|error| error.to_string())?;
+            file.explain()
+        }))
+    }
 }
 
 /// A capture of the current trial.
 struct RunningCapture {
     capture: Capture,
-    peer: IpAddr,
-    folder: PathBuf,
-    name: String,
+    file: CaptureFile,
 }
 
 impl RunningCapture {
-    /// Ends the capture, explains it and writes its picture.
+    /// Ends the capture and explains it.
     fn finish(self) -> Result<TransferCapture, String> {
         let counts = self.capture.finish().map_err(|error| error.to_string())?;
+        Ok(TransferCapture {
+            dropped_frames: counts.dropped,
+            ..self.file.explain()?
+        })
+    }
+}
+
+/// The file of a capture.
+struct CaptureFile {
+    folder: PathBuf,
+    /// Without an extension.
+    name: String,
+    device: IpAddr,
+}
+
+impl CaptureFile {
+    fn path(&self) -> PathBuf {
+        self.folder.join(format!("{}.pcapng", self.name))
+    }
+
+    /// Explains the capture and writes its picture.
+    fn explain(self) -> Result<TransferCapture, String> {
         let file = format!("{}.pcapng", self.name);
-        let report = read(&self.folder.join(&file), &file).map_err(|error| error.to_string())?;
+        let report = read(&self.path(), &file).map_err(|error| error.to_string())?;
         let picture = format!("{}.html", self.name);
         let page = capture_html(&report, PICTURES);
         let written = std::fs::write(self.folder.join(&picture), page);
         Ok(TransferCapture {
             picture: written.map(|()| picture).unwrap_or_default(),
-            findings: findings(&report, self.peer),
-            ..summary(file, counts)
+            findings: findings(&report, self.device),
+            frames: report.captures.iter().map(|it| it.packets).sum(),
+            file,
+            ..TransferCapture::default()
         })
-    }
-}
-
-fn summary(file: String, counts: CaptureCounts) -> TransferCapture {
-    TransferCapture {
-        file,
-        frames: counts.frames,
-        dropped_frames: counts.dropped,
-        ..TransferCapture::default()
     }
 }
 
@@ -173,11 +215,6 @@ const fn is_transfer(trial: &Trial) -> bool {
     }
 }
 
-/// Part of a file's name.
-fn words(trial: &Trial) -> String {
-    trial.label().to_lowercase().replace(' ', "-")
-}
-
 impl Target for Observed {
     fn name(&self) -> String {
         self.target.name()
@@ -197,6 +234,14 @@ impl Target for Observed {
 
     fn line_bits_per_s(&self) -> Option<u64> {
         self.target.line_bits_per_s()
+    }
+
+    fn is_half_duplex(&self) -> bool {
+        self.target.is_half_duplex()
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.target.identity()
     }
 
     fn is_simulated(&self) -> bool {
@@ -232,6 +277,7 @@ impl Target for Observed {
         let after = counters();
         let captured = running.map(RunningCapture::finish);
         let mut outcome = outcome?;
+        let captured = captured.or_else(|| self.recorded(trial, &mut outcome));
         let observation = &mut outcome.observation;
         observation.link.clone_from(&self.link);
         observation.interface_counters = after

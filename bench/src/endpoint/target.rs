@@ -92,6 +92,8 @@ pub struct Options {
     pub elf_dir: PathBuf,
     /// Seed of everything random in simulated boards.
     pub seed: u64,
+    /// Simulated boards record their frames.
+    pub records_frames: bool,
 }
 
 impl Default for Options {
@@ -100,6 +102,7 @@ impl Default for Options {
             timeout: Duration::from_secs(10),
             elf_dir: crate::firmware::DEFAULT_DIR.into(),
             seed: 1,
+            records_frames: false,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use linerate_results::record::{Direction, Duplex, Flow, Ledger, Observation};
+use linerate_results::record::{Direction, Flow, Observation};
+
+use crate::machine::MachineRecord;
 
 /// One measurement on a target.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +143,11 @@ impl Trial {
             Self::Frames(_) => "reflected Ethernet frames".to_owned(),
         }
     }
+
+    /// The same as part of a file's name.
+    pub fn file_name(&self) -> String {
+        self.label().to_lowercase().replace(' ', "-")
+    }
 }
 
 /// Outcome of a trial.
@@ -156,28 +163,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Observations of this host.
     pub observation: Observation,
-    /// Observations of the device's board; `None` unless this process runs it.
-    pub board: Option<BoardObservation>,
-}
-
-/// Observations of a board during one trial, from power-on to power-off.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BoardObservation {
-    /// The fate of each frame to the device, and the device's counters.
-    pub ledger: Ledger,
-    /// Duplex of its link.
-    pub duplex: Duplex,
-    /// The board's time that passed.
-    pub virtual_ns: u64,
-}
-
-impl BoardObservation {
-    /// Adds those of a later trial.
-    pub fn add(&mut self, later: &Self) {
-        self.ledger.add(&later.ledger);
-        self.duplex = later.duplex;
-        self.virtual_ns += later.virtual_ns;
-    }
+    /// Record of the device's board; `None` unless the board is simulated.
+    pub board: Option<MachineRecord>,
 }
 
 /// Results of round trips.

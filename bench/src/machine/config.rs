@@ -9,6 +9,7 @@ use linerate_sim::wire::config::{Duplex, Hub, Impairments, Partner};
 use serde::{Deserialize, Deserializer};
 
 use crate::board::Board;
+use crate::firmware::Image;
 
 /// Echo requests sent by the peer to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,24 @@ pub struct MachineConfig {
     pub timing: Option<TimingTable>,
     /// The recordings to make.
     pub record: Record,
+}
+
+impl MachineConfig {
+    /// `image` on `board`, in the default environment and without recordings.
+    #[must_use]
+    pub fn new(board: Board, image: Image, seed: u64) -> Self {
+        Self {
+            board,
+            name: image.name,
+            elf: image.elf,
+            seed,
+            environment: Environment::default(),
+            pings: None,
+            downloads: Vec::new(),
+            timing: None,
+            record: Record::NONE,
+        }
+    }
 }
 
 /// The environment of a board: a run may replace any field of the scenario's.
@@ -152,6 +171,15 @@ pub struct Record {
     /// Cycles by function: one table, flame graph and file of folded stacks per firmware. This
     /// makes the simulation several times slower.
     pub profile: bool,
+}
+
+impl Record {
+    /// No recordings.
+    pub const NONE: Self = Self {
+        pcapng: false,
+        vcd_ms: 0,
+        profile: false,
+    };
 }
 
 impl Default for Record {

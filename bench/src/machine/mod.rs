@@ -3,14 +3,16 @@
 //! A machine has its own time, in nanoseconds since it was switched on; [`Machine::advance`] runs it and reports
 //! its events.
 
+mod account;
 mod config;
 mod event;
 mod seam;
 pub mod sim;
 
+pub(crate) use account::{FrameAccount, Unheard};
 pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};
 pub use event::{Event, StationTraffic, Uploaded};
-pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, RunArtifacts};
+pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, MachineRecord, RunArtifacts};
 
 /// Switches on a machine.
 ///

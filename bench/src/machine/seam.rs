@@ -1,9 +1,13 @@
-//! The seam between a machine and its caller.
+//! The seam between a machine and its callers: the measurements of scenarios, and the trials of targets.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use linerate_capture::wire::BusyPeriod;
-use linerate_results::record::{Duplex, Edges, FrameCounts, Profile, TimingEntry};
+use linerate_results::record::{
+    CountedFrames, Duplex, Edges, FrameCounts, Ledger, Profile, TimingEntry,
+};
+use linerate_sim::peer::host::program::Programs;
 
 use super::event::{Event, StationTraffic};
 
@@ -12,6 +16,8 @@ use super::event::{Event, StationTraffic};
 pub struct Identity {
     /// The board's name.
     pub board: String,
+    /// The address of its firmware, if known.
+    pub address: Option<IpAddr>,
     /// The timing table's name.
     pub timing_table: String,
     /// Its entries.
@@ -58,6 +64,32 @@ pub struct RunArtifacts {
     pub plain_registers: Vec<String>,
 }
 
+/// Record of a machine from power-on to power-off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineRecord {
+    /// Its time when it was switched off.
+    pub virtual_ns: u64,
+    /// Duplex of its link; `None` if it has no access to it.
+    pub duplex: Option<Duplex>,
+    /// The frames in the results and their independent counts, if it has any.
+    pub frames: Option<CountedFrames>,
+    /// Its artifacts.
+    pub artifacts: RunArtifacts,
+}
+
+impl MachineRecord {
+    /// The fate of each frame to the device, and the device's counters.
+    pub fn ledger(&self) -> Ledger {
+        let Some(CountedFrames { ledger, counts }) = &self.frames else {
+            return Ledger::default();
+        };
+        Ledger {
+            counters: counts.device.clone().unwrap_or_default(),
+            ..ledger.clone()
+        }
+    }
+}
+
 /// A machine that is switched on.
 pub trait Machine {
     /// Its board and timing table.
@@ -98,6 +130,19 @@ pub trait Machine {
     /// Types `line` and a newline on its console.
     fn type_line(&mut self, _line: &str) {}
 
+    /// Calls `with` on the programs of the peer, if it runs any.
+    fn with_programs(&mut self, _with: &mut dyn FnMut(&mut Programs)) {}
+
+    /// Takes the link down, or up again.
+    ///
+    /// # Errors
+    /// [`MachineError::Failed`] if it can't.
+    fn set_link(&mut self, _is_up: bool) -> Result<(), MachineError> {
+        Err(MachineError::Failed(
+            "its link can't be taken down".to_owned(),
+        ))
+    }
+
     /// The duplex mode of the link; `None` if the machine has no access to it.
     fn duplex(&self) -> Option<Duplex> {
         None
@@ -129,6 +174,9 @@ pub enum MachineError {
     /// The network interface cannot be used.
     #[error(transparent)]
     Tap(#[from] linerate_host::tap::TapError),
+    /// It cannot continue, for a reason to be read after its name.
+    #[error("{0}")]
+    Failed(String),
     /// The processor stopped.
     #[error("at {}: {what}", linerate_results::format::time(*at_ns))]
     Fault {

@@ -1,10 +1,9 @@
 //! Runs a machine with an observer, to the end of its program.
 
-use linerate_results::record::{CountedFrames, Duplex, FrameCounts, Ledger, Measurement};
+use linerate_results::record::{CountedFrames, Duplex, Ledger, Measurement};
 
-use super::unheard::Unheard;
 use super::{DeviceEvent, MeasureError, Observer};
-use crate::machine::{Event, Machine, RunArtifacts};
+use crate::machine::{Event, Machine, MachineRecord, RunArtifacts, Unheard};
 
 /// Interval at which an observer is polled: 10 ms of the machine's time.
 const STEP_NS: u64 = 10_000_000;
@@ -12,17 +11,6 @@ const STEP_NS: u64 = 10_000_000;
 const QUIET_S: u64 = 120;
 /// The same for an interactive run.
 const FOLLOW_QUIET_S: u64 = 20;
-
-/// Result of driving a machine.
-#[derive(Clone, Debug)]
-pub struct DriveOutcome {
-    /// The machine's time when its program ended.
-    pub ended_ns: u64,
-    /// The machine's artifacts.
-    pub artifacts: RunArtifacts,
-    /// The frames in the results and their independent counts, if the machine has any.
-    pub frames: Option<CountedFrames>,
-}
 
 /// Drives `machine` until its program reports that it is done, and passes each measurement to
 /// `result` as soon as it is complete. `tick` receives the progress after every step, and returns false to cancel.
@@ -35,7 +23,7 @@ pub fn drive(
     limit_s: u64,
     result: &mut dyn FnMut(Measurement),
     tick: &mut dyn FnMut(u64, (u64, u64)) -> bool,
-) -> Result<DriveOutcome, MeasureError> {
+) -> Result<MachineRecord, MeasureError> {
     let mut watchdog = Watchdog::default();
     let mut unheard = Unheard::default();
     let mut ledger = Ledger::default();
@@ -84,23 +72,20 @@ pub fn drive(
         }
         watchdog.check(machine.as_ref(), QUIET_S, limit_s)?;
     }
-    let ended_ns = machine.now_ns();
+    let virtual_ns = machine.now_ns();
     let duplex = machine.duplex();
     if let Some(counters) = machine.counters() {
         observer.counters(counters);
     }
     let mut outcome = Ok(());
-    let artifacts = machine.finish(&mut |event| {
+    let mut artifacts = machine.finish(&mut |event| {
         unheard.observe(&event);
         if outcome.is_ok() {
             outcome = observer.observe(event);
         }
     });
     outcome?;
-    let counts = artifacts.frames.clone().map(|counts| FrameCounts {
-        unheard: unheard.finish(),
-        ..counts
-    });
+    let counts = unheard.complete(artifacts.frames.take());
     if let Some(counts) = &counts {
         observer.frame_counts(counts);
     }
@@ -111,10 +96,11 @@ pub fn drive(
     // Those of the device are among the counts.
     ledger.counters.clear();
     let frames = counts.map(|counts| CountedFrames { ledger, counts });
-    Ok(DriveOutcome {
-        ended_ns,
-        artifacts,
+    Ok(MachineRecord {
+        virtual_ns,
+        duplex,
         frames,
+        artifacts,
     })
 }
 
@@ -237,7 +223,7 @@ mod tests {
             &mut |_| {},
             &mut |_, _| true,
         )
-        .map(|driven| driven.ended_ns)
+        .map(|driven| driven.virtual_ns)
         .map_err(|error| error.to_string())
     }
 

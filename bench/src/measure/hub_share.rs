@@ -80,8 +80,8 @@ impl super::Plan for Plan {
         "silent".clone_into(&mut config.environment.peer.kind);
     }
 
-    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self, config))
+    fn observer(&self, config: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self, config))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -102,7 +102,6 @@ enum Phase {
 }
 
 struct HubShareObserver {
-    variant: String,
     plan: Plan,
     stations: u64,
     offered_load: f64,
@@ -116,11 +115,10 @@ struct HubShareObserver {
     ledger: Ledger,
 }
 
-/// The observer for `plan` on a firmware of `variant` on the hub of `order`.
-pub fn observer(variant: &str, plan: &Plan, config: &MachineConfig) -> impl Observer + use<> {
+/// The observer for `plan` on the hub of `order`.
+pub fn observer(plan: &Plan, config: &MachineConfig) -> impl Observer + use<> {
     let hub = config.environment.hub;
     HubShareObserver {
-        variant: variant.to_owned(),
         plan: plan.clone(),
         stations: u64::from(hub.stations) + 1,
         offered_load: hub.offered_load,
@@ -236,7 +234,6 @@ impl Observer for HubShareObserver {
         };
         Ok(vec![Measurement::HubShare(HubShare {
             params: HubShareParams {
-                variant: self.variant.clone(),
                 setting: Setting::default(),
                 measured_ms: self.plan.measured_ms,
                 stations: self.stations,

@@ -16,10 +16,9 @@ pub(crate) mod scripted;
 pub mod storm;
 #[cfg(test)]
 mod tests;
-mod unheard;
 
 pub use console::DeviceEvent;
-pub use drive::{DriveOutcome, drive, follow};
+pub use drive::{drive, follow};
 pub(crate) use observer::ledger;
 pub use observer::{MeasureError, Observer};
 pub use plan::{Plan, Section};

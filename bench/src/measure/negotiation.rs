@@ -98,8 +98,8 @@ impl super::Plan for Plan {
         });
     }
 
-    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self))
+    fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self))
     }
 }
 
@@ -131,7 +131,6 @@ struct LinkReport {
 
 /// Observes the reports of the link.
 struct NegotiationObserver {
-    variant: String,
     plan: Plan,
     now_ns: u64,
     end_requested: bool,
@@ -140,10 +139,9 @@ struct NegotiationObserver {
     counters: BTreeMap<String, u64>,
 }
 
-/// The observer for `plan` on a firmware of `variant`.
-pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
+/// The observer for `plan`.
+pub fn observer(plan: &Plan) -> impl Observer + use<> {
     NegotiationObserver {
-        variant: variant.to_owned(),
         plan: plan.clone(),
         now_ns: 0,
         end_requested: false,
@@ -232,7 +230,6 @@ impl Observer for NegotiationObserver {
                 .is_none_or(|duplex| *duplex == metrics.device_duplex);
         Ok(vec![Measurement::Negotiation(Negotiation {
             params: NegotiationParams {
-                variant: self.variant.clone(),
                 setting: Setting::default(),
                 expected_link: self.plan.expect_link.name().to_owned(),
                 expected_duplex: duplex,

@@ -35,8 +35,8 @@ pub trait Plan: Any + Debug + Send + Sync {
     /// Changes the board's environment as needed.
     fn arrange(&self, _order: &mut MachineConfig) {}
 
-    /// The observer of a firmware of `variant` in the environment of `config`.
-    fn observer(&self, variant: &str, config: &MachineConfig) -> Box<dyn Observer>;
+    /// The observer of a firmware in the environment of `config`.
+    fn observer(&self, config: &MachineConfig) -> Box<dyn Observer>;
 
     /// The same with `factor` times as many frames or seconds, as far as the result remains
     /// meaningful; `None` if nothing is counted in those.

@@ -129,6 +129,7 @@ pub fn segment(start_ns: u64, from: Side, seq: u32, len: u32, flags: u8) -> Fram
             len,
             flags,
             window: 9000,
+            ..Segment::default()
         }),
         lost: None,
         tag: 0,

@@ -127,8 +127,8 @@ impl super::Plan for Plan {
         });
     }
 
-    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self))
+    fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -141,7 +141,6 @@ impl super::Plan for Plan {
 
 /// Observes the wire before, during and after the storm.
 struct StormObserver {
-    variant: String,
     plan: Plan,
     now_ns: u64,
     /// The storm's frames: start, end, true if accepted.
@@ -166,10 +165,9 @@ struct Recovery {
     old_completed: bool,
 }
 
-/// The observer for `plan` on a firmware of `variant`.
-pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
+/// The observer for `plan`.
+pub fn observer(plan: &Plan) -> impl Observer + use<> {
     StormObserver {
-        variant: variant.to_owned(),
         plan: plan.clone(),
         now_ns: 0,
         storm: Vec::new(),
@@ -234,7 +232,7 @@ impl StormObserver {
                 }
                 (Packet::Tcp(segment), Side::Device) => {
                     let port = segment.destination;
-                    let end = segment.seq.wrapping_add(segment.sequence_len());
+                    let end = segment.end();
                     let last = *sent_up_to.entry(port).or_insert(segment.seq);
                     let new = (end.wrapping_sub(last) as i32) > 0;
                     if new {
@@ -242,7 +240,7 @@ impl StormObserver {
                     }
                     let is_old = recovery.ports.first() == Some(&port);
                     let is_new = recovery.ports.get(1) == Some(&port);
-                    let closes = segment.has(Segment::FIN);
+                    let closes = segment.has_any(Segment::FIN);
                     if is_old && (new || segment.len > 0) {
                         recovery.old_ns = recovery.old_ns.or(since);
                     }
@@ -362,7 +360,6 @@ impl Observer for StormObserver {
         };
         Ok(vec![Measurement::Storm(Storm {
             params: StormParams {
-                variant: self.variant.clone(),
                 setting: Setting::default(),
                 storm_ms: self.plan.storm_ms,
                 frame_octets: u64::from(self.plan.octets),

@@ -8,22 +8,13 @@ use linerate_sim::peer::conformance;
 use super::scripted::{Script, line};
 use super::*;
 use crate::machine::{Event, MachineConfig};
-use crate::scenario::Environment;
 
 const MS: u64 = 1_000_000;
 
 fn config() -> MachineConfig {
-    MachineConfig {
-        board: crate::board::find("esp32c6-bitbang").expect("known"),
-        name: "test".into(),
-        elf: Vec::new(),
-        seed: 1,
-        environment: Environment::default(),
-        pings: None,
-        downloads: Vec::new(),
-        timing: None,
-        record: crate::scenario::Record::default(),
-    }
+    let board = crate::board::find("esp32c6-bitbang").expect("known");
+    let (name, elf) = ("test".into(), Vec::new());
+    MachineConfig::new(board, crate::firmware::Image { name, elf }, 1)
 }
 
 fn frame(at_ns: u64, tag: u32, lost: Option<DropCause>) -> Event {
@@ -46,7 +37,7 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
 fn measure_counted(plan: &dyn Plan, events: Vec<Event>, counts: FrameCounts) -> Measurement {
     let mut config = config();
     plan.arrange(&mut config);
-    let mut observer = plan.observer("line-rate", &config);
+    let mut observer = plan.observer(&config);
     let mut results = Vec::new();
     let script = Script::new(events).with_duplex(Duplex::Full);
     drive(
@@ -162,6 +153,7 @@ fn tcp(at_ns: u64, from: Side, port: u16, seq: u32, len: u32, flags: u8) -> Even
             len,
             flags,
             window: 9,
+            ..Segment::default()
         }),
         lost: None,
         tag: 0,

@@ -76,7 +76,6 @@ impl Procedure for Conformance {
                     setting,
                     case: case.name.to_owned(),
                     about: case.about.to_owned(),
-                    ..ConformanceParams::default()
                 },
                 metrics: ConformanceMetrics {
                     passed: failure.is_empty(),

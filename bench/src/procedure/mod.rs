@@ -23,11 +23,12 @@ pub use session::{RequestedProcedure, SessionConfig, SessionError, longest, run}
 
 use std::time::{Duration, Instant};
 
-use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
+use linerate_results::record::{Duplex, Ledger, Measurement, NotMeasured, Setting};
 
 use crate::endpoint::{
-    BoardObservation, CANCELLED, LimitedMonitor, Outcome, Target, TargetError, Trial, TrialMonitor,
+    CANCELLED, LimitedMonitor, Outcome, Target, TargetError, Trial, TrialMonitor,
 };
+use crate::machine::MachineRecord;
 
 /// A procedure run on a target.
 pub trait Procedure {
@@ -74,10 +75,10 @@ pub struct TrialContext<'a> {
     failures: Vec<String>,
     /// Notes on trials whose results are not saved yet.
     trial_notes: Vec<String>,
-    /// Observations of their board.
-    board: Option<BoardObservation>,
-    /// The board's time in all trials.
-    virtual_ns: u64,
+    /// Ledger and duplex of their board.
+    board: Option<(Ledger, Duplex)>,
+    /// Records of the board in all trials, with the trial's name.
+    boards: Vec<(String, MachineRecord)>,
 }
 
 /// Maximum time that a wait continues after the user has cancelled.
@@ -100,7 +101,7 @@ impl<'a> TrialContext<'a> {
             failures: Vec::new(),
             trial_notes: Vec::new(),
             board: None,
-            virtual_ns: 0,
+            boards: Vec::new(),
         }
     }
 
@@ -124,7 +125,7 @@ impl<'a> TrialContext<'a> {
             monitor: self.monitor,
             until: self.until,
         };
-        let outcome = target.run(trial, &mut limited)?;
+        let mut outcome = target.run(trial, &mut limited)?;
         for note in &outcome.notes {
             let is_cancelled = note == CANCELLED;
             self.note_on_result(if is_cancelled {
@@ -133,9 +134,11 @@ impl<'a> TrialContext<'a> {
                 note
             });
         }
-        if let Some(observed) = &outcome.board {
-            self.virtual_ns += observed.virtual_ns;
-            self.board.get_or_insert_default().add(observed);
+        if let Some(record) = outcome.board.take() {
+            let (ledger, duplex) = self.board.get_or_insert_default();
+            *duplex = record.duplex.unwrap_or(Duplex::Unknown);
+            ledger.add(&record.ledger());
+            self.boards.push((trial.file_name(), record));
         }
         Ok(outcome)
     }
@@ -147,9 +150,9 @@ impl<'a> TrialContext<'a> {
     pub fn save(&mut self, mut result: Measurement) -> Result<(), SessionError> {
         let notes = &mut result.setting_mut().notes;
         notes.append(&mut self.trial_notes);
-        if let Some(observed) = self.board.take() {
-            result.setting_mut().duplex = observed.duplex;
-            *result.ledger_mut() = observed.ledger;
+        if let Some((ledger, duplex)) = self.board.take() {
+            result.setting_mut().duplex = duplex;
+            *result.ledger_mut() = ledger;
         }
         (self.save)(result)
     }

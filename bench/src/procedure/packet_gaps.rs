@@ -71,7 +71,6 @@ impl Procedure for PacketGaps {
             };
             Measurement::PacketGaps(Record {
                 params: PacketGapsParams {
-                    variant: String::new(),
                     setting,
                     direction: self.direction,
                     payload_bytes: u64::from(size),
@@ -80,7 +79,6 @@ impl Procedure for PacketGaps {
                 },
                 metrics: PacketGapsMetrics { flow, failure },
                 ledger: Ledger::default(),
-                findings: Vec::new(),
             })
         };
         let mut trials = SweepTrials::new(target, context, self.settle);

@@ -87,15 +87,14 @@ impl Rfc6349 {
 /// Saves a step.
 fn keep(
     context: &mut TrialContext<'_>,
-    params: Rfc6349Params,
+    mut params: Rfc6349Params,
     metrics: Rfc6349Metrics,
 ) -> Result<(), SessionError> {
-    let setting = context.setting();
+    params.setting = context.setting();
     context.save(Measurement::Rfc6349(Record {
-        params: Rfc6349Params { setting, ..params },
+        params,
         metrics,
         ledger: Ledger::default(),
-        findings: Vec::new(),
     }))
 }
 

@@ -1,17 +1,17 @@
 //! Runs several procedures on one target and stores the results on disk.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use linerate_explain::cause::explain_targets;
-use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
+use linerate_results::record::{Duplex, Measurement, Provenance, Run};
 
 use super::{Procedure, TrialContext};
 use crate::baseline::Baseline;
 use crate::endpoint::{CANCELLED, Target, TargetError, TrialMonitor};
 use crate::provenance;
-use crate::store::{Store, StoreError};
+use crate::recorder::Recorder;
+use crate::store::StoreError;
 
 /// Time of this host's own work between the trials of a procedure.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -72,11 +72,9 @@ pub fn run(
                 why,
             })?;
     }
-    let mut run = header(session, target);
-    let store = Store::create(&session.out, &run)?;
-    if let Some(earlier) = store.earlier_note() {
-        note(&earlier);
-    }
+    let title = format!("{} of {}", session.name, target.name());
+    let provenance = initial_provenance(session, target);
+    let mut recorder = Recorder::begin(&session.out, &session.name, title, provenance, note)?;
     let mut outcome = Ok(());
     let mut store_failed = false;
     let mut unreachable = None;
@@ -88,20 +86,17 @@ pub fn run(
             } else {
                 CANCELLED
             };
-            not_measured(&mut run, words, why);
+            recorder.not_measured(words, why);
             continue;
         }
         if let Err(why) = it.procedure.check_support(target) {
             note(&format!("{words}: not measured: {why}"));
-            not_measured(&mut run, words, why);
+            recorder.not_measured(words, why);
             continue;
         }
-        let results = &mut run.results;
         let mut keep = |measured: Measurement| {
             result(&measured);
-            let stored = store.append(&measured);
-            results.push(measured);
-            stored.map_err(SessionError::from)
+            recorder.record(measured).map_err(SessionError::from)
         };
         let limit = longest(it.procedure.as_ref(), target);
         let mut context = TrialContext::new(&mut keep, note, monitor).with_limit(limit);
@@ -109,12 +104,18 @@ pub fn run(
         if done.is_ok() && context.is_cancelled() && context.not_measured.is_empty() {
             context.stopped(&format!("the rest of {words}"));
         }
-        run.not_measured.append(&mut context.not_measured);
-        run.provenance.virtual_ns += context.virtual_ns;
-        run.failures.append(&mut context.failures);
+        let boards = std::mem::take(&mut context.boards);
+        let (not_measured, failures) = (context.not_measured, context.failures);
+        recorder.run.not_measured.extend(not_measured);
+        recorder.run.failures.extend(failures);
+        let done = boards.into_iter().fold(done, |done, (trial, record)| {
+            let number = recorder.run.frame_counts.len() + 1;
+            let added = recorder.add_machine(&format!("trial-{number}-{trial}"), record);
+            done.and(added.map_err(SessionError::from))
+        });
         if let Err(error) = done {
             note(&format!("{words}: {error}"));
-            not_measured(&mut run, words, &error.to_string());
+            recorder.not_measured(words, &error.to_string());
             // Results that cannot be written need not be measured; one failed trial does not affect
             // the next.
             store_failed |= matches!(error, SessionError::Store(_));
@@ -124,19 +125,14 @@ pub fn run(
             outcome = outcome.and(Err(error));
         }
     }
+    let run = &mut recorder.run;
+    run.failures.extend(run.contradictions());
     run.failures
         .extend(outcome.as_ref().err().map(ToString::to_string));
-    if let Some(baseline) = session
-        .baseline
-        .as_ref()
-        .filter(|_| !monitor.is_cancelled())
-    {
-        let worse = baseline.compare(&run).failures();
-        run.failures.extend(worse);
-    }
-    run.findings = explain_targets(&run);
+    run.findings = explain_targets(run);
     run.findings.extend(unreachable);
-    store.finish(&run)?;
+    let baseline = session.baseline.as_ref();
+    let run = recorder.finish(baseline.filter(|_| !monitor.is_cancelled()))?;
     outcome.map(|()| run)
 }
 
@@ -146,33 +142,89 @@ pub fn longest(procedure: &dyn Procedure, target: &dyn Target) -> Option<Duratio
     Some(procedure.max_duration(target)? + MARGIN)
 }
 
-fn header(session: &SessionConfig, target: &dyn Target) -> Run {
+fn initial_provenance(session: &SessionConfig, target: &dyn Target) -> Provenance {
     let mut provenance = Provenance {
         target: session.url.clone(),
         seed: session.seed,
-        duplex: linerate_results::record::Duplex::Unknown,
+        duplex: Duplex::Unknown,
         ..provenance::current()
     };
     if let Some(identity) = target.identity() {
         provenance::add_identity(&mut provenance, identity);
     }
-    Run {
-        schema: SCHEMA,
-        scenario: session.name.clone(),
-        title: format!("{} of {}", session.name, target.name()),
-        provenance,
-        results: Vec::new(),
-        findings: Vec::new(),
-        not_measured: Vec::new(),
-        failures: Vec::new(),
-        profiles: BTreeMap::new(),
-        frame_counts: BTreeMap::new(),
-    }
+    provenance
 }
 
-fn not_measured(run: &mut Run, what: String, why: &str) {
-    run.not_measured.push(NotMeasured {
-        what,
-        why: why.to_owned(),
-    });
+#[cfg(test)]
+mod tests {
+    use linerate_results::record::{CountedFrames, Direction, FrameCounts, Ledger};
+
+    use super::super::scripted::Scripted;
+    use super::super::throughput::Throughput;
+    use super::*;
+    use crate::endpoint::{Amount, NoMonitor, Outcome, Stream, Trial};
+    use crate::machine::MachineRecord;
+
+    /// The cable counts no frame.
+    fn frames(sent: u64) -> MachineRecord {
+        let ledger = Ledger {
+            sent_frames: sent,
+            delivered_frames: sent,
+            ..Ledger::default()
+        };
+        let counts = FrameCounts::default();
+        MachineRecord {
+            frames: Some(CountedFrames { ledger, counts }),
+            ..MachineRecord::default()
+        }
+    }
+
+    fn failures(sent: u64) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let session = SessionConfig {
+            name: "test".to_owned(),
+            url: "sim://board".to_owned(),
+            out: folder.path().into(),
+            seed: 1,
+            baseline: None,
+        };
+        let span = Amount::Span(Duration::from_secs(1));
+        let trial = Trial::Stream(Stream::of(Direction::ToDevice, span));
+        let mut target = Scripted::new(|_| {
+            Ok(Outcome {
+                board: Some(frames(sent)),
+                ..Outcome::default()
+            })
+        });
+        let procedure = Box::new(Throughput { trial, probe: None });
+        let asked = [RequestedProcedure {
+            procedure,
+            is_required: false,
+        }];
+        let (mut note, mut result) = (|_: &str| {}, |_: &Measurement| {});
+        let monitor = &mut NoMonitor;
+        let run = run(
+            &session,
+            &asked,
+            &mut target,
+            monitor,
+            &mut note,
+            &mut result,
+        )
+        .expect("measured");
+        assert_eq!(run.results[0].ledger().sent_frames, sent);
+        run.failures
+    }
+
+    #[test]
+    fn counts_of_a_board_that_contradict_its_ledger_are_a_failure() {
+        let of_trial = |failures: Vec<String>| {
+            let own = failures.into_iter();
+            own.filter(|it| it.starts_with("trial-1-tcp-to-the-device: "))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_trial(failures(0)), [""; 0]);
+        let found = of_trial(failures(7));
+        assert!(found[0].contains("the ledger has 7"), "{found:?}");
+    }
 }

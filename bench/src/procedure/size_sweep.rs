@@ -82,7 +82,6 @@ impl Procedure for SizeSweep {
             let SweptFlow { flow, failure, .. } = swept;
             Measurement::SizeSweep(Record {
                 params: SizeSweepParams {
-                    variant: String::new(),
                     setting,
                     transport: self.transport,
                     direction: self.direction,
@@ -91,7 +90,6 @@ impl Procedure for SizeSweep {
                 },
                 metrics: SizeSweepMetrics { flow, failure },
                 ledger: Ledger::default(),
-                findings: Vec::new(),
             })
         };
         let mut trials = SweepTrials::new(target, context, self.settle);

@@ -128,7 +128,6 @@ impl SweepRun<'_, '_, '_> {
     fn run_load(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
         let sweep = self.sweep;
         let params = UdpSweepParams {
-            variant: String::new(),
             setting: self.trials.context.setting(),
             direction,
             payload_bytes: u64::from(sweep.payload_octets),
@@ -154,7 +153,6 @@ impl SweepRun<'_, '_, '_> {
             params,
             metrics,
             ledger: Ledger::default(),
-            findings: Vec::new(),
         }))?;
         Ok(received)
     }

@@ -85,7 +85,6 @@ impl Procedure for WindowSweep {
             let (device_window_bytes, loaded_rtt_ns) = sent(&observation);
             Measurement::WindowSweep(Record {
                 params: WindowSweepParams {
-                    variant: String::new(),
                     setting,
                     direction: self.direction,
                     window_bytes: u64::from(window),
@@ -98,7 +97,6 @@ impl Procedure for WindowSweep {
                     failure,
                 },
                 ledger: Ledger::default(),
-                findings: Vec::new(),
             })
         };
         let mut trials = SweepTrials::new(target, context, self.settle);

@@ -8,10 +8,7 @@ use crate::scenario::{Expectation, expect};
 /// invariants.
 pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
     let mut failures: Vec<String> = run.results.iter().flat_map(invariant_failures).collect();
-    for (name, frames) in &run.frame_counts {
-        let contradictions = frames.discrepancies().into_iter();
-        failures.extend(contradictions.map(|what| format!("{name}: {what}")));
-    }
+    failures.extend(run.contradictions());
     for expected in expectations {
         failures.extend(expected.failures(&run.results));
     }

@@ -4,29 +4,31 @@ use linerate_results::record::{Conditions, Duplex, Setting};
 use linerate_sim::wire::config::{self, Impairments};
 use serde_json::Value;
 
-use crate::scenario::Environment;
+use crate::scenario::{Environment, Run};
 
-/// The setting of results of the run called `run`, from its `environment`.
-pub fn of(run: &str, environment: &Environment) -> Setting {
+/// The setting of results of `run` in `environment`.
+pub fn of(run: &Run, environment: &Environment) -> Setting {
     let Environment {
         peer, wire, hub, ..
     } = environment;
     let advertise = serde_json::to_value(environment.partner.advertise).unwrap_or_default();
     let names = advertise.as_array().into_iter().flatten();
+    let conditions = Conditions {
+        turnaround_ns: peer.turnaround_us * 1_000,
+        turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
+        background_arp_ms: peer.background_arp_ms,
+        disregards_sack_blocks: Some(peer.disregard_sack_blocks),
+        wire: impairments(wire),
+        hub_stations: u64::from(hub.stations),
+        hub_offered_load: (hub.stations > 0).then_some(hub.offered_load),
+        partner: names.filter_map(Value::as_str).map(str::to_owned).collect(),
+    };
     Setting {
-        run: run.to_owned(),
+        variant: run.variant.clone(),
+        run: run.name.clone(),
         duplex: duplex(environment.duplex),
         notes: Vec::new(),
-        conditions: Conditions {
-            turnaround_ns: peer.turnaround_us * 1_000,
-            turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
-            background_arp_ms: peer.background_arp_ms,
-            disregards_sack_blocks: Some(peer.disregard_sack_blocks),
-            wire: impairments(wire),
-            hub_stations: u64::from(hub.stations),
-            hub_offered_load: (hub.stations > 0).then_some(hub.offered_load),
-            partner: names.filter_map(Value::as_str).map(str::to_owned).collect(),
-        },
+        conditions,
     }
 }
 
@@ -70,12 +72,19 @@ mod tests {
     #[test]
     fn only_impairments_are_recorded() {
         let mut environment = Environment::default();
-        assert!(of("a", &environment).conditions.wire.is_empty());
+        let run = Run {
+            name: "a".to_owned(),
+            variant: "windowed".to_owned(),
+            environment: environment.clone(),
+            plans: Vec::new(),
+            profile: false,
+        };
+        assert!(of(&run, &environment).conditions.wire.is_empty());
         environment.wire.clock_ppm = -100.0;
         environment.wire.noise.width_ns = 20.0;
         environment.wire.swapped_polarity = true;
         environment.partner.advertise = vec![config::Ability::TenHalf].into();
-        let conditions = of("a", &environment).conditions;
+        let conditions = of(&run, &environment).conditions;
         let wire: Vec<(&str, f64)> = conditions
             .wire
             .iter()

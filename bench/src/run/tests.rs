@@ -5,6 +5,7 @@ use crate::progress::Silent;
 use linerate_capture::wire::{Segment, Side};
 use linerate_ether::pattern;
 use linerate_results::record::{Duplex, FrameCounts, WireCounts};
+use std::collections::BTreeMap;
 
 const SCENARIO: &str = r#"schema = 1
 name = "test"

@@ -13,7 +13,7 @@ use super::stock::output;
 use super::tool_output::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::{has, overflows, rig, undisturbed};
 use linerate_bench::machine::{MachineConfig, open_on_tap};
-use linerate_bench::scenario::{self, Environment};
+use linerate_bench::scenario;
 use linerate_bench::{board, firmware, tap};
 use linerate_host::relay::{Direction, Rig};
 use rustix::process::setpriority_process;
@@ -41,15 +41,8 @@ fn config() -> Option<MachineConfig> {
     let image = firmware::find(folder, &board.name, "bench_agent", "line-rate");
     let image = image.unwrap_or_else(|error| panic!("{error}"));
     Some(MachineConfig {
-        board,
-        name: image.name,
-        elf: image.elf,
-        seed: 1,
-        environment: Environment::default(),
-        pings: None,
-        downloads: Vec::new(),
-        timing: None,
         record: scenario::Record::default(),
+        ..MachineConfig::new(board, image, 1)
     })
 }
 

@@ -36,7 +36,8 @@ pub use occurrences::Occurrences;
 pub(crate) use segment::seq_lt;
 pub use segment::{Options, Sack, Segment};
 pub use sender::{
-    BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, RetransmitReason, SenderStats,
+    BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, RetransmitReason,
+    SenderCounts, SenderStats,
 };
 pub use spacing::{LossBySpacing, LossCount, poisson_at_most};
 pub use trace::{Column, GapHistogram, GapRange, MAX_COLUMNS, Mark, MarkKind, Trace};

@@ -79,11 +79,33 @@ impl<'a> Segment<'a> {
         self.len == 0 && !self.has_any(Self::SYN | Self::FIN | Self::RST)
     }
 
-    /// Sequence number after its last octet; SYN and FIN take one each.
+    /// Its sequence numbers: payload, SYN and FIN.
+    #[inline]
+    pub const fn sequence_len(&self) -> u32 {
+        let controls = self.has_any(Self::SYN) as u32 + self.has_any(Self::FIN) as u32;
+        self.len.wrapping_add(controls)
+    }
+
+    /// Sequence number after its last octet.
     #[inline]
     pub const fn end(&self) -> u32 {
-        let controls = self.has_any(Self::SYN) as u32 + self.has_any(Self::FIN) as u32;
-        self.seq.wrapping_add(self.len).wrapping_add(controls)
+        self.seq.wrapping_add(self.sequence_len())
+    }
+
+    /// The same without options.
+    pub const fn without_options(&self) -> Segment<'static> {
+        Segment {
+            source: self.source,
+            destination: self.destination,
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: self.window,
+            len: self.len,
+            options: &[],
+            options_len: 0,
+            is_cut: false,
+        }
     }
 
     /// Parses its options.

@@ -59,15 +59,6 @@ impl LossBySpacing {
         self.count_of(follows_closely).lost += 1;
     }
 
-    /// Sum of both.
-    #[must_use]
-    pub fn merged(self, other: Self) -> Self {
-        Self {
-            isolated: self.isolated.merged(other.isolated),
-            back_to_back: self.back_to_back.merged(other.back_to_back),
-        }
-    }
-
     /// True if back-to-back segments are lost much more often than isolated ones.
     pub fn loses_in_bursts(&self) -> bool {
         self.back_to_back.lost >= MIN_LOSSES

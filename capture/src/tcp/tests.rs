@@ -154,10 +154,17 @@ fn retransmissions_by_reason() {
     talk.data(709 * MS, 8500, 1000);
     let stats = talk.stats();
     assert_eq!(
-        (stats.fast_retransmits, stats.spurious, stats.duplicate_acks),
+        (
+            stats.fast_retransmits,
+            stats.spurious_retransmissions,
+            stats.duplicate_acks
+        ),
         (1, 1, 4)
     );
-    assert_eq!((stats.retransmitted, stats.retransmitted_bytes), (5, 5000));
+    assert_eq!(
+        (stats.retransmitted_segments, stats.retransmitted_bytes),
+        (5, 5000)
+    );
     assert_eq!((stats.first_retransmit, stats.last_retransmit), (8, 23));
     assert_eq!(
         (stats.lost_by_position[1], stats.lost_by_position[2]),
@@ -173,7 +180,7 @@ fn reordered_segments_are_not_retransmissions() {
     talk.data(11 * MS, 1500, 1000);
     talk.answer(12 * MS, 3500);
     let stats = talk.stats();
-    assert_eq!((stats.out_of_order, stats.retransmitted), (1, 0));
+    assert_eq!((stats.out_of_order, stats.retransmitted_segments), (1, 0));
     assert_eq!(stats.unique_bytes, 3000);
 }
 
@@ -184,7 +191,10 @@ fn data_missing_in_the_capture_is_no_loss() {
     talk.answer(12 * MS, 3500);
     talk.data(14 * MS, 3500, 3000);
     let stats = talk.stats();
-    assert_eq!((stats.unseen_bytes, stats.retransmitted), (2000, 0));
+    assert_eq!(
+        (stats.unseen_bytes, stats.retransmitted_segments),
+        (2000, 0)
+    );
     assert_eq!(stats.super_segments, 1);
 }
 
@@ -258,7 +268,7 @@ fn delayed_ack_that_a_small_segment_waits_for() {
         talk.answer(62 * MS + at, seq + 2100);
     }
     let stats = talk.stats();
-    assert_eq!((stats.delayed_acks, stats.delayed_ack_ns), (4, 160 * MS));
+    assert_eq!(stats.delayed_acks, 4);
 }
 
 #[test]
@@ -285,7 +295,7 @@ fn data_acknowledged_in_a_gap_of_the_capture_is_unseen() {
     talk.answer(5 * MS, 3500);
     let stats = talk.stats();
     assert_eq!(stats.unseen_bytes, 1000);
-    assert_eq!(stats.retransmitted, 0);
+    assert_eq!(stats.retransmitted_segments, 0);
 }
 
 #[test]

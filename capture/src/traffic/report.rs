@@ -1,13 +1,14 @@
 //! Connections and streams as in the JSON report.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use serde::Serialize;
 
 use super::UdpStream;
 use super::table::{AddressPort, Flow};
 use crate::model::{Limit, LimitSpan, TimeShares};
-use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, SenderStats, Trace};
+use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, SenderCounts, SenderStats, Trace};
 use crate::udp::Tool;
 use linerate_results::stats;
 
@@ -69,78 +70,31 @@ pub enum EndRole {
 /// One direction of a connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct DirectionReport {
-    /// Packets of its sender.
-    pub packets: u64,
-    /// Of them, with payload or FIN.
-    pub segments: u64,
-    /// Octets of payload.
-    pub payload_bytes: u64,
-    /// The same, each once.
-    pub unique_bytes: u64,
-    /// Retransmitted segments.
-    pub retransmitted_segments: u64,
-    /// Octets of payload in them.
-    pub retransmitted_bytes: u64,
-    /// Of them, tail-loss probes.
-    pub tail_loss_probes: u64,
+    /// Counts of its packets and of the acknowledgments for them.
+    #[serde(flatten)]
+    pub counts: SenderCounts,
     /// Time from a segment to its tail loss probe.
     pub tail_loss_probe_ns: Option<TimeSummary>,
-    /// Of the retransmissions, those requested by acknowledgments.
-    pub fast_retransmissions: u64,
-    /// Of the retransmissions, those caused by an RTO.
-    pub time_outs: u64,
-    /// The most RTOs in a row, with exponential backoff.
-    pub most_back_off: u8,
-    /// Of the retransmissions, further lost data during recovery.
-    pub recovered_segments: u64,
-    /// Of the retransmissions, those of acknowledged data.
-    pub spurious_retransmissions: u64,
     /// Retransmissions with payload by the time since the previous transmission.
     pub retransmission_delays: Vec<DelayRange>,
-    /// Reordered segments.
-    pub out_of_order: u64,
-    /// Duplicate ACKs.
-    pub duplicate_acks: u64,
-    /// Packets that change nothing but the window.
-    pub window_updates: u64,
-    /// Packets that close the window.
-    pub zero_windows: u64,
-    /// Segments that fill the window.
-    pub window_full: u64,
-    /// Acknowledgments that granted less than a segment.
-    pub small_windows: u64,
-    /// Acknowledgments with SACK blocks.
-    pub selective_acks: u64,
-    /// The smallest window granted to the sender.
-    pub least_window_bytes: Option<u32>,
-    /// The largest.
-    pub most_window_bytes: u32,
     /// Window scale, if the handshake was captured.
     pub window_shift: Option<u8>,
-    /// The largest flight size.
-    pub most_in_flight_bytes: u32,
-    /// Octets in its largest segment.
-    pub largest_segment_bytes: u32,
-    /// Segments larger than the receiver's MSS: the sender's adapter segments them after the capture point.
-    pub super_segments: u64,
-    /// Octets that were acknowledged and not captured.
-    pub unseen_bytes: u64,
-    /// Keep-alives.
-    pub keep_alives: u64,
-    /// Packets with RST.
-    pub resets: u64,
-    /// Delayed ACKs for which the sender waited with a small segment.
-    pub held_back_acks: u64,
     /// Time from a segment to its acknowledgment.
     pub rtt_ns: Option<TimeSummary>,
     /// The same for isolated segments.
     pub isolated_rtt_ns: Option<TimeSummary>,
-    /// The longest time with unacknowledged data and no acknowledgment.
-    pub longest_stall_ns: u64,
-    /// Start of that time, since the capture's first packet.
+    /// Start of the longest stall, since the capture's first packet.
     pub longest_stall_start_ns: u64,
     /// New segments and their losses by burst position.
     pub bursts: Vec<BurstPosition>,
+}
+
+impl Deref for DirectionReport {
+    type Target = SenderCounts;
+
+    fn deref(&self) -> &SenderCounts {
+        &self.counts
+    }
 }
 
 /// Retransmissions within a range of delays.
@@ -343,40 +297,12 @@ impl DirectionReport {
     fn new(flow: &Flow, end: End, start_ns: u64) -> Self {
         let stats = flow.connection.stats(end);
         Self {
-            packets: stats.packets,
-            segments: stats.segments,
-            payload_bytes: stats.payload_bytes,
-            unique_bytes: stats.unique_bytes,
-            retransmitted_segments: stats.retransmitted,
-            retransmitted_bytes: stats.retransmitted_bytes,
-            tail_loss_probes: stats.tail_loss_probes,
+            counts: stats.counts.clone(),
             tail_loss_probe_ns: TimeSummary::from_histogram(&stats.probe_delays),
-            fast_retransmissions: stats.fast_retransmits,
-            time_outs: stats.time_outs,
-            most_back_off: stats.max_backoff,
-            recovered_segments: stats.recovery_retransmits,
-            spurious_retransmissions: stats.spurious,
             retransmission_delays: delays(stats),
-            out_of_order: stats.out_of_order,
-            duplicate_acks: stats.duplicate_acks,
-            window_updates: stats.window_updates,
-            zero_windows: stats.zero_windows,
-            window_full: stats.window_full,
-            small_windows: stats.small_windows,
-            selective_acks: stats.selective_acks,
-            least_window_bytes: stats.min_window,
-            most_window_bytes: stats.max_window,
             window_shift: flow.connection.window_shift(end.other()),
-            most_in_flight_bytes: stats.max_in_flight,
-            largest_segment_bytes: stats.largest_segment,
-            super_segments: stats.super_segments,
-            unseen_bytes: stats.unseen_bytes,
-            keep_alives: stats.keep_alives,
-            resets: stats.resets,
-            held_back_acks: stats.delayed_acks,
             rtt_ns: TimeSummary::from_histogram(&stats.rtt),
             isolated_rtt_ns: TimeSummary::from_histogram(&stats.isolated_rtt),
-            longest_stall_ns: stats.longest_stall_ns,
             longest_stall_start_ns: stats.longest_stall_start_ns.saturating_sub(start_ns),
             bursts: bursts(&stats.sent_by_position, &stats.lost_by_position),
         }

@@ -121,7 +121,7 @@ impl Phases {
                     let from = *acknowledged.get_or_insert(segment.seq);
                     flights.push((frame.start_ns, end.wrapping_sub(from)));
                 }
-            } else if segment.has(Segment::ACK) && sent.is_some() {
+            } else if segment.has_any(Segment::ACK) && sent.is_some() {
                 acknowledged = Some(segment.ack);
             }
         }
@@ -299,6 +299,7 @@ mod tests {
             len: 0,
             flags,
             window: 9,
+            ..Segment::default()
         };
         vec![
             frame(0, Side::Device, segment(Segment::SYN, 0)),

@@ -95,6 +95,7 @@ pub(crate) mod sample {
             len,
             flags: Segment::ACK,
             window: 500,
+            ..Segment::default()
         };
         frame(start_us, Side::Peer, segment)
     }
@@ -109,6 +110,7 @@ pub(crate) mod sample {
             len: 0,
             flags: Segment::ACK,
             window: 9000,
+            ..Segment::default()
         };
         frame(start_us, Side::Device, segment)
     }

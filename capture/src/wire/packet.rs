@@ -1,7 +1,20 @@
 //! The header fields that the analysis needs.
 //!
-//! Ethernet II (IEEE 802.3 clause 3.2.6), IPv4 (RFC 791 section 3.1), TCP (RFC 9293 section 3.1),
-//! ICMP echo (RFC 792). Anything else, and anything cut short, is [`Packet::Other`].
+//! Ethernet II (IEEE 802.3 clause 3.2.6), IPv4 and TCP as in any capture, ICMP echo (RFC 792). Anything else, and
+//! anything cut short, is [`Packet::Other`].
+
+use linerate_ether::frame::EtherType;
+
+use crate::reader::{Datagram, Protocol};
+use crate::tcp;
+
+/// A TCP segment, without its options.
+pub type Segment = tcp::Segment<'static>;
+
+/// Octets of addresses and type.
+const ETHERNET_OCTETS: usize = 14;
+/// Protocol number of ICMP (RFC 792).
+const ICMP: u8 = 1;
 
 /// Payload of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,51 +25,6 @@ pub enum Packet {
     Echo(Echo),
     /// Anything else.
     Other,
-}
-
-/// A TCP segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Source port.
-    pub source: u16,
-    /// Destination port.
-    pub destination: u16,
-    /// Sequence number of the first octet.
-    pub seq: u32,
-    /// Acknowledgment number.
-    pub ack: u32,
-    /// Octets of payload.
-    pub len: u32,
-    /// Control bits.
-    pub flags: u8,
-    /// Window field, unscaled.
-    pub window: u16,
-}
-
-impl Segment {
-    /// Control bit FIN.
-    pub const FIN: u8 = 0x01;
-    /// Control bit SYN.
-    pub const SYN: u8 = 0x02;
-    /// Control bit RST.
-    pub const RST: u8 = 0x04;
-    /// Control bit ACK.
-    pub const ACK: u8 = 0x10;
-
-    /// True if all of `bits` are set.
-    pub const fn has(&self, bits: u8) -> bool {
-        self.flags & bits == bits
-    }
-
-    /// True for SYN without ACK, which opens a connection.
-    pub const fn is_initial_syn(&self) -> bool {
-        self.has(Self::SYN) && !self.has(Self::ACK)
-    }
-
-    /// Sequence space: payload, SYN and FIN.
-    pub const fn sequence_len(&self) -> u32 {
-        self.len + self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
-    }
 }
 
 /// An ICMP echo message.
@@ -80,72 +48,38 @@ impl Packet {
     }
 
     fn parse_ipv4(frame: &[u8]) -> Option<Self> {
-        let (header, datagram) = frame.split_at_checked(14)?;
-        if u16_at(header, 12)? != 0x0800 || datagram.first()? >> 4 != 4 {
+        let (header, octets) = frame.split_at_checked(ETHERNET_OCTETS)?;
+        if !header.ends_with(&EtherType::IPV4.0.to_be_bytes()) {
             return None;
         }
-        let header_len = usize::from(datagram[0] & 0xF) * 4;
-        let total_len = usize::from(u16_at(datagram, 2)?);
-        let fragment_offset = u16_at(datagram, 6)? & 0x1FFF;
-        if header_len < 20 || fragment_offset != 0 {
-            return None;
-        }
-        let protocol = *datagram.get(9)?;
-        // A capture may hold less than the datagram: lengths are those of the headers.
-        let payload_len = total_len.checked_sub(header_len)?;
-        let payload = datagram.get(header_len..)?;
-        match protocol {
-            1 => parse_echo(payload, payload_len),
-            6 => parse_tcp(payload, payload_len),
+        let datagram = Datagram::v4(octets, octets.len() as u32)?;
+        let (payload, len) = (datagram.payload, datagram.length);
+        match datagram.protocol {
+            _ if datagram.fragment => None,
+            Protocol::Tcp => {
+                tcp::Segment::parse(payload, len).map(|it| Self::Tcp(it.without_options()))
+            }
+            Protocol::Other(ICMP) => parse_echo(payload, len).map(Self::Echo),
             _ => None,
         }
     }
 }
 
-fn parse_tcp(bytes: &[u8], len: usize) -> Option<Packet> {
-    let header_len = usize::from(*bytes.get(12)? >> 4) * 4;
-    if header_len < 20 {
+fn parse_echo(octets: &[u8], len: u32) -> Option<Echo> {
+    let [kind, _, _, _, a, b, c, d, ..] = *octets else {
         return None;
-    }
-    Some(Packet::Tcp(Segment {
-        source: u16_at(bytes, 0)?,
-        destination: u16_at(bytes, 2)?,
-        seq: u32_at(bytes, 4)?,
-        ack: u32_at(bytes, 8)?,
-        len: len.checked_sub(header_len)? as u32,
-        flags: *bytes.get(13)?,
-        window: u16_at(bytes, 14)?,
-    }))
-}
-
-fn parse_echo(bytes: &[u8], len: usize) -> Option<Packet> {
-    let request = match bytes.first()? {
+    };
+    let request = match kind {
         8 => true,
         0 => false,
         _ => return None,
     };
-    Some(Packet::Echo(Echo {
+    Some(Echo {
         request,
-        identifier: u16_at(bytes, 4)?,
-        sequence: u16_at(bytes, 6)?,
-        len: len.checked_sub(8)? as u32,
-    }))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..at + 2)?
-        .try_into()
-        .ok()
-        .map(u16::from_be_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..at + 4)?
-        .try_into()
-        .ok()
-        .map(u32::from_be_bytes)
+        identifier: u16::from_be_bytes([a, b]),
+        sequence: u16::from_be_bytes([c, d]),
+        len: len.checked_sub(8)?,
+    })
 }
 
 #[cfg(test)]
@@ -179,6 +113,7 @@ mod tests {
             len: 3,
             flags: Segment::ACK | Segment::FIN,
             window: 512,
+            ..Segment::default()
         };
         assert_eq!(Packet::parse(&frame), Packet::Tcp(expected));
         assert_eq!(expected.sequence_len(), 4);

@@ -44,7 +44,7 @@ pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
     for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
         if frame
             .segment()
-            .is_none_or(|segment| segment.has(Segment::SYN))
+            .is_none_or(|segment| segment.has_any(Segment::SYN))
         {
             sent.record(frame);
             continue;
@@ -113,11 +113,11 @@ impl SentOctets {
             .flows
             .entry((from_device, port))
             .or_insert_with(|| Flow::new(segment.seq));
-        if segment.has(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
+        if segment.has_any(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
             // The port is reused for a new connection.
             *flow = Flow::new(segment.seq);
         }
-        let end = segment.seq.wrapping_add(segment.sequence_len());
+        let end = segment.end();
         let retransmitted = seq_lt(segment.seq, flow.next_seq);
         if seq_lt(flow.next_seq, end) {
             flow.next_seq = end;
@@ -155,8 +155,7 @@ fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
         && answer.from == Side::Device
         && (previous.from == Side::Device
             || frame.start_ns.saturating_sub(previous.end_ns) > super::LINE_GAP_NS);
-    let covered =
-        segment.len >= FULL_SEGMENT && ack.ack == segment.seq.wrapping_add(segment.sequence_len());
+    let covered = segment.len >= FULL_SEGMENT && ack.ack == segment.end();
     (alone && covered).then(|| answer.end_ns - frame.start_ns)
 }
 
@@ -178,6 +177,7 @@ mod tests {
             len: 0,
             flags: Segment::SYN | Segment::ACK,
             window: 500,
+            ..Segment::default()
         };
         frame(0, Side::Peer, segment)
     }

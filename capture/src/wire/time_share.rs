@@ -122,6 +122,7 @@ mod tests {
             len: 0,
             flags: Segment::SYN,
             window: 9,
+            ..Segment::default()
         };
         let frames = [
             frame(0, Side::Device, syn),

@@ -18,6 +18,9 @@ pub struct Flood {
     /// Duration of the flood for each board, in seconds
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub seconds: u64,
+    /// Folder for the results and their report
+    #[arg(long, value_name = "DIR", default_value = "linerate-out/flood")]
+    pub out: PathBuf,
     /// Folder with the firmware images, BOARD/bench_agent-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,

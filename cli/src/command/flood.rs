@@ -20,9 +20,11 @@ mod linux {
 
     use anyhow::anyhow;
     use linerate_bench::board::{self, Board};
-    use linerate_bench::endpoint::flood::{Flood, flood};
-    use linerate_bench::firmware;
+    use linerate_bench::endpoint::flood::flood;
+    use linerate_bench::recorder::Recorder;
+    use linerate_bench::{firmware, provenance};
     use linerate_results::format;
+    use linerate_results::record::{Describe as _, Duplex, Flood, Measurement, Provenance};
 
     use crate::args;
     use crate::failure::Failure;
@@ -34,22 +36,51 @@ mod linux {
 
     pub fn run(args: &args::Flood) -> Result<(), Failure> {
         let boards = chosen(&args.boards)?;
+        let provenance = Provenance {
+            target: targets(&boards),
+            duplex: Duplex::Unknown,
+            ..provenance::current()
+        };
+        let title = "Flood of emulated boards".to_owned();
+        let note = &mut |note: &str| eprintln!("{note}");
+        let recorder = Recorder::begin(&args.out, "flood", title, provenance, note);
+        let mut recorder = recorder.map_err(anyhow::Error::new)?;
         output::print(HEAD)?;
-        for board in &boards {
-            let every = &board.firmware.variants;
-            for variant in args
-                .variant
-                .as_ref()
-                .map_or(&every[..], std::slice::from_ref)
-            {
-                let image = firmware::find(&args.elf_dir, &board.name, "bench_agent", variant)
-                    .map_err(anyhow::Error::new)?;
-                let flooded = flood(board, &image.elf, Duration::from_secs(args.seconds))
-                    .map_err(|what| failed(board, variant, &what))?;
-                output::print(&row(board, variant, &flooded))?;
-                flooded
-                    .check(board)
-                    .map_err(|what| failed(board, variant, &what))?;
+        let measured = boards
+            .iter()
+            .try_for_each(|board| measure(args, board, &mut recorder));
+        if let Err(Failure::Target(error) | Failure::Input(error)) = &measured {
+            recorder.run.failures.push(error.to_string());
+        }
+        recorder.finish(None).map_err(anyhow::Error::new)?;
+        eprintln!("report: {}", args.out.join("report.html").display());
+        measured
+    }
+
+    fn targets(boards: &[Board]) -> String {
+        let urls = boards.iter().map(|board| format!("qemu://{}", board.name));
+        urls.collect::<Vec<_>>().join(" ")
+    }
+
+    fn measure(args: &args::Flood, board: &Board, recorder: &mut Recorder) -> Result<(), Failure> {
+        let every = &board.firmware.variants;
+        let variants = args.variant.as_ref();
+        for variant in variants.map_or(&every[..], std::slice::from_ref) {
+            let failed =
+                |what: &str| Failure::Target(anyhow!("{} ({variant}): {what}", board.name));
+            let image = firmware::find(&args.elf_dir, &board.name, "bench_agent", variant)
+                .map_err(anyhow::Error::new)?;
+            let name = format!("{}/{}", board.name, image.name);
+            let hashes = &mut recorder.run.provenance.elf_sha256;
+            hashes.insert(name, firmware::sha256(&image.elf));
+            let span = Duration::from_secs(args.seconds);
+            let flooded = flood(board, variant, &image.elf, span).map_err(|what| failed(&what))?;
+            output::print(&row(variant, &flooded))?;
+            let wrong = flooded.failures();
+            let recorded = recorder.record(Measurement::Flood(flooded));
+            recorded.map_err(anyhow::Error::new)?;
+            if let Some(wrong) = wrong.first() {
+                return Err(failed(wrong));
             }
         }
         Ok(())
@@ -69,37 +100,26 @@ mod linux {
         names.iter().map(find).collect()
     }
 
-    fn failed(board: &Board, variant: &str, what: &str) -> Failure {
-        Failure::Target(anyhow!("{} ({variant}): {what}", board.name))
-    }
-
-    fn row(board: &Board, variant: &str, it: &Flood) -> String {
+    fn row(variant: &str, it: &Flood) -> String {
         let count = format::count;
-        let dropped: Vec<String> = it
-            .dropped
-            .iter()
-            .map(|(cause, frames)| format!("{} {}", count(*frames), cause.name()))
-            .collect();
-        let lost = if dropped.is_empty() {
-            "0".to_owned()
-        } else {
-            dropped.join(", ")
-        };
-        let (frames, span) = it.longest();
+        let (frames, longest_us) = it.longest();
+        let metrics = &it.metrics;
         format!(
-            "| {} | {variant} | {} | {} | {} | {lost} | {} | {} | {} | {} frames, {} | {} |\n",
-            board.name,
-            count(it.sent),
-            count(it.refused),
+            "| {} | {variant} | {} | {} | {} | {} | {} | {} | {} | {} frames, {} | {} |\n",
+            it.params.board,
+            count(metrics.sent_frames),
+            count(metrics.rejected_frames),
             // More received than sent is reported by the check.
             count(it.lost_in_model().max(0).unsigned_abs()),
-            count(it.delivered),
-            count(it.idle.per_s()),
-            it.during
+            it.losses(),
+            count(it.ledger.delivered_frames),
+            count(metrics.idle.per_s()),
+            metrics
+                .during
                 .map_or("no answer".to_owned(), |during| count(during.per_s())),
             count(frames),
-            format::time(span.as_nanos() as u64),
-            format::time(it.answered_after.as_nanos() as u64),
+            format::time(longest_us * 1_000),
+            format::time(metrics.answered_after_ns),
         )
     }
 }

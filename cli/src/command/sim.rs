@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
+use linerate_bench::firmware::{self, Image};
 use linerate_bench::machine::{self, LinkPartnerStatus, MachineConfig, MachineError, RunArtifacts};
 use linerate_bench::scenario::{Duplex, Environment, Partner, Peer, Record};
-use linerate_bench::{answers, firmware, measure, tap};
+use linerate_bench::{answers, measure, tap};
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
@@ -62,35 +63,30 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
 }
 
 fn config(args: &args::Sim, board: Board) -> Result<MachineConfig, Failure> {
-    let (name, elf) = if let Some(path) = &args.elf {
+    let image = if let Some(path) = &args.elf {
         let name = path
             .file_stem()
             .map_or_else(|| "firmware".into(), |stem| stem.to_string_lossy());
         let elf = input::read(path, MAX_CONTENT)?;
-        (name.into_owned(), elf)
+        let name = name.into_owned();
+        Image { name, elf }
     } else {
         let firmware = &board.firmware;
         let variant = args.variant.as_ref().unwrap_or(&firmware.default_variant);
         known("program", &args.program, firmware.programs.keys())?;
         known("variant", variant, &firmware.variants)?;
-        let image = firmware::find(&args.elf_dir, &board.name, &args.program, variant)
-            .map_err(anyhow::Error::new)?;
-        (image.name, image.elf)
+        firmware::find(&args.elf_dir, &board.name, &args.program, variant)
+            .map_err(anyhow::Error::new)?
     };
     Ok(MachineConfig {
-        board,
-        name,
-        elf,
-        seed: args.seed,
         environment: environment(args)?,
-        pings: None,
-        downloads: Vec::new(),
         timing: super::timing_table(args.timing.as_deref())?,
         record: Record {
             pcapng: args.pcap.is_some(),
             vcd_ms: if args.vcd.is_some() { args.vcd_ms } else { 0 },
             profile: args.profile.is_some(),
         },
+        ..MachineConfig::new(board, image, args.seed)
     })
 }
 

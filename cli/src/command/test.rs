@@ -33,6 +33,7 @@ pub fn open(name: &str, link: &args::Link) -> Result<Box<dyn Target>, Failure> {
         timeout: Duration::from_secs(link.timeout),
         elf_dir: link.elf_dir.clone(),
         seed: link.seed,
+        records_frames: link.capture.is_some(),
     };
     let mut target = endpoint::open(&link.target, &options)?;
     if let Some(probe) = &link.probe {
@@ -45,17 +46,15 @@ pub fn open(name: &str, link: &args::Link) -> Result<Box<dyn Target>, Failure> {
         interface: Some(interface.clone()).filter(|name| !name.is_empty()),
         folder: out(name, link),
     });
-    if target.address().is_none() {
-        if capture.is_some() {
-            return Err(anyhow!(
-                "{} is not behind an interface: omit --capture",
-                target.name()
-            )
-            .into());
-        }
-        return Ok(target);
+    match (target.address(), &capture) {
+        (None, None) => Ok(target),
+        (None, Some(asked)) if asked.interface.is_some() || !target.is_simulated() => Err(anyhow!(
+            "{} is not behind an interface: omit --capture",
+            target.name()
+        )
+        .into()),
+        _ => Ok(Box::new(Observed::new(target, capture))),
     }
-    Ok(Box::new(Observed::new(target, capture)))
 }
 
 /// Runs the procedures, prints the results, and compares them with the baseline, if any.

@@ -1,6 +1,5 @@
 //! Downloads of one size, which can be compared with each other.
 
-use super::names::name;
 use crate::published::ignores_sack;
 use linerate_results::record::{HttpGet, Run};
 
@@ -44,7 +43,7 @@ impl<'a> Comparison<'a> {
 
     /// The download by the same variant with a peer that uses SACK blocks.
     pub fn with_sack(&self, run: &Run, get: &HttpGet) -> Option<&'a HttpGet> {
-        let same = |other: &&&HttpGet| other.params.variant == get.params.variant;
+        let same = |other: &&&HttpGet| other.params.setting.variant == get.params.setting.variant;
         let mut same = self.gets.iter().filter(same);
         same.find(|other| !ignores_sack(run, other)).copied()
     }
@@ -52,7 +51,7 @@ impl<'a> Comparison<'a> {
 
 /// The name of a download.
 pub(super) fn label(get: &HttpGet) -> &str {
-    name(&get.params.variant, &get.params.setting)
+    get.params.setting.name()
 }
 
 fn goodput(get: &HttpGet) -> f64 {

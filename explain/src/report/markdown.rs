@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::names::{name, notes};
+use super::names::notes;
 use super::verdict::verdict;
 use linerate_results::format;
 
 use crate::published::Published;
 use crate::summary::{self, Summary};
-use linerate_results::record::{HttpGet, Run, Setting};
+use linerate_results::record::{HttpGet, Measurement, Run, Setting};
 
 /// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
 pub fn markdown(run: &Run, published: &Published) -> String {
@@ -33,20 +33,18 @@ fn without_tags(text: &str) -> String {
 }
 
 /// The variant; the name of its run if several runs have it.
-fn row_name<'a>(run: &Run, variant: &'a str, setting: &'a Setting) -> &'a str {
-    let is_unique = run.results.iter().all(|other| {
-        other.variant() != variant
-            || name(other.variant(), other.setting()) == name(variant, setting)
-    });
+fn row_name<'a>(run: &Run, setting: &'a Setting) -> &'a str {
+    let mut others = run.results.iter().map(Measurement::setting);
+    let is_unique = others.all(|it| it.variant != setting.variant || it.name() == setting.name());
     if is_unique {
-        variant
+        &setting.variant
     } else {
-        name(variant, setting)
+        setting.name()
     }
 }
 
 fn display_name<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
-    row_name(run, &get.params.variant, &get.params.setting)
+    row_name(run, &get.params.setting)
 }
 
 fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
@@ -118,7 +116,7 @@ fn write(run: &Run, figures: &Published, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "| {} | {} of {} | {} | {} | {} |",
-            row_name(run, &ping.params.variant, &ping.params.setting),
+            row_name(run, &ping.params.setting),
             ping.metrics.received,
             ping.metrics.sent,
             time(rtt.map(|rtt| rtt.min)),

@@ -1,23 +1,14 @@
-//! Names of results, and the loss surfaces and notes by them.
+//! The loss surfaces and notes of results by their names.
 
 use crate::svg::surface::Point;
-use linerate_results::record::{Measurement, Run, Setting};
-
-/// The name of a result: that of its run, or the variant if the run has none.
-pub(super) fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
-    if setting.run.is_empty() {
-        variant
-    } else {
-        &setting.run
-    }
-}
+use linerate_results::record::{Measurement, Run};
 
 /// The points of each run that has some, with its name and the octets of a frame.
 pub(super) fn surfaces(run: &Run) -> Vec<(&str, u64, Vec<Point>)> {
     let mut runs: Vec<(&str, u64, Vec<Point>)> = Vec::new();
     for point in run.loss_surface() {
         let octets = point.params.frame_octets;
-        let label = name(&point.params.variant, &point.params.setting);
+        let label = point.params.setting.name();
         let metrics = &point.metrics;
         let point = Point {
             clock_ppm: point.params.clock_ppm,

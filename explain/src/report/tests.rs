@@ -69,7 +69,7 @@ fn text_of_a_record_is_escaped() {
     run.title = "<script>alert(1)</script>".into();
     run.provenance.host = "a & b".into();
     if let Some(Measurement::HttpGet(get)) = run.results.get_mut(1) {
-        get.params.variant = "\"><script>".into();
+        get.params.setting.variant = "\"><script>".into();
     }
     let page = html(&run, &published());
     assert_eq!(page.matches("<script").count(), 1, "markup from a record");
@@ -277,7 +277,6 @@ fn each_verdict_is_printed_once() {
         params: SizeSweepParams::default(),
         metrics: SizeSweepMetrics::default(),
         ledger: Ledger::default(),
-        findings: Vec::new(),
     };
     let window = WindowSweep {
         params: WindowSweepParams {
@@ -286,7 +285,6 @@ fn each_verdict_is_printed_once() {
         },
         metrics: WindowSweepMetrics::default(),
         ledger: Ledger::default(),
-        findings: Vec::new(),
     };
     run.results = vec![
         Measurement::SizeSweep(size),

@@ -1,7 +1,7 @@
 //! The whole run in one sentence or two.
 
 use super::comparison::{Comparison, label};
-use super::names::{name, surfaces};
+use super::names::surfaces;
 use crate::published::ignores_sack;
 use crate::summary;
 use crate::svg::surface::Point;
@@ -169,7 +169,7 @@ fn without_downloads(run: &Run) -> String {
         let line = result.describe().one_line();
         // Collapse the padding of console columns.
         let words: Vec<&str> = line.split_whitespace().collect();
-        let name = name(result.variant(), result.setting());
+        let name = result.setting().name();
         parts.push(format!("{name}, {}", words.join(" ")));
     }
     match rest.count() {

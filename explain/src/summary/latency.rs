@@ -313,7 +313,6 @@ mod tests {
             },
             limits,
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     }
 

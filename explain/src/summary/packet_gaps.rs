@@ -224,7 +224,6 @@ mod tests {
                 failure: String::new(),
             },
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     }
 

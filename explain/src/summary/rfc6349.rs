@@ -297,7 +297,6 @@ mod tests {
             params,
             metrics,
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     }
 

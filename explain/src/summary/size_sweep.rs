@@ -159,7 +159,6 @@ mod tests {
                 failure: String::new(),
             },
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     }
 

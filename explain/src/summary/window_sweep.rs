@@ -245,7 +245,6 @@ mod tests {
                     ..WindowSweepMetrics::default()
                 },
                 ledger: Ledger::default(),
-                findings: Vec::new(),
             })
         };
         let run = Run {
@@ -315,7 +314,6 @@ mod tests {
                     failure: String::new(),
                 },
                 ledger: Ledger::default(),
-                findings: Vec::new(),
             }));
         }
         assert_eq!(

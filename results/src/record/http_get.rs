@@ -27,8 +27,6 @@ pub struct HttpGet {
 /// Parameters of a download.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGetParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

@@ -20,8 +20,6 @@ pub struct HubShare {
 /// Parameters of a hub.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HubShareParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

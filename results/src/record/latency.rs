@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Direction, Distribution, Finding, Flow, Ledger, Setting, Transport};
+use super::{Describe, Direction, Distribution, Flow, Ledger, Setting, Transport};
 use crate::format;
 
 /// Round trips, idle or under one load.
@@ -18,17 +18,11 @@ pub struct Latency {
     /// The fate of each frame of the trials; left out for a target that does not observe it.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
-    /// Why it is not shorter.
-    #[serde(default)]
-    pub findings: Vec<Finding>,
 }
 
 /// Parameters of round trips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyParams {
-    /// Variant of the firmware, if any.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

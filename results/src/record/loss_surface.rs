@@ -19,8 +19,6 @@ pub struct LossSurface {
 /// Parameters of a point of the loss surface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossSurfaceParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

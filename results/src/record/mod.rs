@@ -8,6 +8,7 @@ mod conformance;
 mod describe;
 mod distribution;
 mod finding;
+mod flood;
 mod flow;
 mod frame_counts;
 mod gap;
@@ -39,6 +40,7 @@ pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
 pub use describe::{Describe, ReportRow};
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
+pub use flood::{Flood, FloodMetrics, FloodParams, Rounds};
 pub use flow::{CountedAt, Datagrams, Direction, Flow, Interval, Transport};
 pub use frame_counts::{CaptureCounts, FrameCounts, PeerCounts, UnheardCounts, WireCounts};
 pub use gap::{GapCause, GapPart, GapToLineRate};
@@ -110,7 +112,8 @@ pub struct Run {
     /// Processor cycles, by `program-variant`, of the runs that request a profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
-    /// Frames of each run of a firmware, counted independently of the ledger, by `measurement-run`.
+    /// Frames of each run of a firmware, counted independently of the ledger, by `measurement-run` in a scenario and
+    /// by `trial-number-label` on a simulated target.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frame_counts: BTreeMap<String, CountedFrames>,
 }
@@ -164,9 +167,7 @@ macro_rules! measurements {
 
             /// The variant of the firmware.
             pub fn variant(&self) -> &str {
-                match self {
-                    $(Self::$kind(result) => &result.params.variant,)*
-                }
+                &self.setting().variant
             }
 
             /// Run and conditions.
@@ -258,6 +259,8 @@ measurements! {
     "rfc6349" Rfc6349 rfc6349_steps,
     /// A conformance case of a driver.
     "conformance" Conformance conformances,
+    /// More frames than an emulated board can receive.
+    "flood" Flood floods,
 }
 
 /// Why a result file cannot be read.
@@ -291,6 +294,22 @@ fn without_position(error: &serde_json::Error) -> String {
 }
 
 impl Run {
+    /// A run without results.
+    pub fn new(scenario: &str, title: String, provenance: Provenance) -> Self {
+        Self {
+            schema: SCHEMA,
+            scenario: scenario.to_owned(),
+            title,
+            provenance,
+            results: Vec::new(),
+            findings: Vec::new(),
+            not_measured: Vec::new(),
+            failures: Vec::new(),
+            profiles: BTreeMap::new(),
+            frame_counts: BTreeMap::new(),
+        }
+    }
+
     /// Reads a result file.
     ///
     /// # Errors
@@ -314,6 +333,16 @@ impl Run {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+
+    /// The counts of frames that contradict each other, each in a sentence after the name of its run.
+    pub fn contradictions(&self) -> Vec<String> {
+        let counted = self.frame_counts.iter();
+        let found = counted.flat_map(|(name, frames)| {
+            let found = frames.discrepancies().into_iter();
+            found.map(move |what| format!("{name}: {what}"))
+        });
+        found.collect()
     }
 
     /// The variants that were measured, each once, in order.

@@ -19,8 +19,6 @@ pub struct Negotiation {
 /// Parameters of a negotiation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NegotiationParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions; `duplex` is the negotiated one.
     #[serde(flatten)]
     pub setting: Setting,

@@ -21,8 +21,6 @@ pub struct PhyConformance {
 /// Parameters of a conformance case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhyConformanceParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions; the case's own impairments are among them.
     #[serde(flatten)]
     pub setting: Setting,

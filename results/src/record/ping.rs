@@ -27,8 +27,6 @@ pub struct Ping {
 /// Parameters of a ping.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PingParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

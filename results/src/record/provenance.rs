@@ -18,14 +18,17 @@ pub struct Provenance {
     pub host: String,
     /// Processor of the bench.
     pub cpu: String,
-    /// The board; empty for a target that is only known by its URL.
+    /// The board; left out for a target that is only known by its URL.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub board: String,
     /// URL of the target, if given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     /// The timing table that the simulated board used.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub timing_table: String,
     /// Names of the table's entries that are guesses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guesses: Vec<String>,
     /// The table itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,16 +39,17 @@ pub struct Provenance {
     pub started: String,
     /// Duplex of the link.
     pub duplex: Duplex,
-    /// The model of the station at the other end.
-    #[serde(default)]
+    /// The model of the station at the other end; left out for a target.
+    #[serde(default, skip_serializing_if = "PeerModel::is_unknown")]
     pub peer: PeerModel,
     /// SHA-256 of each firmware, by `program-variant`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elf_sha256: BTreeMap<String, String>,
     /// Hash over every wire event of each firmware's run, by `program-variant`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trace_hash: BTreeMap<String, String>,
-    /// Simulated virtual time, all firmware images together.
-    #[serde(default)]
+    /// Simulated virtual time, all firmware images together; left out without simulation.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub virtual_ns: u64,
     /// Files written next to the results, relative to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +94,21 @@ pub struct PeerModel {
     pub background: String,
     /// Its TCP ignores SACK blocks, as if the device sent none.
     pub disregards_sack_blocks: bool,
+}
+
+impl PeerModel {
+    /// True if nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// One entry of a timing table.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Finding, Ledger, Setting};
+use super::{Describe, Ledger, Setting};
 use crate::format;
 use crate::stats;
 
@@ -18,9 +18,6 @@ pub struct Rfc2544 {
     /// The fate of each frame of the trials; left out for a target that does not observe it.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
-    /// Why it is not faster.
-    #[serde(default)]
-    pub findings: Vec<Finding>,
 }
 
 /// The test that a trial belongs to.
@@ -103,9 +100,6 @@ pub enum Extent {
 /// Parameters of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rfc2544Params {
-    /// Variant of the firmware, if any.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Direction, Distribution, Finding, Flow, Ledger, Setting};
+use super::{Describe, Direction, Distribution, Flow, Ledger, Setting};
 use crate::format;
 
 /// A step of RFC 6349.
@@ -16,9 +16,6 @@ pub struct Rfc6349 {
     /// The fate of each frame of the trials; left out for a target that does not observe it.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
-    /// Why it is not faster.
-    #[serde(default)]
-    pub findings: Vec<Finding>,
 }
 
 /// The steps.
@@ -39,9 +36,6 @@ pub enum Rfc6349Step {
 /// Parameters of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rfc6349Params {
-    /// Variant of the firmware, if any.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

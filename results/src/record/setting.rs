@@ -11,11 +11,16 @@ use super::Duplex;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Setting {
-    /// Name of the run; the variant if the scenario gives none.
+    /// Variant of the firmware; left out for a target.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub variant: String,
+    /// Name of the run; the variant if the scenario gives none; left out for a target.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
     /// Duplex of the link at the end of the measurement.
     pub duplex: Duplex,
-    /// Properties of the peer and the cable.
+    /// Properties of the peer and the cable; left out if they are unknown, as those of a target.
+    #[serde(skip_serializing_if = "Conditions::is_unknown")]
     pub conditions: Conditions,
     /// Notes on the figures of the result, a sentence each: why a transfer was cut, which count of the device was not
     /// used.
@@ -47,4 +52,22 @@ pub struct Conditions {
     /// Abilities that the link partner advertises in auto-negotiation; empty if it does not negotiate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partner: Vec<String>,
+}
+
+impl Setting {
+    /// The name of a result: that of its run, or the variant if the run has none.
+    pub fn name(&self) -> &str {
+        if self.run.is_empty() {
+            &self.variant
+        } else {
+            &self.run
+        }
+    }
+}
+
+impl Conditions {
+    /// True if none is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }

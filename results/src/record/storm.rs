@@ -20,8 +20,6 @@ pub struct Storm {
 /// Parameters of a storm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StormParams {
-    /// Variant of the firmware.
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

@@ -161,7 +161,6 @@ fn round_trips_without_an_answer_fail_and_have_no_median() {
         },
         limits: LatencyLimits::default(),
         ledger: Ledger::default(),
-        findings: Vec::new(),
     };
     assert_eq!(
         latency.failures(),
@@ -178,7 +177,6 @@ fn a_step_of_rfc_6349_without_a_result_fails() {
         params: Rfc6349Params::default(),
         metrics: Rfc6349Metrics::default(),
         ledger: Ledger::default(),
-        findings: Vec::new(),
     };
     assert_eq!(step.failures(), [""; 0]);
     step.metrics.failure = "it did not answer".to_owned();

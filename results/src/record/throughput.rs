@@ -27,9 +27,6 @@ pub struct Throughput {
 /// Parameters of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThroughputParams {
-    /// Variant of the firmware, if any.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Direction, Finding, Flow, Ledger, Setting};
+use super::{Describe, Direction, Flow, Ledger, Setting};
 use crate::format;
 
 /// TCP with socket buffers of one size at this end, in one direction: a point of a sweep over windows.
@@ -16,17 +16,11 @@ pub struct WindowSweep {
     /// The fate of each frame of the trials; left out for a target that does not observe it.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
-    /// Why it is not faster.
-    #[serde(default)]
-    pub findings: Vec<Finding>,
 }
 
 /// Parameters of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowSweepParams {
-    /// Variant of the firmware, if any.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
     /// Run and conditions.
     #[serde(flatten)]
     pub setting: Setting,

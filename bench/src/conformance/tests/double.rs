@@ -14,7 +14,7 @@ use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::{self, Span};
 
 use crate::conformance::exchange::own;
-use crate::endpoint::{RunningBoard, STEP, StepError};
+use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
 /// Frames that it buffers while it is idle.
 const RING: usize = 8;
@@ -255,13 +255,17 @@ impl Double {
     }
 }
 
-impl RunningBoard for Double {
-    fn now(&self) -> Instant {
-        Instant::from_ns(self.now.as_ns())
+impl Machine for Double {
+    fn identity(&self) -> Identity {
+        Identity::default()
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
-        self.now += Span::from_ns(STEP.as_nanos() as u64);
+    fn now_ns(&self) -> u64 {
+        self.now.as_ns()
+    }
+
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
+        self.now = time::Instant::from_ns(until_ns);
         while let Some((line, rest)) = self.typed.split_once('\n') {
             let (line, rest) = (line.to_owned(), rest.to_owned());
             self.typed = rest;
@@ -276,12 +280,18 @@ impl RunningBoard for Double {
             self.serve();
         }
         self.serve();
-        console.append(&mut self.console);
+        for line in self.console.drain(..) {
+            sink(Event::Console {
+                at_ns: until_ns,
+                line,
+            });
+        }
         Ok(())
     }
 
-    fn type_in(&mut self, text: &str) {
-        self.typed.push_str(text);
+    fn type_line(&mut self, line: &str) {
+        self.typed.push_str(line);
+        self.typed.push('\n');
     }
 
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
@@ -289,7 +299,7 @@ impl RunningBoard for Double {
         self.host.programs().map(with);
     }
 
-    fn set_link(&mut self, is_up: bool) -> Result<(), String> {
+    fn set_link(&mut self, is_up: bool) -> Result<(), MachineError> {
         self.is_linked = is_up;
         if self.fault != Fault::BlindToLink {
             let (state, counter) = if is_up {
@@ -303,7 +313,7 @@ impl RunningBoard for Double {
         Ok(())
     }
 
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
+    fn finish(self: Box<Self>, _: &mut dyn FnMut(Event)) -> RunArtifacts {
+        RunArtifacts::default()
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use linerate_results::record::Direction;
 use linerate_sim::peer::tcp;
 
-use super::session::{BoardSession, RunningBoard};
+use super::session::BoardSession;
 use crate::board::{self, Board};
 use crate::endpoint::{self, TestBoard};
 use crate::endpoint::{
     Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
 };
 use crate::firmware::{self, Image};
-use crate::machine::{Identity, MachineError};
+use crate::machine::{Identity, Machine, MachineError};
 
 /// The program that serves all trials.
 pub(super) const PROGRAM: &str = "bench_agent";
@@ -40,6 +40,8 @@ pub(super) struct BoardTarget {
     pub(super) elf_dir: PathBuf,
     pub(super) seed: u64,
     pub(super) timeout: Duration,
+    /// See [`Options::records_frames`].
+    pub(super) records_frames: bool,
     pub(super) runner: Runner,
 }
 
@@ -60,7 +62,7 @@ pub(super) struct Runner {
     pub(super) identify: fn(&Board) -> Identity,
 }
 
-pub(super) type SwitchOn = fn(&BoardTarget, &Trial) -> Result<Box<dyn RunningBoard>, TargetError>;
+pub(super) type SwitchOn = fn(&BoardTarget, &Trial) -> Result<Box<dyn Machine>, TargetError>;
 
 /// Opens the board that `url` names; its firmware is read when it is first switched on.
 pub(super) fn open(
@@ -104,6 +106,7 @@ pub(super) fn find(
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
         timeout: options.timeout,
+        records_frames: options.records_frames,
         runner,
     })
 }
@@ -200,8 +203,7 @@ impl endpoint::Target for BoardTarget {
             Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, monitor)?,
             Trial::Frames(asked) => self.frames(asked, &mut session, monitor)?,
         };
-        outcome.notes.extend(session.notes());
-        outcome.board = session.finish();
+        session.finish(&mut outcome);
         Ok(outcome)
     }
 
@@ -215,6 +217,7 @@ impl endpoint::Target for BoardTarget {
 
     fn identity(&self) -> Option<Identity> {
         let mut identity = (self.runner.identify)(&self.board);
+        identity.address = Some(self.board.link.ipv4.into());
         // Without an image the first trial fails with the reason.
         let image = self.image().ok();
         identity.images = image

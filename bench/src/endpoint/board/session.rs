@@ -3,67 +3,21 @@
 use std::time::Duration;
 
 use linerate_agent::Instant;
+use linerate_ether::ledger::DropCause;
+use linerate_results::record::Ledger;
 use linerate_sim::peer::host::program::{Handle, Program, Programs};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::console::Console;
-use crate::endpoint::{BoardObservation, CANCELLED, TargetError, TrialMonitor};
-use crate::machine::MachineError;
+use crate::endpoint::{CANCELLED, Outcome, TargetError, TrialMonitor};
+use crate::machine::{Event, FrameAccount, Machine, MachineError, MachineRecord};
 
 /// Interval at which a trial's progress is polled.
-pub(crate) const STEP: Duration = Duration::from_millis(1);
+const STEP: Duration = Duration::from_millis(1);
 /// Timeouts for the board's start, and for the answer to a command.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(20);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// A board that is switched on, with a host at the other end of its cable.
-pub(crate) trait RunningBoard {
-    /// The board's time.
-    fn now(&self) -> Instant;
-
-    /// Runs it for [`STEP`] of its time; its console output is appended to `console`.
-    ///
-    /// # Errors
-    /// Why it cannot continue.
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError>;
-
-    /// Types on its console.
-    fn type_in(&mut self, text: &str);
-
-    /// Calls `with` on the programs of the host.
-    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs));
-
-    /// Takes the link down, or up again.
-    ///
-    /// # Errors
-    /// The reason if it can't, for messages.
-    fn set_link(&mut self, _is_up: bool) -> Result<(), String> {
-        Err("its link can't be taken down".to_owned())
-    }
-
-    /// Notes on the fate of lost frames, if known.
-    fn notes(&self) -> Vec<String>;
-
-    /// Observations from power-on until now, if it is observed; frames under way are lost in flight. It runs no more.
-    fn observe(&mut self) -> Option<BoardObservation> {
-        None
-    }
-}
-
-/// Why a board cannot continue.
-pub(crate) enum StepError {
-    /// A reason, printed after the board's name.
-    Reason(String),
-    /// An error of its machine.
-    Machine(MachineError),
-}
-
-impl From<MachineError> for StepError {
-    fn from(error: MachineError) -> Self {
-        Self::Machine(error)
-    }
-}
 
 /// The board's message at its start.
 #[derive(Deserialize)]
@@ -73,9 +27,10 @@ struct Boot {
 
 /// A board that is ready, with its console.
 pub(crate) struct BoardSession {
-    board: Box<dyn RunningBoard>,
+    machine: Box<dyn Machine>,
     name: String,
     console: Console,
+    frames: FrameAccount,
     /// When the trial began, and its payload so far.
     pub(super) began: Instant,
     octets: u64,
@@ -90,11 +45,12 @@ pub(crate) struct BoardSession {
 
 impl BoardSession {
     /// Waits until the board called `name` is ready.
-    pub(crate) fn begin(board: Box<dyn RunningBoard>, name: String) -> Result<Self, TargetError> {
+    pub(crate) fn begin(machine: Box<dyn Machine>, name: String) -> Result<Self, TargetError> {
         let mut session = Self {
-            board,
+            machine,
             name,
             console: Console::default(),
+            frames: FrameAccount::default(),
             began: Instant::from_ns(0),
             octets: 0,
             is_cancelled: false,
@@ -110,7 +66,7 @@ impl BoardSession {
 
     /// The board's time.
     pub(crate) fn now(&self) -> Instant {
-        self.board.now()
+        Instant::from_ns(self.machine.now_ns())
     }
 
     /// Since the trial began.
@@ -118,11 +74,25 @@ impl BoardSession {
         self.now().since(self.began)
     }
 
+    /// Runs the board for [`STEP`] of its time.
     fn step(&mut self) -> Result<(), TargetError> {
-        match self.board.step(&mut self.console.0) {
-            Ok(()) => Ok(()),
-            Err(StepError::Machine(error)) => Err(error.into()),
-            Err(StepError::Reason(what)) => Err(self.failed(&what)),
+        let until_ns = self.machine.now_ns() + STEP.as_nanos() as u64;
+        let (console, frames) = (&mut self.console.0, &mut self.frames);
+        let advanced = self.machine.advance(until_ns, &mut |event| {
+            frames.observe(&event);
+            if let Event::Console { line, .. } = event {
+                console.push(line);
+            }
+        });
+        // These are not used.
+        self.machine.edges();
+        advanced.map_err(|error| self.stopped(error))
+    }
+
+    fn stopped(&self, error: MachineError) -> TargetError {
+        match error {
+            MachineError::Failed(what) => self.failed(&what),
+            error => error.into(),
         }
     }
 
@@ -186,7 +156,7 @@ impl BoardSession {
 
     /// Types `command` on the console.
     pub(crate) fn type_command(&mut self, command: &str) {
-        self.board.type_in(&format!("{command}\n"));
+        self.machine.type_line(command);
     }
 
     /// Types `command` and reads the answer `event`.
@@ -208,7 +178,7 @@ impl BoardSession {
     fn programs<R>(&mut self, with: impl FnOnce(&mut Programs) -> R) -> Option<R> {
         let mut with = Some(with);
         let mut result = None;
-        self.board.with_programs(&mut |programs| {
+        self.machine.with_programs(&mut |programs| {
             result = with.take().map(|with| with(programs));
         });
         result
@@ -262,21 +232,49 @@ impl BoardSession {
     /// # Errors
     /// It can't.
     pub(crate) fn set_link(&mut self, is_up: bool) -> Result<(), TargetError> {
-        let done = self.board.set_link(is_up);
-        done.map_err(|why| self.failed(&why))
+        let done = self.machine.set_link(is_up);
+        done.map_err(|error| self.stopped(error))
     }
 
-    /// Switches the board off and returns its observations.
-    pub(super) fn finish(mut self) -> Option<BoardObservation> {
-        self.board.observe()
-    }
-
-    /// Notes on lost frames and on the trial.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = self.board.notes();
-        if self.is_cancelled {
-            notes.push(CANCELLED.to_owned());
+    /// Switches off the board and adds its record and notes to `outcome`.
+    pub(super) fn finish(self, outcome: &mut Outcome) {
+        let duplex = self.machine.duplex();
+        let virtual_ns = self.machine.now_ns();
+        let mut frames = self.frames;
+        let mut artifacts = self.machine.finish(&mut |event| frames.observe(&event));
+        if let Some(frames) = frames.finish(artifacts.frames.take()) {
+            outcome.notes.extend(lost_frames(&frames.ledger));
+            outcome.board = Some(MachineRecord {
+                virtual_ns,
+                duplex,
+                frames: Some(frames),
+                artifacts,
+            });
         }
-        notes
+        if self.is_cancelled {
+            outcome.notes.push(CANCELLED.to_owned());
+        }
     }
+}
+
+/// A note on the lost frames in `ledger`.
+fn lost_frames(ledger: &Ledger) -> Option<String> {
+    // Collided frames are sent again, the others are still in transit.
+    let open = [
+        DropCause::Collision,
+        DropCause::InFlight,
+        DropCause::LeftInQueue,
+    ];
+    let causes: Vec<String> = DropCause::ALL
+        .into_iter()
+        .filter(|cause| !open.contains(cause) && ledger.lost_for(*cause) > 0)
+        .map(|cause| format!("{} {}", cause.name(), ledger.lost_for(cause)))
+        .collect();
+    (!causes.is_empty()).then(|| {
+        format!(
+            "of {} frames to the device some were lost: {}",
+            ledger.sent_frames,
+            causes.join(", ")
+        )
+    })
 }

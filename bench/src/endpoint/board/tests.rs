@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use linerate_results::record::{CountedAt, Direction, Duplex};
+use linerate_results::record::{CountedAt, Direction, Duplex, Measurement};
 
 use crate::conformance::run_case;
 use crate::endpoint::*;
@@ -15,18 +15,22 @@ const SPAN: Amount = Amount::Span(Duration::from_millis(200));
 
 /// The board, if its firmware is built.
 fn board(seed: u64) -> Option<Box<dyn Target>> {
+    board_with(|options| options.seed = seed)
+}
+
+fn board_with(change: impl FnOnce(&mut Options)) -> Option<Box<dyn Target>> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return None;
     };
-    let options = Options {
+    let mut options = Options {
         elf_dir: Path::new(&folder)
             .parent()
             .expect("a folder of boards")
             .into(),
-        seed,
         ..Options::default()
     };
+    change(&mut options);
     Some(open("sim://esp32c6-bitbang", &options).expect("a board"))
 }
 
@@ -50,9 +54,16 @@ fn datagrams(direction: Direction) -> Trial {
 
 /// What the simulator knows of a board is in every record of a procedure on it.
 #[test]
-fn records_have_the_boards_ledger_and_timing_table() {
-    let Some(mut target) = board(1) else { return };
+fn records_have_the_boards_ledger_timing_table_counts_and_capture() {
+    let Some(target) = board_with(|options| options.records_frames = true) else {
+        return;
+    };
     let folder = tempfile::tempdir().expect("a folder");
+    let capture = CaptureOptions {
+        interface: None,
+        folder: folder.path().into(),
+    };
+    let mut target = Observed::new(target, Some(capture));
     let config = SessionConfig {
         name: "test".to_owned(),
         url: "sim://esp32c6-bitbang".to_owned(),
@@ -70,12 +81,13 @@ fn records_have_the_boards_ledger_and_timing_table() {
     let run = procedure::run(
         &config,
         &asked,
-        target.as_mut(),
+        &mut target,
         &mut NoMonitor,
         &mut |_| {},
         &mut |_| {},
     )
     .expect("measured");
+    assert_eq!(run.failures, [""; 0]);
     let provenance = &run.provenance;
     assert_eq!(provenance.board, "esp32c6-bitbang");
     assert!(!provenance.timing.is_empty() && !provenance.guesses.is_empty());
@@ -87,6 +99,19 @@ fn records_have_the_boards_ledger_and_timing_table() {
     assert!(ledger.delivered_frames > 100, "{ledger:?}");
     assert_eq!(ledger.missing_frames(), 0);
     assert!(ledger.counters.contains_key("RxValid"), "{ledger:?}");
+    let name = "trial-1-tcp-to-the-device";
+    assert_eq!(provenance.trace_hash[name].len(), 16);
+    let counted = &run.frame_counts[name];
+    assert_eq!(counted.ledger.sent_frames, ledger.sent_frames);
+    let Measurement::Throughput(transfer) = result else {
+        panic!("{result:?}");
+    };
+    let capture = transfer.observation.capture.as_ref().expect("a capture");
+    assert!(folder.path().join(&capture.file).is_file());
+    let packets = counted.counts.capture.as_ref().expect("counts");
+    assert_eq!(capture.frames, packets.to_device + packets.from_device);
+    let directions = capture.findings.iter().map(|it| it.direction);
+    assert!(directions.flatten().all(|it| it == Direction::ToDevice));
 }
 
 #[test]

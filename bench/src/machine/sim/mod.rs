@@ -18,12 +18,13 @@ use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, Pulse,
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
+use linerate_sim::peer::host::program::Programs;
 use linerate_sim::peer::{Counted, Peer};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::capture::Capture;
-pub(crate) use self::fault::error as fault;
+use self::fault::error as fault;
 use super::{
     Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic, Uploaded,
 };
@@ -69,7 +70,7 @@ fn open_tap(_: &str) -> Result<Box<dyn Peer>, TapError> {
 ///
 /// # Errors
 /// [`MachineError`] if the firmware or the board cannot be used.
-pub(crate) fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
+fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
     let about = &config.board;
     let Some(simulated) = &about.simulated else {
         let what = format!("board {} is not simulated; qemu://{0} runs it", about.name);
@@ -116,7 +117,11 @@ pub(crate) fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board
     Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
 }
 
-fn switch_on(
+/// Switches on the board of `config` with `peer` at the other end of its cable.
+///
+/// # Errors
+/// [`MachineError`] if the firmware or the board cannot be used.
+pub(crate) fn switch_on(
     config: &MachineConfig,
     peer: Box<dyn Peer>,
 ) -> Result<Box<dyn Machine>, MachineError> {
@@ -140,26 +145,6 @@ pub(crate) fn identity(name: &str, table: &TimingTable) -> Identity {
         timing: table.entries().map(convert::timing_entry).collect(),
         ..Identity::default()
     }
-}
-
-/// The duplex mode of its link.
-pub(crate) fn duplex(board: &Board) -> Duplex {
-    let link = board.link();
-    if link.up {
-        convert::duplex(&link)
-    } else {
-        Duplex::None
-    }
-}
-
-/// The counters of its firmware by name, without zeros; `None` if it keeps none.
-pub(crate) fn counters(board: &Board) -> Option<BTreeMap<String, u64>> {
-    let value = |counter: Counter| u64::from(board.counter(counter));
-    let counted = Counter::ALL
-        .into_iter()
-        .filter(|counter| value(*counter) > 0)
-        .map(|counter| (counter.name().to_owned(), value(counter)));
-    board.has_ledger().then(|| counted.collect())
 }
 
 /// A board that is switched on.
@@ -320,12 +305,26 @@ impl Machine for Sim {
             .console_input(esp32c6::Port::UsbSerial, text.as_bytes());
     }
 
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
+        self.board.with_peer(|peer| peer.programs().map(with));
+    }
+
     fn duplex(&self) -> Option<Duplex> {
-        Some(duplex(&self.board))
+        let link = self.board.link();
+        Some(if link.up {
+            convert::duplex(&link)
+        } else {
+            Duplex::None
+        })
     }
 
     fn counters(&self) -> Option<BTreeMap<String, u64>> {
-        counters(&self.board)
+        let value = |counter: Counter| u64::from(self.board.counter(counter));
+        let counted = Counter::ALL
+            .into_iter()
+            .filter(|counter| value(*counter) > 0)
+            .map(|counter| (counter.name().to_owned(), value(counter)));
+        self.board.has_ledger().then(|| counted.collect())
     }
 
     fn stations(&self) -> Vec<StationTraffic> {

@@ -1,22 +1,18 @@
 use super::*;
 use crate::board;
-use crate::scenario::{Environment, Record};
+use crate::firmware::Image;
+use crate::scenario::Record;
 
 fn config(elf: Vec<u8>) -> MachineConfig {
+    let board = board::find("esp32c6-bitbang").expect("known");
+    let name = "test".into();
     MachineConfig {
-        board: board::find("esp32c6-bitbang").expect("known"),
-        name: "test".into(),
-        elf,
-        seed: 1,
-        environment: Environment::default(),
-        pings: None,
-        downloads: Vec::new(),
-        timing: None,
         record: Record {
             profile: false,
             pcapng: true,
             vcd_ms: 1,
         },
+        ..MachineConfig::new(board, Image { name, elf }, 1)
     }
 }
 

@@ -12,8 +12,7 @@ use linerate_results::{line, stats};
 use super::super::MeasureError;
 
 /// All events of the transfers of one size. `frames` and `pulses` are in chronological order.
-pub struct Batch<'a> {
-    pub variant: &'a str,
+pub struct Batch {
     pub bytes: u64,
     pub frames: Vec<Frame>,
     pub pulses: Vec<Pulse>,
@@ -74,11 +73,10 @@ impl Body {
 /// The payload of a full segment, if the capture has none.
 const MSS: u64 = 1460;
 
-impl Batch<'_> {
+impl Batch {
     /// Its parameters; the caller of the run adds the setting.
     pub fn params(&self) -> HttpGetParams {
         HttpGetParams {
-            variant: self.variant.to_owned(),
             setting: Setting::default(),
             bytes: self.bytes,
             requests: self.rounds.len() as u64,

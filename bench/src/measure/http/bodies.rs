@@ -24,7 +24,7 @@ pub struct Bodies {
 
 impl Bodies {
     /// The bodies that `sender` sent in `batch`.
-    pub fn of(batch: &Batch<'_>, sender: Side) -> Result<Self, MeasureError> {
+    pub fn of(batch: &Batch, sender: Side) -> Result<Self, MeasureError> {
         let requests = batch.requests(sender)?;
         let sent = || batch.rounds.iter().filter_map(|round| round.body(sender));
         let goodput: Vec<f64> = requests

@@ -1,28 +1,14 @@
 //! The result of simultaneous downloads and uploads of one size: `http_both`.
 
-use std::sync::Arc;
-
 use linerate_capture::wire::Side;
 use linerate_ether::pattern;
 use linerate_results::record::{HttpBoth, HttpBothMetrics, Measurement, TransferSamples};
 use linerate_results::stats;
-use serde::Deserialize;
 
-use super::super::{MeasureError, Plan, Section, ledger};
+use super::super::{MeasureError, ledger};
+use super::TransferKind;
 use super::batch::Batch;
 use super::bodies::goodput_bytes_per_s;
-use super::{Sizes, TransferKind};
-
-/// A simultaneous download and upload of each size, as requested by a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Both(pub Sizes);
-
-impl Section for Both {
-    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&KIND)
-    }
-}
 
 pub(super) static KIND: TransferKind = TransferKind {
     program: "http_both",
@@ -32,7 +18,7 @@ pub(super) static KIND: TransferKind = TransferKind {
 };
 
 /// The result.
-fn measure(mut batch: Batch<'_>) -> Result<HttpBoth, MeasureError> {
+fn measure(mut batch: Batch) -> Result<HttpBoth, MeasureError> {
     let down = batch.requests(Side::Peer)?;
     let up = batch.requests(Side::Device)?;
     let (device_sent, device_lost, collisions) = batch.device_frames();

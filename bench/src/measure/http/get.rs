@@ -1,27 +1,13 @@
 //! The result of the downloads of one size: `http_get`.
 
-use std::sync::Arc;
-
 use linerate_capture::wire::{self, Side};
 use linerate_explain::cause;
 use linerate_results::record::{HttpGet, HttpGetMetrics, HttpGetSamples, Measurement};
-use serde::Deserialize;
 
-use super::super::{MeasureError, Plan, Section, ledger};
+use super::super::{MeasureError, ledger};
+use super::TransferKind;
 use super::batch::Batch;
 use super::bodies::Bodies;
-use super::{Sizes, TransferKind};
-
-/// Downloads, as requested by a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Get(pub Sizes);
-
-impl Section for Get {
-    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&KIND)
-    }
-}
 
 pub(super) static KIND: TransferKind = TransferKind {
     program: "http_get",
@@ -31,7 +17,7 @@ pub(super) static KIND: TransferKind = TransferKind {
 };
 
 /// The result.
-fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
+fn measure(mut batch: Batch) -> Result<HttpGet, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Peer)?;
     let figures = wire::tcp_stats(&batch.frames);
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();

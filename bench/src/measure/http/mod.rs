@@ -18,10 +18,7 @@ use linerate_results::record::{Edges, Measurement, Pulse};
 use serde::Deserialize;
 
 use self::batch::{Batch, Body, Round};
-pub use self::both::Both;
-pub use self::get::Get;
-pub use self::put::Put;
-use super::{MeasureError, Observer, console};
+use super::{MeasureError, Observer, Section, console};
 use crate::machine::{Event, MachineConfig, Uploaded};
 
 /// A kind of transfer. Each is a separate measurement, with a program of the same name.
@@ -34,7 +31,7 @@ struct TransferKind {
     /// True if a round is complete.
     complete: fn(&Round) -> bool,
     /// The result of one size.
-    measure: fn(Batch<'_>) -> Result<Measurement, MeasureError>,
+    measure: fn(Batch) -> Result<Measurement, MeasureError>,
 }
 
 /// The transfers requested by a scenario.
@@ -52,6 +49,33 @@ pub struct Sizes {
 
 const fn limit_s() -> u64 {
     3_600
+}
+
+/// Transfers of one kind, as requested by a scenario.
+macro_rules! sections {
+    ($($(#[$about:meta])* $name:ident $kind:ident,)*) => {
+        $(
+            $(#[$about])*
+            #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+            #[serde(transparent)]
+            pub struct $name(pub Sizes);
+
+            impl Section for $name {
+                fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
+                    self.0.plans(&$kind::KIND)
+                }
+            }
+        )*
+    };
+}
+
+sections! {
+    /// Downloads.
+    Get get,
+    /// Uploads.
+    Put put,
+    /// A simultaneous download and upload of each size.
+    Both both,
 }
 
 impl Sizes {
@@ -86,8 +110,8 @@ impl super::Plan for Plan {
         self.sizes.limit_s
     }
 
-    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self.kind, &self.sizes))
+    fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self.kind, &self.sizes))
     }
 }
 
@@ -120,7 +144,6 @@ struct Transfer {
 
 /// Collects the transfers.
 struct HttpObserver {
-    variant: String,
     kind: &'static TransferKind,
     sizes: Sizes,
     frames: Vec<Frame>,
@@ -144,10 +167,9 @@ struct HttpObserver {
     ready: Vec<Measurement>,
 }
 
-/// The observer for `sizes` on a firmware of `variant`.
-fn observer(variant: &str, kind: &'static TransferKind, sizes: &Sizes) -> impl Observer + use<> {
+/// The observer for `sizes`.
+fn observer(kind: &'static TransferKind, sizes: &Sizes) -> impl Observer + use<> {
     HttpObserver {
-        variant: variant.to_owned(),
         kind,
         sizes: sizes.clone(),
         frames: Vec::new(),
@@ -334,7 +356,6 @@ impl HttpObserver {
             self.flash.1 - self.flash_before.1,
         );
         let batch = Batch {
-            variant: &self.variant,
             bytes,
             frames: self.frames.drain(..frames_end).collect(),
             pulses: self.pulses.drain(..pulses_end).collect(),

@@ -1,27 +1,13 @@
 //! The result of the uploads of one size: `http_put`.
 
-use std::sync::Arc;
-
 use linerate_capture::wire::{self, Frame, Side};
 use linerate_explain::cause;
 use linerate_results::record::{HttpPut, HttpPutMetrics, Measurement, TransferSamples};
-use serde::Deserialize;
 
-use super::super::{MeasureError, Plan, Section, ledger};
+use super::super::{MeasureError, ledger};
+use super::TransferKind;
 use super::batch::Batch;
 use super::bodies::Bodies;
-use super::{Sizes, TransferKind};
-
-/// Uploads, as requested by a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Put(pub Sizes);
-
-impl Section for Put {
-    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
-        self.0.plans(&KIND)
-    }
-}
 
 pub(super) static KIND: TransferKind = TransferKind {
     program: "http_put",
@@ -31,7 +17,7 @@ pub(super) static KIND: TransferKind = TransferKind {
 };
 
 /// The result.
-fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
+fn measure(mut batch: Batch) -> Result<HttpPut, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Device)?;
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
     let (device_sent, device_lost, collisions) = batch.device_frames();

@@ -82,7 +82,7 @@ fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
         limit_s: 10,
     };
     let mut results = Vec::new();
-    let mut observer = observer("isr-all", &get::KIND, &sizes);
+    let mut observer = observer(&get::KIND, &sizes);
     drive(
         Box::new(Script::new(events)),
         &mut observer,

@@ -125,8 +125,8 @@ impl super::Plan for Plan {
         environment.traffic = Some(traffic);
     }
 
-    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self))
+    fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -192,7 +192,6 @@ enum ProgramEvent {
 
 /// Counts frames.
 struct PhyObserver {
-    variant: String,
     plan: Plan,
     seen: u64,
     last_ns: u64,
@@ -201,10 +200,9 @@ struct PhyObserver {
     ledger: Ledger,
 }
 
-/// The observer for `plan` on a firmware of `variant`.
-pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
+/// The observer for `plan`.
+pub fn observer(plan: &Plan) -> impl Observer + use<> {
     PhyObserver {
-        variant: variant.to_owned(),
         plan: plan.clone(),
         seen: 0,
         last_ns: 0,
@@ -295,14 +293,12 @@ impl Observer for PhyObserver {
             && metrics.frames_wrong == 0
             && metrics.frames_refused == metrics.frames_to_refuse;
         let ledger = std::mem::take(&mut self.ledger);
-        let variant = self.variant.clone();
         Ok(vec![match &self.plan.kind {
             TestKind::Case {
                 case,
                 known_failure,
             } => Measurement::PhyConformance(PhyConformance {
                 params: PhyConformanceParams {
-                    variant,
                     setting: Setting::default(),
                     case: case.name.to_owned(),
                     about: case.about.to_owned(),
@@ -319,7 +315,6 @@ impl Observer for PhyObserver {
                 octets,
             } => Measurement::LossSurface(LossSurface {
                 params: LossSurfaceParams {
-                    variant,
                     setting: Setting::default(),
                     clock_ppm: *clock_ppm,
                     jitter_ns: *jitter_ns,

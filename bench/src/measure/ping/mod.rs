@@ -51,8 +51,8 @@ impl super::Plan for Plan {
         self.limit_s
     }
 
-    fn observer(&self, variant: &str, _: &MachineConfig) -> Box<dyn Observer> {
-        Box::new(observer(variant, self))
+    fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
+        Box::new(observer(self))
     }
 }
 
@@ -75,7 +75,6 @@ enum ProgramEvent {
 
 /// Collects the replies.
 pub struct PingObserver {
-    variant: String,
     plan: Plan,
     rtt_ns: Vec<u64>,
     lost: u64,
@@ -83,10 +82,9 @@ pub struct PingObserver {
     counters: BTreeMap<String, u64>,
 }
 
-/// The observer for `plan` on a firmware of `variant`.
-pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
+/// The observer for `plan`.
+pub fn observer(plan: &Plan) -> impl Observer + use<> {
     PingObserver {
-        variant: variant.to_owned(),
         plan: plan.clone(),
         rtt_ns: Vec::new(),
         lost: 0,
@@ -134,7 +132,6 @@ impl Observer for PingObserver {
         let wire_rtt_ns = wire_rtt_ns(&self.frames);
         let mut ping = Ping {
             params: PingParams {
-                variant: self.variant.clone(),
                 setting: Setting::default(),
                 count: asked,
                 payload_bytes,

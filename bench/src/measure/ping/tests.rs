@@ -50,7 +50,7 @@ fn measure(script: Script, count: u64) -> Result<Ping, MeasureError> {
     let mut results = Vec::new();
     drive(
         Box::new(script),
-        &mut observer("windowed", &plan),
+        &mut observer(&plan),
         plan.limit_s,
         &mut |result| results.push(result),
         &mut |_, _| true,

@@ -98,7 +98,6 @@ impl Latency {
     ) -> Measurement {
         Measurement::Latency(Record {
             params: LatencyParams {
-                variant: String::new(),
                 setting: context.setting(),
                 count: u64::from(self.round_trips.count),
                 interval_ns: self.round_trips.interval.as_nanos() as u64,
@@ -108,7 +107,6 @@ impl Latency {
             metrics,
             limits: limits.clone(),
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     }
 }

@@ -127,7 +127,6 @@ impl Trials<'_, '_> {
         };
         let record = Record {
             params: Rfc2544Params {
-                variant: String::new(),
                 setting: self.context.setting(),
                 test: part.test,
                 extent: self.extent,

@@ -47,7 +47,7 @@ impl Sender {
         }
         if !segment.is_bare() {
             // It was piggybacked on data.
-            self.late_ack = None;
+            self.late_ack_ns = None;
         }
         self.update_window(segment, ack, shift);
         self.sent_since_ack = SentSinceAck::None;
@@ -84,8 +84,8 @@ impl Sender {
             self.rto.add(rtt_ns);
             self.rto_backoff = 0;
             let late = rtt_ns >= DELAYED_ACK_NS.max(3 * self.stats.rtt.min().unwrap_or(0));
-            self.late_ack =
-                (late && self.last_was_small && !self.has_unacked()).then_some((rtt_ns, time_ns));
+            self.late_ack_ns =
+                (late && self.last_was_small && !self.has_unacked()).then_some(time_ns);
         }
         if let SentSinceAck::One { end, sent_ns } = self.sent_since_ack
             && seq_le(end, ack)

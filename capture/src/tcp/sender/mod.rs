@@ -18,7 +18,9 @@ use retransmission::RecoveryState;
 use rtt::{RtoEstimator, SentSinceAck};
 
 pub use retransmission::RetransmitReason;
-pub use stats::{BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, SenderStats};
+pub use stats::{
+    BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, SenderCounts, SenderStats,
+};
 
 /// Segments of one burst are at most this far apart.
 const WITHIN_BURST_NS: u64 = 500_000;
@@ -26,8 +28,6 @@ const WITHIN_BURST_NS: u64 = 500_000;
 const PROMPT_NS: u64 = 1_500_000;
 /// Time of a full frame at 10 Mbit/s, rounded up.
 const SLOW_WIRE_NS: u64 = 1_300_000;
-/// Shorter gaps between bursts are not counted.
-const MIN_SEND_GAP_NS: u64 = 1_000_000;
 
 /// So many new segments in sequence show that SND.NXT is known: what was sent before the capture is repeated out of
 /// sequence, or alone.
@@ -105,9 +105,8 @@ pub(super) struct Sender {
     last_ack_ns: u64,
     unacked_since_ns: u64,
     rto: RtoEstimator,
-    /// Delay and arrival time of a late acknowledgment for a small segment: a segment sent right after it waited for
-    /// it.
-    late_ack: Option<(u64, u64)>,
+    /// Arrival time of a late acknowledgment for a small segment: a segment sent right after it waited for it.
+    late_ack_ns: Option<u64>,
     last_was_small: bool,
     /// Shortest gap between two full-size segments, the second sent without waiting for the acknowledgment of the
     /// first: the path's serialization time, or less.
@@ -148,7 +147,7 @@ impl Default for Sender {
             last_ack_ns: 0,
             unacked_since_ns: 0,
             rto: RtoEstimator::default(),
-            late_ack: None,
+            late_ack_ns: None,
             last_was_small: false,
             min_gap_ns: u64::MAX,
             last_was_largest: false,
@@ -260,7 +259,7 @@ impl Sender {
         };
         if seq_lt(snd_nxt, end) {
             let from = if seq_lt(seq, snd_nxt) { snd_nxt } else { seq };
-            self.on_new_data(segment, from, time_ns, number);
+            self.on_new_data(segment, from, time_ns);
         }
         if segment.len > 0 {
             self.sent_since_ack = match self.sent_since_ack {
@@ -286,11 +285,10 @@ impl Sender {
 
     /// Records new data from `seq` on.
     #[inline]
-    fn on_new_data(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
+    fn on_new_data(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64) {
         let end = segment.end();
         let mut segments_ahead = self.segments_in_flight();
         if segment.len > 0 {
-            self.record_pacing(segment, time_ns);
             self.stats.sent_by_flight[usize::from(segments_ahead)] += 1;
             self.begin_or_continue_burst(time_ns);
             self.stats.sent_by_position[usize::from(self.burst_position)] += 1;
@@ -320,13 +318,9 @@ impl Sender {
             if self.right_edge == Some(end) {
                 self.stats.window_full += 1;
             }
-            if let Some((late_ns, at_ns)) = self.late_ack {
-                self.late_ack = None;
-                if time_ns.saturating_sub(at_ns) < PROMPT_NS {
-                    self.stats.delayed_acks += 1;
-                    self.stats.delayed_ack_ns += late_ns;
-                    self.stats.delayed_at.record(number, late_ns);
-                }
+            if let Some(at_ns) = self.late_ack_ns.take() {
+                let is_prompt = time_ns.saturating_sub(at_ns) < PROMPT_NS;
+                self.stats.delayed_acks += u64::from(is_prompt);
             }
         }
         if self.unacked.is_empty() {
@@ -342,20 +336,6 @@ impl Sender {
     #[inline]
     fn segments_in_flight(&self) -> u8 {
         (self.in_flight() / self.segment_size.max(1)).min(FLIGHT_BINS as u32 - 1) as u8
-    }
-
-    /// Records small segments and gaps between bursts.
-    #[inline]
-    fn record_pacing(&mut self, segment: &Segment<'_>, time_ns: u64) {
-        if self.has_unacked() {
-            let full = self.mss.map_or(self.segment_size, u32::from);
-            self.stats.small_while_unacked += u64::from(segment.len < full / 2);
-        } else if self.payload_end.is_some() {
-            let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
-            if gap_ns >= MIN_SEND_GAP_NS {
-                self.stats.send_gaps.add(gap_ns);
-            }
-        }
     }
 
     /// Tracks octets from `from` to `until` that were not captured, or not yet.

@@ -46,7 +46,7 @@ impl Sender {
     ) -> SendClass {
         let (seq, end) = (segment.seq, segment.end());
         if !seq_lt(self.snd_una, end) {
-            self.stats.spurious += 1;
+            self.stats.spurious_retransmissions += 1;
             self.count_retransmission(segment, None);
             return SendClass::Retransmission(RetransmitReason::Spurious);
         }
@@ -93,7 +93,7 @@ impl Sender {
                 };
             }
             RetransmitReason::Recovery => self.stats.recovery_retransmits += 1,
-            RetransmitReason::Spurious => self.stats.spurious += 1,
+            RetransmitReason::Spurious => self.stats.spurious_retransmissions += 1,
         }
         if reason != RetransmitReason::Spurious {
             self.stats.first_retransmit = match self.stats.first_retransmit {
@@ -122,7 +122,7 @@ impl Sender {
     }
 
     fn count_retransmission(&mut self, segment: &Segment<'_>, delay_ns: Option<u64>) {
-        self.stats.retransmitted += 1;
+        self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += u64::from(segment.len);
         if let Some(delay_ns) = delay_ns {
             let doublings = (delay_ns / FIRST_DELAY_BOUND_NS)

@@ -183,7 +183,7 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         + facts.share(Limit::LateAck)
         + facts.share(Limit::ReceiveWindow);
     let retransmitted = stats::ratio(
-        facts.stats().retransmitted as f64,
+        facts.stats().retransmitted_segments as f64,
         facts.stats().segments as f64,
     );
     // Larger segments than the MSS are those of an adapter that merges them, and so are their acknowledgments.

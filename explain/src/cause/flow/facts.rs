@@ -359,7 +359,7 @@ fn is_one_sided(connection: &Connection) -> bool {
         return false;
     }
     let sent = connection.stats(sender);
-    sent.segments > 0 && sent.retransmitted * 2 < sent.segments
+    sent.segments > 0 && sent.retransmitted_segments * 2 < sent.segments
 }
 
 fn wire_factor(frame_payload: u64) -> f64 {

@@ -25,7 +25,7 @@ impl ConstantFlight {
     /// (RFC 5681 section 3.1), or in each second one with delayed acknowledgments.
     pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
         let stats = facts.stats();
-        if stats.retransmitted > stats.spurious {
+        if stats.retransmitted_segments > stats.spurious_retransmissions {
             return None;
         }
         if !knows_round_trip(facts) {

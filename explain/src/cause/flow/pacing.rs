@@ -38,7 +38,8 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
     let is_answering = model.turns.changes() >= 4;
     // What overflows a queue is not held back by its sender.
-    let has_losses = facts.stats().retransmitted >= facts.stats().spurious + MIN_LOSSES;
+    let has_losses =
+        facts.stats().retransmitted_segments >= facts.stats().spurious_retransmissions + MIN_LOSSES;
     let window = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
     if window >= MIN_SHARE
         || rate::is_full(facts)

@@ -273,7 +273,9 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     };
     // After losses, congestion control may hold data back, too.
     let stats = facts.stats();
-    let lost = stats.retransmitted.saturating_sub(stats.spurious);
+    let lost = stats
+        .retransmitted_segments
+        .saturating_sub(stats.spurious_retransmissions);
     let is_reduced = lost * LOSSES_DIVISOR >= stats.segments;
     sees_sender && !is_reduced
         || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
@@ -372,7 +374,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// The data in flight changes and stays below the window.
 fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
-    let has_losses = stats.retransmitted > stats.spurious;
+    let has_losses = stats.retransmitted_segments > stats.spurious_retransmissions;
     let start_ns = facts.model.time_ns(Limit::SlowStart);
     let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
     if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {

@@ -29,7 +29,6 @@ fn load(
         metrics: UdpSweepMetrics::of(&params, flow),
         params,
         ledger: Ledger::default(),
-        findings: Vec::new(),
     })
 }
 
@@ -219,7 +218,6 @@ fn sizes(direction: Direction, ns: impl Fn(f64) -> f64) -> Vec<Measurement> {
                 failure: String::new(),
             },
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     };
     [64, 128, 256, 512, 1_024, 1_470].map(point).into()
@@ -359,7 +357,6 @@ fn round_trips(p50_ns: u64, load: Option<Load>) -> Measurement {
         },
         limits: LatencyLimits::default(),
         ledger: Ledger::default(),
-        findings: Vec::new(),
     })
 }
 

@@ -47,12 +47,7 @@ pub(super) fn checks(run: &Run) -> Vec<Check> {
         });
     }
     if !run.frame_counts.is_empty() {
-        let counted = run.frame_counts.iter();
-        let contradictions = counted.flat_map(|(name, frames)| {
-            let found = frames.discrepancies().into_iter();
-            found.map(move |what| format!("{name}: {what}"))
-        });
-        let contradictions: Vec<String> = contradictions.collect();
+        let contradictions = run.contradictions();
         checks.push(Check {
             holds: contradictions.is_empty(),
             text: match contradictions.first() {

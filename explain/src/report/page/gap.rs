@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::Legend;
-use crate::report::names::name;
 use crate::svg::{colour, stack};
 use linerate_results::format;
 use linerate_results::record::{GapCause, GapToLineRate, Run, Setting};
@@ -33,7 +32,6 @@ struct GapRow {
 
 /// A transfer with a known gap.
 struct TransferGap<'a> {
-    variant: &'a str,
     setting: &'a Setting,
     kind: &'static str,
     bytes: u64,
@@ -44,7 +42,6 @@ struct TransferGap<'a> {
 pub(super) fn gaps(run: &Run) -> (Vec<Gap>, Vec<Legend>) {
     let gets = run.http_gets().filter_map(|get| {
         Some(TransferGap {
-            variant: &get.params.variant,
             setting: &get.params.setting,
             kind: "download",
             bytes: get.params.bytes,
@@ -53,7 +50,6 @@ pub(super) fn gaps(run: &Run) -> (Vec<Gap>, Vec<Legend>) {
     });
     let puts = run.http_puts().filter_map(|put| {
         Some(TransferGap {
-            variant: &put.params.variant,
             setting: &put.params.setting,
             kind: "upload",
             bytes: put.params.bytes,
@@ -63,8 +59,7 @@ pub(super) fn gaps(run: &Run) -> (Vec<Gap>, Vec<Legend>) {
     let mut largest: Vec<TransferGap<'_>> = Vec::new();
     for transfer in gets.chain(puts) {
         let same = largest.iter_mut().find(|other| {
-            other.kind == transfer.kind
-                && name(other.variant, other.setting) == name(transfer.variant, transfer.setting)
+            other.kind == transfer.kind && other.setting.name() == transfer.setting.name()
         });
         match same {
             Some(other) if other.bytes < transfer.bytes => *other = transfer,
@@ -129,14 +124,14 @@ fn gap(transfer: &TransferGap<'_>) -> Gap {
     let whole = parts.iter().map(|part| part.size).sum();
     let label = format!(
         "{}, {} of {}: {} short of {}",
-        name(transfer.variant, transfer.setting),
+        transfer.setting.name(),
         transfer.kind,
         format::bytes(bytes),
         format::rate((limit - goodput).max(0.0)),
         format::rate(limit),
     );
     Gap {
-        name: name(transfer.variant, transfer.setting).to_owned(),
+        name: transfer.setting.name().to_owned(),
         size: format!("{} of {}", transfer.kind, format::bytes(bytes)),
         goodput: format::rate(goodput),
         shortfall: format::rate((limit - goodput).max(0.0)),

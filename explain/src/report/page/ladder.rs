@@ -28,9 +28,12 @@ pub(super) fn ladder<'a>(run: &Run, published: &'a Published) -> Vec<Step<'a>> {
         .filter_map(|step| {
             let (variant, what) = (step.variant.as_str(), step.what.as_str());
             // Of several runs of one variant the first is the one that the scenario is about.
-            let first = run.http_gets().find(|get| get.params.variant == variant)?;
+            let first = run
+                .http_gets()
+                .find(|get| get.params.setting.variant == variant)?;
             let of_run = |get: &&HttpGet| {
-                get.params.variant == variant && get.params.setting.run == first.params.setting.run
+                get.params.setting.variant == variant
+                    && get.params.setting.run == first.params.setting.run
             };
             Some((what, run.http_gets().filter(of_run).collect()))
         })

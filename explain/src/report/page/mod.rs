@@ -35,7 +35,7 @@ use self::stages::{StageRow, groups, stage_row};
 use self::time::{time_bar, time_legend};
 use crate::published::{Published, is_comparable};
 use crate::report::comparison::label;
-use crate::report::names::{name, notes};
+use crate::report::names::notes;
 use crate::report::verdict::Verdict;
 use crate::summary;
 use crate::svg::dots;
@@ -189,7 +189,7 @@ fn size(get: &HttpGet) -> String {
 fn names(run: &Run) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for result in &run.results {
-        let name = name(result.variant(), result.setting());
+        let name = result.setting().name();
         if !names.contains(&name) {
             names.push(name);
         }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::report::names::name;
 use linerate_results::format;
 use linerate_results::record::{Conditions, Run};
 
@@ -22,7 +21,7 @@ pub(super) fn others(run: &Run) -> Vec<OtherRow<'_>> {
         let row = result.describe().row()?;
         Some(OtherRow {
             kind: row.kind,
-            name: name(result.variant(), result.setting()),
+            name: result.setting().name(),
             conditions: conditions(&result.setting().conditions),
             outcome: row.outcome,
             passed: row.passed,

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::{Legend, label, names};
 use crate::published::{Published, ignores_sack, is_comparable};
 use crate::report::comparison::Comparison;
-use crate::report::names::name;
 use crate::svg::lanes::{self, Lane};
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Ping, Run};
@@ -106,7 +105,7 @@ fn measured(run: &Run, sizes: &[u64]) -> String {
     };
     let mut builds: Vec<&str> = run
         .http_gets()
-        .map(|get| get.params.variant.as_str())
+        .map(|get| get.params.setting.variant.as_str())
         .collect();
     builds.sort_unstable();
     builds.dedup();
@@ -288,12 +287,12 @@ fn row(
 }
 
 fn is_of(ping: &Ping, run: &str) -> bool {
-    name(&ping.params.variant, &ping.params.setting) == run
+    ping.params.setting.name() == run
 }
 
 /// The firmware in a few words; for a run with another treatment of SACK than the others, that.
 fn what(run: &Run, published: &Published, get: &HttpGet) -> String {
-    let variant = get.params.variant.as_str();
+    let variant = get.params.setting.variant.as_str();
     if !is_comparable(run, get) {
         let does = if ignores_sack(run, get) {
             "ignores"

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::published::Published;
-use crate::report::names::name;
 use linerate_results::format;
 use linerate_results::record::Ping;
 
@@ -21,12 +20,12 @@ pub(super) struct PingRow {
 
 pub(super) fn ping_row(ping: &Ping, figures: &Published) -> PingRow {
     let published = figures
-        .stage(&ping.params.variant)
+        .stage(&ping.params.setting.variant)
         .and_then(|stage| stage.ping_ns);
     let rtt = ping.metrics.rtt_ns;
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".into(), format::time);
     PingRow {
-        variant: name(&ping.params.variant, &ping.params.setting).to_owned(),
+        variant: ping.params.setting.name().to_owned(),
         answered: format!("{} of {}", ping.metrics.received, ping.metrics.sent),
         min: time(rtt.map(|rtt| rtt.min)),
         p50: time(rtt.map(|rtt| rtt.p50)),

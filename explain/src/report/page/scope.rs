@@ -29,7 +29,7 @@ pub(super) fn scope_view(get: &HttpGet, figures: &Published) -> Option<Scope> {
         })
         .collect();
     let published = figures
-        .stage(&get.params.variant)
+        .stage(&get.params.setting.variant)
         .and_then(|stage| stage.post_processing_ns);
     let beside = published.map_or(String::new(), |ns| {
         format!(" (published {})", format::time(ns))

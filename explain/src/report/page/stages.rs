@@ -32,7 +32,7 @@ pub(super) fn stage_row<'a>(
     figures: &'a Published,
     last_of_stage: bool,
 ) -> StageRow<'a> {
-    let published = figures.stage(&get.params.variant);
+    let published = figures.stage(&get.params.setting.variant);
     let goodput = get.metrics.goodput_bytes_per_s_p50;
     let goodput_published = figures.goodput_bytes_per_s(run, get);
     let post_ns = get.metrics.isr_post_processing_ns_p50;

@@ -30,7 +30,6 @@ fn point(direction: Direction, mbit_per_s: f64, sent: u64, lost: u64) -> Measure
         metrics: UdpSweepMetrics::of(&params, flow),
         params,
         ledger: Ledger::default(),
-        findings: Vec::new(),
     })
 }
 
@@ -127,7 +126,6 @@ fn a_few_datagrams_that_all_arrive_are_no_loss() {
             metrics: UdpSweepMetrics::of(&params, flow),
             params,
             ledger: Ledger::default(),
-            findings: Vec::new(),
         })
     };
     let verdict = summarize(vec![to(0.5)]).verdict;

@@ -9,7 +9,6 @@ mod registers;
 
 use std::time::{Duration, Instant as Wall};
 
-use linerate_agent::Instant;
 use linerate_ether::frame::MacAddress;
 use linerate_sim::peer::generator::DEVICE;
 use linerate_sim::peer::host::program::Programs;
@@ -20,9 +19,8 @@ use linerate_sim::time::{self, Span};
 use self::emulator::Emulator;
 pub(crate) use self::registers::inspect;
 use crate::endpoint::board::runner::{self, BoardTarget, Runner, tcp_of};
-use crate::endpoint::board::session::{RunningBoard, STEP, StepError};
 use crate::endpoint::{Options, TargetError, Trial, Url};
-use crate::machine::{Identity, MachineError};
+use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
 const QEMU: Runner = Runner {
     how: "emulated by QEMU",
@@ -31,14 +29,18 @@ const QEMU: Runner = Runner {
     line_bits_per_s: None,
     runs: |board| board.qemu.is_some(),
     switch_on,
-    identify: |board| Identity {
-        board: board.name.clone(),
-        ..Identity::default()
-    },
+    identify: |board| identity(&board.name),
 };
 
 /// Frames received before some are sent.
 const BURST: usize = 64;
+
+fn identity(board: &str) -> Identity {
+    Identity {
+        board: board.to_owned(),
+        ..Identity::default()
+    }
+}
 
 /// Opens the board that `url` names.
 pub(in crate::endpoint) fn open(
@@ -48,7 +50,7 @@ pub(in crate::endpoint) fn open(
     runner::open(url, options, QEMU)
 }
 
-fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn RunningBoard>, TargetError> {
+fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, TargetError> {
     let image = target.image()?;
     let board = start(target, &image.elf, tcp_of(trial), &[])?;
     Ok(Box::new(board))
@@ -80,6 +82,7 @@ fn start(
         ..host::Config::default().at([a, b, c, 1].into(), 24)
     });
     Ok(Emulated {
+        name: target.board.name.clone(),
         emulator,
         host,
         started: Wall::now(),
@@ -89,6 +92,7 @@ fn start(
 
 /// A board in QEMU, and the host at the other end.
 struct Emulated {
+    name: String,
     emulator: Emulator,
     host: Host,
     started: Wall,
@@ -132,40 +136,51 @@ fn simulated(since_start: Duration) -> time::Instant {
     time::Instant::from_ns(since_start.as_nanos() as u64)
 }
 
-impl RunningBoard for Emulated {
-    fn now(&self) -> Instant {
-        Instant::from_ns(self.elapsed().as_nanos() as u64)
+impl Machine for Emulated {
+    fn identity(&self) -> Identity {
+        identity(&self.name)
     }
 
-    fn step(&mut self, console: &mut Vec<String>) -> Result<(), StepError> {
-        let end = self.elapsed() + STEP;
+    fn now_ns(&self) -> u64 {
+        self.elapsed().as_nanos() as u64
+    }
+
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
+        let end = Duration::from_nanos(until_ns);
         while self.elapsed() < end {
-            self.send().map_err(StepError::Reason)?;
-            if self.receive().map_err(StepError::Reason)? {
+            self.send().map_err(MachineError::Failed)?;
+            if self.receive().map_err(MachineError::Failed)? {
                 continue;
             }
             let due = Duration::from_nanos(self.host.poll_timeout().as_ns()).min(end);
             let left = due.saturating_sub(self.elapsed());
             self.emulator.wait(left, self.held.is_some());
         }
-        self.emulator.read(console).map_err(StepError::Reason)
+        let mut lines = Vec::new();
+        let read = self.emulator.read(&mut lines);
+        let at_ns = self.now_ns();
+        for line in lines {
+            sink(Event::Console { at_ns, line });
+        }
+        read.map_err(MachineError::Failed)
     }
 
-    fn type_in(&mut self, text: &str) {
-        self.emulator.type_in(text);
+    fn type_line(&mut self, line: &str) {
+        self.emulator.type_in(&format!("{line}\n"));
     }
 
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
         self.host.programs().map(with);
     }
 
-    fn set_link(&mut self, is_up: bool) -> Result<(), String> {
-        self.emulator.monitor().set_link(is_up)
+    fn set_link(&mut self, is_up: bool) -> Result<(), MachineError> {
+        let done = self.emulator.monitor().set_link(is_up);
+        done.map_err(MachineError::Failed)
     }
 
     /// Neither QEMU nor its cable reports losses.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
+    fn finish(self: Box<Self>, _: &mut dyn FnMut(Event)) -> RunArtifacts {
+        RunArtifacts::default()
     }
 }
 

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use linerate_agent::frame::{Blast, Fill, FrameKind, MIN_LEN, Plan, TestHeader, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
-use linerate_ether::ledger::{Counter, DropCause};
+use linerate_ether::ledger::Counter;
+use linerate_results::record::{Duplex, Flood, FloodMetrics, FloodParams, Ledger, Rounds, Setting};
 use linerate_sim::peer::generator::{DEVICE, OWN};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -39,107 +40,11 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval of the frames to be reflected after the flood.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Rounds of the firmware's main loop, as it counts them.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Rounds {
-    /// Number of rounds.
-    pub rounds: u64,
-    /// Duration of all of them.
-    pub span_us: u64,
-    /// The longest time between two rounds.
-    pub longest_us: u64,
-    /// Maximum number of frames received between two rounds.
-    #[serde(alias = "most_frames")]
-    pub max_frames: u64,
-}
-
-impl Rounds {
-    /// Rounds per second.
-    #[must_use]
-    pub fn per_s(&self) -> u64 {
-        self.rounds * 1_000_000 / self.span_us.max(1)
-    }
-}
-
-/// Result of a flood.
-#[derive(Clone, Debug)]
-pub struct Flood {
-    /// Frames sent, including those after the flood.
-    pub sent: u64,
-    /// Of those, frames that the cable did not take, as QEMU had not read earlier ones.
-    pub refused: u64,
-    /// Of the others, those that QEMU passed to its network device.
-    pub captured: u64,
-    /// Lost, by the driver's ledger.
-    pub dropped: Vec<(DropCause, u64)>,
-    /// Delivered to the program, by the same ledger.
-    pub delivered: u64,
-    /// Counted by the program, and missing by their numbers.
-    pub counted: (u64, u64),
-    /// The main loop before the flood, idle.
-    pub idle: Rounds,
-    /// Its report on the first half of the flood, if it arrived during the flood.
-    pub during: Option<Rounds>,
-    /// The report on the whole flood, or on its second half.
-    pub after: Rounds,
-    /// Time from the end of the flood until a frame was answered.
-    pub answered_after: Duration,
-}
-
-impl Flood {
-    /// Frames passed to QEMU's network device that the ledger counts neither as received nor as lost.
-    #[must_use]
-    pub fn lost_in_model(&self) -> i64 {
-        let dropped: u64 = self.dropped.iter().map(|(_, frames)| frames).sum();
-        self.captured as i64 - (self.delivered + dropped) as i64
-    }
-
-    /// Maximum number of frames, and maximum time, between two rounds of the main loop.
-    #[must_use]
-    pub fn longest(&self) -> (u64, Duration) {
-        let (first, rest) = (self.during.unwrap_or(self.after), self.after);
-        (
-            first.max_frames.max(rest.max_frames),
-            Duration::from_micros(first.longest_us.max(rest.longest_us)),
-        )
-    }
-
-    /// Checks that every frame is accounted for.
-    ///
-    /// # Errors
-    /// The sum that is wrong.
-    pub fn check(&self, board: &Board) -> Result<(), String> {
-        let lost = self.lost_in_model();
-        let may_lose = board.unsupported_cases.contains_key("overrun-count");
-        let (counted, missing) = self.counted;
-        if self.refused + self.captured != self.sent {
-            return Err(format!(
-                "{} frames were sent, but {} refused and {} captured",
-                self.sent, self.refused, self.captured
-            ));
-        }
-        if lost < 0 || (lost > 0 && !may_lose) {
-            return Err(format!(
-                "of {} frames {} were delivered and lost as {:?}: {lost} too few",
-                self.captured, self.delivered, self.dropped
-            ));
-        }
-        if counted != self.delivered || counted + missing != self.sent {
-            return Err(format!(
-                "{} frames were sent and {} delivered, but the program has counted {counted} and \
-                 misses {missing}",
-                self.sent, self.delivered
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Floods `board` with its program `elf` for `span`.
+/// Floods `board` with its program `elf`, of `variant`, for `span`.
 ///
 /// # Errors
 /// QEMU cannot be started, or the board does not answer.
-pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String> {
+pub fn flood(board: &Board, variant: &str, elf: &[u8], span: Duration) -> Result<Flood, String> {
     let Some(qemu) = &board.qemu else {
         return Err(format!("QEMU does not have the board {}", board.name));
     };
@@ -163,18 +68,29 @@ pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String>
     };
     let frames: Frames = run.query("frames", "frames")?;
     let counters: Map<String, Value> = run.query("counters", "counters")?;
-    let (dropped, delivered) = received(&counters);
     Ok(Flood {
-        sent: run.sent,
-        refused: run.refused,
-        captured: captured(&file)?,
-        dropped,
-        delivered,
-        counted: (frames.frames, frames.lost),
-        idle,
-        during,
-        after,
-        answered_after,
+        params: FloodParams {
+            setting: Setting {
+                variant: variant.to_owned(),
+                duplex: Duplex::Unknown,
+                ..Setting::default()
+            },
+            board: board.name.clone(),
+            span_ms: span.as_millis() as u64,
+            may_lose_in_model: board.unsupported_cases.contains_key("overrun-count"),
+        },
+        metrics: FloodMetrics {
+            sent_frames: run.sent,
+            rejected_frames: run.refused,
+            captured_frames: captured(&file)?,
+            counted_frames: frames.frames,
+            missing_frames: frames.lost,
+            idle,
+            during,
+            after,
+            answered_after_ns: answered_after.as_nanos() as u64,
+        },
+        ledger: received(&counters),
     })
 }
 
@@ -196,15 +112,27 @@ fn captured(file: &Path) -> Result<u64, String> {
     Ok(frames)
 }
 
-/// From the ledger: losses of received frames by cause, and frames delivered.
-fn received(counters: &Map<String, Value>) -> (Vec<(DropCause, u64)>, u64) {
-    let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64);
-    let lost = |it: Counter| {
-        let drop = it.drop_cause().filter(|_| it.name().starts_with("Rx"))?;
-        Some((drop, count(it)?))
+/// The fate of received frames, by the device's `counters`.
+fn received(counters: &Map<String, Value>) -> Ledger {
+    let counted = counters
+        .iter()
+        .filter_map(|(name, count)| Some((name.clone(), count.as_u64()?)));
+    let mut ledger = Ledger {
+        counters: counted.filter(|(_, count)| *count > 0).collect(),
+        ..Ledger::default()
     };
-    let dropped = Counter::ALL.into_iter().filter_map(lost).collect();
-    (dropped, count(Counter::RxDelivered).unwrap_or(0))
+    let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64).unwrap_or(0);
+    ledger.delivered_frames = count(Counter::RxDelivered);
+    let received = Counter::ALL
+        .into_iter()
+        .filter(|it| it.name().starts_with("Rx"));
+    for counter in received {
+        if let Some(cause) = counter.drop_cause() {
+            ledger.lose(cause, count(counter));
+        }
+    }
+    ledger.sent_frames = ledger.delivered_frames + ledger.lost();
+    ledger
 }
 
 /// A board that is being flooded.

@@ -1,12 +1,38 @@
-//! What the device did while frames passed it that it did not register.
+//! The fates of a machine's frames, and what the device did while frames passed it that it did not register.
 
 use std::collections::VecDeque;
 
 use linerate_capture::wire::{Frame, Side};
 use linerate_ether::ledger::{DropCause, Layer};
-use linerate_results::record::UnheardCounts;
+use linerate_results::record::{CountedFrames, FrameCounts, Ledger, UnheardCounts};
 
-use crate::machine::Event;
+use super::Event;
+
+/// Frames of a machine from power-on to power-off.
+#[derive(Debug, Default)]
+pub struct FrameAccount {
+    ledger: Ledger,
+    unheard: Unheard,
+}
+
+impl FrameAccount {
+    /// Processes an event.
+    pub fn observe(&mut self, event: &Event) {
+        self.unheard.observe(event);
+        if let Event::Frame(frame) = event
+            && frame.from == Side::Peer
+        {
+            self.ledger.count(frame.lost);
+        }
+    }
+
+    /// The fates, with the machine's independent `counts`; `None` if it has none.
+    pub fn finish(self, counts: Option<FrameCounts>) -> Option<CountedFrames> {
+        let ledger = self.ledger;
+        let counts = self.unheard.complete(counts)?;
+        Some(CountedFrames { ledger, counts })
+    }
+}
 
 /// Intervals are kept for this long: the fate of a frame that no queue holds is decided much earlier.
 const KEPT_NS: u64 = 5_000_000_000;
@@ -53,9 +79,13 @@ impl Unheard {
         *kind += 1;
     }
 
-    /// The frames that were unheard so far.
-    pub fn finish(self) -> UnheardCounts {
-        self.counts
+    /// Adds the unheard frames to the machine's other `counts`.
+    pub fn complete(self, counts: Option<FrameCounts>) -> Option<FrameCounts> {
+        let counts = counts?;
+        Some(FrameCounts {
+            unheard: self.counts,
+            ..counts
+        })
     }
 }
 
@@ -128,7 +158,8 @@ mod tests {
         ] {
             unheard_frames.observe(&event);
         }
-        let unheard = unheard_frames.finish();
+        let counts = unheard_frames.complete(Some(FrameCounts::default()));
+        let unheard = counts.expect("counts").unheard;
         let expected = UnheardCounts {
             busy: 1,
             sending: 2,
