@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What happens to a command.
@@ -41,7 +42,13 @@ pub struct Finished {
 }
 
 impl Library {
-    pub fn build() -> Option<Self> {
+    /// Builds it once: while the file is written, commands of other tests would run without it.
+    pub fn get() -> Option<&'static Self> {
+        static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+        LIBRARY.get_or_init(Self::build).as_ref()
+    }
+
+    fn build() -> Option<Self> {
         let works = |name: &&str| Command::new(name).arg("--version").output().is_ok();
         let Some(compiler) = ["cc", "gcc", "clang"].into_iter().find(works) else {
             assert!(

@@ -139,10 +139,10 @@ fn copy(from: &Path, to: &Path) {
 
 /// Interrupts the command at all its moments.
 fn interrupt_everywhere(measuring: Measuring, parallel: usize) {
-    let Some(library) = Library::build() else {
+    let Some(library) = Library::get() else {
         return;
     };
-    let undisturbed = Undisturbed::new(measuring, &library, &Server::start());
+    let undisturbed = Undisturbed::new(measuring, library, &Server::start());
     let moments = undisturbed.moments();
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());
@@ -156,7 +156,7 @@ fn interrupt_everywhere(measuring: Measuring, parallel: usize) {
                         break;
                     };
                     let has_next = at.is_multiple_of(NEXT_RUN);
-                    let outcome = undisturbed.interrupt(fault, has_next, &library, &server);
+                    let outcome = undisturbed.interrupt(fault, has_next, library, &server);
                     if let Err(what) = outcome {
                         let mut faults = faults.lock().expect("no panic");
                         faults.push(format!("{fault:?}: {what}"));
