@@ -16,7 +16,7 @@ pub fn dram() -> impl Strategy<Value = DramConfig> {
     let shape = (1..4_u64, 1..5_u32, 1..3_u32, 0..3_u32, 6..9_u32, 0..3_u32);
     let timing = (1..4_u32, 0..2_u32, 1..4_u32, 1..4_u32, 1..8_u32, 0..3_u32);
     let more = (
-        1..4_u32,
+        1..10_u32,
         0..3_u32,
         1..3_u32,
         3..12_u32,
@@ -42,7 +42,8 @@ pub fn dram() -> impl Strategy<Value = DramConfig> {
             rp,
             ras,
             rc: ras + rp + rc,
-            rrd,
+            // Never longer than for the same bank.
+            rrd: rrd.min(ras + rp + rc),
             wr,
             wtr,
             rfc,

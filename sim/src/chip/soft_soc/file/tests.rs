@@ -115,3 +115,36 @@ fn a_syntax_error_has_its_line() {
     let error = parse("schema = 1\nname = \n", "x.toml").unwrap_err();
     assert_eq!((error.file.as_str(), error.line), ("x.toml", 2));
 }
+
+#[test]
+fn a_file_with_a_damaged_line_is_rejected_with_a_place_or_can_be_built() {
+    let lines: Vec<&str> = BOARD.lines().collect();
+    let mut rejected = 0;
+    for damaged in 0..lines.len() {
+        let line = lines[damaged];
+        let digits = line.replace(|c: char| c.is_ascii_digit(), "9");
+        let damages = [
+            String::new(),
+            digits,
+            line.replace('=', "= -"),
+            line.replace("0x", "0xf"),
+            line.replace('"', ""),
+            format!("{line}\n{line}"),
+        ];
+        for damage in damages {
+            let mut changed = lines.clone();
+            changed[damaged] = &damage;
+            match parse(&changed.join("\n"), "x.toml") {
+                Ok(board) => {
+                    crate::memsys::Fabric::new(&board.config.topology).unwrap();
+                }
+                Err(error) => {
+                    rejected += 1;
+                    assert!(error.to_string().starts_with("x.toml:"), "{error}");
+                    assert!((1..=lines.len() + 1).contains(&error.line), "{error}");
+                }
+            }
+        }
+    }
+    assert!(rejected > lines.len(), "{rejected} of {}", lines.len());
+}
