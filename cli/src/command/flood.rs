@@ -42,7 +42,7 @@ mod linux {
             ..provenance::current()
         };
         let title = "Flood of emulated boards".to_owned();
-        let note = &mut |note: &str| eprintln!("{note}");
+        let note = &mut |note: &str| message!("{note}");
         let recorder = Recorder::begin(&args.out, "flood", title, provenance, note);
         let mut recorder = recorder.map_err(anyhow::Error::new)?;
         output::print(HEAD)?;
@@ -53,7 +53,7 @@ mod linux {
             recorder.run.failures.push(error.to_string());
         }
         recorder.finish(None).map_err(anyhow::Error::new)?;
-        eprintln!("report: {}", args.out.join("report.html").display());
+        message!("report: {}", args.out.join("report.html").display());
         measured
     }
 
