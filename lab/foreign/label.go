@@ -14,7 +14,7 @@ import (
 	"linerate/lab/foreign/station"
 )
 
-// Label is a line of labels.ndjson, as `cargo xtask links score` reads it.
+// Label is a line of labels.ndjson, as `cargo xtask explanations score` reads it.
 type Label struct {
 	File            string         `json:"file"`
 	Case            string         `json:"case"`

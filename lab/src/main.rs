@@ -1,11 +1,11 @@
-//! Experiments that generate tables of `docs/`: `cargo xtask accuracy`, `causes`, `links` and `bench` run them.
+//! Experiments that generate tables of `docs/`: `cargo xtask accuracy`, `causes`, `explanations` and `bench` run them.
 //!
 //! | module | experiment |
 //! |---|---|
 //! | `answers` | throttled links, and the causes that `linerate test` names |
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
-//! | `links` | captures of other links, explained: lab/links/README.md |
+//! | `explanations` | captures of other links, explained: lab/links/README.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware's PHY and MAC |
 //! | `symbols` | functions and variables of a firmware |
@@ -15,8 +15,8 @@ mod accuracy;
 mod answers;
 mod bench;
 mod causes;
+mod explanations;
 mod footprint;
-mod links;
 mod symbols;
 
 use clap::{Parser, Subcommand};
@@ -70,9 +70,9 @@ enum Experiment {
         words: Vec<String>,
     },
     /// Score the explanations of captures that lab/links made without linerate's own relay and programs
-    Links {
+    Explanations {
         #[command(subcommand)]
-        action: links::Action,
+        action: explanations::Action,
     },
     /// Compare the simulator with QEMU and measure the firmware's RAM and flash; write docs/performance.md
     Bench {
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
             linerate,
         } => causes::run(set, &only, linerate),
         Experiment::CausesEnd { words } => causes::programs::run(&words),
-        Experiment::Links { action } => links::run(action),
+        Experiment::Explanations { action } => explanations::run(action),
         Experiment::Bench {
             footprint,
             agent,

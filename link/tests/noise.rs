@@ -263,6 +263,12 @@ fn no_message_is_wrong_and_none_is_lost_on_reliable_channels() {
         run.sum(|f| f.again),
         run.wire.now_ns as f64 / 1e9,
     );
+    // `cargo xtask links` reads this. A message that is wrong, or lost on a reliable channel, has ended the test.
+    println!(
+        "counts: {{\"messages\": {}, \"messages_wrong\": 0, \"messages_lost\": 0, \"messages_lost_unreliable\": {}}}",
+        run.delivered(),
+        run.sum(|f| f.lost)
+    );
     assert!(run.restarts.iter().sum::<u32>() > 0);
     assert!(
         run.sum(|f| f.lost) > 0,

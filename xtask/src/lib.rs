@@ -7,7 +7,6 @@
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
 pub mod board;
-pub mod byte_links;
 pub mod captures;
 pub mod concurrent;
 pub mod demo;
@@ -17,6 +16,7 @@ pub mod firmware;
 pub mod foreign;
 pub mod fuzz;
 pub mod lab;
+pub mod links;
 pub mod procedures;
 pub mod repro;
 pub mod scenarios;

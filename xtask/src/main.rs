@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    board, byte_links, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup,
-    steps, tap, test,
+    board, captures, demo, docs, firmware, foreign, lab, links, repro, scenarios, setup, steps,
+    tap, test,
 };
 
 /// Builds, checks and demonstrates linerate.
@@ -68,10 +68,14 @@ enum Command {
     Causes(Forwarded),
     /// Score the explanations of captures that lab/links made without linerate's own relay and programs
     #[command(disable_help_flag = true)]
-    Links(Forwarded),
-    /// Compare the link layer with COBS and a CRC, postcard-rpc and ergot over a simulated UART; write
-    /// target/links/scores.json
-    ByteLinks,
+    Explanations(Forwarded),
+    /// Send messages through noise, and compare the link layer with COBS and a CRC, postcard-rpc and ergot over a
+    /// simulated UART; write target/links/scores.json
+    Links {
+        /// 10,000,000 messages instead of 100,000
+        #[arg(long)]
+        long: bool,
+    },
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
@@ -117,8 +121,8 @@ fn main() -> ExitCode {
         Command::Accuracy(it) => lab::run("accuracy", &it.arguments),
         Command::Answers(it) => lab::run("answers", &it.arguments),
         Command::Causes(it) => lab::run("causes", &it.arguments),
-        Command::Links(it) => lab::run("links", &it.arguments),
-        Command::ByteLinks => byte_links::run(),
+        Command::Explanations(it) => lab::run("explanations", &it.arguments),
+        Command::Links { long } => links::run(long),
         Command::Bench(it) => lab::run("bench", &it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),

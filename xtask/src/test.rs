@@ -64,8 +64,6 @@ fn running(steps: &Steps, long: bool) {
     if long {
         steps.step("long runs", long_runs);
     }
-    steps.step("scenarios", |_, log| scenarios::run(long, log));
-    steps.step("procedures", |_, log| procedures::run(long, log));
     // More than 200 runs, and a relay that must run in real time.
     if long || is_named {
         steps.step("causes", |_, log| causes(log));
@@ -79,11 +77,14 @@ fn running(steps: &Steps, long: bool) {
     });
 }
 
-/// The steps that only compute, first those with a target folder of their own: cargo locks it while it builds.
+/// The steps that only compute, also those in simulated time; first those with a target folder of their own: cargo
+/// locks it while it builds.
 fn computing(steps: &Steps, long: bool) {
     steps.step("fuzz", |_, log| fuzz::run(FUZZ[usize::from(long)], log));
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
+    steps.step("scenarios", |_, log| scenarios::run(long, log));
+    steps.step("procedures", |_, log| procedures::run(long, log));
     if long || steps.has_names() {
         steps.step("other systems", |_, log| other_systems(log));
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask byte-links`: goodput, latency of urgent messages and overhead of the link layer, of COBS with a CRC, of
+//! `cargo xtask links`: goodput, latency of urgent messages and overhead of the link layer, of COBS with a CRC, of
 //! postcard-rpc and of ergot, over the same simulated UART. Writes target/links/scores.json.
 
 #![forbid(unsafe_code)]

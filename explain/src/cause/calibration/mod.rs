@@ -8,7 +8,7 @@
 //! Rules explain the captures they were written with better than others. The model has an offset for them, too, and leaves
 //! it out here: what it states is the confidence for a capture that no rule was written with.
 //!
-//! `cargo xtask links calibrate DIR...` writes the table.
+//! `cargo xtask explanations calibrate DIR...` writes the table.
 
 #[rustfmt::skip]
 mod table;

@@ -1,4 +1,4 @@
-//! Written by `cargo xtask links calibrate`: a model of right answers among labelled captures.
+//! Written by `cargo xtask explanations calibrate`: a model of right answers among labelled captures.
 
 use linerate_results::record::Cause;
 

@@ -267,7 +267,7 @@ pub fn name(cause: Option<Cause>) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::links::label::{Part, Truth};
+    use crate::explanations::label::{Part, Truth};
 
     /// An outcome of the case `case`.
     pub fn outcome(kind: &str, expected: &[Cause], named: &[Cause]) -> Outcome {

@@ -1,4 +1,4 @@
-//! `cargo xtask links calibrate`: the model from which `linerate explain` takes its confidence.
+//! `cargo xtask explanations calibrate`: the model from which `linerate explain` takes its confidence.
 
 use super::bands::Bands;
 use super::explained::{Explained, program};
@@ -154,7 +154,7 @@ impl Design {
 
     /// The table in Rust.
     fn source(&self, model: &[f64]) -> String {
-        let mut text = "//! Written by `cargo xtask links calibrate`: a model of right answers among labelled captures.\n\nuse linerate_results::record::Cause;\n\nuse super::Model;\n\n\
+        let mut text = "//! Written by `cargo xtask explanations calibrate`: a model of right answers among labelled captures.\n\nuse linerate_results::record::Cause;\n\nuse super::Model;\n\n\
                         pub(super) const MODEL: Model = Model {\n"
             .to_owned();
         let coefficients = [

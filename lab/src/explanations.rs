@@ -1,5 +1,5 @@
-//! `cargo xtask links score DIR`: scores `linerate explain` on the captures that `lab/links/provoke.py` made without
-//! linerate's relay, simulator or programs, and on published captures. `cargo xtask links calibrate DIR` derives the
+//! `cargo xtask explanations score DIR`: scores `linerate explain` on the captures that `lab/links/provoke.py` made without
+//! linerate's relay, simulator or programs, and on published captures. `cargo xtask explanations calibrate DIR` derives the
 //! confidence of answers from the development part.
 //!
 //! | module | content |

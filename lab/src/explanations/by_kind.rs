@@ -9,7 +9,7 @@ use std::fs;
 
 /// The page, and the lines between which the tables are.
 const PAGE: &str = "docs/causes/README.md";
-const BEGIN: &str = "<!-- written by cargo xtask links score --page -->";
+const BEGIN: &str = "<!-- written by cargo xtask explanations score --page -->";
 const END: &str = "<!-- end -->";
 /// Kinds of captures of a transfer.
 const KINDS: [&str; 4] = ["sender", "receiver", "late", "snapped"];
