@@ -18,8 +18,8 @@ pub struct LossBucket {
     pub depth_bytes: f64,
     /// Probability that a lost segment met a higher level than one that passed: 0.5 for random losses, 1 for a bucket.
     pub separation: f64,
-    /// The same with a rate that is [`FASTER`] times as high: nearly the same if bursts overflow a few buffers that are empty
-    /// again before the next burst, whatever their rate.
+    /// The same with three times the rate: nearly the same if bursts overflow a few buffers that are empty again before
+    /// the next burst, whatever their rate.
     pub separation_of_faster: f64,
     /// Delay of the segments that met a high level over those that met a low one, as a share of the level over the rate:
     /// about 1 for a queue, 0 for a policer. `None` without round trips.

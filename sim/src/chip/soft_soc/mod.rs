@@ -6,7 +6,7 @@
 //!
 //! # Time
 //! The hart runs ahead to the next event of a device or bus master. An access to memory or to a
-//! device goes through [`HartPorts`] and the [`Fabric`](crate::memsys::Fabric); before each request
+//! device goes through [`HartPorts`] and the [`Fabric`]; before each request
 //! of the hart, other masters perform theirs up to that time (`soc.rs`).
 
 mod bus;
