@@ -3,7 +3,6 @@
 //! Segments are at their virtual address (`p_vaddr`). On the ESP32-C6 the boot loader copies RAM
 //! segments and maps flash segments there; start-up code does not copy `.data`.
 
-use core::ops::Range;
 use std::collections::BTreeMap;
 
 use object::elf::{EM_RISCV, ET_EXEC, FileHeader32, PF_X, PT_LOAD, STT_FUNC, STT_OBJECT};
@@ -181,12 +180,6 @@ impl Elf {
         let end = self.symbols.partition_point(|s| s.addr <= addr);
         let last = self.symbols[..end].iter().rev().find(|s| s.is_function)?;
         (last.size == 0 || addr - last.addr < last.size).then_some(last)
-    }
-
-    /// The address range of the symbol `name`.
-    pub fn range_of(&self, name: &str) -> Option<Range<u32>> {
-        self.symbol(name)
-            .map(|s| s.addr..s.addr.saturating_add(s.size))
     }
 
     /// Writes every segment into `memory`, zeroes included.

@@ -103,11 +103,6 @@ impl TransmitRing {
         Some(self.map.octets_mut(at + FRAME_AT, octets))
     }
 
-    /// Index of the slot that [`next_slot`](Self::next_slot) returns, of [`slots`](Self::slots).
-    pub const fn slot_index(&self) -> usize {
-        self.next
-    }
-
     /// Marks the frame in the next slot as ready, with its size in octets.
     ///
     /// Panics if it is larger than the slot.

@@ -55,7 +55,7 @@ pub(super) struct Session<const N: usize, const HISTORY: usize> {
     is_complete: bool,
     /// The test has begun.
     has_begun: bool,
-    /// The last test has ended, as told by `is_complete`, and its results have not been taken.
+    /// The last test has ended, as `is_complete` reports, and its results have not been taken.
     has_results: bool,
     /// Octets received of the cookie.
     cookie_len: u8,

@@ -260,12 +260,6 @@ impl Sender {
         self.cwnd
     }
 
-    /// The slow-start threshold in segments; `u32::MAX` before the first loss.
-    #[must_use]
-    pub const fn slow_start_threshold(&self) -> u32 {
-        self.ssthresh
-    }
-
     /// The round-trip estimator.
     #[must_use]
     pub const fn round_trip(&self) -> &RttEstimator {
