@@ -84,7 +84,7 @@ def upload(octets, program="socat", to="", more=""):
         return {"sender": "A", "servers": [("B", "busybox nc -l -p 5002 > /dev/null")],
                 "client": f"head -c {octets} /dev/zero | busybox nc @B 5002"}
     if program == "iperf3":
-        return {"sender": "A", "servers": [("B", "iperf3 -s -1")], "client": f"iperf3 -c @B -n {octets} {to}"}
+        return {"sender": "A", "servers": [("B", "iperf3 -s -1")], "client": f"iperf3 -c @B -t 4 {to}"}
     if program == "perl":
         return {"sender": "A", "servers": [("B", f"perl @P/talk.pl listen @B 5003 read {more}")],
                 "client": f"perl @P/talk.pl connect @B 5003 write octets={octets} {to}"}

@@ -191,12 +191,13 @@ def main():
                 print(name, number, json.dumps(draw.settings))
         return
     allowed = "net.ipv4.tcp_allowed_congestion_control"
-    before = subprocess.run(["sysctl", "-n", allowed], capture_output=True, text=True).stdout.strip()
+    usual = subprocess.run(["sysctl", "-n", allowed], capture_output=True, text=True).stdout.strip()
     subprocess.run(["sysctl", "-qw", f"{allowed}=reno cubic bbr"], check=True)
-    atexit.register(lambda: subprocess.run(["sysctl", "-qw", f"{allowed}={before}"], capture_output=True))
+    atexit.register(lambda: subprocess.run(["sysctl", "-qw", f"{allowed}={usual}"], capture_output=True))
     options.out.mkdir(parents=True, exist_ok=True)
     done = options.out / "trials.ndjson"
-    recorded = {(it["case"], it["seed"]) for it in map(json.loads, done.read_text().splitlines())} if done.exists() else set()
+    before = [json.loads(it) for it in done.read_text().splitlines()] if done.exists() else []
+    recorded = {(it["case"], it["seed"]) for it in before if it["result"] == "recorded"}
     for name, case in CASES.items():
         if options.only and name not in options.only:
             continue

@@ -129,6 +129,9 @@ class Network:
                  *trial.get("filter", []), "--daemon", "--pidfile", self.folder / "wire.pid"]
         run(*NICE, *words)
         self.pids.append(self.folder / "wire.pid")
+        until = time.monotonic() + 3
+        while not all(it.exists() and it.read_text().strip() for it in self.pids) and time.monotonic() < until:
+            time.sleep(0.02)
         for pid in self.pids:
             subprocess.run(["renice", "-n", "-12", "-p", pid.read_text().strip()], capture_output=True)
         # The first packet of a connection does not wait for an address.
