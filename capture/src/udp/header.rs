@@ -1,4 +1,4 @@
-//! Header that iperf writes at the start of each datagram.
+//! Numbers in datagrams: the header of iperf, of RTP, or a counter near the start of each datagram.
 
 use linerate_agent::{iperf2, iperf3};
 use serde::Serialize;
@@ -13,16 +13,62 @@ pub enum Tool {
     Iperf3,
     /// iperf 3 with 64-bit numbers (`--udp-counters-64bit`).
     Iperf3Wide,
+    /// RTP (RFC 3550 section 5.1), with 16-bit numbers.
+    Rtp,
+    /// Any program whose datagrams have a 32-bit counter, the most significant octet first, at the start.
+    Counter,
+    /// The same after four octets.
+    CounterAt4,
+    /// The same after eight octets.
+    CounterAt8,
+    /// A counter at the start, the least significant octet first.
+    LittleCounter,
+    /// The same after four octets.
+    LittleCounterAt4,
+    /// The same after eight octets.
+    LittleCounterAt8,
 }
 
 impl Tool {
-    pub(super) const ALL: [Self; 3] = [Self::Iperf2, Self::Iperf3, Self::Iperf3Wide];
+    /// The most specific ones first: a number of RTP, or of iperf 2, is a counter, too.
+    pub(super) const ALL: [Self; 10] = [
+        Self::Iperf2,
+        Self::Iperf3,
+        Self::Iperf3Wide,
+        Self::Rtp,
+        Self::Counter,
+        Self::CounterAt4,
+        Self::CounterAt8,
+        Self::LittleCounter,
+        Self::LittleCounterAt4,
+        Self::LittleCounterAt8,
+    ];
+
+    /// True if the header shows which program sent it; another number must prove to be a counter.
+    pub const fn is_iperf(self) -> bool {
+        matches!(self, Self::Iperf2 | Self::Iperf3 | Self::Iperf3Wide)
+    }
+
+    /// Position of the counter, and true if its least significant octet comes first.
+    const fn counter(self) -> Option<(usize, bool)> {
+        match self {
+            Self::Counter => Some((0, false)),
+            Self::CounterAt4 => Some((4, false)),
+            Self::CounterAt8 => Some((8, false)),
+            Self::LittleCounter => Some((0, true)),
+            Self::LittleCounterAt4 => Some((4, true)),
+            Self::LittleCounterAt8 => Some((8, true)),
+            _ => None,
+        }
+    }
 
     /// Display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iperf2 => "iperf 2",
             Self::Iperf3 | Self::Iperf3Wide => "iperf 3",
+            Self::Rtp => "RTP",
+            _ => "a program that numbers them",
         }
     }
 }
@@ -38,9 +84,25 @@ pub(super) struct DatagramHeader {
 }
 
 impl DatagramHeader {
-    /// Parses a datagram of `tool`.
+    /// Parses a datagram of `tool`; of numbers that wrap, the one nearest to `expected` is meant.
     #[inline]
-    pub(super) fn parse(tool: Tool, octets: &[u8]) -> Option<Self> {
+    pub(super) fn parse(tool: Tool, octets: &[u8], expected: Option<u64>) -> Option<Self> {
+        if let Some((at, is_little)) = tool.counter() {
+            let word = *octets.get(at..)?.first_chunk()?;
+            let number = if is_little {
+                u32::from_le_bytes(word)
+            } else {
+                u32::from_be_bytes(word)
+            };
+            return Some(Self::numbered(unwrap(u64::from(number), 32, expected)));
+        }
+        if tool == Tool::Rtp {
+            // Version 2, a sequence number, a time, a source.
+            let header: [u8; 12] = *octets.first_chunk()?;
+            let number = u64::from(u16::from_be_bytes([header[2], header[3]]));
+            let is_rtp = header[0] >> 6 == 2;
+            return is_rtp.then(|| Self::numbered(unwrap(number, 16, expected)));
+        }
         // A fraction of a second has less than 1,000,000 microseconds: other values are of no iperf.
         let micros_at = if tool == Tool::Iperf2 { 8 } else { 4 };
         let micros = octets.get(micros_at..)?.first_chunk()?;
@@ -65,7 +127,31 @@ impl DatagramHeader {
                 })
             }
             Tool::Iperf3 => of_iperf3(false),
-            Tool::Iperf3Wide => of_iperf3(true),
+            _ => of_iperf3(true),
         }
     }
+
+    /// Without a time.
+    const fn numbered(number: u64) -> Self {
+        Self {
+            number,
+            sent_ns: 0,
+            is_end: false,
+        }
+    }
+}
+
+/// The number whose lowest `bits` are `low`, nearest to `expected`.
+fn unwrap(low: u64, bits: u32, expected: Option<u64>) -> u64 {
+    let Some(expected) = expected else {
+        return low;
+    };
+    let turn = 1_u64 << bits;
+    let near = (expected & !(turn - 1)) | low;
+    let candidates = [near.checked_sub(turn), Some(near), near.checked_add(turn)];
+    let nearest = candidates
+        .into_iter()
+        .flatten()
+        .min_by_key(|it| it.abs_diff(expected));
+    nearest.unwrap_or(low)
 }

@@ -1,4 +1,4 @@
-//! UDP streams of iperf in a capture: the datagrams that arrived at the capture point.
+//! Numbered UDP streams in a capture, such as those of iperf and RTP: the datagrams that arrived at the capture point.
 //!
 //! | module | contents |
 //! |---|---|
@@ -43,7 +43,8 @@ impl StreamDetector {
         if let [stream] = self.streams.as_mut_slice()
             && stream.is_confirmed()
         {
-            let header = DatagramHeader::parse(stream.tool, octets)?;
+            let expected = Some(stream.expected());
+            let header = DatagramHeader::parse(stream.tool, octets, expected)?;
             if !stream.is_restart(&header) {
                 stream.add(&header, length, time_ns, packet);
                 return None;
@@ -61,9 +62,12 @@ impl StreamDetector {
             return;
         }
         // An end marker is rare: before confirmation it is probably something else.
-        let header = |tool| DatagramHeader::parse(tool, octets).filter(|header| !header.is_end);
+        let header = |tool, expected| {
+            DatagramHeader::parse(tool, octets, expected).filter(|header| !header.is_end)
+        };
         self.streams.retain_mut(|stream| {
-            let header = header(stream.tool).filter(|header| stream.can_continue(header));
+            let header = header(stream.tool, Some(stream.expected()));
+            let header = header.filter(|header| stream.can_continue(header));
             if let Some(header) = &header {
                 stream.add(header, length, time_ns, packet);
             }
@@ -72,10 +76,19 @@ impl StreamDetector {
         if self.streams.is_empty() {
             self.tries += 1;
             let begun = Tool::ALL.into_iter().filter_map(|tool| {
-                let header = header(tool)?;
+                let header = header(tool, None)?;
                 Some(Stream::new(tool, &header, length, time_ns, packet))
             });
             self.streams.extend(begun);
+        }
+        // The most specific explanation of the numbers.
+        let mut confirmed = self.streams.iter().filter(|it| it.is_confirmed());
+        if confirmed.any(|it| it.tool.is_iperf()) {
+            self.streams.retain(|it| it.tool.is_iperf());
+        } else if let Some(at) = self.streams.iter().position(Stream::is_confirmed) {
+            let mut stream = self.streams.swap_remove(at);
+            stream.confirm();
+            self.streams = vec![stream];
         }
     }
 

@@ -12,6 +12,10 @@ use linerate_results::stats;
 
 /// A larger step of the number excludes an unconfirmed stream.
 const MAX_NUMBER_STEP: u64 = 64;
+/// One of so many datagrams follows the one before it at least, in a stream that is of any use.
+const MAX_STEP: u64 = 3;
+/// Shorter datagrams carry hardly more than a number (an RTP header has 12 octets).
+const MIN_BYTES: u32 = 24;
 /// Interval at which iperf 2 repeats the end marker until it is answered.
 const END_INTERVAL: Duration = Duration::from_millis(250);
 /// Fewer gaps may be chance.
@@ -56,6 +60,8 @@ pub struct Stream {
     first_number: u64,
     next_number: u64,
     has_ended: bool,
+    /// True if its numbers have proved to be a counter: from then on, any of its datagrams may be lost.
+    is_counter: bool,
     first_sent_ns: u64,
     last_sent_ns: u64,
     last_ns: u64,
@@ -72,8 +78,8 @@ impl Stream {
         time_ns: u64,
         packet: u64,
     ) -> Self {
-        // Both tools count from 1, iperf before 2.1 from 0; unless the start was not captured.
-        let first_number = if header.number < MAX_NUMBER_STEP {
+        // Both iperfs count from 1, iperf before 2.1 from 0; unless the start was not captured. Others begin anywhere.
+        let first_number = if tool.is_iperf() && header.number < MAX_NUMBER_STEP {
             header.number.min(1)
         } else {
             header.number
@@ -97,6 +103,7 @@ impl Stream {
             first_number,
             next_number: header.number,
             has_ended: false,
+            is_counter: false,
             first_sent_ns: header.sent_ns,
             last_sent_ns: header.sent_ns,
             last_ns: time_ns,
@@ -107,15 +114,36 @@ impl Stream {
         stream
     }
 
-    /// True if enough datagrams match.
+    /// True if enough datagrams match. A counter of data often has the number after the last one; a time, a random number
+    /// that grows, and the number of what is acknowledged have not.
     #[inline]
     pub(super) fn is_confirmed(&self) -> bool {
-        self.datagrams() >= MIN_DATAGRAMS
+        let follow = self.gaps_by_loss[1].count() + 1;
+        let counts = || {
+            self.duplicates() == 0
+                && follow * MAX_STEP >= self.datagrams()
+                && self.largest_bytes >= MIN_BYTES
+        };
+        self.datagrams() >= MIN_DATAGRAMS && (self.tool.is_iperf() || self.is_counter || counts())
+    }
+
+    /// Notes that it is confirmed.
+    pub(super) fn confirm(&mut self) {
+        self.is_counter = true;
+    }
+
+    /// The number of the next datagram, if it follows the last one.
+    #[inline]
+    pub(super) fn expected(&self) -> u64 {
+        self.next_number
     }
 
     /// True if a datagram may be the next one: another number nearby, or a duplicate.
     pub(super) fn can_continue(&self, header: &DatagramHeader) -> bool {
         let last = self.next_number.saturating_sub(1);
+        if !self.tool.is_iperf() && header.number == last {
+            return false;
+        }
         header.number.abs_diff(last) <= MAX_NUMBER_STEP
             && (header.number != last || header.sent_ns == self.last_sent_ns)
     }

@@ -4,6 +4,9 @@ use crate::tcp::Occurrences;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
+/// What is no number, and no time of iperf.
+const OTHER: u32 = 0x7FFF_FFFF;
+
 /// A datagram of `tool`, numbered `number`, sent at `sent_ns`; a negative number ends an iperf 2 stream.
 fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
     let [seconds, micros] =
@@ -13,6 +16,18 @@ fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
         // The next words look like iperf 2 flags and a large negative number.
         Tool::Iperf3 => &[seconds, micros, number as u32, 0x9F00_0000, 0x9F00_0000],
         Tool::Iperf3Wide => &[seconds, micros, (number >> 32) as u32, number as u32],
+        // Version 2, payload type 96, a sample clock of 8 kHz, a source.
+        Tool::Rtp => &[
+            0x8060_0000 | number as u32 & 0xFFFF,
+            (number as u32).wrapping_mul(160),
+            0x1234_ABCD,
+        ],
+        Tool::Counter => &[number as u32, OTHER, OTHER],
+        Tool::CounterAt4 => &[OTHER, number as u32, OTHER],
+        Tool::CounterAt8 => &[OTHER, OTHER, number as u32],
+        Tool::LittleCounter => &[(number as u32).swap_bytes(), OTHER, OTHER],
+        Tool::LittleCounterAt4 => &[OTHER, (number as u32).swap_bytes(), OTHER],
+        Tool::LittleCounterAt8 => &[OTHER, OTHER, (number as u32).swap_bytes()],
     };
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
@@ -43,12 +58,57 @@ fn each_tool_is_recognized_by_its_datagrams() {
             (stream.tool, stream.datagrams(), stream.lost()),
             (tool, 100, 0)
         );
-        assert_eq!(stream.jitter_ns(), Some(0));
+        assert_eq!(stream.jitter_ns(), tool.is_iperf().then_some(0));
         assert_eq!(stream.payload_bytes(), 100_000);
         assert_eq!(stream.duration().as_millis(), 99);
         assert_eq!((stream.gaps.min(), stream.gaps.max()), (Some(MS), Some(MS)));
         assert_eq!(stream.received_by_position[0], 100);
     }
+}
+
+#[test]
+fn numbers_of_rtp_wrap_and_begin_anywhere() {
+    // The capture begins at 65,500; 65,530 and 70,000 are lost.
+    let mut numbers: Vec<i64> = (65_500..70_100).collect();
+    numbers.retain(|number| !matches!(number, 65_530 | 70_000));
+    let detector = stream(Tool::Rtp, &numbers, |number| number * MS);
+    let stream = detector.stream().expect("a stream");
+    assert_eq!(
+        (stream.tool, stream.sent(), stream.lost()),
+        (Tool::Rtp, 4_600, 2)
+    );
+}
+
+#[test]
+fn a_counter_that_begins_before_the_capture_has_lost_nothing() {
+    let numbers: Vec<i64> = (57..200).collect();
+    let detector = stream(Tool::Counter, &numbers, |number| number * MS);
+    let stream = detector.stream().expect("a stream");
+    assert_eq!((stream.sent(), stream.lost()), (143, 0));
+}
+
+#[test]
+fn a_time_is_no_counter() {
+    // A clock of 1 kHz in datagrams every 20 ms, and the same number in all.
+    for step in [20, 0] {
+        let numbers: Vec<i64> = (0..500).map(|at| 1_000 + at * step).collect();
+        let detector = stream(Tool::Counter, &numbers, |number| number * MS);
+        assert!(detector.stream().is_none(), "{step}");
+    }
+}
+
+#[test]
+fn numbers_of_acknowledgments_are_no_losses() {
+    // Each fourth block is acknowledged; the answers are short.
+    let numbers: Vec<i64> = (0..200).map(|at| 1 + at * 4).collect();
+    let detector = stream(Tool::Counter, &numbers, |number| number * MS);
+    assert!(detector.stream().is_none());
+    let mut short = StreamDetector::default();
+    for number in 0..200_u32 {
+        let octets = number.to_be_bytes();
+        short.record(&octets, 4, u64::from(number) * MS, u64::from(number) + 1);
+    }
+    assert!(short.stream().is_none());
 }
 
 #[test]

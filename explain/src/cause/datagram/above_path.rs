@@ -72,8 +72,13 @@ pub(super) fn above_path(stream: &Stream) -> Option<(f64, Finding)> {
             ("holes", stream.gap_count as f64),
         ]),
         advice: format!(
-            "Send at most {} (iperf -b): what exceeds the rate of the path is lost and helps nobody.",
-            format::bit_rate(path)
+            "Send at most {}{}: what exceeds the rate of the path is lost and helps nobody.",
+            format::bit_rate(path),
+            if stream.tool.is_iperf() {
+                " (iperf -b)"
+            } else {
+                ""
+            },
         ),
     };
     Some((share, finding))
