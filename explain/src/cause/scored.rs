@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_results::record::Finding;
+use linerate_results::record::{Cause, Finding};
 use serde::Serialize;
 
 /// A smaller share of the time is not worth a finding.
@@ -23,6 +23,9 @@ pub struct PathFinding {
     pub receiver: Option<String>,
     /// Share of the time that the cause explains, 0 to 1.
     pub share_of_time: f64,
+    /// Cause of the finding before it that may explain the same time instead; none if this one is not an alternative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternative_to: Option<Cause>,
     /// The finding.
     #[serde(flatten)]
     pub finding: Finding,

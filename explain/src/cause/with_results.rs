@@ -31,6 +31,7 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
             match counted.iter_mut().find(same) {
                 Some(before) => before.share_of_time += share_of_time,
                 None => counted.push(PathFinding {
+                    alternative_to: None,
                     sender: None,
                     receiver: None,
                     share_of_time,
@@ -42,6 +43,7 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
     // Findings across measurements of a target have no share of the time: they follow, in their own order.
     for finding in super::explain_targets(run) {
         counted.push(PathFinding {
+            alternative_to: None,
             sender: None,
             receiver: None,
             share_of_time: 0.0,

@@ -47,9 +47,13 @@ impl Report {
                 (Some(sender), Some(receiver)) => format!("{sender} to {receiver}: "),
                 _ => String::new(),
             };
+            let instead = match found.alternative_to {
+                Some(cause) => format!("instead of {cause}, "),
+                None => String::new(),
+            };
             let _ = writeln!(
                 text,
-                "\n{}. {between}{} (confidence {})",
+                "\n{}. {between}{instead}{} (confidence {})",
                 rank + 1,
                 finding.cause,
                 format::confidence(finding.confidence)
@@ -383,6 +387,7 @@ mod tests {
         let verdict = |confidence| {
             let mut report = Report::of(Traffic::default(), Vec::new());
             report.findings.push(PathFinding {
+                alternative_to: None,
                 sender: None,
                 receiver: None,
                 share_of_time: 0.7,

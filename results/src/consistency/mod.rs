@@ -42,6 +42,9 @@ pub struct StatedFinding {
     pub receiver: Option<String>,
     /// Share of the time that it explains.
     pub share_of_time: f64,
+    /// Cause of the finding that may explain the same time instead.
+    #[serde(default)]
+    pub alternative_to: Option<Cause>,
     /// The finding.
     #[serde(flatten)]
     pub finding: Finding,

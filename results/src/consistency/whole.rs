@@ -57,7 +57,7 @@ pub(super) fn check(explanation: &Explanation) -> Vec<Contradiction> {
 }
 
 /// The shares of one connection's time add up to 1 at most. The limit of a healthy transfer is no part of the sum, and
-/// neither are findings about other times than those of its payload.
+/// neither are findings about other times than those of its payload, and alternatives.
 fn sums(explanation: &Explanation) -> Vec<Contradiction> {
     let mut sums: BTreeMap<(&str, &str), (f64, Vec<String>, Cause)> = BTreeMap::new();
     for it in &explanation.findings {
@@ -73,7 +73,7 @@ fn sums(explanation: &Explanation) -> Vec<Contradiction> {
                 | Cause::NoAnswer
                 | Cause::Refused
         );
-        if is_other_time {
+        if is_other_time || it.alternative_to.is_some() {
             continue;
         }
         let sum = sums

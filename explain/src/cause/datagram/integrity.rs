@@ -45,6 +45,7 @@ fn wrong_checksums(it: &Checksums, share: f64) -> PathFinding {
         None => (None, None, "IPv4 headers"),
     };
     let mut found = PathFinding {
+alternative_to: None,
         sender,
         receiver,
         share_of_time: 0.0,
@@ -114,6 +115,7 @@ pub(super) fn duplicates(repeats: &Repeats) -> Option<PathFinding> {
     }
     let [sender, receiver] = repeats.ends?;
     let mut found = PathFinding {
+alternative_to: None,
         sender: Some(sender.to_string()),
         receiver: Some(receiver.to_string()),
         share_of_time: share,

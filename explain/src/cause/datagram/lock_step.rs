@@ -77,6 +77,7 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
         None => "Keep several datagrams in flight, or send larger ones; or transfer by TCP.",
     };
     Some(PathFinding {
+        alternative_to: None,
         sender: Some(it.ends[0].0.to_string()),
         receiver: Some(it.ends[1].0.to_string()),
         share_of_time: waiting * stats::ratio(duration_ns as f64, total_ns as f64),

@@ -37,6 +37,7 @@ pub(super) fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
                 continue;
             };
             let mut finding = PathFinding {
+                alternative_to: None,
                 sender: Some(udp_stream.sender.0.to_string()),
                 receiver: Some(udp_stream.receiver.0.to_string()),
                 share_of_time,

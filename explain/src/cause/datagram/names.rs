@@ -175,6 +175,7 @@ impl<'a> Waiting<'a> {
              keep connections open."
         };
         Some(PathFinding {
+            alternative_to: None,
             sender: Some(server.to_string()),
             receiver: Some(client.to_string()),
             share_of_time: stats::ratio(self.held_back_ns as f64, total_ns as f64).min(1.0),

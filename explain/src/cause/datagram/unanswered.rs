@@ -90,6 +90,7 @@ fn finding(
     (summary, advice): (String, &str),
 ) -> PathFinding {
     PathFinding {
+        alternative_to: None,
         sender: Some(it.client.to_string()),
         receiver: Some(it.server.0.to_string()),
         share_of_time,
@@ -129,6 +130,7 @@ fn is_wanted(it: &AbsentHost, analysis: &Analysis) -> bool {
 
 fn absent(it: &AbsentHost, share_of_time: f64) -> PathFinding {
     PathFinding {
+alternative_to: None,
         sender: Some(it.asker.to_string()),
         receiver: Some(it.target.to_string()),
         share_of_time,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::alternative;
 use super::facts::{FlowFacts, NextLimit, TimeWithout};
 use super::is_limit;
 use super::rule::Rule;
@@ -16,6 +17,8 @@ use linerate_results::stats;
 const MIN_PART: f64 = 0.04;
 /// A handshake that takes longer than this multiple of a round trip was held up.
 const SLOWER_HANDSHAKE: f64 = 1.5;
+/// Confidence of a second explanation of the same time.
+const ALTERNATIVE: f64 = 0.2;
 /// Fewer round trips may be those of other packets.
 const MIN_ROUND_TRIPS: usize = 3;
 /// Shares of the time are those after the opening; an opening that takes less of the whole time is not mentioned.
@@ -63,6 +66,8 @@ struct CombinedFinding {
     /// Time of their payload at the rate of the path.
     least_time_ns: u64,
     finding: Finding,
+    /// Another explanation of the described connection's time.
+    alternative: Option<Finding>,
 }
 
 impl CombinedFindings {
@@ -82,6 +87,7 @@ impl CombinedFindings {
                 && it.sender == facts.sender
                 && it.receiver == facts.receiver
         };
+        let alternative = alternative(facts, &rule);
         let Some(before) = self.0.iter_mut().find(same) else {
             self.0.push(CombinedFinding {
                 sender: facts.sender.clone(),
@@ -93,6 +99,7 @@ impl CombinedFindings {
                 time_without: without,
                 least_time_ns: least_ns,
                 finding: finding(facts, rule, beside),
+                alternative,
             });
             return;
         };
@@ -107,6 +114,7 @@ impl CombinedFindings {
         if share_of_time > before.largest_share {
             before.largest_share = share_of_time;
             before.finding = finding(facts, rule, beside);
+            before.alternative = alternative;
         }
     }
 
@@ -115,7 +123,17 @@ impl CombinedFindings {
         self.merge_stalls();
         let found = self.0.into_iter();
         let found = found.filter(|it| it.share_of_time >= MIN_PART || is_limit(it.finding.cause));
-        found.map(CombinedFinding::into_finding).collect()
+        let mut all: Vec<PathFinding> = found.flat_map(CombinedFinding::into_findings).collect();
+        // What is found anyway is no alternative.
+        let firm = all.iter().filter(|it| it.alternative_to.is_none());
+        let firm: Vec<_> = firm
+            .map(|it| (it.finding.cause, it.sender.clone(), it.receiver.clone()))
+            .collect();
+        all.retain(|it| {
+            it.alternative_to.is_none()
+                || !firm.contains(&(it.finding.cause, it.sender.clone(), it.receiver.clone()))
+        });
+        all
     }
 
     /// Short connections lose too few segments to show the pattern that longer ones between the same hosts show.
@@ -154,7 +172,7 @@ impl CombinedFindings {
 }
 
 impl CombinedFinding {
-    fn into_finding(self) -> PathFinding {
+    fn into_findings(self) -> Vec<PathFinding> {
         let mut finding = self.finding;
         let is_gain = |it: &TimeWithout| it.ns() / 19 <= self.time_ns / 20;
         if let Some(without) = self.time_without.filter(is_gain) {
@@ -176,12 +194,21 @@ impl CombinedFinding {
                 " Without this, {whose} would be {bound} {without}."
             );
         }
-        PathFinding {
-            sender: Some(self.sender),
-            receiver: Some(self.receiver),
-            share_of_time: self.share_of_time.min(1.0),
-            finding,
-        }
+        let cause = finding.cause;
+        let parts = [
+            Some((finding, None)),
+            self.alternative.map(|it| (it, Some(cause))),
+        ];
+        let found = parts.into_iter().flatten();
+        found
+            .map(|(finding, alternative_to)| PathFinding {
+                sender: Some(self.sender.clone()),
+                receiver: Some(self.receiver.clone()),
+                share_of_time: self.share_of_time.min(1.0),
+                alternative_to,
+                finding,
+            })
+            .collect()
     }
 }
 
@@ -209,6 +236,21 @@ fn advice(facts: &FlowFacts<'_>, rule: &Rule, beside: &[Cause]) -> String {
             .to_owned();
     }
     rule.advice.clone()
+}
+
+/// The other explanation of the time that `rule` explains.
+fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Finding> {
+    let other = alternative::alternative(facts, rule)?;
+    let mut evidence = rule.evidence.clone();
+    let first_packet = facts.connection().first_packet;
+    evidence.insert("connection_packet".to_owned(), first_packet as f64);
+    Some(Finding {
+        cause: other.cause,
+        confidence: ALTERNATIVE,
+        summary: other.summary.to_owned(),
+        evidence,
+        advice: other.advice.to_owned(),
+    })
 }
 
 fn finding(facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause]) -> Finding {

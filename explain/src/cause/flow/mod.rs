@@ -14,6 +14,7 @@
 //! | `path` | queues, order, duplicates |
 //! | `ack_path` | acknowledgments that wait |
 //! | `opening` | connections that are not opened |
+//! | `alternative` | a second explanation of the same time |
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
 //! | `shared` | paths that carry several connections at once |
@@ -23,6 +24,7 @@
 
 mod ack_path;
 mod acks;
+mod alternative;
 mod combined;
 mod exchange;
 mod facts;

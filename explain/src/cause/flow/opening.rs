@@ -282,6 +282,7 @@ fn finding(
         figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
     }
     PathFinding {
+        alternative_to: None,
         sender: Some(client),
         receiver: server.split(' ').next().map(str::to_owned),
         share_of_time: if total_ns > 0.0 {

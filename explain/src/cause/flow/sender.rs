@@ -7,7 +7,7 @@ use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, WindowScale};
+use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -20,20 +20,32 @@ const MIN_SHARE: f64 = 0.2;
 const STALL_NS: u64 = 30_000_000;
 /// One or two silences may be the end of a task.
 const MIN_IDLE_SPANS: usize = 3;
+/// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
+const LONG_SILENCE_NS: u64 = 200_000_000;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
 /// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
+/// A sender that is silent for a smaller share of the time, for an unknown reason, is not judged.
+const MIN_UNSEEN: f64 = 0.7;
 /// Fewer round trips do not show how they change.
 const MIN_ROUND_TRIPS: usize = 8;
-/// A transfer grows its window in slow start; only where that took longer is it worth a finding.
-const LONG_START_NS: u64 = 200_000_000;
+/// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
+/// worth a finding.
+const LONG_START_NS: u64 = 100_000_000;
 
 /// The first of these rules that fits.
 pub(super) fn sender(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let rules: [fn(&FlowFacts<'_>) -> Option<Rule>; 6] =
-        [one_in_flight, small_writes, pacing, stalls, idle, in_flight];
+    let rules: [fn(&FlowFacts<'_>) -> Option<Rule>; 7] = [
+        one_in_flight,
+        small_writes,
+        pacing,
+        stalls,
+        idle,
+        in_flight,
+        flights,
+    ];
     if facts.class == FlowClass::Short {
         return None;
     }
@@ -221,7 +233,8 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let long: Vec<&Span> = spans
         .filter(|span| span.limit == Limit::SenderIdle && span.ns() >= least_ns)
         .collect();
-    if long.len() < MIN_IDLE_SPANS || !shows_idling(facts, &long) {
+    let are_long = long.len() == 2 && long.iter().all(|span| span.ns() >= LONG_SILENCE_NS);
+    if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
         return None;
     }
     let share = facts.share_of(long.iter().map(|span| span.ns()).sum());
@@ -271,6 +284,11 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
         let last = before.checked_sub(1).map(|at| sent[at]);
         last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
     };
+    // No congestion control holds back new data for so long, after losses or not, where all was acknowledged.
+    let least_ns = silences.iter().map(|span| span.ns()).min().unwrap_or(0);
+    if sees_sender && least_ns >= LONG_SILENCE_NS {
+        return true;
+    }
     // After losses, congestion control may hold data back, too.
     let stats = facts.stats();
     let lost = stats
@@ -301,6 +319,69 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     send_buffer(facts).or_else(|| congestion_window(facts))
+}
+
+/// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between
+/// them. A program writes blocks that end with a part of a segment; a full buffer does not.
+fn flights(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let is_unseen = model.is_near_receiver()
+        && model.to_sender.count() < MIN_ROUND_TRIPS
+        && facts.connection().handshake().legs_ns().is_none();
+    let share = facts.share(Limit::SenderIdle) + facts.share(Limit::SlowStart);
+    if !is_unseen
+        || facts.class != FlowClass::Bulk
+        || share < MIN_UNSEEN
+        || facts.stats().retransmitted_segments > 0
+        || model.turns.changes() >= 4
+        || rate::is_steady(facts)
+        || is_media(facts)
+        || is_timed_media(facts)
+    {
+        return None;
+    }
+    let sent: Vec<_> = model.view.sent.iter().filter(|it| it.len > 0).collect();
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let pause_ns = percentile(gaps.collect(), 95)? / 2;
+    let mut flights: Vec<u64> = Vec::new();
+    let mut partial = 0;
+    let mut bytes = 0;
+    for pair in sent.windows(2) {
+        bytes += u64::from(pair[0].len);
+        if pair[1].time_ns - pair[0].time_ns > pause_ns {
+            flights.push(bytes);
+            partial += u64::from(u64::from(pair[0].len) < facts.full);
+            bytes = 0;
+        }
+    }
+    let of = |percent| percentile(flights.clone(), percent);
+    let (p25, p50, p75) = (of(25)?, of(50)?, of(75)?);
+    let is_same = p75 - p25 <= 2 * facts.full && p50 >= 2 * facts.full;
+    let ends_full = partial * 2 < flights.len() as u64;
+    (flights.len() >= MIN_SEGMENTS && is_same && ends_full).then(|| Rule {
+        share,
+        cause: Cause::SendBuffer,
+        confidence: 0.5,
+        summary: format!(
+            "{} sends flights of {} (median), with silences between them that take most of {} of the time, and nothing is \
+             lost: it seems to wait for acknowledgments with its send buffer, or a congestion window that does not grow, \
+             full. (The round trip to the sender is not in the capture.)",
+            facts.sender,
+            format::bytes(p50),
+            format::percent(share),
+        ),
+        evidence: evidence([
+            ("flight_bytes_p50", p50 as f64),
+            ("flights", flights.len() as f64),
+            ("silent_share", share),
+        ]),
+        advice: "Capture at the sender, or from the start of the connection: then the round trip shows what it waits for."
+            .to_owned(),
+        limits: &[Limit::SenderIdle, Limit::SlowStart],
+        has_gain: false,
+    })
 }
 
 /// True if the window is known, or known not to be filled.

@@ -1,5 +1,8 @@
 //! Rules about windows, silences and gains, on synthetic uploads.
 
+mod parts;
+mod senders;
+
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script};
 use linerate_capture::tcp::{End, Segment};

@@ -10,6 +10,7 @@ use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
+use std::collections::HashSet;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.15;
@@ -19,6 +20,8 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_CLOSES: u64 = 5;
 /// What arrives behind a lost segment closes a small window, too, until the segment comes again.
 const MIN_CLOSED: f64 = 0.01;
+/// Fewer segments may end by chance where the window does.
+const MIN_AT_EDGE: u64 = 20;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
 /// One or two stalls stand out if so many windows pass for each.
@@ -33,6 +36,10 @@ const MIN_BUFFER_SEGMENTS: u64 = 4;
 const UNSCALED: u32 = 65_535;
 
 pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let at_receiver = silly_at_receiver(facts);
+    if let Some(rule) = at_receiver.and_then(|share| silly_window(facts, share)) {
+        return Some(rule);
+    }
     let closed = facts.share(Limit::ClosedWindow);
     let full = facts.share(Limit::ReceiveWindow) + always_full(facts);
     // A receiver that closes its window again and again acknowledges late because it reads late.
@@ -161,6 +168,39 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
 }
 
 /// Windows of less than a segment make the sender send small segments (RFC 9293 section 3.8.6.2).
+/// Near the receiver nothing is seen in flight, but small segments that end exactly where a granted window ends fill it.
+/// Share of the time in which the sender waits for more of it.
+fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
+    let model = &facts.model;
+    if !model.is_near_receiver() {
+        return None;
+    }
+    let shift = model.scale.least();
+    let mss = facts.mss().unwrap_or(facts.full).min(1_460);
+    let mut acks = model.view.acks.iter().peekable();
+    let mut edges: HashSet<u64> = HashSet::new();
+    let (mut small, mut at_edge, mut all) = (0_u64, 0_u64, 0_u64);
+    for sent in model.view.sent.iter().filter(|it| it.len > 0) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
+            edges.insert(ack.ack + (u64::from(ack.window) << shift));
+        }
+        all += 1;
+        if u64::from(sent.len) < mss * 9 / 10 {
+            small += 1;
+            at_edge += u64::from(edges.contains(&sent.end));
+        }
+    }
+    let is_silly = small * 5 >= all * 2 && at_edge * 2 >= small && at_edge >= MIN_AT_EDGE;
+    let waits = [
+        Limit::SenderIdle,
+        Limit::ReceiveWindow,
+        Limit::SlowStart,
+        Limit::InFlight,
+    ];
+    let share: f64 = waits.iter().map(|limit| facts.share(*limit)).sum();
+    is_silly.then_some(share.min(1.0))
+}
+
 fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
     let view = &facts.model.view;
     let mss = facts.mss().unwrap_or(facts.full);
@@ -204,7 +244,7 @@ fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
         advice: "Advertise a window only when it has grown by a segment or by half of the buffer (RFC 9293 section \
                  3.8.6.2.2); in lwIP TCP_WND_UPDATE_THRESHOLD."
             .to_owned(),
-        limits: &[Limit::ReceiveWindow],
+        limits: &[Limit::ReceiveWindow, Limit::SenderIdle],
         has_gain: false,
     })
 }

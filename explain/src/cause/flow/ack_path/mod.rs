@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
 const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// Fewer echoed timestamps may all be old.
+const MIN_ECHOES: usize = 16;
 /// Data that passes at more than this share of the fastest rate fills its own way: the fastest rate is the 90th percentile.
 const MAX_UTILIZATION: f64 = 0.85;
 /// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
@@ -35,6 +37,7 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let mut back = stamped_queue(facts)
+        .or_else(|| echoed_queue(facts))
         .or_else(|| spaced_acks(facts))
         .or_else(|| behind_opposite(facts))?;
     let mut opposite = String::new();
@@ -105,6 +108,38 @@ fn stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         ]),
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         confidence: 0.8,
+    })
+}
+
+/// Near the receiver, segments echo timestamps of acknowledgments that left long before, and do not wait themselves: they
+/// arrive with gaps between them, as no full way delivers them.
+fn echoed_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let model = &facts.model;
+    let trips = &model.to_sender;
+    let shares_path = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
+    if !model.is_near_receiver() || model.is_queued || shares_path || trips.count() < MIN_ECHOES {
+        return None;
+    }
+    let (base_ns, usual_ns) = (trips.base_ns()?, trips.percentile(50)?);
+    // After a silence a sender echoes an old one, but fresh ones with what follows.
+    let queue_ns = trips.percentile(25)?.checked_sub(base_ns)?;
+    if queue_ns < MIN_ACK_QUEUE_NS.max(base_ns) || model.utilization >= MAX_UTILIZATION {
+        return None;
+    }
+    Some(BackQueue {
+        observed: format!(
+            "Segments of {} answer acknowledgments that left {} before (median), although a round trip takes {}, and arrive              with gaps between them",
+            facts.sender,
+            format::time(usual_ns),
+            format::time(base_ns),
+        ),
+        evidence: evidence([
+            ("echo_ns_p50", usual_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+            ("queue_ns_p25", queue_ns as f64),
+        ]),
+        share: 1.0 - stats::ratio(base_ns as f64, usual_ns as f64),
+        confidence: 0.7,
     })
 }
 

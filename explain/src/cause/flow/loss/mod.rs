@@ -2,6 +2,7 @@
 //!
 //! | module | causes |
 //! |---|---|
+//! | `alternative` | a second explanation of the same losses |
 //! | `black_hole` | nothing passes above a size |
 //! | `duplex` | frames of the two directions destroy each other |
 //! | `lost_acks` | the sender repeats what has arrived |
@@ -10,6 +11,7 @@
 //! | `queue` | policers and short queues |
 //! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
 
+mod alternative;
 mod black_hole;
 mod duplex;
 mod lost_acks;
@@ -19,6 +21,8 @@ mod pattern;
 mod queue;
 #[cfg(test)]
 mod tests;
+
+pub(super) use alternative::alternative;
 
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::path;
@@ -53,6 +57,8 @@ const MIN_SEGMENTS: u64 = 30;
 const MIN_LOSSES: u64 = 3;
 /// Of so many losses at once, a sender without selective acknowledgments repairs all but one later than it could.
 const MANY_AT_ONCE: f64 = 3.0;
+/// A ring of a receiver has this many buffers at most, if it is small; policers and the queues of links hold more.
+const RING_SEGMENTS: f64 = 8.0;
 /// Fewer losses show no pattern of a receiver that keeps nothing behind them.
 const MIN_PATTERN: u64 = 8;
 /// A smaller window that limits the sender for less of the time is not worth mentioning.
@@ -223,9 +229,13 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
                 return None;
             }
-            // A queue loses several segments at once, which selective acknowledgments repair together.
-            let costs_more =
-                rule.cause != Cause::Policed && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
+            // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
+            // buffers overflows again with each flight, however the losses are repaired.
+            let room = rule.evidence.get("bucket_segments").copied();
+            let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS);
+            let costs_more = rule.cause != Cause::Policed
+                && !is_ring
+                && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
             let unreported = no_sack(facts, &losses, &waits, &figures);
             unreported.filter(|_| costs_more).unwrap_or(rule)
         } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {

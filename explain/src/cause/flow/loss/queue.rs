@@ -1,6 +1,6 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
-use super::{Losses, MIN_LOSSES, NEARLY_FULL, SIGNIFICANCE};
+use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
@@ -24,7 +24,7 @@ const MIN_SEPARATION: f64 = 0.9;
 const MANY_LOSSES: usize = 100;
 const SEPARATION_OF_MANY: f64 = 0.85;
 /// A queue delays segments by this share of its level at least; a policer does not.
-const MIN_DELAY_SHARE: f64 = 0.05;
+pub(super) const MIN_DELAY_SHARE: f64 = 0.05;
 /// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
 const MIN_WAIT_SHARE: f64 = 0.25;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
@@ -37,8 +37,6 @@ const ADVANTAGE_FACTOR: f64 = 4.0;
 const LONG_QUEUE_NS: f64 = 2e7;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
-/// A ring of a receiver has this many buffers at most, if it is small; policers hold more.
-const RING_SEGMENTS: f64 = 8.0;
 
 /// Losses that depend on what passed before: a policer, or a queue that is too short.
 pub(super) fn bucket(

@@ -244,3 +244,47 @@ fn a_device_that_keeps_nothing_behind_a_gap_loses_what_its_queue_does_not_hold()
     assert_eq!(rule.cause, Cause::QueueOverflow, "{}", rule.summary);
     assert!(rule.evidence["discarded_segments"] > 20.0);
 }
+
+/// Bursts of up to twelve segments every 50 ms, captured at the sender, to a ring of five buffers that is empty again before
+/// the next burst; lost segments are repeated a round trip after the burst.
+fn ring() -> Option<Rule> {
+    const WIRE_NS: u64 = 123 * US;
+    let mut upload = Script::open(End::First, RTT_NS, 10 * US, 60_000);
+    let mut at_ns = 10 * MS;
+    for round in 0..120_u32 {
+        let first = upload.sent();
+        let size = 3 + round * 5 % 10;
+        upload.at(at_ns).send(size, MSS, WIRE_NS);
+        let (mut level, mut lost) = (0.0_f64, Vec::new());
+        for place in 0..size {
+            level = (level - WIRE_NS as f64 / 900e3).max(0.0);
+            if level > 4.0 {
+                lost.push(place);
+            } else {
+                level += 1.0;
+            }
+        }
+        at_ns += RTT_NS + u64::from(size) * WIRE_NS;
+        let arrived = lost.first().copied().unwrap_or(size);
+        upload.at(at_ns).ack(first + arrived * MSS);
+        if !lost.is_empty() {
+            upload.duplicate_acks(3, first + arrived * MSS, 10 * US);
+            for (at, place) in lost.iter().enumerate() {
+                at_ns += RTT_NS;
+                upload.at(at_ns).segment(first + place * MSS, MSS);
+                let next = lost.get(at + 1).copied().unwrap_or(size);
+                upload.at(at_ns + RTT_NS - 20 * US).ack(first + next * MSS);
+            }
+            upload.after(10 * US).ack(first + size * MSS);
+        }
+        at_ns = upload.now_ns + 20 * MS;
+    }
+    evaluate(upload)
+}
+
+#[test]
+fn a_ring_that_is_empty_before_each_burst_is_no_policer() {
+    let rule = ring().expect("losses");
+    assert_ne!(rule.cause, Cause::Policed, "{}", rule.summary);
+    assert!(rule.evidence["lost_segments"] >= 50.0);
+}

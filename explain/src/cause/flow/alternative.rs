@@ -1,0 +1,111 @@
+//! A second explanation of the same time: where both are open, the second one follows the first, with what would decide.
+//!
+//! A capture shows which segments did not arrive, but not always why. Near the receiver the distance of a lost segment to the
+//! one before it is unknown, and a ring of few buffers loses the same segments as a receiver that is busy with the segment
+//! before. A queue is told from a policer by the time that segments wait in it, and from chance by a separation that a few
+//! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
+
+use super::facts::FlowFacts;
+use super::loss;
+use super::rule::Rule;
+use linerate_capture::model::Limit;
+use linerate_results::record::Cause;
+
+/// Fewer round trips to the sender do not show what it waited for.
+const MIN_ROUND_TRIPS: usize = 8;
+
+/// Another explanation of the time that a rule explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Alternative {
+    pub(super) cause: Cause,
+    /// Why both are open.
+    pub(super) summary: &'static str,
+    /// What would decide.
+    pub(super) advice: &'static str,
+}
+
+/// The other explanation of what `rule` explains.
+pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternative> {
+    let is_near_receiver = facts.model.is_near_receiver();
+    let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
+    let cause = match rule.cause {
+        Cause::HostPacing if is_near_receiver && !sees_sender => Cause::AckPathFull,
+        Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
+        Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
+        Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
+        Cause::ChecksumErrors => Cause::ReceiverStalls,
+        Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
+            Cause::RetransmissionStalls
+        }
+        Cause::DuplicateFrames => Cause::Reordering,
+        Cause::Reordering => Cause::DuplicateFrames,
+        _ => loss::alternative(facts, rule)?,
+    };
+    words(cause)
+}
+
+fn words(cause: Cause) -> Option<Alternative> {
+    let (summary, advice) = match cause {
+        Cause::AckPathFull => (
+            "The same pace fits acknowledgments that wait on a way back that is full.",
+            "To decide: capture at the sender: there, acknowledgments arrive at one interval, long after their segments.",
+        ),
+        Cause::HostPacing => (
+            "The same pace fits a sender that sets it itself, by a timer.",
+            "To decide: read the sender's settings (a rate limit of the program, SO_MAX_PACING_RATE, tc qdisc), or change its \
+             buffer: a pace of its own stays the same.",
+        ),
+        Cause::SendBuffer => (
+            "The same silences fit a sender that waits for acknowledgments with its buffer full.",
+            "To decide: capture at the sender, or from the start of the connection, so that the round trip is known.",
+        ),
+        Cause::ReceiverStalls => (
+            "The same segments come again if the receiver stood still, with no room for them.",
+            "To decide: compare the times: a receiver that stands still answers nothing meanwhile, one that discards \
+             segments answers the others.",
+        ),
+        Cause::Reordering => (
+            "The same packets fit segments that overtook others and were repeated for nothing.",
+            "To decide: compare the IP identifications: a copy has the same one, a repeated segment another one.",
+        ),
+        Cause::DuplicateFrames => (
+            "The same packets fit copies that a station on the path makes.",
+            "To decide: compare the IP identifications: a copy has the same one, a repeated segment another one.",
+        ),
+        Cause::QueueOverflow => (
+            "The same losses fit a ring of a few receive buffers that overflows.",
+            "To decide: read the receiver's counters (missed frames, no buffer), or enlarge its ring and measure again: a \
+             receiver that is busy with the frame before loses as many as now.",
+        ),
+        Cause::LossInBursts => (
+            "The same losses fit a receiver that loses frames close behind others.",
+            "To decide: capture at the sender, where the distance of the lost frames is seen, or space the sender's frames \
+             (pacing) and measure again: then only these losses end.",
+        ),
+        Cause::Policed => (
+            "The same losses fit a policer: no segment is seen to wait before them.",
+            "To decide: capture a longer transfer at both ends: before a queue overflows, its segments take longer; a policer \
+             drops without delay, above the same rate in each second.",
+        ),
+        Cause::ShallowQueue => (
+            "The same losses fit a queue of a few frames before a slower link.",
+            "To decide: capture at both ends: the segments that a queue holds arrive spaced at the rate of its link, those that \
+             a policer lets pass arrive as they were sent.",
+        ),
+        Cause::RetransmissionStalls => (
+            "The same waits fit losses that only the timer repairs: in small flights, and at the end of a burst.",
+            "To decide: send one long burst instead of short ones: losses at random remain, the waits for the timer do not.",
+        ),
+        Cause::RandomLoss => (
+            "The same losses fit chance: a bad cable, a radio, bits that are flipped.",
+            "To decide: read the error counters of both adapters (ethtool -S), and measure with less in flight: losses by \
+             chance stay as frequent.",
+        ),
+        _ => return None,
+    };
+    Some(Alternative {
+        cause,
+        summary,
+        advice,
+    })
+}

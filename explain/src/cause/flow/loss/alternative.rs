@@ -1,0 +1,57 @@
+//! Losses that permit a second explanation.
+
+use super::queue::MIN_DELAY_SHARE;
+use super::{Losses, RING_SEGMENTS, bucket, queue, queue_capacity};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use linerate_results::record::Cause;
+use std::collections::BTreeMap;
+
+/// The other explanation of the losses that `rule` explains.
+pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Cause> {
+    let figure = |name: &str| rule.evidence.get(name).copied();
+    Some(match rule.cause {
+        Cause::LossInBursts => Cause::QueueOverflow,
+        Cause::QueueOverflow | Cause::ShallowQueue => {
+            let is_ring = figure("bucket_segments").is_none_or(|it| it <= RING_SEGMENTS);
+            let delay = figure("delay_by_level").unwrap_or(1.0);
+            if rule.cause == Cause::QueueOverflow && is_ring {
+                Cause::LossInBursts
+            } else if delay < MIN_DELAY_SHARE {
+                Cause::Policed
+            } else {
+                Cause::RandomLoss
+            }
+        }
+        Cause::Policed => Cause::ShallowQueue,
+        Cause::RandomLoss if facts.model.is_near_receiver() => Cause::LossInBursts,
+        Cause::RandomLoss => {
+            // Only where the timer repairs most of them.
+            let (timer, all) = (figure("time_out_share")?, figure("repair_share")?);
+            if timer * 2.0 < all {
+                return None;
+            }
+            Cause::RetransmissionStalls
+        }
+        Cause::RetransmissionStalls => Cause::RandomLoss,
+        Cause::DuplexMismatch => Cause::LossInBursts,
+        Cause::NoSack => pattern(facts),
+        _ => return None,
+    })
+}
+
+/// The pattern of losses, whatever their repair costs.
+fn pattern(facts: &FlowFacts<'_>) -> Cause {
+    let (losses, figures) = (Losses::of(facts), BTreeMap::new());
+    if let Some(rule) = bucket(facts, &losses, "", &figures) {
+        return rule.cause;
+    }
+    if let Some(capacity) = queue_capacity(facts) {
+        return queue(facts, &losses, capacity, "", figures).cause;
+    }
+    if facts.stats().spacing.loses_in_bursts() {
+        Cause::LossInBursts
+    } else {
+        Cause::RandomLoss
+    }
+}
