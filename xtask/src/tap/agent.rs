@@ -153,10 +153,10 @@ impl Bench<'_> {
             let served = self.served("iperf2", "udp", "received")?;
             let sent = csv(&printed, 7)?;
             // It numbers the end of a stream, so every datagram is in a count.
-            if accounted(&served, size)? != sent {
+            let is_most = number(&served["octets"])? > sent / 2;
+            if accounted(&served, size)? != sent || !is_most {
                 bail!("the firmware counted {served}, the other end sent {sent} octets");
             }
-            expect_datagrams(&served, size, sent)?;
         }
         Ok(())
     }
@@ -273,15 +273,17 @@ fn expect_equal(counted: &Value, expected: u64) -> Result<()> {
 }
 
 /// The octets of a test with datagrams of `size` octets that the firmware received or knows to be lost.
+///
+/// On a busy machine the simulated board falls behind real time, and then receives what it missed in bursts at line
+/// rate, more than it can.
 fn accounted(served: &Value, size: u64) -> Result<u64> {
     Ok(number(&served["octets"])? + number(&served["lost"])? * size)
 }
 
-/// Compares a test with datagrams of `size` octets with the `sent` octets that the client printed.
+/// Compares a test of iperf3 with datagrams of `size` octets with the `sent` octets that it printed.
 ///
-/// On a busy machine the simulated board falls behind real time, and then receives what it missed in bursts at line
-/// rate, more than it can. Datagrams that it has not received when iperf3 ends the test are in no count. So the counts
-/// must add up to no more than was sent, and to most of it.
+/// Datagrams that the board has not received when iperf3 ends the test are in no count. So the counts must add up to no
+/// more than was sent, and to most of it.
 fn expect_datagrams(served: &Value, size: u64, sent: u64) -> Result<()> {
     let octets = number(&served["octets"])?;
     let known = accounted(served, size)?;
