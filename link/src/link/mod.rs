@@ -251,6 +251,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         channel.map_or(0, |c| c.sender.queue.used().into())
     }
 
+    /// Octets of receive memory that unread messages of a channel take, two more each than their own.
+    pub fn unread(&self, channel: usize) -> usize {
+        let channel = self.channels.get(channel);
+        channel.map_or(0, |c| c.receiver.fifo.used().into())
+    }
+
     /// The oldest received message of a channel in two parts, the second of which is empty unless the message wraps
     /// in its memory.
     pub fn message(&self, channel: usize) -> Option<(&[u8], &[u8])> {
