@@ -20,6 +20,7 @@ pub mod links;
 pub mod procedures;
 pub mod repro;
 pub mod scenarios;
+pub mod self_test;
 pub mod setup;
 pub mod sh;
 pub mod steps;

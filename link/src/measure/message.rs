@@ -1,6 +1,6 @@
 //! Test messages: `docs/link-self-test.md`. Numbers are little-endian.
 
-use super::arrivals::{GAP_BINS, Gaps};
+use super::arrivals::{GAP_BINS, Pace};
 
 /// Version of the test messages, in an [`Identity`].
 pub const VERSION: u8 = 1;
@@ -49,8 +49,10 @@ pub struct Report {
     pub wrong: u32,
     /// Time from the first message to the last, microseconds.
     pub span_us: u32,
-    /// Gaps between adjacent messages.
-    pub gaps: Gaps,
+    /// Duration of an octet of the line, by the receiver's clock.
+    pub pace: Pace,
+    /// Shortest gap between adjacent messages, microseconds; the greatest number without one.
+    pub shortest_us: u32,
     /// Gaps between adjacent messages: number in each bin.
     pub bins: [u16; GAP_BINS],
     /// Good frames that this end has received, of all kinds and channels, modulo 2^32.
@@ -152,7 +154,7 @@ pub enum Message {
 
 impl Message {
     /// Most octets of a message, but for trains and echoes.
-    pub const MAX: usize = 72;
+    pub const MAX: usize = 76;
 
     /// Reads the head of a message; `None` if it is none.
     #[must_use]
@@ -279,11 +281,13 @@ impl Reader<'_> {
             missing: self.u32()?,
             wrong: self.u32()?,
             span_us: self.u32()?,
-            gaps: Gaps {
-                shortest_us: self.u32()?,
-                sum_us: self.u32()?,
+            pace: Pace {
+                fastest_ns: self.u32()?,
+                us: self.u32()?,
+                octets: self.u32()?,
                 count: self.u16()?,
             },
+            shortest_us: self.u32()?,
             ..Report::default()
         };
         for bin in &mut report.bins {
@@ -345,9 +349,11 @@ impl Writer<'_> {
             .u32(report.missing)
             .u32(report.wrong)
             .u32(report.span_us)
-            .u32(report.gaps.shortest_us)
-            .u32(report.gaps.sum_us)
-            .u16(report.gaps.count);
+            .u32(report.pace.fastest_ns)
+            .u32(report.pace.us)
+            .u32(report.pace.octets)
+            .u16(report.pace.count)
+            .u32(report.shortest_us);
         for bin in report.bins {
             self.u16(bin);
         }
@@ -369,7 +375,7 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ask, Gaps, Identity, Message, Report};
+    use super::{Ask, Identity, Message, Pace, Report};
     use std::vec::Vec;
 
     fn messages() -> Vec<Message> {
@@ -391,11 +397,13 @@ mod tests {
                 missing: 4,
                 wrong: 5,
                 span_us: 6,
-                gaps: Gaps {
-                    shortest_us: 7,
-                    sum_us: 8,
-                    count: 9,
+                pace: Pace {
+                    fastest_ns: 7,
+                    us: 26,
+                    octets: 27,
+                    count: 28,
                 },
+                shortest_us: 8,
                 bins: [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21],
                 frames: 22,
                 damaged: 23,

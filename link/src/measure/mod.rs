@@ -10,7 +10,7 @@ mod message;
 mod outgoing;
 mod responder;
 
-pub use arrivals::{Arrivals, GAP_BINS, Gaps, gap_bin};
+pub use arrivals::{Arrivals, GAP_BINS, Pace, gap_bin};
 pub use budget::Budget;
 pub use message::{Ask, Identity, MAX_NAME, Message, Report, TRAIN_HEAD, VERSION, filler};
 pub use outgoing::Outgoing;

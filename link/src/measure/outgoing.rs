@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::message::{Ask, Message, TRAIN_HEAD, filler};
 use crate::link::{Link, SendError};
 use crate::time::Instant;
-use crate::wire::{MAX_FRAGMENT, frame_octets};
+use crate::wire::{ACKNOWLEDGMENT, MAX_FRAGMENT, frame_octets};
 
 /// A train that is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +67,8 @@ impl Outgoing {
             return true;
         }
         let len = usize::from(self.ask.octets);
-        let cost = frame_octets(len) as u32;
+        // The peer's trains cost this end acknowledgments, and there are as many of them.
+        let cost = (frame_octets(len) + ACKNOWLEDGMENT) as u32;
         while !self.is_stopped && self.sent < self.ask.count && now.has_reached(self.due) {
             // The messages of a train are to follow each other: the budget is for several.
             let left = (self.ask.count - self.sent).min(TOGETHER);

@@ -30,6 +30,7 @@ pub struct Responder {
     asked: Option<Ask>,
     /// Answers that wait for room, by their channel.
     reply: Option<(u8, Message)>,
+    line_octets: u32,
     fullest: u16,
     high_water: u16,
 }
@@ -44,6 +45,7 @@ impl Responder {
             outgoing: None,
             asked: None,
             reply: None,
+            line_octets: 0,
             fullest: 0,
             high_water: 0,
         }
@@ -56,9 +58,10 @@ impl Responder {
         self.reply = None;
     }
 
-    /// Counts the octets that the program has just taken from the hardware's FIFO: the fuller it is, the less time
-    /// the interrupt handler had left.
+    /// Counts octets that the program has just taken from the line, or from the hardware's FIFO: the fuller it is, the
+    /// less time the interrupt handler had left.
     pub fn on_service(&mut self, octets: usize) {
+        self.line_octets = self.line_octets.wrapping_add(octets as u32);
         self.fullest = self.fullest.max(octets.min(0xFFFF) as u16);
     }
 
@@ -132,7 +135,8 @@ impl Responder {
                         let filled = octets().enumerate().skip(TRAIN_HEAD);
                         let wrong = filled.filter(|(at, octet)| *octet != filler(index, *at));
                         let wrong = wrong.count() as u32;
-                        self.arrivals.add(now, train, index, len as u32, wrong);
+                        let at = (now, self.line_octets);
+                        self.arrivals.add(at, (train, index), len as u32, wrong);
                     }
                     Some(Message::Echo) if !self.echo(link, channel) => break,
                     Some(Message::Echo) | None => {}

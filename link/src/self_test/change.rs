@@ -1,11 +1,11 @@
 //! Comparison of a period with the baseline: what got worse, and its name.
 
-use super::figures::{Direction, End, Figures, Spread};
+use super::figures::{Direction, DirectionFigures, End, Figures, Spread};
 
 /// Periods that make the baseline.
 pub const BASELINE_PERIODS: u8 = 3;
-/// Least number of gaps between long messages for a statement on the bit rate.
-const MIN_GAPS: u16 = 8;
+/// Least number of stretches of long messages for a statement on the bit rate.
+const MIN_STRETCHES: u16 = 3;
 /// Least relative change of the bit rate that is reported, per mille.
 const MIN_RATE_CHANGE: u32 = 7;
 /// Standard deviations by which the number of damaged frames must exceed the baseline's.
@@ -26,7 +26,7 @@ pub enum Cause {
     /// The program of an end takes octets later from the hardware's FIFO: interrupts or other work hold it up. Values:
     /// most octets in the FIFO.
     InterruptLoad(End),
-    /// The bit rate of a direction, as its receiver's clock sees it, changed. Values: nanoseconds of a long message.
+    /// The bit rate of a direction, as its receiver's clock sees it, changed. Values: picoseconds of an octet.
     BaudError(Direction),
     /// The shortest round trip is longer. Values: microseconds.
     AddedLatency,
@@ -56,7 +56,7 @@ pub struct Baseline {
     pub(super) periods: u8,
     answers: u32,
     round_trip: Spread,
-    long_ns: [Spread; 2],
+    octet_ps: [Spread; 2],
     goodput: [Spread; 2],
     fullest: [Spread; 2],
     frames: [u32; 2],
@@ -77,8 +77,8 @@ impl Baseline {
             self.round_trip.add(figures.round_trip.least);
         }
         for (n, it) in figures.directions.iter().enumerate() {
-            if let Some(ns) = it.long_message_ns(MIN_GAPS) {
-                self.long_ns[n].add(ns);
+            if let Some(ps) = octet_ps(it) {
+                self.octet_ps[n].add(ps);
             }
             if it.long_us > 0 {
                 self.goodput[n].add(it.goodput_octets_per_s());
@@ -144,8 +144,8 @@ impl Baseline {
     }
 
     fn baud_error(&self, figures: &Figures, direction: Direction) -> Option<Change> {
-        let before = self.long_ns[direction as usize];
-        let is = figures.direction(direction).long_message_ns(MIN_GAPS)?;
+        let before = self.octet_ps[direction as usize];
+        let is = octet_ps(figures.direction(direction))?;
         let was = before.middle();
         let least = (was / 1000 * MIN_RATE_CHANGE).max(2 * before.width());
         (before.count > 0 && is.abs_diff(was) > least).then_some(Change {
@@ -198,6 +198,12 @@ impl Baseline {
             is,
         })
     }
+}
+
+/// Duration of an octet, if there were enough stretches.
+fn octet_ps(direction: &DirectionFigures) -> Option<u32> {
+    let is_enough = direction.pace.count >= MIN_STRETCHES;
+    direction.pace.octet_ps().filter(|_| is_enough)
 }
 
 /// Probes and trains that were answered.

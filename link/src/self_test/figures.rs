@@ -1,6 +1,6 @@
 //! Figures of one period.
 
-use crate::measure::{GAP_BINS, Gaps, Report};
+use crate::measure::{GAP_BINS, Pace, Report};
 use crate::probe::Probe;
 
 /// Sizes of test messages: short, middle, long.
@@ -84,8 +84,8 @@ pub struct DirectionFigures {
     pub frames: u32,
     /// Damaged ones.
     pub damaged: u32,
-    /// Gaps between long messages that follow each other directly, by the receiver's clock.
-    pub long: Gaps,
+    /// Duration of octets by the receiver's clock, of trains of long messages.
+    pub pace: Pace,
     /// Gaps between messages: number in each bin, by size of message.
     pub bins: [[u16; GAP_BINS]; SIZES],
     /// Octets and time of trains of long messages: their quotient is the goodput beside user traffic.
@@ -110,13 +110,6 @@ impl DirectionFigures {
         octets.checked_div(self.long_us.into()).unwrap_or(0) as u32
     }
 
-    /// Duration of a long message with its frame, nanoseconds by the receiver's clock, from at least `least` gaps.
-    #[must_use]
-    pub fn long_message_ns(&self, least: u16) -> Option<u32> {
-        let mean = self.long.mean_ns().filter(|_| self.long.count >= least)?;
-        u32::try_from(mean).ok()
-    }
-
     pub(super) fn add_report(&mut self, report: &Report, size: usize) {
         self.received += report.received;
         self.octets += report.octets;
@@ -128,7 +121,7 @@ impl DirectionFigures {
             }
         }
         if size + 1 == SIZES {
-            self.long.add(report.gaps);
+            self.pace.add_all(&report.pace);
             // The first message of a train came before its time began.
             let first = report.octets.checked_div(report.received).unwrap_or(0);
             self.long_octets += report.octets - first;

@@ -12,7 +12,7 @@ pub use search::HighestRate;
 
 use crate::link::{Event, Link};
 use crate::measure::{Budget, Identity, Message, Responder, ResponderConfig, VERSION};
-use crate::time::Instant;
+use crate::time::{Deadline, Instant};
 use crate::wire::{ACKNOWLEDGMENT, PROBE, frame_octets};
 use schedule::{Schedule, TRAIN};
 use search::{Search, SearchStep};
@@ -25,10 +25,15 @@ const PROBE_FRAME: usize = frame_octets(PROBE);
 /// What a user's message may wait for besides a test message: a probe, an answer, an acknowledgment of tests.
 const OTHERS: usize = 2 * PROBE_FRAME + ACKNOWLEDGMENT;
 
+/// Longest guard and window that an end agrees to, microseconds.
+const MAX_GUARD_US: u32 = 1_000_000;
+const MAX_WINDOW_US: u32 = 10_000_000;
+
 /// Settings of a [`SelfTest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SelfTestConfig {
-    /// Channel of the tests: the last of both ends, unreliable, with room for two messages each way.
+    /// Channel of the tests: the last of both ends, unreliable, with memory for five of its longest messages
+    /// each way, as its longest messages are a fifth of it: 1000 octets are enough.
     pub channel: usize,
     /// Rate of the line, octets a second: a tenth of the baud rate of a UART.
     pub octets_per_s: u32,
@@ -116,6 +121,10 @@ pub struct SelfTest {
     last_trial: (u8, Counts),
     search: Option<Search>,
     trial_number: u8,
+    /// Time of the request of the last trial.
+    asked: Instant,
+    /// User data is held until then.
+    held_until: Deadline,
 }
 
 impl SelfTest {
@@ -128,7 +137,7 @@ impl SelfTest {
         let rate = config.octets_per_s.max(1);
         let needed = DelayTooShort(least.div_ceil(rate.into()) as u32);
         let longest = config.longest().ok_or(needed)?;
-        let burst = (TRAIN * frame_octets(longest)) as u32;
+        let burst = (TRAIN * (frame_octets(longest) + ACKNOWLEDGMENT)) as u32;
         let responder = Responder::new(ResponderConfig {
             channels: config.channel..config.channel + 1,
             budget: Budget::new(rate, config.share_permille, burst),
@@ -153,6 +162,8 @@ impl SelfTest {
             last_trial: (0, Counts::default()),
             search: None,
             trial_number: 0,
+            asked: Instant::from_us(0),
+            held_until: Deadline::NONE,
         })
     }
 
@@ -195,7 +206,7 @@ impl SelfTest {
         self.baseline = baseline;
     }
 
-    /// Counts the octets that the program has just taken from the hardware's FIFO.
+    /// Counts the octets that the program has just taken from the line, or from the hardware's FIFO.
     pub fn on_service(&mut self, octets: usize) {
         self.responder.on_service(octets);
         self.schedule.on_service(octets);
@@ -214,7 +225,7 @@ impl SelfTest {
         }
     }
 
-    /// Tries the rates of the configuration one by one, up to the first that loses an octet; [`Notice::HighestRate`]
+    /// One end at a time: tries the rates of the configuration one by one, up to the first that loses an octet; [`Notice::HighestRate`]
     /// has the result. The rate to be recommended is lower than the highest lossless one by the margin.
     pub fn find_highest_rate(&mut self, margin_permille: u16) {
         self.search = Some(Search::new(self.config.rates, margin_permille));
@@ -268,6 +279,11 @@ impl SelfTest {
         if let Some(notice) = self.advance_trial(now) {
             return Some(notice);
         }
+        if self.held_until.is_due(now) {
+            self.held_until = Deadline::NONE;
+        }
+        let is_held = self.held_until.is_set();
+        link.hold_below(if is_held { self.config.channel } else { 0 });
         if self.trial.is_none() && link.is_up() {
             let notice = self.advance_search(now, link);
             if notice.is_some() {
@@ -330,40 +346,26 @@ impl SelfTest {
                 rate,
                 guard_us,
                 window_us,
-            } if self.trial.is_none() => {
+            } if self.trial.is_none() && self.search.is_none() => {
+                let times = (guard_us.min(MAX_GUARD_US), window_us.min(MAX_WINDOW_US));
                 let is_accepted = self.config.rates.contains(&rate);
                 let agreed = Message::Agreed {
                     number,
                     is_accepted,
                 };
                 if self.responder.send(link, channel, &agreed) && is_accepted {
-                    let times = (guard_us.min(1_000_000), window_us.min(10_000_000));
+                    self.hold(now, trial::hold_us(times.0, times.1));
                     self.trial = Some(Trial::new(now, (number, rate), times, false));
                 }
             }
             Message::Agreed {
                 number,
                 is_accepted,
-            } => {
-                let times = (self.config.guard_us, self.config.window_us);
-                let Some(search) = &mut self.search else {
-                    return;
-                };
-                if number != self.trial_number || !matches!(search.step, SearchStep::AwaitAgreed(_))
-                {
-                    return;
-                }
-                if let Some(rate) = search.rate()
-                    && is_accepted
-                {
-                    search.on_agreed();
-                    self.trial = Some(Trial::new(now, (number, rate), times, true));
-                } else {
-                    search.skip();
-                }
-            }
+            } => self.on_agreed(now, number, is_accepted),
             Message::TrialQuery { number } => {
-                let (last, counts) = self.last_trial;
+                // The query may come before this end's pause behind the trial is over.
+                let current = self.trial.map(|trial| (trial.number, trial.counts));
+                let (last, counts) = current.unwrap_or(self.last_trial);
                 let Counts { sent, good, bad } = if number == last {
                     counts
                 } else {
@@ -382,18 +384,55 @@ impl SelfTest {
                 sent,
                 good,
                 bad,
-            } => {
-                if number == self.trial_number
-                    && let Some(search) = &mut self.search
-                    && matches!(search.step, SearchStep::AwaitReport(_))
-                    && search.on_counts(self.last_trial.1, Counts { sent, good, bad })
-                {
-                    self.schedule.found = Some(search.result());
-                    self.search = None;
-                }
-            }
+            } => self.on_trial_report(now, number, Counts { sent, good, bad }),
             _ => {}
         }
+    }
+
+    /// Begins the trial that the peer agreed to.
+    fn on_agreed(&mut self, now: Instant, number: u8, is_accepted: bool) {
+        let times = (self.config.guard_us, self.config.window_us);
+        let hold_us = self.hold_us();
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        if number != self.trial_number || !matches!(search.step, SearchStep::AwaitAgreed(_)) {
+            return;
+        }
+        // An answer that took too long is ignored: the peer's trial has begun without this end.
+        let Some(rate) = search.rate() else {
+            return;
+        };
+        if !is_accepted {
+            search.skip(now, hold_us);
+            self.held_until = Deadline::NONE;
+        } else if now.us_since(self.asked) < times.0 {
+            search.on_agreed();
+            self.trial = Some(Trial::new(now, (number, rate), times, true));
+        }
+    }
+
+    /// Takes the peer's counts of a trial.
+    fn on_trial_report(&mut self, now: Instant, number: u8, peer: Counts) {
+        let hold_us = self.hold_us();
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        if number != self.trial_number || !matches!(search.step, SearchStep::AwaitReport(_)) {
+            return;
+        }
+        self.held_until = Deadline::NONE;
+        if search.is_lossy(self.last_trial.1, peer) {
+            self.schedule.found = Some(search.result());
+            self.search = None;
+        } else {
+            search.skip(now, hold_us);
+        }
+    }
+
+    /// Holds user data.
+    fn hold(&mut self, now: Instant, us: u32) {
+        self.held_until = Deadline::at(now.after_us(us));
     }
 
     /// Switches the rate when its time has come.
@@ -425,31 +464,49 @@ impl SelfTest {
         if let Some(result) = self.schedule.found.take() {
             return Some(Notice::HighestRate(result));
         }
+        let (guard_us, window_us) = (self.config.guard_us, self.config.window_us);
+        let hold_us = self.hold_us();
         let search = self.search.as_mut()?;
-        let is_given_up = search.on_time(now);
+        let is_given_up = search.on_time(now, hold_us);
         let Some(rate) = search.rate().filter(|_| !is_given_up) else {
             let result = search.result();
             self.search = None;
+            self.held_until = Deadline::NONE;
             return Some(Notice::HighestRate(result));
         };
-        let message = match search.step {
+        let (message, until) = match search.step {
+            // Behind a train, the request would take longer than the guard.
+            SearchStep::Ask
+                if self.responder.is_sending() || link.pending(self.config.channel) > 0 =>
+            {
+                return None;
+            }
             SearchStep::Ask => {
                 self.trial_number = self.trial_number.wrapping_add(1);
-                Message::Trial {
+                let trial = Message::Trial {
                     number: self.trial_number,
                     rate,
-                    guard_us: self.config.guard_us,
-                    window_us: self.config.window_us,
-                }
+                    guard_us,
+                    window_us,
+                };
+                // Without an answer the peer may be in a trial alone.
+                self.hold(now, hold_us);
+                self.asked = now;
+                (trial, now.after_us(hold_us))
             }
-            SearchStep::Query => Message::TrialQuery {
-                number: self.trial_number,
-            },
+            SearchStep::Query => {
+                let query = Message::TrialQuery {
+                    number: self.trial_number,
+                };
+                (query, now.after_us(2 * guard_us))
+            }
             _ => return None,
         };
-        if self.responder.send(link, self.config.channel, &message) {
-            // Without an answer the peer may be in a trial alone.
-            search.await_answer(now.after_us(8 * self.config.guard_us + self.config.window_us));
+        link.hold_below(self.config.channel);
+        if self.responder.send(link, self.config.channel, &message)
+            && let Some(search) = &mut self.search
+        {
+            search.await_answer(until);
         }
         None
     }

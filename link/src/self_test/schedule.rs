@@ -4,7 +4,7 @@ use super::SelfTestConfig;
 use super::figures::{Direction, Figures};
 use super::search::HighestRate;
 use crate::counters::Counters;
-use crate::link::Link;
+use crate::link::{Link, memory_octets};
 use crate::measure::{Ask, Message, Report, Responder};
 use crate::probe::Probe;
 use crate::time::{Deadline, Instant};
@@ -19,6 +19,8 @@ const SHORT: usize = 16;
 const MIDDLE: usize = 64;
 /// Sizes in the order of the rounds: the long one gives the bit rate.
 const ROUNDS: [usize; 4] = [2, 1, 2, 0];
+/// Long messages that the memory of the channel holds: a stretch of [`Pace`](crate::measure::Pace), and the one before.
+const IN_MEMORY: usize = 5;
 /// Set in the number of a train that the peer is asked for.
 const ASKED: u8 = 0x80;
 /// Time that an answer may take beside the budget of a train, microseconds.
@@ -143,13 +145,20 @@ impl Schedule {
             && responder.allows(now, 2 * probe)
         {
             self.probe_at = Deadline::at(now.after_us(config.period_us / PROBES));
-            responder.spend(probe);
+            // The answers to the peer's probes are as many.
+            responder.spend(2 * probe);
             link.probe();
         }
         let octets = match self.size() {
             0 => SHORT,
             1 => MIDDLE,
-            _ => longest,
+            // A stretch of a train has to fit the memory, or it pauses for acknowledgments.
+            _ => {
+                let memory = link.max_message(config.channel).unwrap_or(0);
+                longest
+                    .min((memory / IN_MEMORY).saturating_sub(memory_octets(0)))
+                    .max(MIDDLE)
+            }
         };
         let mut ask = Ask {
             train: self.train,

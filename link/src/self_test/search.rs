@@ -13,6 +13,8 @@ pub struct HighestRate {
     pub lossless: Option<u32>,
     /// The first rate that lost octets; `None`: there was none up to the highest that both ends have.
     pub lossy: Option<u32>,
+    /// False if the peer stopped answering, so that no rate above `lossless` was tried.
+    pub is_complete: bool,
     /// Highest rate of the list that keeps the margin below `lossless`.
     pub recommended: Option<u32>,
 }
@@ -20,6 +22,8 @@ pub struct HighestRate {
 /// What the search waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SearchStep {
+    /// That users had their turn.
+    Pause(Deadline),
     /// To send this: a trial, or a query about it.
     Ask,
     Query,
@@ -68,16 +72,23 @@ impl Search {
         };
     }
 
-    /// Repeats what was not answered in time; true if it was repeated often enough.
-    pub(super) fn on_time(&mut self, now: Instant) -> bool {
-        let again = match self.step {
-            SearchStep::AwaitAgreed(deadline) if deadline.is_due(now) => SearchStep::Ask,
-            SearchStep::AwaitReport(deadline) if deadline.is_due(now) => SearchStep::Query,
-            _ => return false,
-        };
-        self.step = again;
-        self.tries += 1;
+    /// Begins a trial again that was not answered in time, after a pause; true if it was repeated often enough.
+    pub(super) fn on_time(&mut self, now: Instant, pause_us: u32) -> bool {
+        match self.step {
+            SearchStep::AwaitAgreed(deadline) | SearchStep::AwaitReport(deadline)
+                if deadline.is_due(now) =>
+            {
+                self.tries += 1;
+                self.pause(now, pause_us);
+            }
+            SearchStep::Pause(deadline) if deadline.is_due(now) => self.step = SearchStep::Ask,
+            _ => {}
+        }
         self.tries >= TRIES
+    }
+
+    fn pause(&mut self, now: Instant, pause_us: u32) {
+        self.step = SearchStep::Pause(Deadline::at(now.after_us(pause_us)));
     }
 
     pub(super) fn on_agreed(&mut self) {
@@ -85,22 +96,21 @@ impl Search {
         self.tries = 0;
     }
 
-    /// The peer does not have the rate: the next one.
-    pub(super) fn skip(&mut self) {
+    /// Goes on to the next rate, after a pause.
+    pub(super) fn skip(&mut self, now: Instant, pause_us: u32) {
         self.at += 1;
         self.tries = 0;
-        self.step = SearchStep::Ask;
+        self.pause(now, pause_us);
     }
 
-    /// Takes the counts of both ends; true if the search is over.
-    pub(super) fn on_counts(&mut self, own: Counts, peer: Counts) -> bool {
+    /// Takes the counts of both ends; true if the rate lost octets, which ends the search.
+    pub(super) fn is_lossy(&mut self, own: Counts, peer: Counts) -> bool {
         let is_lossless =
             |from: Counts, to: Counts| from.sent > 0 && to.good == from.sent && to.bad == 0;
         if !is_lossless(own, peer) || !is_lossless(peer, own) {
             return true;
         }
         self.lossless = self.rate();
-        self.skip();
         false
     }
 
@@ -111,9 +121,11 @@ impl Search {
             self.lossless
                 .is_some_and(|best| with_margin <= u64::from(best) * 1000)
         };
+        let is_complete = self.tries < TRIES;
         HighestRate {
             lossless: self.lossless,
-            lossy: self.rate(),
+            lossy: self.rate().filter(|_| is_complete),
+            is_complete,
             recommended: self.rates.iter().copied().filter(allowed).max(),
         }
     }

@@ -1,7 +1,9 @@
 //! One trial of a bit rate: both ends switch to it, send a sequence for a while, and switch back.
 //!
-//! No octet of the link is on its way while an end switches, so user data waits and is not lost. With a guard *g* and a
-//! window *w*, times since the peer accepted (at 0) and since this end learned it (at 0 < *d* < *g*):
+//! From the request on, both ends hold user data, so requests and answers take less than a guard *g*. No octet of the link
+//! is on its way while an end switches: user data waits and is not lost, whichever message is lost. An end that gets no
+//! answer stays quiet until the other one must be back. With a window *w*, times since the peer accepted (at 0) and
+//! since this end learned it (at 0 < *d* < *g*):
 //!
 //! | | end that accepts | end that asks, since *d* |
 //! |---|---|---|
@@ -56,9 +58,10 @@ const fn successor(octet: u8) -> u8 {
 /// First octet of the sequence.
 const FIRST: u8 = 0x55;
 
-/// Longest time for which user data waits, microseconds.
+/// Longest time for which an end holds user data, microseconds: a request and its answer, the trial, a query and its
+/// answer.
 pub(super) const fn hold_us(guard_us: u32, window_us: u32) -> u32 {
-    6 * guard_us + window_us
+    10 * guard_us + window_us
 }
 
 impl Trial {

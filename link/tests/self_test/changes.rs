@@ -27,15 +27,30 @@ pub const LABELS: [Label; 5] = [
 pub enum Change {
     Nothing,
     /// The divisor of the sender of line `line`: 1.5% to 4.5% too fast or too slow.
-    Divisor { line: usize, error: f64 },
+    Divisor {
+        line: usize,
+        error: f64,
+    },
     /// The clock of end `end`, that of its bit rate and of its time stamps: 1.5% to 4.5%.
-    Clock { end: usize, error: f64 },
+    Clock {
+        end: usize,
+        error: f64,
+    },
     /// 0.5 ms to 20 ms more in one line, or in both.
-    Latency { ns: [u64; 2] },
+    Latency {
+        ns: [u64; 2],
+    },
     /// Wrong bits in line `line`: 2e-5 to 5e-4 of all; before, it has 1e-6.
-    BitErrors { line: usize, rate: f64 },
+    BitErrors {
+        line: usize,
+        rate: f64,
+    },
     /// The program of end `end` is held up for 0.3 ms to 2 ms at random times, 10% to 50% of the time.
-    Load { end: usize, hold_ns: u64, permille: u64 },
+    Load {
+        end: usize,
+        hold_ns: u64,
+        permille: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
