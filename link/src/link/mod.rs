@@ -143,6 +143,8 @@ pub struct Link<B, const N: usize> {
     channels: [Channel<B>; N],
     /// Channels that both ends have.
     open: u8,
+    /// Channels below this one send nothing.
+    held: u8,
     /// Session of the peer, 0 before its hello.
     peer: u32,
     is_up: bool,
@@ -180,6 +182,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             },
             channels,
             open: 0,
+            held: 0,
             peer: 0,
             is_up: false,
             hello_due: true,
@@ -251,6 +254,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         channel.map_or(0, |c| c.sender.queue.used().into())
     }
 
+    /// Octets of receive memory that unread messages of a channel take, two more each than their own.
+    pub fn unread(&self, channel: usize) -> usize {
+        let channel = self.channels.get(channel);
+        channel.map_or(0, |c| c.receiver.fifo.used().into())
+    }
+
     /// The oldest received message of a channel in two parts, the second of which is empty unless the message wraps
     /// in its memory.
     pub fn message(&self, channel: usize) -> Option<(&[u8], &[u8])> {
@@ -280,6 +289,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Frames of the peer that were lost on a channel which it sends unreliably.
     pub fn lost(&self, channel: usize) -> u32 {
         self.channels.get(channel).map_or(0, |c| c.receiver.lost)
+    }
+
+    /// Sends nothing on channels below `channel`, and no probes, from the end of the current frame until this is called
+    /// with 0: their messages wait.
+    pub fn hold_below(&mut self, channel: usize) {
+        self.held = channel.min(MAX_CHANNELS) as u8;
     }
 
     /// Requests a probe; [`Event::Probe`] has the result, unless it is lost. It goes out behind the frame that is
