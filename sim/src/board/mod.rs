@@ -6,6 +6,7 @@
 pub mod attribution;
 mod console;
 mod pins;
+pub mod w5500;
 
 use std::collections::VecDeque;
 
