@@ -7,6 +7,7 @@
 mod clock;
 mod dma;
 mod efuse;
+pub mod enet;
 mod gdma;
 mod gpio;
 mod i2c_ana;
@@ -144,6 +145,11 @@ pub trait Device: Any + Debug + Send {
     /// Sets its clocks in hertz, in the order of the model's documentation; 0 is a clock that is off.
     fn set_clocks(&mut self, hertz: &[u64], now: Instant) {
         let _ = (hertz, now);
+    }
+
+    /// Sets what the board file says about it, in the order of its model's list.
+    fn set_parameters(&mut self, values: &[u64]) {
+        let _ = values;
     }
 
     /// Bytes that it sent to the far end of its line since the last call.

@@ -15,14 +15,15 @@ pub mod file;
 mod models;
 mod soc;
 
+use crate::device::Device;
 use crate::elf::{Elf, ElfError};
-use crate::mem::{Memory, RegionConfig, Window};
+use crate::mem::{Memory, RegionConfig, Unmapped, Window};
 use crate::memsys::{
     DramStatistics, Fabric, HartPorts, MasterStatistics, PortConfig, PortStatistics, Topology,
     TopologyError,
 };
 use crate::rv32::{self, Fault, Hart, HartConfig, Timing};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use bus::Bus;
 pub use models::{Model, models};
 use soc::Soc;
@@ -53,6 +54,8 @@ pub struct DeviceConfig {
     pub hertz: u64,
     /// The master of each of its ports: numbers in [`Topology::masters`].
     pub masters: Vec<usize>,
+    /// Values of its model's parameters, in their order.
+    pub parameters: Vec<u64>,
 }
 
 /// Description of a soft SoC.
@@ -62,6 +65,8 @@ pub struct Config {
     pub name: String,
     /// Costs in the hart's pipeline.
     pub pipeline: Timing,
+    /// Time from the interrupt that ends a `wfi` to the next instruction.
+    pub wfi_exit: Span,
     /// The hart's caches and ports.
     pub ports: PortConfig,
     /// Buses, bridges, targets and masters.
@@ -110,6 +115,9 @@ pub struct SoftSoc {
     hart: Hart,
     memory: Memory,
     soc: Soc,
+    wfi_exit: Span,
+    /// It is in a `wfi`.
+    is_asleep: bool,
 }
 
 impl SoftSoc {
@@ -132,6 +140,8 @@ impl SoftSoc {
             hart,
             memory,
             soc: Soc::new(config, fabric, ports)?,
+            wfi_exit: config.wfi_exit,
+            is_asleep: false,
         })
     }
 
@@ -142,12 +152,19 @@ impl SoftSoc {
             if self.now() >= until {
                 return Stop::Deadline;
             }
+            if self.is_asleep && self.soc.interrupt().is_some() {
+                self.is_asleep = false;
+                let awake = self.soc.cycle_at(self.now() + self.wfi_exit);
+                self.hart.advance_to(awake);
+                continue;
+            }
             self.soc.set_limit(until);
             let mut bus = Bus { soc: &mut self.soc };
             match self.hart.run(&mut self.memory, &mut bus) {
                 rv32::Stop::Deadline => {}
                 rv32::Stop::Fault(fault) => return Stop::Fault(fault),
                 rv32::Stop::Wfi => {
+                    self.is_asleep = true;
                     let wake = self.soc.next_event();
                     if wake == Instant::NEVER {
                         return Stop::Asleep;
@@ -174,6 +191,30 @@ impl SoftSoc {
     pub fn send(&mut self, name: &str, bytes: &[u8]) {
         let now = self.now();
         self.soc.receive(name, bytes, now);
+    }
+
+    /// Lets time pass until `at` while the program sleeps.
+    pub fn sleep_until(&mut self, at: Instant) {
+        let cycle = self.soc.cycle_at(at);
+        self.hart.advance_to(cycle);
+    }
+
+    /// Calls `with` on the device called `name`, if its model is `D`, and with the time.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        with: impl FnOnce(&mut D, Instant) -> R,
+    ) -> Option<R> {
+        let now = self.now();
+        self.soc.with_device(name, |device| with(device, now))
+    }
+
+    /// Writes to memory as a boot loader does, before the program runs.
+    ///
+    /// # Errors
+    /// [`Unmapped`] if no memory is there.
+    pub fn load(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Unmapped> {
+        self.memory.write(addr, bytes)
     }
 
     /// The hart, for inspection.

@@ -1,5 +1,6 @@
 //! The device models that a soft SoC can have: one line each.
 
+use crate::device::enet::{self, Enet};
 use crate::device::{Device, Dma, Intc, IntervalTimer, JtagUart};
 
 /// A device model.
@@ -11,6 +12,8 @@ pub struct Model {
     pub size: u32,
     /// Number of its bus-master ports.
     pub masters: usize,
+    /// Its parameters in board files, each with its smallest and its largest value.
+    pub parameters: &'static [(&'static str, u64, u64)],
     /// One-line description.
     pub description: &'static str,
     pub(super) make: fn() -> Box<dyn Device>,
@@ -23,6 +26,7 @@ pub(super) const INTERRUPT_CONTROLLER: &str = "intc";
 #[rustfmt::skip] // One line each.
 static MODELS: &[Model] = &[
     model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", || Box::new(Dma::default())),
+    Model { parameters: enet::PARAMETERS, ..model("enet", enet::SIZE, 2, "10/100/1000 Mbit/s MAC with DMA (receive port, transmit port)", || Box::new(Enet::default())) },
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", || Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", || Box::new(IntervalTimer::default())),
     model("jtag-uart", 0x08, 0, "console", || Box::new(JtagUart::default())),
@@ -39,6 +43,7 @@ const fn model(
         name,
         size,
         masters,
+        parameters: &[],
         description,
         make,
     }

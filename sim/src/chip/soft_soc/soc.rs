@@ -86,6 +86,7 @@ impl Soc {
             })?;
             let mut made = (model.make)();
             made.set_clocks(&[device.hertz], Instant::ZERO);
+            made.set_parameters(&device.parameters);
             // The topology has checked the addresses.
             peripherals.add(device.base..device.base + model.size, made);
             if model.name == INTERRUPT_CONTROLLER {
@@ -155,6 +156,18 @@ impl Soc {
             self.rest.peripherals.device(number).receive(bytes, now);
             self.rest.sync(number);
         }
+    }
+
+    /// Calls `with` on the device called `name`, if its model is `D`.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        with: impl FnOnce(&mut D) -> R,
+    ) -> Option<R> {
+        let number = self.rest.wiring.iter().position(|it| it.name == name)?;
+        let result = with(self.rest.peripherals.model(number)?);
+        self.rest.sync(number);
+        Some(result)
     }
 
     /// Lets the hart run until `limit` or the next event.
