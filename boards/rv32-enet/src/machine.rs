@@ -44,6 +44,7 @@ fn device(base: usize) -> Mmio {
     unsafe { Mmio::new(base) }
 }
 
+#[allow(dead_code, reason = "of one of the two programs")]
 /// Another handle of the ENET's registers, for those that the driver leaves alone.
 pub fn enet() -> Mmio {
     device(ENET)

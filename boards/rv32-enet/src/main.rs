@@ -5,8 +5,6 @@
 
 mod connect;
 mod machine;
-#[path = "../../memory/riscv.rs"]
-mod memory;
 mod start;
 
 use core::time::Duration;

@@ -121,6 +121,8 @@ pub struct Curves {
     board: Config,
     published: BTreeMap<String, Vec<Published>>,
     is_long: bool,
+    /// Further words of every boot line.
+    boot: String,
 }
 
 /// Values of the parameters that differ from the settings, by name.
@@ -131,7 +133,7 @@ impl Curves {
     ///
     /// # Errors
     /// One of the files is missing or wrong.
-    pub fn read(data: &Path, is_long: bool) -> Result<Self> {
+    pub fn read(data: &Path, is_long: bool, boot: &str) -> Result<Self> {
         let file: File = toml::from_str(SETTINGS)?;
         let sweeps = data.join(SWEEPS);
         let text = std::fs::read_to_string(&sweeps).with_context(|| {
@@ -146,6 +148,7 @@ impl Curves {
             board: file::parse(BOARD, "boards/rv32-enet/system.toml")?.config,
             published,
             is_long,
+            boot: boot.to_owned(),
         })
     }
 
@@ -222,7 +225,12 @@ impl Curves {
         let kernel: Vec<_> = kernel.collect();
         let mut setup = Setup {
             board: self.board.clone(),
-            boot: format!("{} {} {boot}", self.file.common.boot, kernel.join(" ")),
+            boot: format!(
+                "{} {} {boot} {}",
+                self.file.common.boot,
+                kernel.join(" "),
+                self.boot
+            ),
             switch: SwitchConfig {
                 queue_bytes: self.file.switch.queue_bytes.value as usize,
                 pauses_station: self.file.switch.pauses_station,

@@ -40,13 +40,16 @@ struct Cli {
     /// Other values, such as receive_fifo_bytes=2048
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Further words of the boot line, for every curve
+    #[arg(long, default_value = "")]
+    boot: String,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
     let bytes = std::fs::read(&cli.elf).with_context(|| cli.elf.display().to_string())?;
     let elf = Elf::parse(&bytes)?;
-    let curves = Curves::read(&cli.data, cli.long)?;
+    let curves = Curves::read(&cli.data, cli.long, &cli.boot)?;
     if cli.fit {
         let fitted = fit(&curves, &elf, |values, error| {
             println!("{error:.4} {values:?}")

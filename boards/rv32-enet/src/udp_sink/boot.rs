@@ -1,6 +1,7 @@
 //! The boot line: `key=value` words that the boot loader (here: the simulator) writes into `BOOT_LINE`.
 
 use linerate_nic::enet::ReceiveFifo;
+use static_cell::StaticCell;
 
 /// Longest boot line.
 const LEN: usize = 256;
@@ -35,8 +36,6 @@ pub struct Boot {
     pub stack_cycles: u32,
     /// Frames that wait for the stack, at most (`interrupt` only).
     pub backlog: u32,
-    /// `send=OCTETS`: send datagrams of this payload to the host without pause; 0: none.
-    pub sends: u32,
 }
 
 impl Boot {
@@ -45,6 +44,7 @@ impl Boot {
     /// # Errors
     /// The word that is wrong.
     pub fn read() -> Result<Self, &'static str> {
+        static LINE: StaticCell<[u8; LEN]> = StaticCell::new();
         let mut boot = Self {
             waits: true,
             polls: true,
@@ -58,14 +58,9 @@ impl Boot {
             frame_cycles: 0,
             stack_cycles: 0,
             backlog: 1000,
-            sends: 0,
         };
         // SAFETY: a static of this program; volatile, because the boot loader has changed it.
-        let line: &'static [u8; LEN] = unsafe {
-            core::ptr::read_volatile(&raw const BOOT_LINE_ADDRESS)
-                .as_ref()
-                .unwrap_unchecked()
-        };
+        let line = LINE.init(unsafe { core::ptr::read_volatile(&raw const BOOT_LINE) });
         let end = line.iter().position(|it| *it == 0).unwrap_or(LEN);
         let text = core::str::from_utf8(&line[..end]).map_err(|_| "(not a text)")?;
         for word in text.split_ascii_whitespace() {
@@ -103,26 +98,8 @@ impl Boot {
             "frame_cycles" => self.frame_cycles = number()?,
             "stack_cycles" => self.stack_cycles = number()?,
             "backlog" => self.backlog = number()?,
-            "send" => self.sends = number()?,
             _ => return None,
         }
         Some(())
     }
 }
-
-/// Read as volatile, so that the compiler does not take the line for empty.
-static BOOT_LINE_ADDRESS: Address = Address(&raw const BOOT_LINE);
-
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Address(*const [u8; LEN]);
-
-impl Address {
-    unsafe fn as_ref(self) -> Option<&'static [u8; LEN]> {
-        // SAFETY: the address of a static.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-// SAFETY: the address of a static that nothing writes while the program runs.
-unsafe impl Sync for Address {}

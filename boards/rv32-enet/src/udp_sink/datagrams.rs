@@ -32,8 +32,6 @@ pub enum Count {
     BadFrames,
     /// Times that the program slept.
     Sleeps,
-    /// Datagrams sent.
-    Sent,
 }
 
 const COUNT: usize = 16;

@@ -10,11 +10,8 @@ mod boot;
 mod connect;
 mod datagrams;
 mod interrupt;
-#[expect(dead_code, reason = "the agent's part")]
 #[path = "../machine.rs"]
 mod machine;
-#[path = "../../../memory/riscv.rs"]
-mod memory;
 mod spend;
 #[path = "../start.rs"]
 mod start;
@@ -107,7 +104,6 @@ fn main() -> ! {
     if boot.truncation > 0 {
         machine::enet().write_at(FTRL, boot.truncation);
     }
-    // The thresholds as the boot line gives them: the driver sets RSEM only if pause frames were negotiated.
     spend::calibrate();
     interrupt::share(device, boot);
     count(Count::Ready, 1);

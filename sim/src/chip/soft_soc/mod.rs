@@ -116,8 +116,9 @@ pub struct SoftSoc {
     memory: Memory,
     soc: Soc,
     wfi_exit: Span,
-    /// It is in a `wfi`.
+    /// It is in a `wfi`, and leaves it then.
     is_asleep: bool,
+    awake_at: Option<Instant>,
 }
 
 impl SoftSoc {
@@ -142,6 +143,7 @@ impl SoftSoc {
             soc: Soc::new(config, fabric, ports)?,
             wfi_exit: config.wfi_exit,
             is_asleep: false,
+            awake_at: None,
         })
     }
 
@@ -152,10 +154,7 @@ impl SoftSoc {
             if self.now() >= until {
                 return Stop::Deadline;
             }
-            if self.is_asleep && self.soc.interrupt().is_some() {
-                self.is_asleep = false;
-                let awake = self.soc.cycle_at(self.now() + self.wfi_exit);
-                self.hart.advance_to(awake);
+            if self.wakes_at(until) {
                 continue;
             }
             self.soc.set_limit(until);
@@ -175,6 +174,22 @@ impl SoftSoc {
                 }
             }
         }
+    }
+
+    /// Lets the time of leaving a `wfi` pass, up to `until`; returns true while there is some.
+    fn wakes_at(&mut self, until: Instant) -> bool {
+        if self.is_asleep && self.awake_at.is_none() && self.soc.interrupt().is_some() {
+            self.awake_at = Some(self.now() + self.wfi_exit);
+        }
+        let Some(awake) = self.awake_at else {
+            return false;
+        };
+        if self.now() < awake {
+            self.sleep_until(awake.min(until));
+            return true;
+        }
+        (self.is_asleep, self.awake_at) = (false, None);
+        false
     }
 
     /// Start time of the next instruction.
