@@ -61,7 +61,10 @@ impl<E: core::fmt::Debug> core::fmt::Display for InitError<E> {
                 "the version register reads {found:#04x} instead of 0x04: check SPI mode, wiring and reset"
             ),
             Self::Socket(found) => {
-                write!(f, "socket 0 does not open in MACRAW mode: status {found:#04x}")
+                write!(
+                    f,
+                    "socket 0 does not open in MACRAW mode: status {found:#04x}"
+                )
             }
         }
     }
