@@ -340,22 +340,18 @@ mod tests {
     impl DmaMemory for Ram {
         fn read(&self, addr: u32, to: &mut [u8]) -> bool {
             let at = (addr - RAM) as usize;
-            self.0
-                .get(at..at + to.len())
-                .is_some_and(|from| {
-                    to.copy_from_slice(from);
-                    true
-                })
+            self.0.get(at..at + to.len()).is_some_and(|from| {
+                to.copy_from_slice(from);
+                true
+            })
         }
 
         fn write(&mut self, addr: u32, octets: &[u8]) -> bool {
             let at = (addr - RAM) as usize;
-            self.0
-                .get_mut(at..at + octets.len())
-                .is_some_and(|to| {
-                    to.copy_from_slice(octets);
-                    true
-                })
+            self.0.get_mut(at..at + octets.len()).is_some_and(|to| {
+                to.copy_from_slice(octets);
+                true
+            })
         }
     }
 
@@ -384,7 +380,10 @@ mod tests {
         ram.put(0x90, &[0x0504]);
         let mut gdma = Gdma::default();
         gdma.write(CHANNEL_1 + OUT + PERI_SEL, 0, NOW);
-        assert_eq!(gdma.read(CHANNEL_1 + OUT + FIFO_STATUS, NOW), Some(FIFO_EMPTY));
+        assert_eq!(
+            gdma.read(CHANNEL_1 + OUT + FIFO_STATUS, NOW),
+            Some(FIFO_EMPTY)
+        );
         gdma.write(CHANNEL_1 + OUT + LINK, first & LINK_ADDR | 1 << 21, NOW);
         assert_eq!(gdma.read(CHANNEL_1 + OUT + FIFO_STATUS, NOW), Some(0));
         let mut octets = [0; 4];

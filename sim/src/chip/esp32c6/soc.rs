@@ -284,11 +284,15 @@ impl Soc {
     }
 
     fn spi(&mut self) -> &mut SpiMaster {
-        self.peripherals.model(SPI2).expect("wired as an SPI controller")
+        self.peripherals
+            .model(SPI2)
+            .expect("wired as an SPI controller")
     }
 
     fn gdma(&mut self) -> &mut Gdma {
-        self.peripherals.model(GDMA).expect("wired as a DMA controller")
+        self.peripherals
+            .model(GDMA)
+            .expect("wired as a DMA controller")
     }
 
     /// True if the block has an event between the hart's last stop and this access.

@@ -331,7 +331,11 @@ impl W5500 {
             (true, None) => {
                 // Assertion wait time: 4 clocks of 150 MHz a count.
                 let level = u16::from_be_bytes([self.common[INTLEVEL], self.common[INTLEVEL + 1]]);
-                let clocks = if level == 0 { 0 } else { 4 * (u64::from(level) + 1) };
+                let clocks = if level == 0 {
+                    0
+                } else {
+                    4 * (u64::from(level) + 1)
+                };
                 let wait = Span::from_ticks(clocks * (TICKS_PER_SECOND / 150_000_000));
                 self.asserted_at = Some(at.max(self.released_at + wait));
             }

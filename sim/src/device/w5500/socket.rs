@@ -75,7 +75,13 @@ pub(super) struct Socket {
 impl Socket {
     pub fn new() -> Self {
         let mut registers = [0; LEN];
-        for (register, value) in [(0x16, 0x80), (0x1e, 2), (0x1f, 2), (0x2c, 0xff), (0x2d, 0x40)] {
+        for (register, value) in [
+            (0x16, 0x80),
+            (0x1e, 2),
+            (0x1f, 2),
+            (0x2c, 0xff),
+            (0x2d, 0x40),
+        ] {
             registers[register] = value;
         }
         Self {
@@ -127,7 +133,11 @@ impl Socket {
             RX_RSR..0x28 => high(self.received() as u16, RX_RSR),
             RX_WR..0x2c => high(self.write, RX_WR),
             CR => 0,
-            _ => self.registers.get(usize::from(address)).copied().unwrap_or(0),
+            _ => self
+                .registers
+                .get(usize::from(address))
+                .copied()
+                .unwrap_or(0),
         }
     }
 

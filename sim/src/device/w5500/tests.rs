@@ -15,7 +15,10 @@ fn frame(chip: &mut W5500, address: u16, control: u8, data: &[u8]) -> Vec<u8> {
     for octet in [high, low, control] {
         chip.exchange(octet, NOW);
     }
-    let read = data.iter().map(|&octet| chip.exchange(octet, NOW)).collect();
+    let read = data
+        .iter()
+        .map(|&octet| chip.exchange(octet, NOW))
+        .collect();
     chip.select(true);
     read
 }
@@ -56,7 +59,10 @@ fn registers_answer_in_variable_and_fixed_length_frames() {
     assert_eq!(read(&mut chip, COMMON, 0x2e, 1), [PHY_UP]);
     // Two frames of one octet with chip select low all the time.
     let data = [0x00, 0x39, COMMON | 1, 0];
-    assert_eq!(frame(&mut chip, 0x19, COMMON | 1, &[&[0], &data[..]].concat())[0], 0x07);
+    assert_eq!(
+        frame(&mut chip, 0x19, COMMON | 1, &[&[0], &data[..]].concat())[0],
+        0x07
+    );
     chip.select(false);
     let answers = [[0, 0x19, 2, 0, 0], [0, 0x39, 1, 0, 0]].map(|octets| {
         let answer = octets.map(|octet| chip.exchange(octet, NOW));
@@ -95,7 +101,11 @@ fn a_received_frame_is_behind_its_length_and_interrupts_once() {
     assert_eq!(read(&mut chip, SOCKET, 0x26, 2), [0, 125]);
     write(&mut chip, SOCKET, 0x01, &[0x40]);
     assert_eq!(read(&mut chip, SOCKET, 0x26, 2), [0, 63]);
-    assert_eq!(chip.interrupt_since(), None, "arrivals interrupt, frames that wait do not");
+    assert_eq!(
+        chip.interrupt_since(),
+        None,
+        "arrivals interrupt, frames that wait do not"
+    );
 }
 
 #[test]
@@ -120,7 +130,10 @@ fn frames_beyond_the_buffer_and_for_others_are_lost_and_counted() {
         chip.receive(&to_own(1514), NOW);
     }
     let counts = chip.statistics();
-    assert_eq!((counts.received, counts.overflowed, counts.filtered), (10, 1, 1));
+    assert_eq!(
+        (counts.received, counts.overflowed, counts.filtered),
+        (10, 1, 1)
+    );
     assert_eq!(counts.high_water, 15_160);
 }
 
