@@ -4,6 +4,7 @@
 use esp_hal::Blocking;
 use esp_hal::dma::{DmaRxBuf, DmaTxBuf};
 use esp_hal::gpio::Output;
+use esp_hal::peripherals::SPI2;
 use esp_hal::spi::Error;
 
 use esp_hal::spi::master::{Address as SpiAddress, Command, DataMode, SpiDma, SpiDmaTransfer};
@@ -60,6 +61,10 @@ impl DmaTransport {
         let Some(State::Idle(spi)) = &mut self.state else {
             return Err(Error::Unsupported);
         };
+        // esp-hal 1.2.2 leaves the phases of the last frame enabled.
+        SPI2::regs()
+            .user()
+            .modify(|_, w| w.usr_command().clear_bit().usr_addr().clear_bit());
         self.select.set_low();
         let result = spi.transfer_in_place(octets);
         self.select.set_high();

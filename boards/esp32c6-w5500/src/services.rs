@@ -11,8 +11,8 @@ const ECHO: u16 = 7;
 const DISCARD: u16 = 9;
 const SEND: u16 = 19;
 
-/// Octets of a TCP socket's buffer in its direction: eight segments, which the W5500's memory can hold.
-const STREAM: usize = 8 * 1460;
+/// Octets of a TCP socket's buffer in its direction: ten segments, as many as the W5500's memory can hold.
+const STREAM: usize = 10 * 1460;
 /// Octets in the direction that is not used.
 const UNUSED: usize = 1460;
 /// Datagrams in a UDP socket.

@@ -122,6 +122,7 @@ impl Circuit {
                 self.nic.receive(octets, end);
                 self.keep(end, false, octets);
                 self.usage.set_waiting(self.nic.waiting_octets() > 0);
+                self.usage.set_interrupt(self.nic.interrupt_since(), end);
             }
         }
         if self.arriving.is_none() && self.peer_free_at <= now {
@@ -194,6 +195,7 @@ impl Pads for Circuit {
             }
         }
         self.usage.set_waiting(self.nic.waiting_octets() > 0);
+        self.usage.set_interrupt(self.nic.interrupt_since(), at);
         self.update();
     }
 

@@ -30,7 +30,7 @@ pub struct SpiEdge {
     pub at: Instant,
     /// The line.
     pub line: SpiLine,
-    /// True if chip select becomes active or the clock starts.
+    /// True if chip select or the interrupt becomes active, or the clock starts.
     pub active: bool,
 }
 
@@ -41,6 +41,8 @@ pub enum SpiLine {
     Select,
     /// The clock.
     Clock,
+    /// The interrupt pin.
+    Interrupt,
 }
 
 /// The account of the SPI's time.
@@ -58,6 +60,7 @@ pub(super) struct Usage {
     /// Edges up to a time, if they are recorded.
     pub recorded: Option<(Instant, Vec<SpiEdge>)>,
     clock_until: Instant,
+    interrupted: bool,
 }
 
 impl Usage {
@@ -117,6 +120,13 @@ impl Usage {
             self.record(octets.start, SpiLine::Clock, true);
         }
         self.clock_until = end;
+    }
+
+    pub fn set_interrupt(&mut self, since: Option<Instant>, now: Instant) {
+        if since.is_some() != self.interrupted {
+            self.interrupted = since.is_some();
+            self.record(since.unwrap_or(now), SpiLine::Interrupt, self.interrupted);
+        }
     }
 
     fn record(&mut self, at: Instant, line: SpiLine, active: bool) {
