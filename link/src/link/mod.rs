@@ -215,6 +215,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// # Errors
     /// It cannot be sent, or not now.
     pub fn send(&mut self, channel: usize, message: &[u8]) -> Result<(), SendError> {
+        let octet = |at: usize| message.get(at).copied().unwrap_or_default();
+        self.send_with(channel, message.len(), octet)
+    }
+
+    /// Queues a message of `len` octets, each of which `octet` returns: for messages that are not in memory.
+    ///
+    /// # Errors
+    /// It cannot be sent, or not now.
+    pub fn send_with(
+        &mut self,
+        channel: usize,
+        len: usize,
+        octet: impl Fn(usize) -> u8,
+    ) -> Result<(), SendError> {
         if !self.is_up {
             return Err(SendError::NotUp);
         }
@@ -226,17 +240,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if longest == 0 {
             return Err(SendError::NoChannel);
         }
-        if message.len() > usize::from(longest) {
+        if len > usize::from(longest) {
             return Err(SendError::TooLong(longest.into()));
         }
-        if sender
-            .queue
-            .room()
-            .is_none_or(|room| message.len() > room.into())
-        {
+        if sender.queue.room().is_none_or(|room| len > room.into()) {
             return Err(SendError::Full);
         }
-        sender.queue.push(message);
+        sender.queue.push(len as u16, octet);
         Ok(())
     }
 

@@ -95,6 +95,12 @@ pub struct Arrivals {
     bins: [u16; GAP_BINS],
 }
 
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl Arrivals {
     /// No train.
     pub(crate) const EMPTY: Self = Self {

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::message::{Ask, Message, TRAIN_HEAD, filler};
 use crate::link::{Link, SendError};
 use crate::time::Instant;
-use crate::wire::{ACKNOWLEDGMENT, MAX_FRAGMENT, frame_octets};
+use crate::wire::{ACKNOWLEDGMENT, frame_octets};
 
 /// A train that is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,10 +24,9 @@ impl Outgoing {
     /// A train that begins as soon as the budget allows.
     #[must_use]
     pub fn new(now: Instant, ask: Ask) -> Self {
-        let longest = MAX_FRAGMENT;
         Self {
             ask: Ask {
-                octets: ask.octets.clamp(TRAIN_HEAD as u16, longest),
+                octets: ask.octets.max(TRAIN_HEAD as u16),
                 ..ask
             },
             sent: 0,
@@ -75,10 +74,15 @@ impl Outgoing {
             if self.sent.is_multiple_of(TOGETHER) && !budget.allows(now, left * cost) {
                 return false;
             }
-            match link.send(
-                self.ask.channel.into(),
-                self.message(self.sent).get(..len).unwrap_or_default(),
-            ) {
+            let mut head = [0; TRAIN_HEAD];
+            let index = self.sent;
+            Message::Train {
+                train: self.ask.train,
+                index,
+            }
+            .emit(&mut head);
+            let octet = |at: usize| head.get(at).copied().unwrap_or_else(|| filler(index, at));
+            match link.send_with(self.ask.channel.into(), len, octet) {
                 Ok(()) => {}
                 Err(SendError::Full) => return false,
                 Err(_) => return true,
@@ -93,18 +97,5 @@ impl Outgoing {
             self.due = self.due.after_us(self.ask.interval_us);
         }
         self.is_stopped || self.sent >= self.ask.count
-    }
-
-    fn message(&self, index: u32) -> [u8; MAX_FRAGMENT as usize] {
-        let mut octets = [0; MAX_FRAGMENT as usize];
-        let head = Message::Train {
-            train: self.ask.train,
-            index,
-        };
-        head.emit(&mut octets);
-        for (at, octet) in octets.iter_mut().enumerate().skip(TRAIN_HEAD) {
-            *octet = filler(index, at);
-        }
-        octets
     }
 }
