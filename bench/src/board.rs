@@ -17,6 +17,8 @@ pub struct Board {
     pub simulated: Option<Simulated>,
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
+    /// The Linux system that it runs instead of this tree's firmware.
+    pub linux: Option<Linux>,
     /// Conformance cases that it cannot pass, by name, with the reason.
     #[serde(default, alias = "lacks")]
     pub unsupported_cases: BTreeMap<String, String>,
@@ -50,6 +52,22 @@ pub struct Qemu {
     /// Arguments for its network device, on the network called n0; `{mac}` is replaced by its
     /// address.
     pub device: Vec<String>,
+}
+
+/// A Linux system for an emulated board: names of images in the board's folder of `target/firmware`, where
+/// `cargo xtask linux-board` writes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linux {
+    /// The kernel.
+    pub kernel: String,
+    /// The description of the board for the kernel.
+    pub device_tree: String,
+    /// The root file system. Its first program reports as firmware does (`boot`, `listening`), and executes lines that
+    /// are typed on the console (`command`).
+    pub initramfs: String,
+    /// Timeout for its start, seconds.
+    pub start_timeout_s: u64,
 }
 
 /// GPIO numbers of the connected pads.
@@ -91,8 +109,8 @@ pub struct Firmware {
     pub variants: Vec<String>,
     /// The default variant.
     pub default_variant: String,
-    /// Symbol of the counters (ledger).
-    pub ledger_symbol: String,
+    /// Symbol of the counters (ledger), if it has them.
+    pub ledger_symbol: Option<String>,
     /// Programs by name.
     pub programs: BTreeMap<String, Program>,
 }
@@ -135,13 +153,21 @@ struct Files {
 }
 
 /// Every board, one line each.
-const BOARDS: [Files; 5] = [
+const BOARDS: [Files; 6] = [
     files!("esp32c6-bitbang", published),
+    files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
 ];
+
+impl Board {
+    /// True if it runs this tree's firmware, with its console, counters and services.
+    pub const fn has_firmware(&self) -> bool {
+        self.linux.is_none()
+    }
+}
 
 /// No board has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -17,6 +17,7 @@ pub mod foreign;
 pub mod fuzz;
 pub mod lab;
 pub mod links;
+pub mod linux_board;
 pub mod procedures;
 pub mod repro;
 pub mod scenarios;

@@ -28,6 +28,9 @@ pub fn run() -> Result<(), Failure> {
                 board.name, pins.tx, pins.rx, pins.debug,
             );
         }
+        if !board.has_firmware() {
+            text.push_str("  system        by `cargo xtask linux-board`\n");
+        }
         if let Some(qemu) = &board.qemu {
             let _ = writeln!(
                 text,
