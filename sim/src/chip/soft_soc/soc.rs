@@ -290,6 +290,11 @@ impl Soc {
         ((ready - at) as u32).div_ceil(self.period as u32)
     }
 
+    /// Removes the line of `addr` from the data cache.
+    pub fn flush(&mut self, addr: u32, cycle: u64) {
+        self.ports.flush(addr, cycle * self.period);
+    }
+
     /// Reads the device register at `addr`; `None` if there is none.
     pub fn read(&mut self, addr: u32, cycle: u64) -> Option<u32> {
         let now = self.instant(cycle);
