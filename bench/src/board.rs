@@ -15,8 +15,12 @@ pub struct Board {
     pub description: String,
     /// Simulation settings, if it can be simulated: `sim://`, scenarios.
     pub simulated: Option<Simulated>,
+    /// Simulation settings, if its `system.toml` describes it: `sim://`.
+    pub soft_soc: Option<SoftSoc>,
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
+    /// The Linux system that it runs instead of this tree's firmware.
+    pub linux: Option<Linux>,
     /// Conformance cases that it cannot pass, by name, with the reason.
     #[serde(default, alias = "lacks")]
     pub unsupported_cases: BTreeMap<String, String>,
@@ -38,6 +42,14 @@ pub struct Simulated {
     pub pins: Pins,
 }
 
+/// A board that the simulator builds from its `system.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftSoc {
+    /// Name of the console's device in that file.
+    pub console: String,
+}
+
 /// A board that QEMU emulates. The bench adds the network, the serial port and the firmware to the
 /// arguments.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,6 +62,22 @@ pub struct Qemu {
     /// Arguments for its network device, on the network called n0; `{mac}` is replaced by its
     /// address.
     pub device: Vec<String>,
+}
+
+/// A Linux system for an emulated board: names of images in the board's folder of `target/firmware`, where
+/// `cargo xtask linux-board` writes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linux {
+    /// The kernel.
+    pub kernel: String,
+    /// The description of the board for the kernel.
+    pub device_tree: String,
+    /// The root file system. Its first program reports as firmware does (`boot`, `listening`), and executes lines that
+    /// are typed on the console (`command`).
+    pub initramfs: String,
+    /// Timeout for its start, seconds.
+    pub start_timeout_s: u64,
 }
 
 /// GPIO numbers of the connected pads.
@@ -91,8 +119,8 @@ pub struct Firmware {
     pub variants: Vec<String>,
     /// The default variant.
     pub default_variant: String,
-    /// Symbol of the counters (ledger).
-    pub ledger_symbol: String,
+    /// Symbol of the counters (ledger), if it has them.
+    pub ledger_symbol: Option<String>,
     /// Programs by name.
     pub programs: BTreeMap<String, Program>,
 }
@@ -113,6 +141,17 @@ macro_rules! files {
         Files {
             description: include_str!(concat!("../../boards/", $name, "/board.toml")),
             published: None,
+            system: None,
+        }
+    };
+    ($name:literal, system) => {
+        Files {
+            system: Some(include_str!(concat!(
+                "../../boards/",
+                $name,
+                "/system.toml"
+            ))),
+            ..files!($name)
         }
     };
     ($name:literal, published) => {
@@ -132,16 +171,27 @@ struct Files {
     description: &'static str,
     /// Published figures that it reproduces.
     published: Option<&'static str>,
+    /// Description of its hardware for the simulator.
+    system: Option<&'static str>,
 }
 
 /// Every board, one line each.
-const BOARDS: [Files; 5] = [
+const BOARDS: &[Files] = &[
     files!("esp32c6-bitbang", published),
+    files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
+    files!("rv32-enet", system),
 ];
+
+impl Board {
+    /// True if it runs this tree's firmware, with its console, counters and services.
+    pub const fn has_firmware(&self) -> bool {
+        self.linux.is_none()
+    }
+}
 
 /// No board has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -177,6 +227,12 @@ pub fn published(name: &str) -> Published {
     // The file is part of the program and a test reads it.
     text.and_then(|text| toml::from_str(text).ok())
         .unwrap_or_default()
+}
+
+/// The `system.toml` of the board called `name`, if it has one.
+pub fn system(name: &str) -> Option<&'static str> {
+    let at = all().iter().position(|board| board.name == name)?;
+    BOARDS.get(at)?.system
 }
 
 /// The board called `name`.
@@ -229,7 +285,7 @@ mod tests {
             );
             assert!(!board.firmware.programs.is_empty(), "{}", board.name);
             assert!(
-                board.simulated.is_some() || board.qemu.is_some(),
+                board.simulated.is_some() || board.qemu.is_some() || board.soft_soc.is_some(),
                 "nothing runs {}",
                 board.name
             );
@@ -245,6 +301,7 @@ mod tests {
                 let chip = &simulated.timing_table;
                 assert!(name != chip && !name.contains("devkit"), "{name}");
             }
+            assert_eq!(board.soft_soc.is_some(), system(name).is_some(), "{name}");
             if board.qemu.is_some() {
                 assert!(name.starts_with("qemu-"), "{name}");
             }
