@@ -4,6 +4,7 @@ use super::*;
 
 fn finding(summary: &str, advice: &str, evidence: &[(&str, f64)]) -> StatedFinding {
     StatedFinding {
+        alternative_to: None,
         sender: Some("10.0.0.1".to_owned()),
         receiver: Some("10.0.0.2".to_owned()),
         share_of_time: 0.5,
@@ -129,6 +130,16 @@ fn findings_and_connections_that_contradict_each_other_are_found() {
     let half = || finding("No cause.", "", &[]);
     check(vec![half(), half()], vec![], "");
     check(vec![half(), half(), half()], vec![], "add up to 1.5");
+    // The time of an alternative is that of the finding before it.
+    let instead = StatedFinding {
+        alternative_to: Some(Cause::RandomLoss),
+        ..half()
+    };
+    let open = Explanation {
+        findings: vec![half(), half(), instead],
+        connections: vec![],
+    };
+    assert!(open.contradictions().is_empty());
     let full = |fastest: f64| {
         let mut it = finding(
             "No cause.",
