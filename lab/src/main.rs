@@ -91,6 +91,9 @@ enum Experiment {
         /// Only `linerate explain`, compared with tcptrace and tshark
         #[arg(long, group = "what")]
         captures: bool,
+        /// Only the readers of a byte link in Rust and in Python
+        #[arg(long, group = "what")]
+        readers: bool,
     },
 }
 
@@ -111,12 +114,14 @@ fn main() -> ExitCode {
         } => causes::run(set, &only, linerate),
         Experiment::CausesEnd { words } => causes::programs::run(&words),
         Experiment::Explanations { action } => explanations::run(action),
+        Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
         Experiment::Bench {
             footprint,
             agent,
             load,
             instructions,
             captures,
+            readers: false,
         } => bench::run(match (footprint, agent, load, instructions, captures) {
             (true, ..) => bench::Selection::Footprint,
             (_, true, ..) => bench::Selection::Agent,

@@ -11,14 +11,16 @@ use linerate_host::serve::Protocol;
 #[command(after_help = "Examples:\n  \
     linerate serve --bind 0.0.0.0                 all protocols, for devices on the network\n  \
     linerate serve iperf2 http:8000               two protocols, HTTP on port 8000\n  \
-    linerate serve iperf3 --json | jq .octets     one line of JSON per test\n\n\
+    linerate serve iperf3 --json | jq .octets     one line of JSON per test\n  \
+    linerate serve pty://                         the other end of a byte link, to try linerate test pty://PATH\n  \
+    linerate serve serial:///dev/ttyUSB1?baud=1M  the same on a serial port\n\n\
     Default ports: iperf2 5001, iperf3 5201, http 8080 (GET /N sends N bytes, PUT accepts any\n\
     body), stamp 8620 (RFC 8762), echo 7007 (RFC 862). --standard-ports selects 80 for http, 862\n\
     for stamp and 7 for echo, which requires root.")]
 pub struct Serve {
-    /// Protocols to serve, each optionally with `:PORT` [default: all]
-    #[arg(value_name = "PROTOCOL", value_parser = protocol)]
-    pub protocols: Vec<(Protocol, Option<u16>)>,
+    /// Protocols to serve, each optionally with `:PORT` [default: all], or one byte link: pty://, serial://, tcp://:PORT
+    #[arg(value_name = "PROTOCOL", value_parser = served)]
+    pub served: Vec<Served>,
     /// Address to listen on; 0.0.0.0 for all interfaces
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: IpAddr,
@@ -38,6 +40,23 @@ pub struct Serve {
     /// Print one line of JSON per test
     #[arg(long)]
     pub json: bool,
+}
+
+/// Something to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Served {
+    /// A protocol, and its port if it is not the default.
+    Protocol(Protocol, Option<u16>),
+    /// A byte link, by its URL.
+    Link(String),
+}
+
+/// Parses a protocol or the URL of a byte link.
+fn served(written: &str) -> Result<Served, String> {
+    if written.contains("://") {
+        return Ok(Served::Link(written.to_owned()));
+    }
+    protocol(written).map(|(protocol, port)| Served::Protocol(protocol, port))
 }
 
 /// Parses `iperf2` or `iperf2:5001`.

@@ -16,7 +16,7 @@ mod target;
 pub use conformance::Conformance;
 pub use explain::Explain;
 pub use flood::Flood;
-pub use host::{Blast, Relay, Serve};
+pub use host::{Blast, Relay, Serve, Served};
 pub use profile::Profile;
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
@@ -27,7 +27,7 @@ pub use rfc2544::{CountedBy, LineRate, Rfc2544, Rfc2544Test};
 pub use scenario::{Run, Sensitivity};
 pub use sim::{Sim, Timing, partner};
 pub use sweep::{Latency, Rfc6349, Sweep, Swept};
-pub use target::{Link, Test};
+pub use target::{Link, Required, Test};
 
 use clap::{Parser, Subcommand};
 

@@ -9,7 +9,8 @@ use super::{Thresholds, quantity};
 #[derive(Debug, clap::Args)]
 pub struct Link {
     #[arg(
-        help = "iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST, sim://BOARD or qemu://BOARD"
+        help = "iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST, sim://BOARD, qemu://BOARD, \
+                serial:///dev/TTY?baud=N, pty://PATH, tcp://HOST:PORT or spidev://BUS.SELECT?hz=N"
     )]
     pub target: String,
     #[arg(
@@ -47,6 +48,18 @@ pub struct Link {
     pub seed: u64,
 }
 
+/// What a link has to be good for.
+#[derive(Debug, Default, clap::Args)]
+pub struct Required {
+    /// Goodput that each direction needs, in bit/s (suffixes k, M, G): prints yes or no with the margin; exit code 1 for
+    /// no
+    #[arg(long, value_name = "BITS", value_parser = quantity)]
+    pub require: Option<u64>,
+    /// Longest time that 99% of the round trips may take, without load and under each load: 1ms, 500us
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub p99: Option<u64>,
+}
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate test iperf2://192.0.2.7              TCP in each direction, then both at once\n  \
@@ -54,13 +67,16 @@ pub struct Link {
     linerate test iperf3://192.0.2.7 -R -P 4 -t 30\n  \
     linerate test iperf2://192.0.2.7 --probe stamp://192.0.2.7    also latency, idle and loaded\n  \
     linerate test iperf2://192.0.2.7 --capture    also capture the headers, and explain them\n  \
-    linerate test http://192.0.2.7/ -n 3M --json -\n\n\
+    linerate test http://192.0.2.7/ -n 3M --json -\n  \
+    linerate test serial:///dev/ttyACM0?baud=3M --require 1M --p99 5ms    yes or no, with the margin\n\n\
     Short options are those of iperf. Directions are seen from this host, as in iperf: with -R the\n\
     target sends. Printed rates are payload; --json has full precision. The summary names what\n\
     limits each direction; where the figures do not decide, it states what would.")]
 pub struct Test {
     #[command(flatten)]
     pub link: Link,
+    #[command(flatten)]
+    pub required: Required,
     /// Measure only to the target
     #[arg(long)]
     pub forward: bool,
@@ -103,6 +119,14 @@ fn window(written: &str) -> Result<u32, String> {
         Ok(octets) if (1_000..=1_000_000_000).contains(&octets) => Ok(octets),
         _ => Err("expected 1000 (1k) to 1000000000 (1G) octets".to_owned()),
     }
+}
+
+/// Parses `1ms` to nanoseconds.
+fn time(written: &str) -> Result<u64, String> {
+    let parsed = linerate_host::quantity::TIME.parse(written);
+    parsed
+        .filter(|ns| *ns > 0)
+        .ok_or_else(|| "expected a time such as 1ms or 500us".to_owned())
 }
 
 /// Parses `1` or `0.5`.

@@ -10,11 +10,17 @@ use linerate_host::serve::{
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
-use crate::args;
+use crate::args::{self, Served};
 use crate::failure::Failure;
 use crate::lines::Lines;
 
 pub fn run(args: &args::Serve) -> Result<(), Failure> {
+    let links: Vec<&String> = args.served.iter().filter_map(link).collect();
+    match (&links[..], args.served.len()) {
+        ([], _) => {}
+        ([url], 1) => return super::serve_link::run(args, url),
+        _ => return Err(anyhow!("a byte link is served alone: start one command for each").into()),
+    }
     let config = config(args)?;
     let stopped = stop_on_ctrl_c()?;
     let until = args
@@ -53,12 +59,23 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
     }
 }
 
+fn link(served: &Served) -> Option<&String> {
+    match served {
+        Served::Link(url) => Some(url),
+        Served::Protocol(..) => None,
+    }
+}
+
 fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
-    let asked = if args.protocols.is_empty() {
+    let asked: Vec<(Protocol, Option<u16>)> = if args.served.is_empty() {
         let all = Protocol::ALL.into_iter();
         all.map(|protocol| (protocol, None)).collect()
     } else {
-        args.protocols.clone()
+        let protocols = args.served.iter().filter_map(|served| match served {
+            Served::Protocol(protocol, port) => Some((*protocol, *port)),
+            Served::Link(_) => None,
+        });
+        protocols.collect()
     };
     let mut protocols = Vec::new();
     for (protocol, port) in asked {

@@ -15,6 +15,7 @@ use linerate_results::record::Run;
 
 use super::compare::{baseline, print_differences};
 use super::progress::Terminal;
+use super::requirement;
 use crate::args;
 use crate::failure::Failure;
 use crate::output;
@@ -23,7 +24,19 @@ pub fn run(args: &args::Test) -> Result<(), Failure> {
     let link = &args.link;
     let mut target = open("test", link)?;
     let procedures = request(args).procedures(target.as_ref());
-    measure("test", link, &procedures, target.as_mut(), args.interval)
+    let asked = Asked {
+        procedures: &procedures,
+        interval: args.interval,
+        required: &args.required,
+    };
+    measure_asked("test", link, &asked, target.as_mut())
+}
+
+/// What is measured, and what it has to be good for.
+struct Asked<'a> {
+    procedures: &'a [RequestedProcedure],
+    interval: Option<Duration>,
+    required: &'a args::Required,
 }
 
 /// Opens the target of the command `name`, whose link is observed during transfers; with a probe, the target loads
@@ -61,9 +74,23 @@ pub fn open(name: &str, link: &args::Link) -> Result<Box<dyn Target>, Failure> {
 pub fn measure(
     name: &str,
     link: &args::Link,
-    asked: &[RequestedProcedure],
+    procedures: &[RequestedProcedure],
     target: &mut dyn Target,
     interval: Option<Duration>,
+) -> Result<(), Failure> {
+    let asked = Asked {
+        procedures,
+        interval,
+        required: &args::Required::default(),
+    };
+    measure_asked(name, link, &asked, target)
+}
+
+fn measure_asked(
+    name: &str,
+    link: &args::Link,
+    asked: &Asked<'_>,
+    target: &mut dyn Target,
 ) -> Result<(), Failure> {
     let session = SessionConfig {
         name: name.to_owned(),
@@ -72,7 +99,8 @@ pub fn measure(
         seed: link.seed,
         baseline: baseline(link.baseline.as_deref(), &link.limits)?,
     };
-    let (run, is_cancelled) = run_session(&session, link, asked, target, interval)?;
+    let (run, is_cancelled) =
+        run_session(&session, link, asked.procedures, target, asked.interval)?;
     let run = match run {
         Err(error) if is_cancelled => {
             message!("{error}");
@@ -95,6 +123,11 @@ pub fn measure(
         .iter()
         .flat_map(|it| it.describe().failures())
         .collect();
+    let (answer, unmet) = requirement::judge(asked.required, &run.results);
+    if link.json.as_deref() != Some(Path::new("-")) && !link.ndjson {
+        output::print(&answer)?;
+    }
+    failures.extend(unmet);
     failures.extend(run.failures);
     if failures.is_empty() {
         Ok(())

@@ -8,6 +8,7 @@ mod history;
 mod instructions;
 mod link;
 mod load;
+mod readers;
 mod simulator;
 
 use crate::footprint::{CODE_TARGET, Footprint};
@@ -34,6 +35,8 @@ pub enum Selection {
     Instructions,
     /// Only the analysis of captures.
     Captures,
+    /// Only the readers of a link in Rust and in Python.
+    Readers,
 }
 
 /// Runs the command: measures, and updates the sections of the document.
@@ -51,6 +54,7 @@ pub fn run(selection: Selection) -> Result<()> {
             with_section(&text, instructions::TITLE, &instructions::measure()?)
         }
         Selection::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
+        Selection::Readers => with_section(&text, readers::TITLE, &readers::measure()?),
         Selection::Footprint => with_footprints(&text)?,
         Selection::Agent => with_section(&text, agent::TITLE, &agent::measure()?),
         Selection::Simulator => {
