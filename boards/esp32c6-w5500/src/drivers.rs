@@ -182,7 +182,10 @@ async fn ours<T: Transport>(
     interrupt: Input<'static>,
 ) -> Ours<T> {
     let is_interrupted: fn() -> bool = || GPIO::regs().in_().read().bits() >> INTERRUPT & 1 == 0;
-    let settings = Settings { reads_ahead };
+    let settings = Settings {
+        reads_ahead,
+        ..Settings::default()
+    };
     let address = MacAddress(MAC);
     let started = W5500::start(
         transport,

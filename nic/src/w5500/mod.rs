@@ -14,6 +14,6 @@ mod tests;
 mod transport;
 
 pub use driver::{InitError, Settings, TxSlot, W5500};
-pub use transport::{Address, Block, Buffer, FRAME_BUFFER, Transport};
 #[cfg(feature = "embedded-hal")]
 pub use transport::SpiTransport;
+pub use transport::{Address, Block, Buffer, FRAME_BUFFER, Transport};
