@@ -27,3 +27,4 @@ pub mod steps;
 pub mod tap;
 pub mod test;
 pub mod tools;
+pub mod w5500;

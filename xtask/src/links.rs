@@ -1,7 +1,7 @@
 //! `cargo xtask links`: sends messages through noise, and compares the link layer with others; the figures are in
 //! target/links/scores.json.
 
-use crate::sh;
+use crate::{sh, w5500};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,8 @@ pub fn run(long: bool) -> Result<()> {
         .arg(&folder)
         .current_dir(sh::root().join("link/compare"))
         .env("CARGO_TARGET_DIR", sh::out("links-compare"));
-    sh::run(&mut command)
+    sh::run(&mut command)?;
+    w5500::run(&folder)
 }
 
 /// Runs the test; returns its counts of messages.

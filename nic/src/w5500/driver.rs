@@ -78,17 +78,11 @@ pub struct Settings {
     /// Start to read the next frame before the stack processes the current one. Without it, SPI is idle while the stack
     /// runs.
     pub reads_ahead: bool,
-    /// Frames after which [`Device::receive`] returns none once, so that the stack answers and the program takes its
-    /// data before the rest of a burst. A TCP window that is opened only at the end of a burst leaves SPI idle.
-    pub frames_a_turn: u8,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            reads_ahead: true,
-            frames_a_turn: 4,
-        }
+        Self { reads_ahead: true }
     }
 }
 
@@ -97,9 +91,6 @@ pub struct W5500<T: Transport, P> {
     port: Port<T>,
     is_interrupted: P,
     settings: Settings,
-    /// Frames of this turn, and true if it ended although there may be more.
-    frames: u8,
-    has_more: bool,
     /// The frame that the stack has, or had.
     current: Option<T::RxBuffer>,
     address: MacAddress,
@@ -124,8 +115,6 @@ impl<T: Transport, P: FnMut() -> bool> W5500<T, P> {
             port: Port::new(transport, buffers, ledger),
             is_interrupted,
             settings,
-            frames: 0,
-            has_more: false,
             current: None,
             address,
             link: LinkState::Down,
@@ -213,16 +202,7 @@ impl<T: Transport, P: FnMut() -> bool> Device for W5500<T, P> {
         if !self.port.has_room() {
             return None;
         }
-        self.has_more = self.frames >= self.settings.frames_a_turn.max(1);
-        if self.has_more {
-            self.frames = 0;
-            return None;
-        }
-        let Some(len) = self.next() else {
-            self.frames = 0;
-            return None;
-        };
-        self.frames += 1;
+        let len = self.next()?;
         let ledger = self.port.ledger;
         accounts::received(ledger, None);
         let frame = &mut self.current.as_mut()?.octets()[..len];
@@ -233,9 +213,8 @@ impl<T: Transport, P: FnMut() -> bool> Device for W5500<T, P> {
         self.port.has_room().then_some(TxSlot(&mut self.port))
     }
 
-    /// True also after a turn that ended although there may be more frames.
     fn has_pending_tx(&self) -> bool {
-        self.port.sending.is_some() || self.has_more
+        self.port.sending.is_some()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -190,11 +190,6 @@ fn running(settings: Settings) -> (Driver, Shared, &'static Ledger) {
     (driver.unwrap(), chip, ledger)
 }
 
-const LONG_TURNS: Settings = Settings {
-    reads_ahead: true,
-    frames_a_turn: u8::MAX,
-};
-
 fn frame(number: usize) -> Vec<u8> {
     vec![number as u8; 60 + number * 97 % 1_455]
 }
@@ -229,10 +224,7 @@ fn a_chip_that_is_missing_or_does_not_open_is_named() {
 #[test]
 fn frames_of_any_length_arrive_whole_around_the_end_of_the_memory() {
     for reads_ahead in [false, true] {
-        let settings = Settings {
-            reads_ahead,
-            frames_a_turn: u8::MAX,
-        };
+        let settings = Settings { reads_ahead };
         let (mut driver, chip, _) = running(settings);
         for round in 0..40 {
             let frames: Vec<Vec<u8>> = (0..1 + round % 9).map(|n| frame(round + n)).collect();
@@ -251,7 +243,7 @@ fn frames_of_any_length_arrive_whole_around_the_end_of_the_memory() {
 
 #[test]
 fn a_burst_takes_one_transaction_a_frame_and_five_for_all() {
-    let (mut driver, chip, _) = running(LONG_TURNS);
+    let (mut driver, chip, _) = running(Settings::default());
     for number in 0..8 {
         chip.borrow_mut().arrive(&frame(number));
     }
@@ -263,32 +255,15 @@ fn a_burst_takes_one_transaction_a_frame_and_five_for_all() {
 
 #[test]
 fn an_idle_chip_is_left_alone() {
-    let (mut driver, chip, _) = running(LONG_TURNS);
+    let (mut driver, chip, _) = running(Settings::default());
     chip.borrow_mut().transactions = 0;
     assert!(driver.receive().is_none() && driver.transmit().is_some());
     assert_eq!(chip.borrow().transactions, 0);
 }
 
 #[test]
-fn a_turn_ends_before_a_long_burst_does_and_asks_for_another() {
-    let (mut driver, chip, _) = running(Settings::default());
-    for number in 0..6 {
-        chip.borrow_mut().arrive(&frame(number));
-    }
-    for number in 0..4 {
-        assert_eq!(receive(&mut driver), Some(frame(number)));
-    }
-    assert_eq!(receive(&mut driver), None);
-    assert!(driver.has_pending_tx());
-    assert_eq!(receive(&mut driver), Some(frame(4)));
-    assert_eq!(receive(&mut driver), Some(frame(5)));
-    assert_eq!(receive(&mut driver), None);
-    assert!(!driver.has_pending_tx());
-}
-
-#[test]
 fn a_reply_does_not_disturb_the_frame_that_is_read_ahead() {
-    let (mut driver, chip, _) = running(LONG_TURNS);
+    let (mut driver, chip, _) = running(Settings::default());
     for number in 0..3 {
         chip.borrow_mut().arrive(&frame(number));
     }
@@ -305,7 +280,7 @@ fn a_reply_does_not_disturb_the_frame_that_is_read_ahead() {
 
 #[test]
 fn frames_are_sent_whole_around_the_end_of_the_memory() {
-    let (mut driver, chip, _) = running(LONG_TURNS);
+    let (mut driver, chip, _) = running(Settings::default());
     let frames: Vec<Vec<u8>> = (0..50).map(frame).collect();
     for frame in &frames {
         send(&mut driver, frame);
@@ -316,7 +291,7 @@ fn frames_are_sent_whole_around_the_end_of_the_memory() {
 
 #[test]
 fn an_impossible_length_costs_what_the_chip_has_and_nothing_more() {
-    let (mut driver, chip, ledger) = running(LONG_TURNS);
+    let (mut driver, chip, ledger) = running(Settings::default());
     chip.borrow_mut().arrive(&frame(1));
     chip.borrow_mut().rx[..2].copy_from_slice(&[0xff, 0xff]);
     assert_eq!(receive(&mut driver), None);
@@ -327,7 +302,7 @@ fn an_impossible_length_costs_what_the_chip_has_and_nothing_more() {
 
 #[test]
 fn a_failed_transaction_takes_the_link_down() {
-    let (mut driver, chip, _) = running(LONG_TURNS);
+    let (mut driver, chip, _) = running(Settings::default());
     chip.borrow_mut().arrive(&frame(1));
     chip.borrow_mut().fails = true;
     assert!(driver.receive().is_none());
@@ -337,7 +312,7 @@ fn a_failed_transaction_takes_the_link_down() {
 
 #[test]
 fn every_frame_has_one_end_in_the_account() {
-    let (mut driver, chip, ledger) = running(LONG_TURNS);
+    let (mut driver, chip, ledger) = running(Settings::default());
     for number in 0..3 {
         chip.borrow_mut().arrive(&frame(number));
     }
