@@ -1,4 +1,4 @@
-//! The part of `cargo xtask links` about the W5500: builds boards/esp32c6-w5500 and measures its drivers in the simulator.
+//! The part of `cargo xtask links` about the W5500: builds `boards/esp32c6-w5500/firmware` and measures its drivers in the simulator.
 
 use crate::{sh, tools};
 use anyhow::{Context, Result, ensure};
@@ -21,7 +21,7 @@ pub fn run(folder: &Path) -> Result<()> {
     let mut build = sh::cargo();
     build
         .args(["build", "--release", "--locked"])
-        .current_dir(sh::root().join("boards/esp32c6-w5500"))
+        .current_dir(sh::root().join("boards/esp32c6-w5500/firmware"))
         .env("CARGO_TARGET_DIR", &target);
     sh::run(&mut build)?;
     let elf = target.join(tools::RISCV).join("release/esp32c6-w5500");
@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_ratio_is_that_to_the_best_configuration() {
-        let run = |name: &str, rate: u64| json!({"name": name, "tcp_receive": {"bits_per_s": rate}});
+        let run =
+            |name: &str, rate: u64| json!({"name": name, "tcp_receive": {"bits_per_s": rate}});
         let mut runs = Vec::new();
         for clock in CLOCKS {
             runs.push(run(&format!("ahead-{clock}"), 30));
