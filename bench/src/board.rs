@@ -15,6 +15,8 @@ pub struct Board {
     pub description: String,
     /// Simulation settings, if it can be simulated: `sim://`, scenarios.
     pub simulated: Option<Simulated>,
+    /// Simulation settings, if its `system.toml` describes it: `sim://`.
+    pub soft_soc: Option<SoftSoc>,
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
     /// The Linux system that it runs instead of this tree's firmware.
@@ -38,6 +40,14 @@ pub struct Simulated {
     pub timing_table: String,
     /// Its pads.
     pub pins: Pins,
+}
+
+/// A board that the simulator builds from its `system.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftSoc {
+    /// Name of the console's device in that file.
+    pub console: String,
 }
 
 /// A board that QEMU emulates. The bench adds the network, the serial port and the firmware to the
@@ -131,6 +141,17 @@ macro_rules! files {
         Files {
             description: include_str!(concat!("../../boards/", $name, "/board.toml")),
             published: None,
+            system: None,
+        }
+    };
+    ($name:literal, system) => {
+        Files {
+            system: Some(include_str!(concat!(
+                "../../boards/",
+                $name,
+                "/system.toml"
+            ))),
+            ..files!($name)
         }
     };
     ($name:literal, published) => {
@@ -150,16 +171,19 @@ struct Files {
     description: &'static str,
     /// Published figures that it reproduces.
     published: Option<&'static str>,
+    /// Description of its hardware for the simulator.
+    system: Option<&'static str>,
 }
 
 /// Every board, one line each.
-const BOARDS: [Files; 6] = [
+const BOARDS: &[Files] = &[
     files!("esp32c6-bitbang", published),
     files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
+    files!("rv32-enet", system),
 ];
 
 impl Board {
@@ -203,6 +227,12 @@ pub fn published(name: &str) -> Published {
     // The file is part of the program and a test reads it.
     text.and_then(|text| toml::from_str(text).ok())
         .unwrap_or_default()
+}
+
+/// The `system.toml` of the board called `name`, if it has one.
+pub fn system(name: &str) -> Option<&'static str> {
+    let at = all().iter().position(|board| board.name == name)?;
+    BOARDS.get(at)?.system
 }
 
 /// The board called `name`.
@@ -255,7 +285,7 @@ mod tests {
             );
             assert!(!board.firmware.programs.is_empty(), "{}", board.name);
             assert!(
-                board.simulated.is_some() || board.qemu.is_some(),
+                board.simulated.is_some() || board.qemu.is_some() || board.soft_soc.is_some(),
                 "nothing runs {}",
                 board.name
             );
@@ -271,6 +301,7 @@ mod tests {
                 let chip = &simulated.timing_table;
                 assert!(name != chip && !name.contains("devkit"), "{name}");
             }
+            assert_eq!(board.soft_soc.is_some(), system(name).is_some(), "{name}");
             if board.qemu.is_some() {
                 assert!(name.starts_with("qemu-"), "{name}");
             }

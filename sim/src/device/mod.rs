@@ -7,6 +7,7 @@
 mod clock;
 mod dma;
 mod efuse;
+pub mod enet;
 mod gdma;
 mod gpio;
 mod i2c_ana;
@@ -19,11 +20,15 @@ mod jtag_uart;
 mod lp_timer;
 mod lp_wdt;
 mod pcr;
+mod phy;
 mod plic;
+mod port;
 mod rng;
+mod sgdma;
 mod spi;
 mod systimer;
 mod timg;
+mod tse;
 mod uart;
 mod usb_serial;
 pub mod w5500;
@@ -45,10 +50,13 @@ pub use lp_timer::LpTimer;
 pub use lp_wdt::LpWdt;
 pub use pcr::{ClockTree, FunctionClock};
 pub use plic::Plic;
+pub use port::{Fragment, Line, LineFrame, LinkMode, Partner};
 pub use rng::Rng;
+pub use sgdma::{Direction, Sgdma};
 pub use spi::{Burst, MAX_BURST, SpiMaster};
 pub use systimer::SysTimer;
 pub use timg::TimerGroup;
+pub use tse::Tse;
 pub use uart::Uart;
 pub use usb_serial::UsbSerial;
 pub use watchdog::{Action, Watchdog};
@@ -124,6 +132,28 @@ pub trait Device: Any + Debug + Send {
     /// `data` was read; it is empty after a write, and after a read where nothing is.
     fn transferred(&mut self, port: usize, data: &[u8], done: Instant) {
         let _ = (port, data, done);
+    }
+
+    /// The next octets of its stream output that are ready at `now`, at most `room`.
+    fn stream_output(&mut self, room: usize, now: Instant) -> Option<Fragment> {
+        let _ = (room, now);
+        None
+    }
+
+    /// Octets that its stream input accepts at `now`.
+    fn stream_room(&self, now: Instant) -> usize {
+        let _ = now;
+        0
+    }
+
+    /// Its stream input gets `fragment`: as many octets as [`Self::stream_room`], at most.
+    fn stream_input(&mut self, fragment: Fragment, now: Instant) {
+        let _ = (fragment, now);
+    }
+
+    /// Its network line, if it has one.
+    fn line(&mut self) -> Option<&mut dyn Line> {
+        None
     }
 
     /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.

@@ -54,6 +54,8 @@ pub(super) struct Runner {
     pub(super) how: &'static str,
     /// See [`endpoint::Target::is_simulated`].
     pub(super) is_simulated: bool,
+    /// See [`endpoint::Target::is_half_duplex`].
+    pub(super) is_half_duplex: bool,
     /// See [`endpoint::Target::line_bits_per_s`].
     pub(super) line_bits_per_s: Option<u64>,
     /// True if it supports this board.
@@ -270,8 +272,7 @@ impl endpoint::Target for BoardTarget {
     }
 
     fn is_half_duplex(&self) -> bool {
-        // The simulated line is, unless a scenario negotiates.
-        self.runner.is_simulated
+        self.runner.is_half_duplex
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {

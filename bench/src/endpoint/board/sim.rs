@@ -4,6 +4,7 @@ use linerate_sim::chip::esp32c6;
 use linerate_sim::peer::host::{self, Host};
 
 use super::runner::{self, BoardTarget, Runner, tcp_of};
+use super::soft;
 use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::{self, Machine, MachineConfig};
 
@@ -13,6 +14,8 @@ const LINE_BITS_PER_S: u64 = 10_000_000;
 const SIMULATOR: Runner = Runner {
     how: "simulated",
     is_simulated: true,
+    // Unless a scenario negotiates.
+    is_half_duplex: true,
     line_bits_per_s: Some(LINE_BITS_PER_S),
     runs: |board| board.simulated.is_some(),
     switch_on,
@@ -24,6 +27,9 @@ pub(in crate::endpoint) fn open(
     url: &Url,
     options: &Options,
 ) -> Result<Box<dyn crate::endpoint::Target>, TargetError> {
+    if soft::runs(&url.host) {
+        return runner::open(url, options, soft::SIMULATOR);
+    }
     runner::open(url, options, SIMULATOR)
 }
 

@@ -15,16 +15,17 @@ pub mod file;
 mod models;
 mod soc;
 
+use crate::device::{Device, LineFrame, LinkMode, Partner};
 use crate::elf::{Elf, ElfError};
-use crate::mem::{Memory, RegionConfig, Window};
+use crate::mem::{Memory, RegionConfig, Unmapped, Window};
 use crate::memsys::{
     DramStatistics, Fabric, HartPorts, MasterStatistics, PortConfig, PortStatistics, Topology,
     TopologyError,
 };
 use crate::rv32::{self, Fault, Hart, HartConfig, Timing};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use bus::Bus;
-pub use models::{Model, models};
+pub use models::{Model, Parameter, Streams, models};
 use soc::Soc;
 
 /// A range of memory that programs are loaded into; its time is that of the target at its address.
@@ -53,6 +54,10 @@ pub struct DeviceConfig {
     pub hertz: u64,
     /// The master of each of its ports: numbers in [`Topology::masters`].
     pub masters: Vec<usize>,
+    /// The device that its stream output leads to: a number in [`Config::devices`].
+    pub stream_to: Option<usize>,
+    /// The values of [`Model::parameters`].
+    pub parameters: Vec<u64>,
 }
 
 /// Description of a soft SoC.
@@ -62,6 +67,8 @@ pub struct Config {
     pub name: String,
     /// Costs in the hart's pipeline.
     pub pipeline: Timing,
+    /// Time from the interrupt that ends a `wfi` to the next instruction.
+    pub wfi_exit: Span,
     /// The hart's caches and ports.
     pub ports: PortConfig,
     /// Buses, bridges, targets and masters.
@@ -93,6 +100,11 @@ pub enum Error {
     },
 }
 
+/// No device of the board has a network line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no device of the board has a network line; a model that has one is tse")]
+pub struct NoLine;
+
 /// Reason that [`SoftSoc::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -100,8 +112,11 @@ pub enum Stop {
     Deadline,
     /// An exception that the program cannot handle.
     Fault(Fault),
-    /// The program waits for an interrupt that no device can raise before [`SoftSoc::send`].
+    /// The program waits for an interrupt that no device can raise before [`SoftSoc::send`] or
+    /// [`SoftSoc::receive_frame`].
     Asleep,
+    /// A device has sent a frame: [`SoftSoc::take_frame`].
+    Sent,
 }
 
 /// A soft SoC with a program in it.
@@ -110,6 +125,10 @@ pub struct SoftSoc {
     hart: Hart,
     memory: Memory,
     soc: Soc,
+    wfi_exit: Span,
+    /// It is in a `wfi`, and leaves it then.
+    is_asleep: bool,
+    awake_at: Option<Instant>,
 }
 
 impl SoftSoc {
@@ -132,6 +151,9 @@ impl SoftSoc {
             hart,
             memory,
             soc: Soc::new(config, fabric, ports)?,
+            wfi_exit: config.wfi_exit,
+            is_asleep: false,
+            awake_at: None,
         })
     }
 
@@ -139,8 +161,14 @@ impl SoftSoc {
     pub fn run(&mut self, until: Instant) -> Stop {
         loop {
             self.soc.advance(self.hart.cycle(), &mut self.memory);
+            if self.soc.has_sent() {
+                return Stop::Sent;
+            }
             if self.now() >= until {
                 return Stop::Deadline;
+            }
+            if self.wakes_at(until) {
+                continue;
             }
             self.soc.set_limit(until);
             let mut bus = Bus { soc: &mut self.soc };
@@ -148,6 +176,7 @@ impl SoftSoc {
                 rv32::Stop::Deadline => {}
                 rv32::Stop::Fault(fault) => return Stop::Fault(fault),
                 rv32::Stop::Wfi => {
+                    self.is_asleep = true;
                     let wake = self.soc.next_event();
                     if wake == Instant::NEVER {
                         return Stop::Asleep;
@@ -160,6 +189,22 @@ impl SoftSoc {
         }
     }
 
+    /// Lets the time of leaving a `wfi` pass, up to `until`; returns true while there is some.
+    fn wakes_at(&mut self, until: Instant) -> bool {
+        if self.is_asleep && self.awake_at.is_none() && self.soc.interrupt().is_some() {
+            self.awake_at = Some(self.now() + self.wfi_exit);
+        }
+        let Some(awake) = self.awake_at else {
+            return false;
+        };
+        if self.now() < awake {
+            self.sleep_until(awake.min(until));
+            return true;
+        }
+        (self.is_asleep, self.awake_at) = (false, None);
+        false
+    }
+
     /// Start time of the next instruction.
     pub fn now(&self) -> Instant {
         self.soc.instant(self.hart.cycle())
@@ -167,6 +212,11 @@ impl SoftSoc {
 
     /// The bytes that the consoles printed since the last call.
     pub fn console(&mut self) -> Vec<u8> {
+        self.timed_console().into_iter().map(|it| it.1).collect()
+    }
+
+    /// The same, each byte with its time.
+    pub fn timed_console(&mut self) -> Vec<(Instant, u8)> {
         self.soc.take_console()
     }
 
@@ -174,6 +224,59 @@ impl SoftSoc {
     pub fn send(&mut self, name: &str, bytes: &[u8]) {
         let now = self.now();
         self.soc.receive(name, bytes, now);
+    }
+
+    /// Passes the time until `at`, in which a program that is [`Stop::Asleep`] does nothing.
+    pub fn sleep_until(&mut self, at: Instant) {
+        let cycle = self.soc.cycle_at(at);
+        self.hart.advance_to(cycle);
+    }
+
+    /// Calls `with` on the device called `name`, if its model is `D`, and with the time.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        with: impl FnOnce(&mut D, Instant) -> R,
+    ) -> Option<R> {
+        let now = self.now();
+        self.soc.with_device(name, now, |device| with(device, now))
+    }
+
+    /// Writes to memory as a boot loader does, before the program runs.
+    ///
+    /// # Errors
+    /// [`Unmapped`] if no memory is there.
+    pub fn load(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Unmapped> {
+        self.memory.write(addr, bytes)
+    }
+
+    /// True if the program waits for an interrupt.
+    pub fn is_waiting(&self) -> bool {
+        self.hart.is_waiting()
+    }
+
+    /// Connects `partner`, or nobody, to the network line.
+    ///
+    /// # Errors
+    /// [`NoLine`].
+    pub fn connect(&mut self, partner: Option<Partner>) -> Result<(), NoLine> {
+        let now = self.now();
+        self.soc.connect(partner, now).ok_or(NoLine)
+    }
+
+    /// Mode of the network line as its PHY has resolved it; `None` while it is down.
+    pub fn link_mode(&mut self) -> Option<LinkMode> {
+        self.soc.link_mode()
+    }
+
+    /// The next frame that was sent on the network line.
+    pub fn take_frame(&mut self) -> Option<LineFrame> {
+        self.soc.take_frame()
+    }
+
+    /// `frame` begins to arrive on the network line at its start, which is not in the past.
+    pub fn receive_frame(&mut self, frame: LineFrame) {
+        self.soc.receive_frame(frame);
     }
 
     /// The hart, for inspection.
