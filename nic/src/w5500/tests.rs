@@ -111,8 +111,8 @@ type Memory = &'static mut [u8; FRAME_BUFFER];
 
 struct Bus {
     chip: Shared,
-    read: Option<(Memory, Result<(), ()>)>,
-    written: Option<(Memory, Result<(), ()>)>,
+    read: Option<Finished<Memory, ()>>,
+    written: Option<Finished<Memory, ()>>,
 }
 
 impl Transport for Bus {
@@ -145,7 +145,7 @@ impl Transport for Bus {
         self.read = Some((to, result));
     }
 
-    fn finish_read(&mut self) -> Option<(Memory, Result<(), ()>)> {
+    fn finish_read(&mut self) -> Option<Finished<Memory, ()>> {
         self.read.take()
     }
 
@@ -154,7 +154,7 @@ impl Transport for Bus {
         self.written = Some((from, result));
     }
 
-    fn finish_write(&mut self) -> Option<(Memory, Result<(), ()>)> {
+    fn finish_write(&mut self) -> Option<Finished<Memory, ()>> {
         self.written.take()
     }
 }
