@@ -28,3 +28,4 @@ pub mod steps;
 pub mod tap;
 pub mod test;
 pub mod tools;
+pub mod w5500;

@@ -1,7 +1,7 @@
-//! `cargo xtask links`: sends messages through noise, changes links under a self-test, and compares the link layer with others; the figures are in
-//! target/links/scores.json.
+//! `cargo xtask links`: sends messages through noise, changes links under a self-test, compares the link layer with
+//! others, and measures the drivers of the W5500; the figures are in target/links/scores.json.
 
-use crate::{self_test, sh};
+use crate::{self_test, sh, w5500};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
@@ -28,7 +28,8 @@ pub fn run(long: bool) -> Result<()> {
         .arg(&folder)
         .current_dir(sh::root().join("link/compare"))
         .env("CARGO_TARGET_DIR", sh::out("links-compare"));
-    sh::run(&mut command)
+    sh::run(&mut command)?;
+    w5500::run(&folder)
 }
 
 /// Runs a test of the link layer, the whole of it with `long`; returns the counts that it prints.

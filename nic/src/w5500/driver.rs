@@ -151,7 +151,8 @@ impl<T: Transport, P: FnMut() -> bool> W5500<T, P> {
                 self.current = Some(buffer);
                 return Some(len);
             }
-            if !self.port.start_frame() && !((self.is_interrupted)() && self.port.look()) {
+            let has_frame = self.port.start_frame() || (self.is_interrupted)() && self.port.look();
+            if !has_frame {
                 return None;
             }
         }

@@ -1,4 +1,4 @@
-//! WIZnet W5500 behind SPI, in MACRAW mode: frames go to the stack of the program, not to the chip's own.
+//! W5500 behind SPI, in MACRAW mode: frames go to the stack of the program, not to the chip's own.
 //!
 //! [`Transport`] performs the SPI transactions: [`SpiTransport`] over embedded-hal's `SpiDevice`, or a board's own, such
 //! as one that sends header and data in one transfer by DMA while the processor does something else.
@@ -16,4 +16,4 @@ mod transport;
 pub use driver::{InitError, Settings, TxSlot, W5500};
 #[cfg(feature = "embedded-hal")]
 pub use transport::SpiTransport;
-pub use transport::{Address, Block, Buffer, FRAME_BUFFER, Transport};
+pub use transport::{Address, Block, Buffer, FRAME_BUFFER, Finished, Transport};

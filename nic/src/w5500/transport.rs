@@ -50,6 +50,9 @@ impl Buffer for &'static mut [u8; FRAME_BUFFER] {
     }
 }
 
+/// A buffer that a transaction has used, and its result.
+pub type Finished<B, E> = (B, Result<(), E>);
+
 /// Performs transactions: chip select low, [`Address::header`], data, chip select high.
 ///
 /// A transport that can do so transfers frames while the processor does something else. Between `start_read` and
@@ -81,7 +84,7 @@ pub trait Transport {
     ///
     /// # Errors
     /// The transaction failed.
-    fn finish_read(&mut self) -> Option<(Self::RxBuffer, Result<(), Self::Error>)>;
+    fn finish_read(&mut self) -> Option<Finished<Self::RxBuffer, Self::Error>>;
 
     /// Starts to write `len` octets from the start of `from`.
     fn start_write(&mut self, at: Address, len: usize, from: Self::TxBuffer);
@@ -90,15 +93,15 @@ pub trait Transport {
     ///
     /// # Errors
     /// The transaction failed.
-    fn finish_write(&mut self) -> Option<(Self::TxBuffer, Result<(), Self::Error>)>;
+    fn finish_write(&mut self) -> Option<Finished<Self::TxBuffer, Self::Error>>;
 }
 
 /// Transactions over embedded-hal: each is over when its function returns.
 #[cfg(feature = "embedded-hal")]
 pub struct SpiTransport<S: SpiDevice> {
     spi: S,
-    read: Option<(&'static mut [u8; FRAME_BUFFER], Result<(), S::Error>)>,
-    written: Option<(&'static mut [u8; FRAME_BUFFER], Result<(), S::Error>)>,
+    read: Option<Finished<&'static mut [u8; FRAME_BUFFER], S::Error>>,
+    written: Option<Finished<&'static mut [u8; FRAME_BUFFER], S::Error>>,
 }
 
 #[cfg(feature = "embedded-hal")]
@@ -136,7 +139,7 @@ impl<S: SpiDevice> Transport for SpiTransport<S> {
         self.read = Some((to, result));
     }
 
-    fn finish_read(&mut self) -> Option<(Self::RxBuffer, Result<(), S::Error>)> {
+    fn finish_read(&mut self) -> Option<Finished<Self::RxBuffer, S::Error>> {
         self.read.take()
     }
 
@@ -145,7 +148,7 @@ impl<S: SpiDevice> Transport for SpiTransport<S> {
         self.written = Some((from, result));
     }
 
-    fn finish_write(&mut self) -> Option<(Self::TxBuffer, Result<(), S::Error>)> {
+    fn finish_write(&mut self) -> Option<Finished<Self::TxBuffer, S::Error>> {
         self.written.take()
     }
 }

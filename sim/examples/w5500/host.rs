@@ -76,6 +76,7 @@ impl Program for Stream {
 pub struct Datagrams {
     port: u16,
     octets: usize,
+    /// Number of datagrams to ask for, or the number in the next one that is echoed.
     count: u16,
     bound: bool,
     sent_at: Option<Instant>,
@@ -123,11 +124,16 @@ impl Service for Datagrams {
         first.then_some(SocketRequest::Bind(Udp(0), Some(PORT)))
     }
 
-    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], now: Instant) {
+    fn datagram(&mut self, _: Udp, _: SocketAddr, octets: &[u8], now: Instant) {
         self.arrived.push(now);
+        // Not one that was sent again, nor one that an earlier program asked for.
+        let is_last = octets.get(2..4) == Some(&self.count.to_be_bytes());
         if self.port == ECHO
+            && is_last
+            && octets.len() == self.octets
             && let Some(sent_at) = self.sent_at.take()
         {
+            self.count = self.count.wrapping_add(1);
             self.round_trips.push(now.since(sent_at));
             self.due = true;
         }

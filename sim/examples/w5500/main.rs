@@ -3,7 +3,7 @@
 //! `cargo run --release -p linerate-sim --example w5500 -- ELF FOLDER [RUN...]`
 //!
 //! Prints a line a run, and writes `w5500.json` and the pictures of the SPI's lines to FOLDER. `cargo xtask links` builds
-//! the ELF (`boards/esp32c6-w5500`) and calls this.
+//! the ELF (`boards/esp32c6-w5500/firmware`) and calls this.
 
 mod host;
 mod runs;

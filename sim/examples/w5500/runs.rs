@@ -83,7 +83,7 @@ const SETTLING: Span = Span::from_ms(800);
 const WARM_UP: Span = Span::from_ms(150);
 const MEASURED: Span = Span::from_ms(500);
 /// Time of the picture.
-const PICTURE: Span = Span::from_ms(4);
+const PICTURE: Span = Span::from_ms(30);
 
 /// The SPI during a transfer.
 #[derive(Default)]

@@ -8,8 +8,9 @@ use linerate_sim::time::{Instant, Span};
 const WIDTH: f64 = 1_000.0;
 const LANE: f64 = 46.0;
 const LEFT: f64 = 110.0;
+const LINE: f64 = 1.0;
 /// Times that the panels show from the same moment on.
-const PANELS: [Span; 2] = [Span::from_us(2_500), Span::from_us(60)];
+const PANELS: [Span; 2] = [Span::from_us(8_000), Span::from_us(60)];
 const LANES: [(SpiLine, &str); 3] = [
     (SpiLine::Interrupt, "INTn low"),
     (SpiLine::Select, "CSn low"),
@@ -64,9 +65,20 @@ fn path(edges: &[SpiEdge], line: SpiLine, (start, span): (Instant, Span), bottom
         }
     }
     let _ = write!(path, "M{LEFT:.2} {:.1}", y(level));
+    // Edges closer than the width of a line are drawn as one.
+    let (mut last, mut drawn) = (f64::MIN, level);
     for edge in shown {
-        let _ = write!(path, "H{:.2}V{:.1}", x(edge.at), y(edge.active));
+        let at = x(edge.at);
+        if at - last >= LINE {
+            if drawn != level {
+                let _ = write!(path, "V{:.1}", y(level));
+            }
+            let _ = write!(path, "H{at:.1}V{:.1}", y(edge.active));
+            (last, drawn) = (at, edge.active);
+        }
+        level = edge.active;
     }
+    let _ = write!(path, "V{:.1}", y(level));
     let _ = write!(path, "H{:.1}", LEFT + WIDTH);
     path
 }

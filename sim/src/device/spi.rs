@@ -282,7 +282,6 @@ impl Device for SpiMaster {
         Some(match offset {
             // `UPDATE` is over at once.
             CMD if self.transfer.is_some() => CMD_USR,
-            CMD => 0,
             ADDR => self.addr,
             CTRL => self.ctrl,
             CLOCK => self.clock,
@@ -295,7 +294,7 @@ impl Device for SpiMaster {
             DMA_INT_ENA => self.enabled,
             DMA_INT_RAW => self.raw,
             DMA_INT_ST => self.raw & self.enabled,
-            DMA_INT_CLR | DMA_INT_SET => 0,
+            CMD | DMA_INT_CLR | DMA_INT_SET => 0,
             W..W_END => self.data[(offset - W) as usize / 4],
             SLAVE => self.slave,
             CLK_GATE => self.clk_gate,
@@ -306,7 +305,6 @@ impl Device for SpiMaster {
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
         match offset {
             CMD if value & CMD_USR != 0 && self.transfer.is_none() => self.start(now),
-            CMD => {}
             ADDR => self.addr = value,
             CTRL => self.ctrl = value,
             CLOCK => self.clock = value,
@@ -319,7 +317,7 @@ impl Device for SpiMaster {
             DMA_INT_ENA => self.enabled = value,
             DMA_INT_CLR => self.raw &= !value,
             DMA_INT_SET => self.raw |= value,
-            DMA_INT_RAW | DMA_INT_ST => {}
+            CMD | DMA_INT_RAW | DMA_INT_ST => {}
             W..W_END => self.data[(offset - W) as usize / 4] = value,
             SLAVE => self.slave = value,
             CLK_GATE => self.clk_gate = value,

@@ -1,9 +1,9 @@
-//! WIZnet W5500: an Ethernet controller behind SPI (W5500 Datasheet 1.0.9), by its pins: SPI with chip select, interrupt,
+//! W5500: an Ethernet controller behind SPI (W5500 Datasheet 1.0.9), by its pins: SPI with chip select, interrupt,
 //! reset, and the medium of its PHY.
 //!
 //! Modelled: frames of the SPI in variable and fixed length mode, common and socket registers, buffers of any division,
 //! the interrupt pin with its assertion wait time, and socket 0 in MACRAW mode with its filters. The protocols that the
-//! chip can process itself (TCP, UDP, PPPoE, the reply to ping) are not: `OPEN` of such a socket leaves it closed, and
+//! chip can process itself (TCP, UDP, PPP, the reply to ping) are not: `OPEN` of such a socket leaves it closed, and
 //! [`W5500::unsupported`] counts it.
 //!
 //! What the datasheet leaves open: a command is accepted at once, a frame is sent at once and is in the receive buffer

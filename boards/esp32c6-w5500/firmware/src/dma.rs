@@ -8,7 +8,7 @@ use esp_hal::peripherals::SPI2;
 use esp_hal::spi::Error;
 
 use esp_hal::spi::master::{Address as SpiAddress, Command, DataMode, SpiDma, SpiDmaTransfer};
-use linerate_nic::w5500::{Address, Buffer, Transport};
+use linerate_nic::w5500::{Address, Buffer, Finished, Transport};
 
 /// Octets of a transaction with registers: address and control, and as many as a driver reads at once.
 const REGISTERS: usize = 3 + 8;
@@ -117,7 +117,7 @@ impl Transport for DmaTransport {
         );
     }
 
-    fn finish_read(&mut self) -> Option<(RxBuffer, Result<(), Error>)> {
+    fn finish_read(&mut self) -> Option<Finished<RxBuffer, Error>> {
         let (spi, buffer, result) = match self.state.take()? {
             State::Reading(transfer) => {
                 let (spi, buffer) = transfer.wait();
@@ -149,7 +149,7 @@ impl Transport for DmaTransport {
         );
     }
 
-    fn finish_write(&mut self) -> Option<(TxBuffer, Result<(), Error>)> {
+    fn finish_write(&mut self) -> Option<Finished<TxBuffer, Error>> {
         let (spi, buffer, result) = match self.state.take()? {
             State::Writing(transfer) => {
                 let (spi, buffer) = transfer.wait();

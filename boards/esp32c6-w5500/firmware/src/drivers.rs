@@ -1,6 +1,7 @@
 //! Starts the chosen driver and the stack on it.
 
 use embassy_executor::Spawner;
+use embassy_futures::yield_now;
 use embassy_net::{Config, Ipv4Address, Ipv4Cidr, Runner, Stack, StackResources, StaticConfigV4};
 use embassy_net_wiznet::chip::W5500 as Chip;
 use embassy_net_wiznet::{Device as WiznetDevice, Runner as WiznetRunner, State};
@@ -218,13 +219,14 @@ fn dma_buffers() -> ([RxBuffer; 2], [TxBuffer; 2]) {
     )
 }
 
-/// Wakes the stack whenever the interrupt pin has become low.
+/// Wakes the stack while the interrupt pin is low: one turn of the executor at a time, because the pin may have been high
+/// between two frames without anybody having seen it.
 #[embassy_executor::task]
 async fn follow(mut interrupt: Input<'static>) -> ! {
     loop {
         interrupt.wait_for_low().await;
         WAKER.wake();
-        interrupt.wait_for_high().await;
+        yield_now().await;
     }
 }
 

@@ -2,14 +2,14 @@
 
 use embedded_hal::digital::OutputPin;
 use embedded_hal::spi::SpiBus;
-use linerate_nic::w5500::{Address, FRAME_BUFFER, Transport};
+use linerate_nic::w5500::{Address, FRAME_BUFFER, Finished, Transport};
 
 /// The transport.
 pub struct ByteTransport<S: SpiBus, C> {
     spi: S,
     select: C,
-    read: Option<(&'static mut [u8; FRAME_BUFFER], Result<(), S::Error>)>,
-    written: Option<(&'static mut [u8; FRAME_BUFFER], Result<(), S::Error>)>,
+    read: Option<Finished<&'static mut [u8; FRAME_BUFFER], S::Error>>,
+    written: Option<Finished<&'static mut [u8; FRAME_BUFFER], S::Error>>,
 }
 
 impl<S: SpiBus, C: OutputPin> ByteTransport<S, C> {
@@ -80,7 +80,7 @@ impl<S: SpiBus, C: OutputPin> Transport for ByteTransport<S, C> {
         self.read = Some((to, result));
     }
 
-    fn finish_read(&mut self) -> Option<(Self::RxBuffer, Result<(), S::Error>)> {
+    fn finish_read(&mut self) -> Option<Finished<Self::RxBuffer, S::Error>> {
         self.read.take()
     }
 
@@ -89,7 +89,7 @@ impl<S: SpiBus, C: OutputPin> Transport for ByteTransport<S, C> {
         self.written = Some((from, result));
     }
 
-    fn finish_write(&mut self) -> Option<(Self::TxBuffer, Result<(), S::Error>)> {
+    fn finish_write(&mut self) -> Option<Finished<Self::TxBuffer, S::Error>> {
         self.written.take()
     }
 }

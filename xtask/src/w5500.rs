@@ -1,0 +1,90 @@
+//! The part of `cargo xtask links` about the W5500: builds `boards/esp32c6-w5500/firmware` and measures its drivers in the simulator.
+
+use crate::{sh, tools};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::Path;
+
+/// Clocks in the names of the runs.
+const CLOCKS: [&str; 4] = ["12", "26", "40", "80"];
+/// The clock of the ratio in the scores: the highest of this microcontroller that the W5500 guarantees.
+const GUARANTEED: &str = "26";
+
+/// Writes `w5500.json` and the pictures to `folder`, and adds the ratios to its `scores.json`.
+///
+/// # Errors
+/// The firmware cannot be built, or a run failed.
+pub fn run(folder: &Path) -> Result<()> {
+    tools::ensure_target(tools::RISCV)?;
+    let target = sh::out("firmware").join("esp32c6-w5500");
+    let mut build = sh::cargo();
+    build
+        .args(["build", "--release", "--locked"])
+        .current_dir(sh::root().join("boards/esp32c6-w5500/firmware"))
+        .env("CARGO_TARGET_DIR", &target);
+    sh::run(&mut build)?;
+    let elf = target.join(tools::RISCV).join("release/esp32c6-w5500");
+    let mut measure = sh::cargo();
+    measure
+        .args(["run", "--quiet", "--release", "--locked"])
+        .args(["--package", "linerate-sim", "--example", "w5500", "--"])
+        .arg(elf)
+        .arg(folder);
+    sh::run(&mut measure)?;
+    let runs: Vec<Value> = serde_json::from_value(read(&folder.join("w5500.json"))?)?;
+    let file = folder.join("scores.json");
+    let mut scores: Map<String, Value> = serde_json::from_value(read(&file)?)?;
+    scores.extend(ratios(&runs)?);
+    fs::write(&file, serde_json::to_string_pretty(&scores)?)
+        .with_context(|| file.display().to_string())
+}
+
+fn read(file: &Path) -> Result<Value> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| file.display().to_string())
+}
+
+/// TCP receive of the driver of linerate-nic to the best configuration of embassy-net-wiznet at each clock.
+fn ratios(runs: &[Value]) -> Result<Map<String, Value>> {
+    let mut scores = Map::new();
+    for clock in CLOCKS {
+        let best = |driver: &str| {
+            let wanted = runs.iter().filter(|run| {
+                let name = run["name"].as_str().unwrap_or_default();
+                name.starts_with(driver) && name.ends_with(&format!("-{clock}"))
+            });
+            let rates = wanted.filter_map(|run| run["tcp_receive"]["bits_per_s"].as_f64());
+            rates.fold(0.0, f64::max)
+        };
+        let (ours, theirs) = (best("ahead"), best("wiznet"));
+        ensure!(ours > 0.0 && theirs > 0.0, "no transfer at {clock} MHz");
+        let ratio = json!((ours / theirs * 1e3).round() / 1e3);
+        if clock == GUARANTEED {
+            scores.insert("w5500_tcp_receive_ratio_embassy".into(), ratio.clone());
+        }
+        let name = format!("w5500_tcp_receive_ratio_embassy_{clock}_mhz");
+        scores.insert(name, ratio);
+    }
+    Ok(scores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_is_that_to_the_best_configuration() {
+        let run =
+            |name: &str, rate: u64| json!({"name": name, "tcp_receive": {"bits_per_s": rate}});
+        let mut runs = Vec::new();
+        for clock in CLOCKS {
+            runs.push(run(&format!("ahead-{clock}"), 30));
+            runs.push(run(&format!("wiznet-{clock}"), 10));
+            runs.push(run(&format!("wiznet-dma-{clock}"), 20));
+        }
+        let scores = ratios(&runs).unwrap();
+        assert_eq!(scores["w5500_tcp_receive_ratio_embassy"], json!(1.5));
+        assert!(ratios(&runs[1..]).is_err());
+    }
+}
