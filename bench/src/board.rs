@@ -19,6 +19,8 @@ pub struct Board {
     pub soft_soc: Option<SoftSoc>,
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
+    /// The Linux system that it runs instead of this tree's firmware.
+    pub linux: Option<Linux>,
     /// Conformance cases that it cannot pass, by name, with the reason.
     #[serde(default, alias = "lacks")]
     pub unsupported_cases: BTreeMap<String, String>,
@@ -62,6 +64,22 @@ pub struct Qemu {
     pub device: Vec<String>,
 }
 
+/// A Linux system for an emulated board: names of images in the board's folder of `target/firmware`, where
+/// `cargo xtask linux-board` writes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linux {
+    /// The kernel.
+    pub kernel: String,
+    /// The description of the board for the kernel.
+    pub device_tree: String,
+    /// The root file system. Its first program reports as firmware does (`boot`, `listening`), and executes lines that
+    /// are typed on the console (`command`).
+    pub initramfs: String,
+    /// Timeout for its start, seconds.
+    pub start_timeout_s: u64,
+}
+
 /// GPIO numbers of the connected pads.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,8 +119,8 @@ pub struct Firmware {
     pub variants: Vec<String>,
     /// The default variant.
     pub default_variant: String,
-    /// Symbol of the counters (ledger).
-    pub ledger_symbol: String,
+    /// Symbol of the counters (ledger), if it has them.
+    pub ledger_symbol: Option<String>,
     /// Programs by name.
     pub programs: BTreeMap<String, Program>,
 }
@@ -160,12 +178,20 @@ struct Files {
 /// Every board, one line each.
 const BOARDS: [Files; 6] = [
     files!("esp32c6-bitbang", published),
+    files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
     files!("rv32-enet", system),
 ];
+
+impl Board {
+    /// True if it runs this tree's firmware, with its console, counters and services.
+    pub const fn has_firmware(&self) -> bool {
+        self.linux.is_none()
+    }
+}
 
 /// No board has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -35,6 +35,12 @@ pub enum FirmwareError {
         /// The variant.
         variant: String,
     },
+    /// An image of a Linux system does not exist.
+    #[error("there is no {}: `cargo xtask linux-board` downloads Debian's kernel and programs, and makes it", path.display())]
+    MissingLinux {
+        /// The expected path.
+        path: PathBuf,
+    },
     /// The file exists but cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Io {
@@ -61,6 +67,33 @@ pub fn find(dir: &Path, board: &str, program: &str, variant: &str) -> Result<Ima
             variant: variant.to_owned(),
         }),
         Err(error) => Err(FirmwareError::Io { path, error }),
+    }
+}
+
+/// Reads the `kernel` of the Linux system of `board` from its folder in `dir`.
+///
+/// # Errors
+/// [`FirmwareError`] names the missing file and the command that makes it.
+pub fn find_linux(dir: &Path, board: &str, kernel: &str) -> Result<Image, FirmwareError> {
+    let path = linux_image(dir, board, kernel)?;
+    input::read(&path, MAX_CONTENT)
+        .map(|elf| Image {
+            name: kernel.to_owned(),
+            elf,
+        })
+        .map_err(|error| FirmwareError::Io { path, error })
+}
+
+/// Path of the image called `name` of the Linux system of `board`.
+///
+/// # Errors
+/// [`FirmwareError::MissingLinux`].
+pub fn linux_image(dir: &Path, board: &str, name: &str) -> Result<PathBuf, FirmwareError> {
+    let path = dir.join(board).join(name);
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(FirmwareError::MissingLinux { path })
     }
 }
 

@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    board, captures, demo, docs, firmware, foreign, lab, links, repro, scenarios, setup, steps,
-    tap, test,
+    board, captures, demo, docs, firmware, foreign, imx6, lab, links, linux_board, repro,
+    scenarios, setup, steps, tap, test,
 };
 
 /// Builds, checks and demonstrates linerate.
@@ -76,9 +76,14 @@ enum Command {
         #[arg(long)]
         long: bool,
     },
+    /// Download Debian's kernel and programs for armhf (50 MB), and make the images of the board `linux-sabrelite`
+    LinuxBoard,
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
+    /// Simulate the published receive curves of an i.MX 6 (LINERATE_DATA names the folder of published data)
+    #[command(disable_help_flag = true)]
+    Imx6(Forwarded),
     /// Write docs/fidelity.md, the README's figures and the pictures, from the last demo, the last loss
     /// surface and a capture (needs chromium)
     Docs,
@@ -123,7 +128,9 @@ fn main() -> ExitCode {
         Command::Causes(it) => lab::run("causes", &it.arguments),
         Command::Explanations(it) => lab::run("explanations", &it.arguments),
         Command::Links { long } => links::run(long),
+        Command::LinuxBoard => linux_board::run(),
         Command::Bench(it) => lab::run("bench", &it.arguments),
+        Command::Imx6(it) => imx6::run(&it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };

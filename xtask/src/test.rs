@@ -5,8 +5,8 @@ use crate::foreign::Foreign;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
-    board, captures, concurrent, firmware, foreign, fuzz, lab, procedures, repro, scenarios, sh,
-    tap, tools,
+    board, captures, concurrent, firmware, foreign, fuzz, lab, linux_board, procedures, repro,
+    scenarios, sh, tap, tools,
 };
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -63,6 +63,7 @@ fn running(steps: &Steps, long: bool) {
     }
     if long {
         steps.step("long runs", long_runs);
+        steps.step("linux board", linux_on_a_board);
     }
     // More than 200 runs, and a relay that must run in real time.
     if long || is_named {
@@ -227,6 +228,22 @@ fn long_runs(steps: &Steps, log: &Path) -> Result<Outcome> {
         all += passed;
     }
     Ok(Outcome::Done(format!("{all} passed")))
+}
+
+/// Makes the Linux system of an emulated board, and measures it.
+fn linux_on_a_board(steps: &Steps, log: &Path) -> Result<Outcome> {
+    linux_board::run()?;
+    let mut command = sh::cargo();
+    command
+        .args(["test", "--locked", "--package", "linerate-bench", "--lib"])
+        .args(["stock_iperf_on_linux", "--", "--show-output"])
+        .env("LINERATE_LINUX", sh::out("firmware"));
+    let output = sh::logged(&mut command, log)?;
+    let [passed, ..] = steps.count_tests(&output);
+    if passed != 1 {
+        bail!("the test of Linux on a board did not run");
+    }
+    Ok(Outcome::done())
 }
 
 /// Output of the failed tests only.

@@ -40,9 +40,9 @@ impl Procedure for Conformance {
 
     fn check_support(&self, target: &dyn Target) -> Result<(), &'static str> {
         let stand = target.test_board();
-        stand
-            .map(|_| ())
-            .ok_or("only boards that run on this host, sim:// and qemu://, can be tested")
+        stand.map(|_| ()).ok_or(
+            "only boards with firmware that run on this host, sim:// and qemu://, can be tested",
+        )
     }
 
     fn run(

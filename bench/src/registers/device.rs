@@ -38,6 +38,18 @@ pub trait Device {
         Ok(())
     }
 
+    /// Executes `command` in the shell on its console.
+    ///
+    /// # Errors
+    /// [`TargetError`] if it has none, or the command fails.
+    fn execute(&mut self, _command: &str) -> Result<(), TargetError> {
+        Err(TargetError::Url {
+            url: self.name(),
+            what: "it has no shell; `type` is for boards that run Linux, as qemu://linux-sabrelite"
+                .to_owned(),
+        })
+    }
+
     /// Transfers data over TCP in each direction. Returns a description of the transfer.
     ///
     /// # Errors

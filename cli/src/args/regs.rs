@@ -90,6 +90,7 @@ pub struct List {
 #[command(after_help = "Examples:\n  \
     linerate regs show qemu://qemu-sabrelite RCR ANAR ANLPAR\n  \
     linerate regs show qemu://qemu-mps2-an385 --then transfer\n  \
+    linerate regs show qemu://linux-sabrelite RCR --then 'type ethtool -A eth0 autoneg off rx off tx off'\n  \
     linerate regs show gdb://localhost:3333 --chip imx6 --devregs > before.txt\n  \
     linerate regs show gdb://localhost:3333 --chip lan9118 --base 0x40200000 --indirect\n  \
     linerate regs show probe://STM32F407VG --svd STM32F407.svd Ethernet_MAC --then enter\n\n\
@@ -114,7 +115,7 @@ pub struct Show {
     #[arg(long)]
     pub side_effects: bool,
     /// Resume the device, read again, and print the changes: after `transfer` (TCP in each direction, qemu://
-    /// only), a time in seconds, or `enter` (key press)
+    /// only), a time in seconds, `enter` (key press), or `type COMMAND` (in the shell of a board that runs Linux)
     #[arg(long, value_name = "WHAT", value_parser = resume_until)]
     pub then: Option<ResumeUntil>,
     /// Print in devregs format, for `linerate regs diff`
@@ -132,7 +133,7 @@ pub struct Show {
 }
 
 /// Event until which a device runs between two reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum ResumeUntil {
     /// After TCP transfers in each direction.
     Transfer,
@@ -140,16 +141,21 @@ pub enum ResumeUntil {
     Seconds(Duration),
     /// After the user presses Enter.
     Enter,
+    /// After this command.
+    Command(String),
 }
 
 fn resume_until(written: &str) -> Result<ResumeUntil, String> {
+    if let Some(command) = written.strip_prefix("type ") {
+        return Ok(ResumeUntil::Command(command.to_owned()));
+    }
     match (written, written.parse::<f64>()) {
         ("transfer", _) => Ok(ResumeUntil::Transfer),
         ("enter", _) => Ok(ResumeUntil::Enter),
         (_, Ok(seconds)) if (0.0..=3_600.0).contains(&seconds) => {
             Ok(ResumeUntil::Seconds(Duration::from_secs_f64(seconds)))
         }
-        _ => Err("expected `transfer`, `enter` or seconds up to 3600".to_owned()),
+        _ => Err("expected `transfer`, `enter`, `type COMMAND` or seconds up to 3600".to_owned()),
     }
 }
 

@@ -35,6 +35,9 @@ pub fn run() -> Result<(), Failure> {
                 board.name
             );
         }
+        if !board.has_firmware() {
+            text.push_str("  system        by `cargo xtask linux-board`\n");
+        }
         if let Some(qemu) = &board.qemu {
             let _ = writeln!(
                 text,

@@ -90,14 +90,18 @@ mod linux {
     fn chosen(names: &[String]) -> Result<Vec<Board>, Failure> {
         if names.is_empty() {
             let boards = board::all().into_iter();
-            return Ok(boards.filter(|board| board.qemu.is_some()).collect());
+            return Ok(boards.filter(can_be_flooded).collect());
         }
         let find = |name: &String| match board::find(name) {
-            Ok(board) if board.qemu.is_some() => Ok(board),
-            Ok(board) => Err(anyhow!("{} is not emulated by QEMU", board.name).into()),
+            Ok(board) if can_be_flooded(&board) => Ok(board),
+            Ok(board) => Err(anyhow!("{} is no board with firmware in QEMU", board.name).into()),
             Err(error) => Err(anyhow::Error::new(error).into()),
         };
         names.iter().map(find).collect()
+    }
+
+    const fn can_be_flooded(board: &Board) -> bool {
+        board.qemu.is_some() && board.has_firmware()
     }
 
     fn row(variant: &str, it: &Flood) -> String {

@@ -151,8 +151,12 @@ impl Bench<'_> {
         for size in SIZES {
             let printed = run(self, &["-u", "-b", RATE, "-l", &size.to_string()])?;
             let served = self.served("iperf2", "udp", "received")?;
-            expect_equal(&served["octets"], csv(&printed, 7)?)?;
-            expect_equal(&served["lost"], 0)?;
+            let sent = csv(&printed, 7)?;
+            // It numbers the end of a stream, so every datagram is in a count.
+            let is_most = number(&served["octets"])? > sent / 2;
+            if accounted(&served, size)? != sent || !is_most {
+                bail!("the firmware counted {served}, the other end sent {sent} octets");
+            }
         }
         Ok(())
     }
@@ -268,14 +272,21 @@ fn expect_equal(counted: &Value, expected: u64) -> Result<()> {
     Ok(())
 }
 
+/// The octets of a test with datagrams of `size` octets that the firmware received or knows to be lost.
+///
+/// On a busy machine the simulated board falls behind real time, and then receives what it missed in bursts at line
+/// rate, more than it can.
+fn accounted(served: &Value, size: u64) -> Result<u64> {
+    Ok(number(&served["octets"])? + number(&served["lost"])? * size)
+}
+
 /// Compares a test of iperf3 with datagrams of `size` octets with the `sent` octets that it printed.
 ///
-/// On a busy machine the simulated board falls behind real time. Datagrams that it has not received when iperf3 ends the
-/// test are in no count, because only iperf 2 numbers the end of a stream. So the counts must add up to no more than was
-/// sent, and to most of it.
+/// Datagrams that the board has not received when iperf3 ends the test are in no count. So the counts must add up to no
+/// more than was sent, and to most of it.
 fn expect_datagrams(served: &Value, size: u64, sent: u64) -> Result<()> {
     let octets = number(&served["octets"])?;
-    let known = octets + number(&served["lost"])? * size;
+    let known = accounted(served, size)?;
     // The last datagram may be shorter.
     let datagrams = octets.div_ceil(size);
     if datagrams != number(&served["datagrams"])? || known > sent || known < sent / 2 {

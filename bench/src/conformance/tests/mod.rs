@@ -15,7 +15,13 @@ fn run(case: &Case, fault: Fault, unsupported: &[(&str, &str)]) -> Outcome {
         .iter()
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
-    let switch_on = || BoardSession::begin(Box::new(Double::new(fault)), "a double".to_owned());
+    let switch_on = || {
+        BoardSession::begin(
+            Box::new(Double::new(fault)),
+            "a double".to_owned(),
+            Duration::from_secs(1),
+        )
+    };
     let board = TestBoard::new(&unsupported, Box::new(switch_on));
     let outcome = run_case(&board, case, 500, &mut NoMonitor);
     outcome.expect("it starts")

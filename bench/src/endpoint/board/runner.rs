@@ -6,7 +6,7 @@ use std::time::Duration;
 use linerate_results::record::Direction;
 use linerate_sim::peer::tcp;
 
-use super::session::BoardSession;
+use super::session::{BoardSession, START_TIMEOUT};
 use crate::board::{self, Board};
 use crate::endpoint::{self, TestBoard};
 use crate::endpoint::{
@@ -17,7 +17,9 @@ use crate::machine::{Identity, Machine, MachineError};
 
 /// The program that serves all trials.
 pub(super) const PROGRAM: &str = "bench_agent";
-/// Maximum number of concurrent iperf 2 tests, both directions together.
+/// A Linux system in its place, with stock iperf.
+const LINUX: &str = "linux";
+/// Maximum number of concurrent iperf 2 tests of `bench_agent`, both directions together.
 const TESTS: u8 = 2;
 /// Maximum octets of a STAMP packet that it answers.
 const STAMP_OCTETS: u16 = 256;
@@ -88,7 +90,11 @@ pub(super) fn find(
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
         return Err(wrong("nothing may follow the board's name".to_owned()));
     }
-    let board = board::find(&url.host).map_err(|error| wrong(error.to_string()))?;
+    // The scheme has said `qemu` already.
+    let full = format!("{}-{}", url.scheme, url.host);
+    let board = board::find(&url.host)
+        .or_else(|error| board::find(&full).map_err(|_| error))
+        .map_err(|error| wrong(error.to_string()))?;
     if !(runner.runs)(&board) {
         let boards = board::all();
         let known: Vec<&str> = boards
@@ -111,6 +117,16 @@ pub(super) fn find(
         records_frames: options.records_frames,
         runner,
     })
+}
+
+/// Trials that stock programs serve.
+fn supported_by_linux(trial: &Trial) -> Result<(), &'static str> {
+    match trial {
+        Trial::Stream(asked) => amount(asked.amount),
+        Trial::Datagrams(asked) => datagrams(asked),
+        Trial::RoundTrips(_) => Err("Debian's Linux has no STAMP reflector"),
+        Trial::Frames(_) => Err("Linux has no counters for raw frames that iperf can query"),
+    }
 }
 
 const fn stream(asked: &Stream) -> Result<(), &'static str> {
@@ -142,9 +158,21 @@ fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
 }
 
 impl BoardTarget {
-    /// The firmware.
+    /// The firmware, or the kernel.
     pub(super) fn image(&self) -> Result<Image, MachineError> {
-        self.image_of(PROGRAM)
+        let Some(linux) = &self.board.linux else {
+            return self.image_of(PROGRAM);
+        };
+        let kernel = firmware::find_linux(&self.elf_dir, &self.board.name, &linux.kernel);
+        kernel.map_err(|error| MachineError::Firmware(error.to_string()))
+    }
+
+    const fn program(&self) -> &'static str {
+        if self.board.has_firmware() {
+            PROGRAM
+        } else {
+            LINUX
+        }
     }
 
     pub(super) fn image_of(&self, program: &str) -> Result<Image, MachineError> {
@@ -156,16 +184,27 @@ impl BoardTarget {
     /// Switches on the board and waits until it is ready.
     pub(super) fn switch_on(&self, trial: &Trial) -> Result<BoardSession, TargetError> {
         let running = (self.runner.switch_on)(self, trial)?;
-        BoardSession::begin(running, endpoint::Target::name(self))
+        let linux = self.board.linux.as_ref();
+        let start_timeout =
+            linux.map_or(START_TIMEOUT, |it| Duration::from_secs(it.start_timeout_s));
+        BoardSession::begin(running, endpoint::Target::name(self), start_timeout)
     }
 }
 
 impl endpoint::Target for BoardTarget {
     fn name(&self) -> String {
-        format!("{} ({}, {PROGRAM})", self.board.name, self.runner.how)
+        format!(
+            "{} ({}, {})",
+            self.board.name,
+            self.runner.how,
+            self.program()
+        )
     }
 
     fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
+        if !self.board.has_firmware() {
+            return supported_by_linux(trial);
+        }
         match trial {
             Trial::Stream(asked) => stream(asked),
             Trial::Datagrams(asked) => datagrams(asked),
@@ -210,6 +249,9 @@ impl endpoint::Target for BoardTarget {
     }
 
     fn test_board(&self) -> Option<TestBoard<'_>> {
+        if !self.board.has_firmware() {
+            return None;
+        }
         let switch_on = || self.switch_on(&ANY);
         Some(TestBoard::new(
             &self.board.unsupported_cases,

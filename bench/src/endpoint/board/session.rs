@@ -15,8 +15,9 @@ use crate::machine::{Event, FrameAccount, Machine, MachineError, MachineRecord};
 
 /// Interval at which a trial's progress is polled.
 const STEP: Duration = Duration::from_millis(1);
-/// Timeouts for the board's start, and for the answer to a command.
-const BOOT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout for the start of a board with firmware.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout for the answer to a command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The board's message at its start.
@@ -44,8 +45,12 @@ pub(crate) struct BoardSession {
 }
 
 impl BoardSession {
-    /// Waits until the board called `name` is ready.
-    pub(crate) fn begin(machine: Box<dyn Machine>, name: String) -> Result<Self, TargetError> {
+    /// Waits for `start_timeout` until the board called `name` is ready.
+    pub(crate) fn begin(
+        machine: Box<dyn Machine>,
+        name: String,
+        start_timeout: Duration,
+    ) -> Result<Self, TargetError> {
         let mut session = Self {
             machine,
             name,
@@ -57,9 +62,9 @@ impl BoardSession {
             timeout: ANSWER_TIMEOUT,
             burst: 1,
         };
-        let boot: Boot = session.read_event_within(BOOT_TIMEOUT, "boot")?;
+        let boot: Boot = session.read_event_within(start_timeout, "boot")?;
         session.burst = boot.burst.unwrap_or(1);
-        session.read_event_within::<IgnoredAny>(BOOT_TIMEOUT, "listening")?;
+        session.read_event_within::<IgnoredAny>(start_timeout, "listening")?;
         session.began = session.now();
         Ok(session)
     }

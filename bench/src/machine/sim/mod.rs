@@ -109,7 +109,12 @@ fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineEr
             seed: config.seed ^ WIRE_SEED,
             ..wire::Config::default()
         },
-        ledger_symbol: config.board.firmware.ledger_symbol.clone(),
+        ledger_symbol: config
+            .board
+            .firmware
+            .ledger_symbol
+            .clone()
+            .unwrap_or_default(),
         profile: config.record.profile,
         sample_edges: true,
         waveform: (config.record.vcd_ms > 0).then(|| Span::from_ms(config.record.vcd_ms)),

@@ -33,7 +33,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     };
     let before = read_registers(device.as_mut(), &wanted)?;
     note(&before);
-    let Some(then) = args.then else {
+    let Some(then) = &args.then else {
         return print_values(args, &before);
     };
     resume(device.as_mut(), then)?;
@@ -106,10 +106,11 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
 }
 
 /// Resumes the device until then.
-fn resume(device: &mut dyn Device, until: ResumeUntil) -> Result<(), Failure> {
+fn resume(device: &mut dyn Device, until: &ResumeUntil) -> Result<(), Failure> {
     match until {
         ResumeUntil::Transfer => message!("moved {}", device.transfer()?),
-        ResumeUntil::Seconds(span) => device.run_for(span)?,
+        ResumeUntil::Seconds(span) => device.run_for(*span)?,
+        ResumeUntil::Command(command) => device.execute(command)?,
         ResumeUntil::Enter => {
             message!("press Enter to read again");
             let read = std::io::stdin().read_line(&mut String::new());

@@ -20,6 +20,7 @@ use self::emulator::Emulator;
 pub(crate) use self::registers::inspect;
 use crate::endpoint::board::runner::{self, BoardTarget, Runner, tcp_of};
 use crate::endpoint::{Options, TargetError, Trial, Url};
+use crate::firmware;
 use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
 const QEMU: Runner = Runner {
@@ -53,8 +54,22 @@ pub(in crate::endpoint) fn open(
 
 fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, TargetError> {
     let image = target.image()?;
-    let board = start(target, &image.elf, tcp_of(trial), &[])?;
+    let board = start(target, &image.elf, tcp_of(trial), &linux_images(target)?)?;
     Ok(Box::new(board))
+}
+
+/// Arguments for the images of a Linux system besides its kernel.
+fn linux_images(target: &BoardTarget) -> Result<Vec<String>, TargetError> {
+    let Some(linux) = &target.board.linux else {
+        return Ok(Vec::new());
+    };
+    let mut arguments = Vec::new();
+    for (option, name) in [("-dtb", &linux.device_tree), ("-initrd", &linux.initramfs)] {
+        let path = firmware::linux_image(&target.elf_dir, &target.board.name, name)
+            .map_err(|error| MachineError::Firmware(error.to_string()))?;
+        arguments.extend([option.to_owned(), path.display().to_string()]);
+    }
+    Ok(arguments)
 }
 
 /// Starts QEMU with these `further` arguments, and a host with this TCP.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{QEMU, start};
 use crate::endpoint::board::runner::tcp_of;
 use crate::endpoint::board::runner::{BoardTarget, PROGRAM, find};
-use crate::endpoint::board::session::BoardSession;
+use crate::endpoint::board::session::{BoardSession, START_TIMEOUT};
 use crate::endpoint::{
     Amount, Datagrams, Frames, NoMonitor, Options, Stream, TargetError, Trial, Url,
 };
@@ -71,7 +71,11 @@ pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, Targe
     let trial = trial(request);
     let board = start(&target, &image.elf, tcp_of(&trial), &further)?;
     let monitor = board.emulator.monitor();
-    let mut session = BoardSession::begin(Box::new(board), crate::endpoint::Target::name(&target))?;
+    let mut session = BoardSession::begin(
+        Box::new(board),
+        crate::endpoint::Target::name(&target),
+        START_TIMEOUT,
+    )?;
     let read = || {
         let read = monitor.with_stopped(|| counts.read()).map_err(failed)?;
         read.map_err(cannot_count)
@@ -131,6 +135,10 @@ fn target(request: &ProfileRequest, options: &Options) -> Result<BoardTarget, Ta
         return Err(wrong("without its network it supports only udp".to_owned()));
     }
     let mut target = find(&url, options, QEMU)?;
+    if !target.board.has_firmware() {
+        let what = "it runs Linux, whose symbols are unknown; boards with firmware can be profiled";
+        return Err(wrong(what.to_owned()));
+    }
     if let Some(variant) = &request.variant {
         let firmware = &mut target.board.firmware;
         if !firmware.variants.contains(variant) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use linerate_regs_decode::live::Memory;
 use linerate_results::record::Direction;
+use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::QEMU;
@@ -17,6 +18,8 @@ use crate::registers::Device;
 
 /// Octets transferred over TCP in each direction.
 const OCTETS: u64 = 1_000_000;
+/// Timeout for a command of Linux.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Switches on the board that `url` names, and waits until it is ready.
 pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
@@ -51,6 +54,13 @@ const fn stream(direction: Direction) -> Trial {
     Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
 }
 
+/// Answer of the shell of a Linux system.
+#[derive(Deserialize)]
+struct Executed {
+    /// Exit status of the command.
+    status: u8,
+}
+
 /// A running board with a gdb server.
 struct InspectedBoard {
     target: BoardTarget,
@@ -70,7 +80,8 @@ impl Device for InspectedBoard {
     }
 
     fn is_writable(&self) -> bool {
-        true
+        // Linux reads its PHY now and then, and would be disturbed.
+        self.target.board.has_firmware()
     }
 
     fn with_memory(&mut self, access: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
@@ -82,6 +93,19 @@ impl Device for InspectedBoard {
 
     fn run_for(&mut self, span: Duration) -> Result<(), TargetError> {
         self.session.run_for(span)
+    }
+
+    fn execute(&mut self, command: &str) -> Result<(), TargetError> {
+        if self.target.board.has_firmware() {
+            return Err(self.session.failed("it runs firmware, which has no shell"));
+        }
+        self.session.timeout = COMMAND_TIMEOUT;
+        let done: Executed = self.session.query(command, "command")?;
+        if done.status != 0 {
+            let what = format!("`{command}` failed with status {}", done.status);
+            return Err(self.session.failed(&what));
+        }
+        Ok(())
     }
 
     fn transfer(&mut self) -> Result<String, TargetError> {

@@ -37,7 +37,9 @@ pub(super) fn installed() -> Vec<(Board, PathBuf)> {
     let folder = Path::new(&folder).parent().expect("a folder of boards");
     let mut found = Vec::new();
     for board in board::all() {
-        let Some(qemu) = &board.qemu else { continue };
+        let Some(qemu) = board.qemu.as_ref().filter(|_| board.has_firmware()) else {
+            continue;
+        };
         if emulator::is_installed(&qemu.program) {
             found.push((board, folder.to_owned()));
             continue;
@@ -177,6 +179,61 @@ fn a_missing_emulator_is_named_with_the_command_that_installs_it() {
         error.starts_with("qemu-system-z80 is not installed; on Debian:"),
         "{error}"
     );
+}
+
+#[test]
+fn linux_without_its_images_is_rejected_with_the_command_that_makes_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        elf_dir: folder.path().to_owned(),
+        ..Options::default()
+    };
+    // The scheme stands for the start of the board's name.
+    let mut target = open("qemu://linux-sabrelite", &options).expect("a board");
+    assert_eq!(
+        target.name(),
+        "qemu-linux-sabrelite (emulated by QEMU, linux)"
+    );
+    let error = target.run(&stream(Direction::ToDevice), &mut NoMonitor);
+    let error = error.expect_err("no images").to_string();
+    assert!(
+        error.contains("vmlinuz: `cargo xtask linux-board`"),
+        "{error}"
+    );
+    let asked = Trial::RoundTrips(RoundTrips {
+        count: 1,
+        interval: Duration::from_millis(1),
+        payload_octets: 44,
+        load: None,
+    });
+    assert!(target.supports(&asked).is_err());
+    assert!(target.test_board().is_none());
+}
+
+/// Only with the images in `LINERATE_LINUX`, which `cargo xtask test --long` makes.
+#[test]
+fn stock_iperf_on_linux_is_measured() {
+    let Some(folder) = std::env::var_os("LINERATE_LINUX") else {
+        return;
+    };
+    let options = Options {
+        elf_dir: folder.into(),
+        timeout: Duration::from_secs(30),
+        ..Options::default()
+    };
+    let mut target = open("qemu://qemu-linux-sabrelite", &options).expect("a board");
+    for direction in [Direction::ToDevice, Direction::FromDevice] {
+        let outcome = run(target.as_mut(), &stream(direction));
+        let flow = outcome.to_device.or(outcome.from_device).expect("a way");
+        assert!(flow.octets >= OCTETS, "{direction:?}: {}", flow.octets);
+    }
+    // Linux reads its registers with the driver's settings: flow control as negotiated, until it is switched off.
+    let mut device = crate::registers::open("qemu://linux-sabrelite", &options).expect("a board");
+    device
+        .execute("ethtool -A eth0 autoneg off rx off tx off")
+        .expect("executed");
+    let error = device.execute("false").expect_err("it fails").to_string();
+    assert!(error.contains("failed with status 1"), "{error}");
 }
 
 #[test]
