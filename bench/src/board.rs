@@ -176,7 +176,7 @@ struct Files {
 }
 
 /// Every board, one line each.
-const BOARDS: [Files; 6] = [
+const BOARDS: &[Files] = &[
     files!("esp32c6-bitbang", published),
     files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use linerate_sim::chip::soft_soc::Config;
-use linerate_sim::device::enet::PARAMETERS;
+use linerate_sim::chip::soft_soc::models;
 use linerate_sim::elf::Elf;
 use linerate_sim::lan::{DatagramSource, EnetBoard, SourceConfig, Stop, SwitchConfig, SwitchPort};
 use linerate_sim::time::{Instant, Span};
@@ -68,7 +68,8 @@ impl Setup {
             "wfi_exit_ns" => self.board.wfi_exit = Span::from_ns(whole),
             "burst_millis" => self.burst_millis = whole,
             _ => {
-                let index = PARAMETERS.iter().position(|it| it.0 == name);
+                let model = models().find(|it| it.name == "enet").context("no model")?;
+                let index = model.parameters.iter().position(|it| it.name == name);
                 let index = index.with_context(|| format!("no parameter {name}"))?;
                 let enet = self.board.devices.iter_mut().find(|it| it.model == "enet");
                 enet.context("no ENET")?.parameters[index] = whole;

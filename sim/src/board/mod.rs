@@ -6,6 +6,8 @@
 pub mod attribution;
 mod console;
 mod pins;
+pub mod soft_soc;
+pub mod w5500;
 
 use std::collections::VecDeque;
 
@@ -16,6 +18,7 @@ pub use self::attribution::{Fate, Tally};
 use self::console::Lines;
 use self::pins::BoardWiring;
 pub use self::pins::Pins;
+pub use self::soft_soc::SoftBoard;
 use crate::chip::esp32c6::{self, Esp32c6, FaultReport, Port, ResetCause};
 use crate::elf::{Elf, ElfError};
 use crate::peer::Peer;

@@ -8,6 +8,7 @@ mod clock;
 mod dma;
 mod efuse;
 pub mod enet;
+mod gdma;
 mod gpio;
 mod i2c_ana;
 mod intc;
@@ -19,17 +20,24 @@ mod jtag_uart;
 mod lp_timer;
 mod lp_wdt;
 mod pcr;
+mod phy;
 mod plic;
+mod port;
 mod rng;
+mod sgdma;
+mod spi;
 mod systimer;
 mod timg;
+mod tse;
 mod uart;
 mod usb_serial;
+pub mod w5500;
 mod watchdog;
 
 pub use clock::ClockDomain;
 pub use dma::Dma;
 pub use efuse::Efuse;
+pub use gdma::{DmaMemory, Gdma};
 pub use gpio::{DEDICATED_CHANNELS, Gpio, PADS};
 pub use i2c_ana::I2cAna;
 pub use intc::Intc;
@@ -42,9 +50,13 @@ pub use lp_timer::LpTimer;
 pub use lp_wdt::LpWdt;
 pub use pcr::{ClockTree, FunctionClock};
 pub use plic::Plic;
+pub use port::{Fragment, Line, LineFrame, LinkMode, Partner};
 pub use rng::Rng;
+pub use sgdma::{Direction, Sgdma};
+pub use spi::{Burst, MAX_BURST, SpiMaster};
 pub use systimer::SysTimer;
 pub use timg::TimerGroup;
+pub use tse::Tse;
 pub use uart::Uart;
 pub use usb_serial::UsbSerial;
 pub use watchdog::{Action, Watchdog};
@@ -122,6 +134,28 @@ pub trait Device: Any + Debug + Send {
         let _ = (port, data, done);
     }
 
+    /// The next octets of its stream output that are ready at `now`, at most `room`.
+    fn stream_output(&mut self, room: usize, now: Instant) -> Option<Fragment> {
+        let _ = (room, now);
+        None
+    }
+
+    /// Octets that its stream input accepts at `now`.
+    fn stream_room(&self, now: Instant) -> usize {
+        let _ = now;
+        0
+    }
+
+    /// Its stream input gets `fragment`: as many octets as [`Self::stream_room`], at most.
+    fn stream_input(&mut self, fragment: Fragment, now: Instant) {
+        let _ = (fragment, now);
+    }
+
+    /// Its network line, if it has one.
+    fn line(&mut self) -> Option<&mut dyn Line> {
+        None
+    }
+
     /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.
     fn interrupts(&self) -> u32 {
         0
@@ -140,11 +174,6 @@ pub trait Device: Any + Debug + Send {
     /// Sets its clocks in hertz, in the order of the model's documentation; 0 is a clock that is off.
     fn set_clocks(&mut self, hertz: &[u64], now: Instant) {
         let _ = (hertz, now);
-    }
-
-    /// Sets what the board file says about it, in the order of its model's list.
-    fn set_parameters(&mut self, values: &[u64]) {
-        let _ = values;
     }
 
     /// Bytes that it sent to the far end of its line since the last call.

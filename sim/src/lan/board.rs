@@ -101,7 +101,7 @@ impl<S: Station> EnetBoard<S> {
                 .min(until)
                 .max(now + Span::from_ticks(1));
             match self.soc.run(next) {
-                soft_soc::Stop::Deadline => {}
+                soft_soc::Stop::Deadline | soft_soc::Stop::Sent => {}
                 soft_soc::Stop::Asleep => self.soc.sleep_until(next),
                 soft_soc::Stop::Fault(fault) => return Stop::Fault(fault),
             }

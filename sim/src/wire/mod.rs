@@ -7,11 +7,14 @@
 //! collisions and back-off; further stations may share the medium ([`hub`]). The link partner
 //! implements link pulses and auto-negotiation ([`partner`]).
 //!
+//! Networks of 10 to 1000 Mbit/s with a MAC in the chip are simulated frame by frame ([`frame_link`]).
+//!
 //! The caller calls [`Link::level`], [`Link::next_edge`] and [`Link::drive`] in the order of time, and
 //! [`Link::poll`] whenever [`Link::deadline`] is reached.
 
 pub mod burst;
 pub mod config;
+pub mod frame_link;
 pub mod hub;
 pub mod mac;
 mod medium;
@@ -30,6 +33,7 @@ pub use config::{
     Abilities, Ability, Config, Destination, Duplex, Flap, Hub, Impairments, Noise, OutOfRange,
     Partner, Pulses,
 };
+pub use frame_link::{FrameLink, FrameLinkConfig};
 pub use partner::{LinkReport, Resolution};
 pub use record::{Content, Event, ReceivedFrame, SentFrame, StationStatistics, Statistics};
 

@@ -172,6 +172,17 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
         (self.submitted > 0).then_some((self.next + N - self.submitted) % N)
     }
 
+    /// Address of the oldest descriptor that belongs to the device, for one that must be told where to go on.
+    #[inline]
+    #[must_use]
+    pub fn pending_address(&self) -> Option<usize> {
+        let oldest = self.next + N - self.submitted;
+        let pending = (0..self.submitted)
+            .map(|it| &self.memory.0[(oldest + it) % N])
+            .find(|it| !it.is_done())?;
+        Some(core::ptr::from_ref(pending).addr())
+    }
+
     /// True if a returned buffer has not been taken yet.
     #[inline]
     #[must_use]

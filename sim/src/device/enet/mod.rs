@@ -67,20 +67,6 @@ const WORDS: usize = SIZE as usize / 4;
 pub(super) const RECEIVE: usize = 0;
 pub(super) const TRANSMIT: usize = 1;
 
-/// Names and ranges of its parameters in a board file, in the order of [`Parameters`].
-pub const PARAMETERS: &[(&str, u64, u64)] = &[
-    ("receive_fifo_bytes", 256, 1 << 16),
-    ("transmit_fifo_bytes", 1600, 1 << 16),
-    ("burst_bytes", 8, 256),
-    ("receive_bits_per_s", 1_000_000, 100_000_000_000),
-    ("transmit_bits_per_s", 1_000_000, 100_000_000_000),
-    ("turnaround_ns", 0, 100_000),
-    ("coalesced_frames", 0, 255),
-    ("coalesced_us", 0, 100_000),
-    ("counter_bits", 16, 32),
-    ("phy_address", 0, 31),
-];
-
 /// Properties of one chip, or of one board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -140,7 +126,14 @@ pub struct Enet {
 
 impl Default for Enet {
     fn default() -> Self {
-        let parameters = Parameters::default();
+        Self::new(Parameters::default())
+    }
+}
+
+impl Enet {
+    /// A controller with these properties.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
         let mut this = Self {
             registers: Box::new([0; WORDS]),
             parameters,
@@ -277,14 +270,6 @@ impl Enet {
         if field!(self, MIBC, MIB_DIS) == 0 {
             self.counters.add(offset, by);
         }
-    }
-
-    /// Sets its parameters.
-    pub fn set(&mut self, parameters: Parameters) {
-        self.parameters = parameters;
-        self.counters = Counters::new(parameters.counter_bits);
-        self.engine = Engine::new(&parameters);
-        self.mdio = Mdio::new(parameters.phy);
     }
 
     /// The partner at the other end of the line: what it advertises, or `None` if it is unplugged or off.
@@ -462,19 +447,5 @@ impl Device for Enet {
         if let Some(&bus) = hertz.first().filter(|it| **it > 0) {
             self.bus_hertz = bus;
         }
-    }
-
-    fn set_parameters(&mut self, values: &[u64]) {
-        let value = |index: usize| values.get(index).copied().unwrap_or_default();
-        self.set(Parameters {
-            receive_fifo: value(0) as u32,
-            transmit_fifo: value(1) as u32,
-            burst: value(2) as u32 & !7,
-            rates: [value(3), value(4)],
-            turnaround_ns: value(5),
-            coalesced: (value(6) as u32, value(7)),
-            counter_bits: value(8) as u32,
-            phy: value(9) as u8,
-        });
     }
 }

@@ -17,7 +17,7 @@ fn the_board_is_read_with_the_source_of_each_number() {
     let config = &board.config;
     assert_eq!(config.ports.period, 144);
     assert_eq!(config.memories[0].name, "ddr");
-    assert_eq!(config.topology.masters.len(), 4);
+    assert_eq!(config.topology.masters.len(), 10);
     assert_eq!(config.devices[3].masters, [2, 3]);
     assert_eq!(config.pipeline.div, 35);
     let figure = |field: &str| board.figures.iter().find(|it| it.field == field).unwrap();
@@ -72,8 +72,19 @@ fn a_message_names_file_line_field_and_what_is_valid() {
         ),
         (
             "model = \"dma\"",
-            "model = \"sgdma\"",
-            "device.dma.model: cannot be sgdma; one of dma, intc, interval-timer, jtag-uart",
+            "model = \"msgdma\"",
+            "device.dma.model: cannot be msgdma; one of dma, enet, intc, interval-timer, jtag-uart, \
+             sgdma-from-stream, sgdma-to-stream, tse",
+        ),
+        (
+            "stream_to = \"rx_dma\"",
+            "stream_to = \"dma\"",
+            "device.mac.stream_to: cannot be dma; a device with a stream input that no other stream leads to",
+        ),
+        (
+            "transmit_fifo_words = { value = 2048",
+            "transmit_fifo_words = { value = 2000",
+            "device.mac.transmit_fifo_words: cannot be 2000; a power of two from 64 to 65536",
         ),
         (
             "size = { value = 2048, source = \"AN 440, table 3\" }",
