@@ -27,10 +27,8 @@ struct Bench {
 
 impl Bench {
     fn new(parameters: Parameters) -> Self {
-        let mut enet = Enet::default();
-        enet.set(parameters);
         Self {
-            enet,
+            enet: Enet::new(parameters),
             memory: vec![0; MEMORY],
             delay: Span::from_ns(50),
             outside: 0,
