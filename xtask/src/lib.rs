@@ -15,6 +15,7 @@ pub mod elapsed;
 pub mod firmware;
 pub mod foreign;
 pub mod fuzz;
+pub mod imx6;
 pub mod lab;
 pub mod links;
 pub mod linux_board;

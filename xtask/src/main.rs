@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    board, captures, demo, docs, firmware, foreign, lab, links, linux_board, repro, scenarios,
-    setup, steps, tap, test,
+    board, captures, demo, docs, firmware, foreign, imx6, lab, links, linux_board, repro,
+    scenarios, setup, steps, tap, test,
 };
 
 /// Builds, checks and demonstrates linerate.
@@ -81,6 +81,9 @@ enum Command {
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
+    /// Simulate the published receive curves of an i.MX 6 (LINERATE_DATA names the folder of published data)
+    #[command(disable_help_flag = true)]
+    Imx6(Forwarded),
     /// Write docs/fidelity.md, the README's figures and the pictures, from the last demo, the last loss
     /// surface and a capture (needs chromium)
     Docs,
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
         Command::Links { long } => links::run(long),
         Command::LinuxBoard => linux_board::run(),
         Command::Bench(it) => lab::run("bench", &it.arguments),
+        Command::Imx6(it) => imx6::run(&it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };
@@ -187,7 +191,7 @@ mod tests {
                 let rest = &text[at + "cargo xtask ".len()..];
                 let name: String = rest
                     .chars()
-                    .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+                    .take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')
                     .collect();
                 if name.is_empty() {
                     continue;

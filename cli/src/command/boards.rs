@@ -28,15 +28,15 @@ pub fn run() -> Result<(), Failure> {
                 board.name, pins.tx, pins.rx, pins.debug,
             );
         }
-        if !board.has_firmware() {
-            text.push_str("  system        by `cargo xtask linux-board`\n");
-        }
         if board.soft_soc.is_some() {
             let _ = writeln!(
                 text,
                 "  simulated     sim://{}, from its system.toml",
                 board.name
             );
+        }
+        if !board.has_firmware() {
+            text.push_str("  system        by `cargo xtask linux-board`\n");
         }
         if let Some(qemu) = &board.qemu {
             let _ = writeln!(

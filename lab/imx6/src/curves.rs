@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use linerate_sim::chip::soft_soc::{Config, file};
 use linerate_sim::lan::SwitchConfig;
 use linerate_sim::time::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::point::{PAYLOAD, Setup};
 
@@ -17,7 +17,7 @@ const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
 const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
 
 /// A number and where it comes from.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sourced {
     /// The number.
@@ -56,6 +56,16 @@ struct Run {
 struct Switch {
     queue_bytes: Sourced,
     pauses_station: bool,
+}
+
+/// Other values of some parameters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// Its name.
+    pub name: String,
+    /// The values.
+    pub values: Values,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -100,6 +110,7 @@ struct File {
     switch: Switch,
     parameter: Vec<Parameter>,
     kernel: BTreeMap<String, Sourced>,
+    design: Vec<Design>,
     common: Common,
     curve: Vec<Curve>,
 }
@@ -160,6 +171,11 @@ impl Curves {
     /// The fitted parameters.
     pub fn parameters(&self) -> &[Parameter] {
         &self.file.parameter
+    }
+
+    /// Designs that were tried after a curve was seen.
+    pub fn designs(&self) -> &[Design] {
+        &self.file.design
     }
 
     /// Cycles of the kernel, with their sources.

@@ -1,7 +1,9 @@
-//! Simulates the published curves of an i.MX 6 on RV32 with ENET: `cargo xtask imx6`.
+//! Simulates the published curves of an i.MX 6 on RV32 with ENET: `cargo xtask imx6`, `docs/imx6.md`.
 #![forbid(unsafe_code)]
 
+mod ablation;
 mod curves;
+mod page;
 mod point;
 mod score;
 
@@ -10,11 +12,21 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use linerate_sim::elf::Elf;
+use serde::Serialize;
 
-use curves::{Curve, Curves, Role};
+use curves::{Curve, Curves, Role, Values};
 use score::{Compared, compare, fit, rms};
 
-/// Simulates the published curves of an i.MX 6, scores them, and writes scores.json.
+/// Rates of the table of changes, in bit/s: below the limit of the MAC, and what the published host reached.
+const RATES: [u64; 2] = [300_000_000, 831_000_000];
+/// The published sweep in which the received rate collapses.
+const CRATERS: &str = "boundary_before_no_napi";
+/// Changes of each parameter in the table of sensitivity.
+const FACTORS: [f64; 2] = [0.7, 1.3];
+/// Parameters in it besides the fitted ones.
+const FURTHER: [(&str, f64); 1] = [("receive_fifo_bytes", 4096.0)];
+
+/// Simulates the published curves of an i.MX 6, scores them, and writes scores.json and a page.
 #[derive(Parser)]
 struct Cli {
     /// The firmware `udp_sink` of boards/rv32-enet
@@ -31,9 +43,9 @@ struct Cli {
     /// Fit the parameters on the fitted curve, and print them
     #[arg(long)]
     fit: bool,
-    /// Only the curves with this role: fitted
+    /// Print the curves only
     #[arg(long)]
-    only_fitted: bool,
+    curves: bool,
     /// Use the priors instead of the fitted values
     #[arg(long)]
     priors: bool,
@@ -43,6 +55,48 @@ struct Cli {
     /// Further words of the boot line, for every curve
     #[arg(long, default_value = "")]
     boot: String,
+}
+
+/// A parameter, and how the scores depend on it.
+#[derive(Debug, Serialize)]
+struct Sensitivity {
+    name: String,
+    source: Option<String>,
+    prior: Option<f64>,
+    value: f64,
+    /// With it 30% less and 30% more: fitted, held out.
+    scores: [[f64; 2]; 2],
+}
+
+/// Scores of a design, and its curves.
+#[derive(Debug, Serialize)]
+struct DesignScore {
+    name: String,
+    values: Values,
+    rms_log_error_fitted: f64,
+    rms_log_error_held_out: f64,
+    rms_log_error_held_out_without_cratering: f64,
+    curves: Vec<Compared>,
+}
+
+/// Contents of scores.json.
+#[derive(Debug, Serialize)]
+pub struct Results {
+    /// RMS of the logarithm of simulated by published received rate, on the fitted curve.
+    pub rms_log_error_fitted: f64,
+    /// On the curves that nothing was fitted on.
+    pub rms_log_error_held_out: f64,
+    /// On those of them without the curve that craters.
+    pub rms_log_error_held_out_without_cratering: f64,
+    /// The same scores of designs that were chosen after a curve was seen.
+    designs: Vec<DesignScore>,
+    /// The curves.
+    pub curves: Vec<Compared>,
+    /// What each change brings.
+    pub ablations: Vec<ablation::Row>,
+    parameters: Vec<Sensitivity>,
+    /// Cycles of the kernel with their sources.
+    kernel: std::collections::BTreeMap<String, curves::Sourced>,
 }
 
 fn main() -> Result<()> {
@@ -64,48 +118,183 @@ fn main() -> Result<()> {
         let (name, value) = word.split_once('=').context("--set NAME=VALUE")?;
         values.insert(name.to_owned(), value.parse()?);
     }
-    let chosen: Vec<&Curve> = curves
-        .all()
-        .iter()
-        .filter(|it| !cli.only_fitted || it.role == Role::Fitted)
-        .collect();
-    let compared = compare(&curves, &chosen, &values, &elf)?;
+    let compared = compare(&curves, &all(&curves), &values, &elf)?;
     for curve in &compared {
-        print(curve);
+        print_curve(curve);
     }
-    for role in ["fitted", "held-out"] {
-        let of: Vec<&Compared> = compared.iter().filter(|it| it.role == role).collect();
-        if !of.is_empty() {
-            println!("RMS log error, {role}: {:.3}", rms(&of, curves.floor()));
-        }
+    let floor = curves.floor();
+    let [fitted, held_out] = scores(&compared, floor);
+    let calm = without_cratering(&compared, floor);
+    println!(
+        "RMS log error: fitted {fitted:.3}, held out {held_out:.3}, of these without cratering {calm:.3}"
+    );
+    if cli.curves {
+        return Ok(());
     }
+    let results = Results {
+        rms_log_error_fitted: fitted,
+        rms_log_error_held_out: held_out,
+        rms_log_error_held_out_without_cratering: calm,
+        designs: designs(&curves, &values, &elf)?,
+        ablations: ablation::run(&curves, &RATES, &values, &elf)?,
+        parameters: sensitivities(&curves, &values, &elf)?,
+        kernel: curves.kernel().clone(),
+        curves: compared,
+    };
+    print_tables(&results);
+    std::fs::create_dir_all(&cli.out)?;
+    let scores = cli.out.join("scores.json");
+    std::fs::write(&scores, serde_json::to_string_pretty(&results)?)?;
+    let page = cli.out.join("imx6.html");
+    std::fs::write(&page, page::render(&results))?;
+    println!("{} and {}", scores.display(), page.display());
     Ok(())
 }
 
-fn print(curve: &Compared) {
+fn all(curves: &Curves) -> Vec<&Curve> {
+    curves.all().iter().collect()
+}
+
+fn of(compared: &[Compared], has: impl Fn(&str) -> bool) -> Vec<&Compared> {
+    compared.iter().filter(|it| has(it.role)).collect()
+}
+
+/// Fitted and held out.
+fn scores(compared: &[Compared], floor: f64) -> [f64; 2] {
+    ["fitted", "held-out"].map(|role| rms(&of(compared, |it| it == role), floor))
+}
+
+/// Held out, without the curve that craters.
+fn without_cratering(compared: &[Compared], floor: f64) -> f64 {
+    let calm = compared
+        .iter()
+        .filter(|it| it.role == "held-out" && it.kernel.as_deref() != Some(CRATERS));
+    rms(&calm.collect::<Vec<_>>(), floor)
+}
+
+/// Scores of the other designs.
+fn designs(curves: &Curves, values: &Values, elf: &Elf) -> Result<Vec<DesignScore>> {
+    let floor = curves.floor();
+    let all = all(curves);
+    let designs = curves.designs().iter().map(|design| {
+        let mut changed = values.clone();
+        changed.extend(design.values.clone());
+        let compared = compare(curves, &all, &changed, elf)?;
+        let [fitted, held_out] = scores(&compared, floor);
+        Ok(DesignScore {
+            name: design.name.clone(),
+            values: changed,
+            rms_log_error_fitted: fitted,
+            rms_log_error_held_out: held_out,
+            rms_log_error_held_out_without_cratering: without_cratering(&compared, floor),
+            curves: compared,
+        })
+    });
+    designs.collect()
+}
+
+/// Scores with each parameter changed.
+fn sensitivities(curves: &Curves, values: &Values, elf: &Elf) -> Result<Vec<Sensitivity>> {
+    let further = FURTHER
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value, None));
+    let fitted = curves.parameters().iter();
+    let fitted = fitted.map(|it| (it.name.clone(), values[&it.name], Some(it)));
+    let scored: Vec<&Curve> = curves
+        .all()
+        .iter()
+        .filter(|it| it.role != Role::InWords)
+        .collect();
+    let rows = fitted.chain(further).map(|(name, value, parameter)| {
+        let mut scores_of = [[0.0; 2]; 2];
+        for (score, factor) in scores_of.iter_mut().zip(FACTORS) {
+            let mut changed = values.clone();
+            changed.insert(name.clone(), value * factor);
+            *score = scores(&compare(curves, &scored, &changed, elf)?, curves.floor());
+        }
+        Ok(Sensitivity {
+            name,
+            source: parameter.map(|it| it.source.clone()),
+            prior: parameter.map(|it| it.value),
+            value,
+            scores: scores_of,
+        })
+    });
+    rows.collect()
+}
+
+fn print_curve(curve: &Compared) {
+    match curve.rms_log_error {
+        Some(error) => println!(
+            "\n{} ({}): RMS log error {error:.3}",
+            curve.name, curve.role
+        ),
+        None => println!("\n{} ({})", curve.name, curve.role),
+    }
     println!(
-        "{} ({}; rms log error {:.3})",
-        curve.name,
-        curve.role,
-        curve.rms_log_error.unwrap_or(f64::NAN)
+        "target  sent published simulated    lost jitter/ms T_FDXFC/s R_MACERR/s interrupts/s turns/s"
     );
     for it in &curve.points {
         let p = &it.point;
+        let rate = |count: u64| count as f64 / p.seconds;
+        let published = it
+            .published_mbit_per_s
+            .map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));
         println!(
-            "  {:4} offered {:5.0} published {:6.1} simulated {:6.1} lost {:6} overruns {:6} pauses {:6} irq {:6} turns {:6} jitter {:.3} drops {} {} bad {}",
+            "{:6} {:5.0} {published:>9} {:9.1} {:6.1}% {:9.3} {:9.0} {:10.0} {:12.0} {:7.0}",
             it.target_mbit_per_s,
             p.offered_mbit_per_s,
-            it.published_mbit_per_s.unwrap_or(f64::NAN),
             it.predicted_mbit_per_s,
-            p.lost,
-            p.overruns,
-            p.pause_frames,
-            p.interrupts,
-            p.turns,
+            100.0 * p.lost as f64 / p.datagrams.max(1) as f64,
             p.jitter_ms,
-            p.switch_drops,
-            p.backlog_drops,
-            p.bad_frames,
+            rate(p.pause_frames),
+            rate(p.overruns),
+            rate(p.interrupts),
+            rate(p.turns),
+        );
+    }
+}
+
+fn print_tables(results: &Results) {
+    for design in &results.designs {
+        println!(
+            "\nDesign \"{}\": RMS log error fitted {:.3}, held out {:.3}, of these without cratering {:.3}",
+            design.name,
+            design.rms_log_error_fitted,
+            design.rms_log_error_held_out,
+            design.rms_log_error_held_out_without_cratering
+        );
+        for curve in design
+            .curves
+            .iter()
+            .filter(|it| it.kernel.as_deref() == Some(CRATERS))
+        {
+            print_curve(curve);
+        }
+    }
+    println!(
+        "\nWhat each change brings: received Mbit/s, overruns/s, pause frames/s at {RATES:?} bit/s"
+    );
+    for row in &results.ablations {
+        print!("{:56}", row.name);
+        for p in &row.points {
+            let rate = |count: u64| count as f64 / p.seconds;
+            print!(
+                " {:6.1} {:6.0} {:7.0} |",
+                p.received_mbit_per_s,
+                rate(p.overruns),
+                rate(p.pause_frames)
+            );
+        }
+        println!(" {}", row.published);
+    }
+    println!("\nParameters: prior, value; fitted and held-out score with 30% less, with 30% more");
+    for it in &results.parameters {
+        let [[a, b], [c, d]] = it.scores;
+        let prior = it.prior.map_or_else(|| "-".to_owned(), |it| it.to_string());
+        println!(
+            "{:22} {prior:>12} {:>14.3}  {a:.3} {b:.3}  {c:.3} {d:.3}",
+            it.name, it.value
         );
     }
 }

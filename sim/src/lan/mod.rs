@@ -11,6 +11,3 @@ mod switch;
 pub use board::{EnetBoard, Error, Stop};
 pub use source::{DatagramSource, SourceConfig};
 pub use switch::{SwitchConfig, SwitchPort, SwitchStatistics};
-
-#[cfg(test)]
-mod tests;

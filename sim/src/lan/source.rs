@@ -111,8 +111,7 @@ impl Station for DatagramSource {
         let on_line = LineRate::Mbit1000.octets(frame.len() as u64 + LINE_OVERHEAD);
         // Each datagram moves the plan by its share of the rate.
         let ticks = u128::from(self.bits()) * u128::from(TICKS_PER_SECOND);
-        self.planned =
-            self.planned + Span::from_ticks((ticks / u128::from(self.config.bits_per_s)) as u64);
+        self.planned += Span::from_ticks((ticks / u128::from(self.config.bits_per_s)) as u64);
         self.next = now + on_line;
         if self.left == 0 {
             self.left = self.draw();

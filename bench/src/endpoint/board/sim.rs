@@ -17,7 +17,7 @@ const SIMULATOR: Runner = Runner {
     // Unless a scenario negotiates.
     is_half_duplex: true,
     line_bits_per_s: Some(LINE_BITS_PER_S),
-    runs: |board| board.simulated.is_some(),
+    runs: |board| board.simulated.is_some() || board.soft_soc.is_some(),
     switch_on,
     identify: |board| machine::sim::identity(&board.name, &esp32c6::timing_table()),
 };

@@ -36,3 +36,42 @@ fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, Ta
     });
     Ok(soft::switch_on(&target.board, &image.elf, host)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::board;
+    use crate::conformance::{CASES, Outcome, run_case};
+    use crate::endpoint::{NoMonitor, Options, open};
+
+    /// Frames of the case that is long.
+    const FRAMES: u64 = 500;
+
+    /// On a model with FIFOs, pause frames and address filters, every case.
+    #[test]
+    fn every_driver_passes_on_models_with_time() {
+        let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+            println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+            return;
+        };
+        let options = Options {
+            elf_dir: Path::new(&folder).parent().expect("a folder").into(),
+            ..Options::default()
+        };
+        for board in board::all().iter().filter(|it| it.soft_soc.is_some()) {
+            let target = open(&format!("sim://{}", board.name), &options).expect("a board");
+            let test_board = target.test_board().expect("a board");
+            for case in CASES {
+                let outcome = run_case(&test_board, case, FRAMES, &mut NoMonitor);
+                let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
+                assert!(
+                    matches!(outcome, Outcome::Passed(_)),
+                    "{} {}: {outcome:?}",
+                    board.name,
+                    case.name
+                );
+            }
+        }
+    }
+}

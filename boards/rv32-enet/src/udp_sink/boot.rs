@@ -34,6 +34,8 @@ pub struct Boot {
     pub turn_cycles: u32,
     pub frame_cycles: u32,
     pub stack_cycles: u32,
+    /// The same, in the stack for a frame with an overrun.
+    pub bad_cycles: u32,
     /// Frames that wait for the stack, at most (`interrupt` only).
     pub backlog: u32,
 }
@@ -57,6 +59,7 @@ impl Boot {
             turn_cycles: 0,
             frame_cycles: 0,
             stack_cycles: 0,
+            bad_cycles: 0,
             backlog: 1000,
         };
         // SAFETY: a static of this program; volatile, because the boot loader has changed it.
@@ -97,6 +100,7 @@ impl Boot {
             "turn_cycles" => self.turn_cycles = number()?,
             "frame_cycles" => self.frame_cycles = number()?,
             "stack_cycles" => self.stack_cycles = number()?,
+            "bad_cycles" => self.bad_cycles = number()?,
             "backlog" => self.backlog = number()?,
             _ => return None,
         }

@@ -58,6 +58,11 @@ impl Datagram {
         sent_ns: 0,
     };
 
+    /// True for a frame that the stack drops.
+    pub const fn is_bad(self) -> bool {
+        self.number == u32::MAX
+    }
+
     /// The datagram in `frame`, if it is one for this program.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let head: &[u8; HEADERS + 12] = frame.first_chunk()?;
@@ -96,7 +101,7 @@ impl Sink {
 
     /// Accounts for a datagram.
     pub fn receive(&mut self, datagram: Datagram) {
-        if datagram.number == u32::MAX {
+        if datagram.is_bad() {
             count(Count::BadFrames, 1);
             return;
         }

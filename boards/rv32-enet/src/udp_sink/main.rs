@@ -122,7 +122,12 @@ fn serve(boot: &Boot) -> ! {
         if interrupt::is_scheduled() {
             take_turn(boot, &mut sink);
         } else if let Some(datagram) = interrupt::next_of_backlog() {
-            spend(boot.stack_cycles);
+            let is_bad = datagram.is_bad();
+            spend(if is_bad {
+                boot.bad_cycles
+            } else {
+                boot.stack_cycles
+            });
             sink.receive(datagram);
         } else if boot.waits {
             sleep();
@@ -142,7 +147,7 @@ fn take_turn(boot: &Boot, sink: &mut Sink) {
         for _ in 0..bad {
             spend(boot.frame_cycles);
             if !boot.drops_errors {
-                spend(boot.stack_cycles);
+                spend(boot.bad_cycles);
                 sink.receive(datagrams::Datagram::BAD);
             }
             left = left.saturating_sub(1);

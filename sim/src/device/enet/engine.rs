@@ -14,6 +14,8 @@ pub(super) struct Engine {
     /// When the arbiter is free, and the path that it served last.
     free: Instant,
     last: usize,
+    /// The last burst of each path: its start, end and octets.
+    bursts: [(Instant, Instant, u32); 2],
 }
 
 impl Engine {
@@ -23,6 +25,7 @@ impl Engine {
             turnaround: Span::from_ticks(parameters.turnaround_ns * TICKS_PER_NS),
             free: Instant::ZERO,
             last: RECEIVE,
+            bursts: [(Instant::ZERO, Instant::ZERO, 0); 2],
         }
     }
 
@@ -44,5 +47,18 @@ impl Engine {
         let ticks = u64::from(bytes) * 8 * TICKS_PER_SECOND / self.rates[port];
         self.free = from + Span::from_ticks(ticks);
         self.last = port;
+        if bytes > 0 {
+            self.bursts[port] = (from, self.free, bytes);
+        }
+    }
+
+    /// Octets of the last burst of `port` that have not left at `now`: they leave at the path's rate.
+    pub fn leaving(&self, port: usize, now: Instant) -> u32 {
+        let (start, end, bytes) = self.bursts[port];
+        if now >= end {
+            return 0;
+        }
+        let left = end.since(now.max(start)).ticks() * u64::from(bytes);
+        left.div_ceil(end.since(start).ticks()) as u32
     }
 }

@@ -10,8 +10,8 @@
 //! Master port 0 receives (writes frames), port 1 sends (reads them). Output 0 interrupts.
 //!
 //! # Rules
-//! 1. A frame enters the FIFO octet by octet at the line's rate, and leaves it in bursts. A burst leaves the FIFO
-//!    when the bus grants it.
+//! 1. A frame enters the FIFO octet by octet at the line's rate, and leaves it in bursts. A burst makes room for
+//!    others when the bus grants it; for the pause threshold it leaves at the rate of the DMA path.
 //! 2. When only RAFL words are free, the frame that arrives is cut off (overrun, `IEEE_R_MACERR`): its first part
 //!    stays in the FIFO and is written to memory like any other data, with OV in its descriptor. A frame of which
 //!    nothing was stored leaves no descriptor.

@@ -401,7 +401,7 @@ impl Enet {
                     filling.filled
                 };
                 descriptor[..4].copy_from_slice(&self.bytes(state));
-                if self.is_enhanced() {
+                if descriptor.len() > CONTROL {
                     let program = self.word(&descriptor, CONTROL) & INTERRUPT;
                     let control = program | checksum::receive_flags(&front.frame.octets);
                     descriptor[CONTROL..][..4].copy_from_slice(&self.bytes(control));
@@ -489,8 +489,8 @@ impl Enet {
             receiver.descriptor.wrapping_add(size)
         };
         self.receiver.step = Step::Descriptor;
-        let interrupts =
-            !self.is_enhanced() || self.word(&filling.descriptor, CONTROL) & INTERRUPT != 0;
+        let is_enhanced = filling.descriptor.len() > CONTROL;
+        let interrupts = !is_enhanced || self.word(&filling.descriptor, CONTROL) & INTERRUPT != 0;
         if !is_last {
             if interrupts {
                 self.raise_at(done, regs::EIR::RXB.mask());

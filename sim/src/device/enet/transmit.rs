@@ -8,7 +8,7 @@ use linerate_ether::frame::{MIN_LEN, MacAddress};
 use linerate_ether::pause::{self, Pause};
 
 use super::counters::{offsets, size_class};
-use super::{Enet, LineFrame, TRANSMIT, checksum, field, regs};
+use super::{Enet, LineFrame, RECEIVE, TRANSMIT, checksum, field, regs};
 use crate::device::Transfer;
 use crate::time::{Instant, Span};
 
@@ -59,7 +59,7 @@ enum Step {
     Data(Fetched, u32, u32),
 }
 
-/// Whether the partner was told to wait.
+/// State of the request to the partner to wait.
 #[derive(Debug, Default)]
 enum PauseState {
     #[default]
@@ -134,7 +134,8 @@ impl Enet {
             self.transmitter.resume = None;
             return;
         };
-        let is_above = self.receiver.level(now) >= threshold;
+        let leaving = self.engine.leaving(RECEIVE, now);
+        let is_above = self.receiver.level(now) + leaving >= threshold;
         match self.transmitter.pause {
             PauseState::Off if is_above => {
                 self.transmitter.pause = PauseState::Due(now);
@@ -239,7 +240,7 @@ impl Enet {
         for (index, mut descriptor) in frame.descriptors.into_iter().enumerate() {
             let state = self.word(&descriptor.bytes, 0) & !READY;
             descriptor.bytes[..4].copy_from_slice(&self.bytes(state));
-            if self.is_enhanced() {
+            if descriptor.bytes.len() > CONTROL {
                 let mut control = self.word(&descriptor.bytes, CONTROL) & 0xffff_0000;
                 if frame.underflowed {
                     control |= ERROR | UNDERFLOW;
@@ -314,6 +315,8 @@ impl Enet {
         }
         match &transmitter.step {
             Step::Idle => None,
+            // All around the ring: its descriptors are not back yet.
+            Step::Descriptor if self.is_in_use(transmitter.descriptor) => None,
             Step::Descriptor => Some(Transfer::read(
                 transmitter.descriptor,
                 self.descriptor_bytes(),
@@ -326,6 +329,14 @@ impl Enet {
                 Some(Transfer::read(*addr, bytes, from))
             }
         }
+    }
+
+    /// True if the descriptor at `addr` is that of a frame in the FIFO.
+    fn is_in_use(&self, addr: u32) -> bool {
+        let queue = self.transmitter.queue.iter();
+        queue
+            .flat_map(|it| &it.descriptors)
+            .any(|it| it.addr == addr)
     }
 
     /// When the FIFO has room for `bytes`; `None` before the next frame is sent.
@@ -353,7 +364,8 @@ impl Enet {
         if let Some((descriptor, is_last)) = self.transmitter.returned.pop_front() {
             self.engine.occupy(TRANSMIT, transfer.from, 0);
             let control = self.word(&descriptor.bytes, CONTROL);
-            if !self.is_enhanced() || control & INTERRUPT != 0 {
+            let is_enhanced = descriptor.bytes.len() > CONTROL;
+            if !is_enhanced || control & INTERRUPT != 0 {
                 let event = if is_last {
                     regs::EIR::TXF
                 } else {

@@ -1,0 +1,175 @@
+//! The page with the pictures: received rate, overruns and pause frames of each curve, and the table of changes.
+
+use std::fmt::Write as _;
+
+use crate::Results;
+use crate::score::{Compared, ComparedPoint};
+
+/// Size of a picture, and its margins.
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 52.0;
+const BOTTOM: f64 = 34.0;
+const TOP: f64 = 12.0;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;\
+color:#1b1f24;background:#fff}h1,h2{line-height:1.2}figure{display:inline-block;margin:.5rem}\
+figcaption{font-size:.85rem}table{border-collapse:collapse;width:100%;overflow-x:auto;display:block}\
+td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left}td.n{text-align:right}\
+svg{max-width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}\
+@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}td,th{border-color:#30363d}}";
+
+/// A picture: a title for its vertical axis, lines, and points.
+struct Picture<'a> {
+    unit: &'a str,
+    /// Simulated, drawn as a line.
+    line: Vec<(f64, f64)>,
+    /// Published, drawn as points.
+    points: Vec<(f64, f64)>,
+}
+
+impl Picture<'_> {
+    fn svg(&self) -> String {
+        let all = || self.line.iter().chain(&self.points);
+        let most = |of: fn(&(f64, f64)) -> f64| all().map(of).fold(1.0, f64::max) * 1.05;
+        let (right, top) = (most(|it| it.0), most(|it| it.1));
+        let x = |value: f64| LEFT + value / right * (WIDTH - LEFT - 8.0);
+        let y = |value: f64| HEIGHT - BOTTOM - value / top * (HEIGHT - BOTTOM - TOP);
+        let mut text =
+            format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" role=\"img\">");
+        for part in 0..=4 {
+            let (at_x, at_y) = (right * f64::from(part) / 4.0, top * f64::from(part) / 4.0);
+            let _ = write!(
+                text,
+                "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"#8884\"/>\
+                 <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{at_y:.0}</text>\
+                 <text x=\"{3:.1}\" y=\"{4}\" text-anchor=\"middle\">{at_x:.0}</text>",
+                y(at_y),
+                LEFT - 4.0,
+                y(at_y) + 4.0,
+                x(at_x).min(WIDTH - 14.0),
+                HEIGHT - BOTTOM + 14.0,
+            );
+        }
+        let mut line = self.line.clone();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let path: Vec<String> = line
+            .iter()
+            .map(|it| format!("{:.1},{:.1}", x(it.0), y(it.1)))
+            .collect();
+        let _ = write!(
+            text,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#0969da\" stroke-width=\"2\"/>",
+            path.join(" ")
+        );
+        for (at, value) in &self.points {
+            let _ = write!(
+                text,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\" fill=\"#cf222e\"/>",
+                x(*at),
+                y(*value)
+            );
+        }
+        let _ = write!(
+            text,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">offered, Mbit/s</text><text x=\"2\" y=\"10\">{}</text></svg>",
+            (WIDTH + LEFT) / 2.0,
+            HEIGHT - 4.0,
+            self.unit
+        );
+        text
+    }
+}
+
+/// The rate that the host was to send.
+fn offered(it: &ComparedPoint) -> f64 {
+    it.point.target_mbit_per_s
+}
+
+fn pictures(curve: &Compared, text: &mut String) {
+    let simulated = |of: fn(&ComparedPoint) -> f64| {
+        curve
+            .points
+            .iter()
+            .map(|it| (offered(it), of(it)))
+            .collect()
+    };
+    let published = curve
+        .points
+        .iter()
+        .filter_map(|it| Some((offered(it), it.published_mbit_per_s?)));
+    let per_s: [fn(&ComparedPoint) -> f64; 2] = [
+        |it| it.point.overruns as f64 / it.point.seconds,
+        |it| it.point.pause_frames as f64 / it.point.seconds,
+    ];
+    let all = [
+        Picture {
+            unit: "received, Mbit/s",
+            line: simulated(|it| it.predicted_mbit_per_s),
+            points: published.collect(),
+        },
+        Picture {
+            unit: "overruns per second",
+            line: simulated(per_s[0]),
+            points: Vec::new(),
+        },
+        Picture {
+            unit: "pause frames per second",
+            line: simulated(per_s[1]),
+            points: Vec::new(),
+        },
+    ];
+    let error = curve.rms_log_error.map_or_else(
+        || "published in words".to_owned(),
+        |it| format!("RMS log error {it:.3}"),
+    );
+    let _ = write!(
+        text,
+        "<h2>{}</h2><p>{}; {error}.</p>",
+        curve.name, curve.role
+    );
+    for picture in all {
+        let _ = write!(text, "<figure>{}</figure>", picture.svg());
+    }
+}
+
+/// The page.
+pub fn render(results: &Results) -> String {
+    let mut text = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>i.MX 6 curves</title><style>{STYLE}</style>\
+         <h1>Published receive curves of an i.MX 6, on RV32 with ENET</h1>\
+         <p>Points: published. Lines: simulated with the driver <code>nic::enet</code>. RMS log error: fitted \
+         {:.3}, held out {:.3}.</p>",
+        results.rms_log_error_fitted, results.rms_log_error_held_out
+    );
+    for curve in &results.curves {
+        pictures(curve, &mut text);
+    }
+    text.push_str("<h2>What each change brings</h2><table><tr><th>change</th><th>published</th>");
+    if let Some(first) = results.ablations.first() {
+        for point in &first.points {
+            let rate = point.target_mbit_per_s;
+            let _ = write!(
+                text,
+                "<th>received at {rate:.0}</th><th>overruns/s</th><th>pause frames/s</th>"
+            );
+        }
+    }
+    text.push_str("</tr>");
+    for row in &results.ablations {
+        let _ = write!(text, "<tr><td>{}</td><td>{}</td>", row.name, row.published);
+        for point in &row.points {
+            let _ = write!(
+                text,
+                "<td class=\"n\">{:.0}</td><td class=\"n\">{:.0}</td><td class=\"n\">{:.0}</td>",
+                point.received_mbit_per_s,
+                point.overruns as f64 / point.seconds,
+                point.pause_frames as f64 / point.seconds
+            );
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</table></html>\n");
+    text
+}
