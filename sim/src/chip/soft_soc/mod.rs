@@ -123,6 +123,8 @@ pub struct SoftSoc {
     hart: Hart,
     memory: Memory,
     soc: Soc,
+    /// Cycles of the hart in which it waited for an interrupt.
+    asleep_cycles: u64,
 }
 
 impl SoftSoc {
@@ -145,6 +147,7 @@ impl SoftSoc {
             hart,
             memory,
             soc: Soc::new(config, fabric, ports)?,
+            asleep_cycles: 0,
         })
     }
 
@@ -169,8 +172,7 @@ impl SoftSoc {
                         return Stop::Asleep;
                     }
                     let wake = wake.min(until);
-                    let cycle = self.soc.cycle_at(wake);
-                    self.hart.advance_to(cycle);
+                    self.sleep_until(wake);
                 }
             }
         }
@@ -200,7 +202,13 @@ impl SoftSoc {
     /// Passes the time until `at`, in which a program that is [`Stop::Asleep`] does nothing.
     pub fn sleep_until(&mut self, at: Instant) {
         let cycle = self.soc.cycle_at(at);
+        self.asleep_cycles += cycle.saturating_sub(self.hart.cycle());
         self.hart.advance_to(cycle);
+    }
+
+    /// Cycles of the hart in which it waited for an interrupt.
+    pub fn asleep_cycles(&self) -> u64 {
+        self.asleep_cycles
     }
 
     /// True if the program waits for an interrupt.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::device::{Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Sgdma, Tse};
+use crate::device::{Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse};
 use crate::time::Span;
 
 /// A number that a board file gives for a device.
@@ -53,6 +53,7 @@ static MODELS: &[Model] = &[
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
     model("jtag-uart", 0x08, 0, "console", |_| Box::new(JtagUart::default())),
+    model("lan91c111", 0x10, 0, "LAN91C111 Ethernet MAC and PHY", |_| Box::new(Lan91c111::default())),
     model("sgdma-from-stream", 0x40, 3, "scatter-gather DMA from a stream (ports: descriptors read, written, data)",
         |it| Box::new(sgdma(Direction::FromStream, it))).with(IN, SGDMA),
     model("sgdma-to-stream", 0x40, 3, "scatter-gather DMA to a stream (ports: descriptors read, written, data)",
