@@ -44,8 +44,10 @@ pub const LAN91C111: Map<'static> = Map(include_str!("../data/lan91c111.regs"));
 pub const LAN9118: Map<'static> = Map(include_str!("../data/lan9118.regs"));
 /// The MDIO registers of PHYs.
 pub const MII: Map<'static> = Map(include_str!("../data/mii.regs"));
+/// The Triple-Speed Ethernet MAC of FPGAs, and its scatter-gather DMA.
+pub const TSE: Map<'static> = Map(include_str!("../data/tse.regs"));
 /// Memory-mapped virtio devices, and the network device.
 pub const VIRTIO: Map<'static> = Map(include_str!("../data/virtio.regs"));
 
 /// All maps.
-pub const MAPS: [Map<'static>; 6] = [ESP32C6, IMX6, LAN9118, LAN91C111, MII, VIRTIO];
+pub const MAPS: [Map<'static>; 7] = [ESP32C6, IMX6, LAN9118, LAN91C111, MII, TSE, VIRTIO];

@@ -1,6 +1,8 @@
 //! Invariants of all maps, and each map against an independent source.
 
-use linerate_regs::{Bits, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, VIRTIO};
+use linerate_regs::{
+    Bits, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, TSE, VIRTIO,
+};
 
 #[test]
 fn every_line_is_read() {
@@ -118,6 +120,7 @@ fn maps_agree_with_tables_by_others() {
         (LAN9118, include_str!("reference/lan9118.txt")),
         (LAN91C111, include_str!("reference/lan91c111.txt")),
         (MII, include_str!("reference/mii.txt")),
+        (TSE, include_str!("reference/tse.txt")),
         (VIRTIO, include_str!("reference/virtio.txt")),
     ] {
         for line in reference.lines().filter(|line| !line.starts_with('#')) {

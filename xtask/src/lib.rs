@@ -22,6 +22,7 @@ pub mod repro;
 pub mod scenarios;
 pub mod setup;
 pub mod sh;
+pub mod stack;
 pub mod steps;
 pub mod tap;
 pub mod test;

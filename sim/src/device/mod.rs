@@ -4,6 +4,7 @@
 //! value and the time, returns the time of its next event, and reports its interrupt outputs as
 //! levels. The chip's wiring gives it an address, interrupts and clocks.
 
+mod checksum;
 mod clock;
 mod dma;
 mod efuse;
@@ -15,17 +16,23 @@ mod interval_timer;
 mod intmtx;
 mod intpri;
 mod jtag_uart;
+mod lan91c111;
 mod lp_timer;
 mod lp_wdt;
 mod pcr;
+mod phy;
 mod plic;
+mod port;
 mod rng;
+mod sgdma;
 mod systimer;
 mod timg;
+mod tse;
 mod uart;
 mod usb_serial;
 mod watchdog;
 
+pub use checksum::Checksum;
 pub use clock::ClockDomain;
 pub use dma::Dma;
 pub use efuse::Efuse;
@@ -37,13 +44,17 @@ pub use interval_timer::IntervalTimer;
 pub use intmtx::{IntMtx, SOURCES};
 pub use intpri::IntPri;
 pub use jtag_uart::JtagUart;
+pub use lan91c111::Lan91c111;
 pub use lp_timer::LpTimer;
 pub use lp_wdt::LpWdt;
 pub use pcr::{ClockTree, FunctionClock};
 pub use plic::Plic;
+pub use port::{Fragment, Line, LineFrame, LinkMode, Partner};
 pub use rng::Rng;
+pub use sgdma::{Direction, Sgdma};
 pub use systimer::SysTimer;
 pub use timg::TimerGroup;
+pub use tse::Tse;
 pub use uart::Uart;
 pub use usb_serial::UsbSerial;
 pub use watchdog::{Action, Watchdog};
@@ -98,6 +109,19 @@ pub trait Device: Any + Debug + Send {
     /// plain storage.
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool;
 
+    /// As [`Self::read`], with byte enables: bit 0 for the lowest octet of the word. For devices whose registers are
+    /// narrower than a word.
+    fn read_bytes(&mut self, offset: u32, enables: u8, now: Instant) -> Option<u32> {
+        let _ = enables;
+        self.read(offset, now)
+    }
+
+    /// As [`Self::write`], with byte enables.
+    fn write_bytes(&mut self, offset: u32, value: u32, enables: u8, now: Instant) -> bool {
+        let _ = enables;
+        self.write(offset, value, now)
+    }
+
     /// Time of the next event for [`Self::advance`].
     fn next_event(&self) -> Instant {
         Instant::NEVER
@@ -119,6 +143,28 @@ pub trait Device: Any + Debug + Send {
     /// `data` was read; it is empty after a write, and after a read where nothing is.
     fn transferred(&mut self, port: usize, data: &[u8], done: Instant) {
         let _ = (port, data, done);
+    }
+
+    /// The next octets of its stream output that are ready at `now`, at most `room`.
+    fn stream_output(&mut self, room: usize, now: Instant) -> Option<Fragment> {
+        let _ = (room, now);
+        None
+    }
+
+    /// Octets that its stream input accepts at `now`.
+    fn stream_room(&self, now: Instant) -> usize {
+        let _ = now;
+        0
+    }
+
+    /// Its stream input gets `fragment`: as many octets as [`Self::stream_room`], at most.
+    fn stream_input(&mut self, fragment: Fragment, now: Instant) {
+        let _ = (fragment, now);
+    }
+
+    /// Its network line, if it has one.
+    fn line(&mut self) -> Option<&mut dyn Line> {
+        None
     }
 
     /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.

@@ -15,6 +15,7 @@ pub mod file;
 mod models;
 mod soc;
 
+use crate::device::{LineFrame, LinkMode, Partner};
 use crate::elf::{Elf, ElfError};
 use crate::mem::{Memory, RegionConfig, Window};
 use crate::memsys::{
@@ -24,7 +25,7 @@ use crate::memsys::{
 use crate::rv32::{self, Fault, Hart, HartConfig, Timing};
 use crate::time::Instant;
 use bus::Bus;
-pub use models::{Model, models};
+pub use models::{Model, Parameter, Streams, models};
 use soc::Soc;
 
 /// A range of memory that programs are loaded into; its time is that of the target at its address.
@@ -53,6 +54,10 @@ pub struct DeviceConfig {
     pub hertz: u64,
     /// The master of each of its ports: numbers in [`Topology::masters`].
     pub masters: Vec<usize>,
+    /// The device that its stream output leads to: a number in [`Config::devices`].
+    pub stream_to: Option<usize>,
+    /// The values of [`Model::parameters`].
+    pub parameters: Vec<u32>,
 }
 
 /// Description of a soft SoC.
@@ -93,6 +98,11 @@ pub enum Error {
     },
 }
 
+/// No device of the board has a network line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no device of the board has a network line; a model that has one is tse")]
+pub struct NoLine;
+
 /// Reason that [`SoftSoc::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -100,8 +110,11 @@ pub enum Stop {
     Deadline,
     /// An exception that the program cannot handle.
     Fault(Fault),
-    /// The program waits for an interrupt that no device can raise before [`SoftSoc::send`].
+    /// The program waits for an interrupt that no device can raise before [`SoftSoc::send`] or
+    /// [`SoftSoc::receive_frame`].
     Asleep,
+    /// A device has sent a frame: [`SoftSoc::take_frame`].
+    Sent,
 }
 
 /// A soft SoC with a program in it.
@@ -110,6 +123,8 @@ pub struct SoftSoc {
     hart: Hart,
     memory: Memory,
     soc: Soc,
+    /// Cycles of the hart in which it waited for an interrupt.
+    asleep_cycles: u64,
 }
 
 impl SoftSoc {
@@ -132,6 +147,7 @@ impl SoftSoc {
             hart,
             memory,
             soc: Soc::new(config, fabric, ports)?,
+            asleep_cycles: 0,
         })
     }
 
@@ -139,6 +155,9 @@ impl SoftSoc {
     pub fn run(&mut self, until: Instant) -> Stop {
         loop {
             self.soc.advance(self.hart.cycle(), &mut self.memory);
+            if self.soc.has_sent() {
+                return Stop::Sent;
+            }
             if self.now() >= until {
                 return Stop::Deadline;
             }
@@ -153,8 +172,7 @@ impl SoftSoc {
                         return Stop::Asleep;
                     }
                     let wake = wake.min(until);
-                    let cycle = self.soc.cycle_at(wake);
-                    self.hart.advance_to(cycle);
+                    self.sleep_until(wake);
                 }
             }
         }
@@ -167,6 +185,11 @@ impl SoftSoc {
 
     /// The bytes that the consoles printed since the last call.
     pub fn console(&mut self) -> Vec<u8> {
+        self.timed_console().into_iter().map(|it| it.1).collect()
+    }
+
+    /// The same, each byte with its time.
+    pub fn timed_console(&mut self) -> Vec<(Instant, u8)> {
         self.soc.take_console()
     }
 
@@ -174,6 +197,47 @@ impl SoftSoc {
     pub fn send(&mut self, name: &str, bytes: &[u8]) {
         let now = self.now();
         self.soc.receive(name, bytes, now);
+    }
+
+    /// Passes the time until `at`, in which a program that is [`Stop::Asleep`] does nothing.
+    pub fn sleep_until(&mut self, at: Instant) {
+        let cycle = self.soc.cycle_at(at);
+        self.asleep_cycles += cycle.saturating_sub(self.hart.cycle());
+        self.hart.advance_to(cycle);
+    }
+
+    /// Cycles of the hart in which it waited for an interrupt.
+    pub fn asleep_cycles(&self) -> u64 {
+        self.asleep_cycles
+    }
+
+    /// True if the program waits for an interrupt.
+    pub fn is_waiting(&self) -> bool {
+        self.hart.is_waiting()
+    }
+
+    /// Connects `partner`, or nobody, to the network line.
+    ///
+    /// # Errors
+    /// [`NoLine`].
+    pub fn connect(&mut self, partner: Option<Partner>) -> Result<(), NoLine> {
+        let now = self.now();
+        self.soc.connect(partner, now).ok_or(NoLine)
+    }
+
+    /// Mode of the network line as its PHY has resolved it; `None` while it is down.
+    pub fn link_mode(&mut self) -> Option<LinkMode> {
+        self.soc.link_mode()
+    }
+
+    /// The next frame that was sent on the network line.
+    pub fn take_frame(&mut self) -> Option<LineFrame> {
+        self.soc.take_frame()
+    }
+
+    /// `frame` begins to arrive on the network line at its start, which is not in the past.
+    pub fn receive_frame(&mut self, frame: LineFrame) {
+        self.soc.receive_frame(frame);
     }
 
     /// The hart, for inspection.

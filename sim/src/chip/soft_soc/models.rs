@@ -1,6 +1,29 @@
 //! The device models that a soft SoC can have: one line each.
 
-use crate::device::{Device, Dma, Intc, IntervalTimer, JtagUart};
+use std::ops::RangeInclusive;
+
+use crate::device::{Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse};
+use crate::time::Span;
+
+/// A number that a board file gives for a device.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its field.
+    pub name: &'static str,
+    /// The valid values.
+    pub valid: RangeInclusive<u64>,
+    /// It must be a power of two.
+    pub is_power_of_two: bool,
+}
+
+/// The streams of packets of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Streams {
+    /// It has an input.
+    pub input: bool,
+    /// It has an output, which leads to the input that `stream_to` names.
+    pub output: bool,
+}
 
 /// A device model.
 #[derive(Debug)]
@@ -11,9 +34,13 @@ pub struct Model {
     pub size: u32,
     /// Number of its bus-master ports.
     pub masters: usize,
+    /// Its streams.
+    pub streams: Streams,
+    /// Its numbers in board files, in the order of `make`'s argument.
+    pub parameters: &'static [Parameter],
     /// One-line description.
     pub description: &'static str,
-    pub(super) make: fn() -> Box<dyn Device>,
+    pub(super) make: fn(&[u32]) -> Box<dyn Device>,
 }
 
 /// Name of the interrupt controller, to which the others' interrupts lead.
@@ -22,25 +49,110 @@ pub(super) const INTERRUPT_CONTROLLER: &str = "intc";
 /// Every model.
 #[rustfmt::skip] // One line each.
 static MODELS: &[Model] = &[
-    model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", || Box::new(Dma::default())),
-    model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", || Box::new(Intc::default())),
-    model("interval-timer", 0x20, 0, "32-bit timer", || Box::new(IntervalTimer::default())),
-    model("jtag-uart", 0x08, 0, "console", || Box::new(JtagUart::default())),
+    model("checksum", 0x20, 1, "checksum unit, which reads memory as a bus master", |it| Box::new(checksum(it))).with(NONE, CHECKSUM),
+    model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", |_| Box::new(Dma::default())),
+    model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
+    model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
+    model("jtag-uart", 0x08, 0, "console", |_| Box::new(JtagUart::default())),
+    model("lan91c111", 0x10, 0, "LAN91C111 Ethernet MAC and PHY", |_| Box::new(Lan91c111::default())),
+    model("sgdma-from-stream", 0x40, 3, "scatter-gather DMA from a stream (ports: descriptors read, written, data)",
+        |it| Box::new(sgdma(Direction::FromStream, it))).with(IN, SGDMA),
+    model("sgdma-to-stream", 0x40, 3, "scatter-gather DMA to a stream (ports: descriptors read, written, data)",
+        |it| Box::new(sgdma(Direction::ToStream, it))).with(OUT, SGDMA),
+    model("tse", 0x400, 0, "Triple-Speed Ethernet MAC with a PHY", |it| Box::new(tse(it))).with(BOTH, TSE),
 ];
+
+const NONE: Streams = Streams {
+    input: false,
+    output: false,
+};
+const IN: Streams = Streams {
+    input: true,
+    output: false,
+};
+const OUT: Streams = Streams {
+    input: false,
+    output: true,
+};
+const BOTH: Streams = Streams {
+    input: true,
+    output: true,
+};
+
+const CHECKSUM: &[Parameter] = &[number("word_cycles", 0..=1000)];
+
+fn checksum(values: &[u32]) -> Checksum {
+    Checksum::new(values.first().copied().unwrap_or(0))
+}
+
+const SGDMA: &[Parameter] = &[
+    power("burst_bytes", 4..=32),
+    power("fifo_bytes", 32..=4096),
+    number("descriptor_cycles", 0..=1000),
+];
+
+fn sgdma(direction: Direction, values: &[u32]) -> Sgdma {
+    let value = |index: usize| values.get(index).copied().unwrap_or(32);
+    Sgdma::new(direction, value(0), value(1), value(2))
+}
+
+const TSE: &[Parameter] = &[
+    power("transmit_fifo_words", 64..=65_536),
+    power("receive_fifo_words", 64..=65_536),
+    number("phy_address", 0..=31),
+    number("negotiation_ms", 1..=5000),
+];
+
+fn tse(values: &[u32]) -> Tse {
+    let value = |index: usize| values.get(index).copied().unwrap_or(64);
+    let negotiation = Span::from_ms(value(3).into());
+    Tse::new(value(0), value(1), value(2) as u8, negotiation)
+}
+
+const fn number(name: &'static str, valid: RangeInclusive<u64>) -> Parameter {
+    Parameter {
+        name,
+        valid,
+        is_power_of_two: false,
+    }
+}
+
+const fn power(name: &'static str, valid: RangeInclusive<u64>) -> Parameter {
+    Parameter {
+        name,
+        valid,
+        is_power_of_two: true,
+    }
+}
 
 const fn model(
     name: &'static str,
     size: u32,
     masters: usize,
     description: &'static str,
-    make: fn() -> Box<dyn Device>,
+    make: fn(&[u32]) -> Box<dyn Device>,
 ) -> Model {
     Model {
         name,
         size,
         masters,
+        streams: Streams {
+            input: false,
+            output: false,
+        },
+        parameters: &[],
         description,
         make,
+    }
+}
+
+impl Model {
+    const fn with(self, streams: Streams, parameters: &'static [Parameter]) -> Self {
+        Self {
+            streams,
+            parameters,
+            ..self
+        }
     }
 }
 

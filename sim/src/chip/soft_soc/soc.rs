@@ -1,9 +1,11 @@
 //! Devices, buses and the hart's ports of a soft SoC: who does what when.
 
+use std::collections::VecDeque;
+
 use super::models::{self, INTERRUPT_CONTROLLER};
-use super::{Config, Error};
+use super::{Config, DeviceConfig, Error};
 use crate::chip::peripherals::Peripherals;
-use crate::device::{Device, Intc, Transfer};
+use crate::device::{Device, Intc, LineFrame, LinkMode, Partner, Transfer};
 use crate::mem::{Memory, Window};
 use crate::memsys::{self, Completion, Fabric, HartPorts, PortStatistics, Request};
 use crate::time::Instant;
@@ -18,6 +20,9 @@ struct Wiring {
     interrupt: Option<u8>,
     /// The bus master of each port, and the period of its clock.
     masters: Vec<(usize, u64)>,
+    /// The devices that its stream output leads to, and that its input comes from.
+    stream_to: Option<usize>,
+    stream_from: Option<usize>,
 }
 
 /// All but the hart and the contents of memory.
@@ -40,7 +45,10 @@ struct Rest {
     peripherals: Peripherals,
     wiring: Vec<Wiring>,
     controller: Option<usize>,
-    console: Vec<u8>,
+    console: Vec<(Instant, u8)>,
+    /// The device with the network line, and the frames that it has sent.
+    line: Option<usize>,
+    sent: VecDeque<LineFrame>,
     /// The next event of a device or of a port of one.
     next_event: Instant,
     interrupt: Option<u8>,
@@ -79,25 +87,32 @@ impl Soc {
         let mut peripherals = Peripherals::default();
         let mut wiring = Vec::new();
         let mut controller = None;
+        let mut line = None;
         for (number, device) in config.devices.iter().enumerate() {
             let model = models::find(&device.model).ok_or_else(|| Error::Model {
                 device: device.name.clone(),
                 model: device.model.clone(),
             })?;
-            let mut made = (model.make)();
+            let mut made = (model.make)(&device.parameters);
             made.set_clocks(&[device.hertz], Instant::ZERO);
+            if made.line().is_some() {
+                line = line.or(Some(number));
+            }
             // The topology has checked the addresses.
             peripherals.add(device.base..device.base + model.size, made);
             if model.name == INTERRUPT_CONTROLLER {
                 controller = Some(number);
             }
             let masters = device.masters.iter();
+            let leads_here = |it: &DeviceConfig| it.stream_to == Some(number);
             wiring.push(Wiring {
                 name: device.name.clone(),
                 interrupt: device.interrupt,
                 masters: masters
                     .map(|&master| (master, config.topology.masters[master].period))
                     .collect(),
+                stream_to: device.stream_to,
+                stream_from: config.devices.iter().position(leads_here),
             });
         }
         Ok(Self {
@@ -110,6 +125,8 @@ impl Soc {
                 wiring,
                 controller,
                 console: Vec::new(),
+                line,
+                sent: VecDeque::new(),
                 next_event: Instant::NEVER,
                 interrupt: None,
             },
@@ -138,8 +155,8 @@ impl Soc {
         &self.rest.fabric
     }
 
-    /// The bytes that consoles printed.
-    pub fn take_console(&mut self) -> Vec<u8> {
+    /// The bytes that consoles printed, each with its time.
+    pub fn take_console(&mut self) -> Vec<(Instant, u8)> {
         std::mem::take(&mut self.rest.console)
     }
 
@@ -153,7 +170,42 @@ impl Soc {
         let device = self.rest.wiring.iter().position(|it| it.name == name);
         if let Some(number) = device {
             self.rest.peripherals.device(number).receive(bytes, now);
-            self.rest.sync(number);
+            self.rest.sync(number, now);
+        }
+    }
+
+    /// True if a frame was sent that [`Self::take_frame`] has not returned yet.
+    pub fn has_sent(&self) -> bool {
+        !self.rest.sent.is_empty()
+    }
+
+    /// The next frame that was sent.
+    pub fn take_frame(&mut self) -> Option<LineFrame> {
+        self.rest.sent.pop_front()
+    }
+
+    /// Connects a partner, or nobody, to the network line; `None` if there is none.
+    pub fn connect(&mut self, partner: Option<Partner>, now: Instant) -> Option<()> {
+        let number = self.rest.line?;
+        let line = self.rest.peripherals.device(number).line()?;
+        line.connect(partner, now);
+        self.rest.sync(number, now);
+        Some(())
+    }
+
+    /// Mode of the network line.
+    pub fn link_mode(&mut self) -> Option<LinkMode> {
+        self.rest.peripherals.device(self.rest.line?).line()?.mode()
+    }
+
+    /// `frame` arrives on the network line.
+    pub fn receive_frame(&mut self, frame: LineFrame) {
+        if let Some(number) = self.rest.line
+            && let Some(line) = self.rest.peripherals.device(number).line()
+        {
+            let now = frame.start;
+            line.receive(frame);
+            self.rest.update(number, now);
         }
     }
 
@@ -164,7 +216,12 @@ impl Soc {
     }
 
     fn update_deadline(&mut self) {
-        self.deadline = self.cycle_at(self.limit.min(self.rest.next_event));
+        self.deadline = if self.has_sent() {
+            // The frame's receiver is outside.
+            0
+        } else {
+            self.cycle_at(self.limit.min(self.rest.next_event))
+        };
     }
 
     #[inline]
@@ -209,7 +266,7 @@ impl Soc {
             HartAccess::Load { addr, bytes } => self.ports.load(addr, bytes, at, &mut bus),
             HartAccess::Store { addr, bytes } => self.ports.store(addr, bytes, at, &mut bus),
         };
-        if (self.rest.next_event, self.rest.interrupt) != before {
+        if (self.rest.next_event, self.rest.interrupt) != before || self.has_sent() {
             self.update_deadline();
             if self.rest.interrupt.is_some() {
                 // The hart checks interrupts only when it stops.
@@ -226,17 +283,17 @@ impl Soc {
     }
 
     /// Reads the device register at `addr`; `None` if there is none.
-    pub fn read(&mut self, addr: u32, cycle: u64) -> Option<u32> {
+    pub fn read(&mut self, addr: u32, enables: u8, cycle: u64) -> Option<u32> {
         let now = self.instant(cycle);
-        let value = self.rest.read(addr, now);
+        let value = self.rest.read(addr, enables, now);
         self.update_deadline();
         value
     }
 
     /// Writes the device register at `addr`; `None` if there is none.
-    pub fn write(&mut self, addr: u32, value: u32, cycle: u64) -> Option<()> {
+    pub fn write(&mut self, addr: u32, value: u32, enables: u8, cycle: u64) -> Option<()> {
         let now = self.instant(cycle);
-        let written = self.rest.write(addr, value, now);
+        let written = self.rest.write(addr, value, enables, now);
         self.update_deadline();
         written
     }
@@ -257,7 +314,7 @@ impl Rest {
                 if self.peripherals.is_due(number, at) {
                     self.peripherals.device(number).advance(at);
                     self.transfer(number, at, memory);
-                    self.sync(number);
+                    self.sync(number, at);
                 }
             }
         }
@@ -299,16 +356,58 @@ impl Rest {
         }
     }
 
-    /// Applies the changes after an access to a device or its event.
-    fn sync(&mut self, number: usize) {
+    /// Applies the changes at `now` after an access to a device or its event: streams first.
+    fn sync(&mut self, number: usize, now: Instant) {
+        let Wiring {
+            stream_to,
+            stream_from,
+            ..
+        } = self.wiring[number];
+        for (from, to) in [(stream_from, Some(number)), (Some(number), stream_to)] {
+            if let (Some(from), Some(to)) = (from, to)
+                && self.stream(from, to, now)
+            {
+                // It may go on to the next device.
+                self.sync(if from == number { to } else { from }, now);
+            }
+        }
+        self.update(number, now);
+    }
+
+    /// Moves what one device has ready for another, which takes no time; returns true if that was something.
+    fn stream(&mut self, from: usize, to: usize, now: Instant) -> bool {
+        let mut moved = false;
+        loop {
+            let room = self.peripherals.device(to).stream_room(now);
+            if room == 0 {
+                return moved;
+            }
+            let fragment = self.peripherals.device(from).stream_output(room, now);
+            let Some(fragment) = fragment else {
+                return moved;
+            };
+            self.peripherals.device(to).stream_input(fragment, now);
+            moved = true;
+        }
+    }
+
+    /// Applies the state of a device.
+    fn update(&mut self, number: usize, now: Instant) {
         let device = self.peripherals.device(number);
         let (levels, sent) = (device.interrupts(), device.take_sent());
         let ports = 0..self.wiring[number].masters.len();
         let transfers = ports.filter_map(|port| Some(device.transfer(port)?.from));
         let next = transfers.fold(device.next_event(), Instant::min);
+        if self.line == Some(number)
+            && let Some(line) = device.line()
+        {
+            while let Some(frame) = line.take_sent() {
+                self.sent.push_back(frame);
+            }
+        }
         self.peripherals.set_event(number, next);
         self.next_event = self.peripherals.next_event();
-        self.console.extend(sent);
+        self.console.extend(sent.into_iter().map(|byte| (now, byte)));
         if let Some(line) = self.wiring[number].interrupt
             && let Some(controller) = self.controller()
         {
@@ -322,18 +421,18 @@ impl Rest {
         self.peripherals.model(self.controller?)
     }
 
-    fn read(&mut self, addr: u32, now: Instant) -> Option<u32> {
+    fn read(&mut self, addr: u32, enables: u8, now: Instant) -> Option<u32> {
         let (number, offset) = self.peripherals.at(addr)?;
-        let value = self.peripherals.device(number).read(offset, now);
-        self.sync(number);
+        let value = self.peripherals.device(number).read_bytes(offset, enables, now);
+        self.sync(number, now);
         // A register without behaviour reads as zero.
         Some(value.unwrap_or(0))
     }
 
-    fn write(&mut self, addr: u32, value: u32, now: Instant) -> Option<()> {
+    fn write(&mut self, addr: u32, value: u32, enables: u8, now: Instant) -> Option<()> {
         let (number, offset) = self.peripherals.at(addr)?;
-        self.peripherals.device(number).write(offset, value, now);
-        self.sync(number);
+        self.peripherals.device(number).write_bytes(offset, value, enables, now);
+        self.sync(number, now);
         Some(())
     }
 }

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 use toml::de::DeTable;
 
-use super::{Config, DeviceConfig, models};
+use super::{Config, DeviceConfig, Parameter, models};
 use crate::mem::Window;
 use crate::memsys::{
     Arbitration, BridgeConfig, BusConfig, CacheConfig, ControllerConfig, Geometry, MasterConfig,
@@ -225,7 +225,10 @@ impl System {
     fn read_devices(&mut self, root: &Section<'_>) -> Result<Vec<DeviceConfig>, FileError> {
         let names: Vec<&str> = models().map(|model| model.name).collect();
         let mut devices: Vec<DeviceConfig> = Vec::new();
-        for (name, device) in root.sections("device")? {
+        let sections = root.sections("device")?;
+        let all: Vec<String> = sections.iter().map(|it| it.0.clone()).collect();
+        for (name, device) in &sections {
+            let name = name.clone();
             let model = names[device.choice("model", &names)?];
             let model = models().find(|it| it.name == model);
             let Some(model) = model else { continue };
@@ -266,6 +269,13 @@ impl System {
                 let valid = format!("a line that {} does not use", other.name);
                 return Err(device.wrong("interrupt", line, valid));
             }
+            let stream_to = if model.streams.output {
+                Some(device.reference("stream_to", &all)?)
+            } else {
+                None
+            };
+            let parameters = model.parameters.iter().map(|it| parameter(device, it));
+            let parameters = parameters.collect::<Result<_, _>>()?;
             device.finish()?;
             devices.push(DeviceConfig {
                 name,
@@ -274,10 +284,42 @@ impl System {
                 interrupt,
                 hertz: self.hertz[self.bus_clocks[bus]],
                 masters,
+                stream_to,
+                parameters,
             });
         }
+        check_streams(&sections, &devices)?;
         Ok(devices)
     }
+}
+
+/// A number for a device.
+fn parameter(device: &Section<'_>, parameter: &Parameter) -> Result<u32, FileError> {
+    let Parameter { name, valid, .. } = parameter;
+    if parameter.is_power_of_two {
+        device.power(name, valid.clone())
+    } else {
+        Ok(device.number(name, valid.clone())? as u32)
+    }
+}
+
+/// Each stream leads to an input that no other stream leads to.
+fn check_streams(
+    sections: &[(String, Section<'_>)],
+    devices: &[DeviceConfig],
+) -> Result<(), FileError> {
+    let has_input = |it: &DeviceConfig| {
+        models().any(|model| model.name == it.model && model.streams.input)
+    };
+    for (number, (device, (_, section))) in devices.iter().zip(sections).enumerate() {
+        let Some(to) = device.stream_to else { continue };
+        let is_taken = devices[..number].iter().any(|it| it.stream_to == Some(to));
+        if is_taken || to == number || !has_input(&devices[to]) {
+            let valid = "a device with a stream input that no other stream leads to";
+            return Err(section.wrong("stream_to", &devices[to].name, valid));
+        }
+    }
+    Ok(())
 }
 
 /// The pipeline's costs: all of them, by the names of [`Timing::NAMES`].
