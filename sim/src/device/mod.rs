@@ -4,6 +4,7 @@
 //! value and the time, returns the time of its next event, and reports its interrupt outputs as
 //! levels. The chip's wiring gives it an address, interrupts and clocks.
 
+mod checksum;
 mod clock;
 mod dma;
 mod efuse;
@@ -31,6 +32,7 @@ mod uart;
 mod usb_serial;
 mod watchdog;
 
+pub use checksum::Checksum;
 pub use clock::ClockDomain;
 pub use dma::Dma;
 pub use efuse::Efuse;

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::device::{Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse};
+use crate::device::{
+    Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse,
+};
 use crate::time::Span;
 
 /// A number that a board file gives for a device.
@@ -49,6 +51,8 @@ pub(super) const INTERRUPT_CONTROLLER: &str = "intc";
 /// Every model.
 #[rustfmt::skip] // One line each.
 static MODELS: &[Model] = &[
+    model("checksum", 0x20, 1, "adds up memory as the Internet checksum does (read port)",
+        |it| Box::new(Checksum::new(it.first().copied().unwrap_or(4)))).with(NONE, CHECKSUM),
     model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", |_| Box::new(Dma::default())),
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
@@ -61,6 +65,10 @@ static MODELS: &[Model] = &[
     model("tse", 0x400, 0, "Triple-Speed Ethernet MAC with a PHY", |it| Box::new(tse(it))).with(BOTH, TSE),
 ];
 
+const NONE: Streams = Streams {
+    input: false,
+    output: false,
+};
 const IN: Streams = Streams {
     input: true,
     output: false,
@@ -73,6 +81,8 @@ const BOTH: Streams = Streams {
     input: true,
     output: true,
 };
+
+const CHECKSUM: &[Parameter] = &[power("burst_bytes", 4..=32)];
 
 const SGDMA: &[Parameter] = &[
     power("burst_bytes", 4..=32),
@@ -125,10 +135,7 @@ const fn model(
         name,
         size,
         masters,
-        streams: Streams {
-            input: false,
-            output: false,
-        },
+        streams: NONE,
         parameters: &[],
         description,
         make,

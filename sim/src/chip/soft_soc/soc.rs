@@ -204,7 +204,7 @@ impl Soc {
             && let Some(line) = self.rest.peripherals.device(number).line()
         {
             let now = frame.start;
-            line.receive(frame);
+            line.receive_frame(frame);
             self.rest.update(number, now);
         }
     }
@@ -401,7 +401,7 @@ impl Rest {
         if self.line == Some(number)
             && let Some(line) = device.line()
         {
-            while let Some(frame) = line.take_sent() {
+            while let Some(frame) = line.take_frame() {
                 self.sent.push_back(frame);
             }
         }

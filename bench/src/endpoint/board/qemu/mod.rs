@@ -27,7 +27,7 @@ const QEMU: Runner = Runner {
     how: "emulated by QEMU",
     is_simulated: false,
     // A network in QEMU is as fast as this host.
-    line_bits_per_s: None,
+    line_bits_per_s: |_| None,
     runs: |board| board.qemu.is_some(),
     switch_on,
     identify: |board| identity(&board.name),
