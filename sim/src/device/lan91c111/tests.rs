@@ -65,7 +65,7 @@ fn a_received_frame_interrupts_and_is_read_through_the_data_register() {
     for len in [64, 65] {
         let mut chip = started();
         let sent = frame(OWN, len, Instant::from_ns(100));
-        chip.receive(sent.clone());
+        chip.receive_frame(sent.clone());
         assert_eq!(chip.next_event(), sent.end);
         chip.advance(sent.end);
         assert_eq!(chip.interrupts(), 1);
@@ -103,9 +103,9 @@ fn a_frame_that_was_allocated_written_and_enqueued_is_sent_with_padding_and_fcs(
     write(&mut chip, 2, 0x00, 6 << 5, now);
     let end = chip.next_event();
     assert_eq!(end, now + Span::from_ns(72 * 80));
-    assert_eq!(chip.take_sent(), None);
+    assert_eq!(chip.take_frame(), None);
     chip.advance(end);
-    let sent = chip.take_sent().unwrap();
+    let sent = chip.take_frame().unwrap();
     assert_eq!(sent.octets.len(), 64);
     assert_eq!(sent.octets[12..15], [8, 0, 0x77]);
     assert!(fcs::is_good(&sent.octets));
@@ -120,7 +120,7 @@ fn a_fifth_frame_finds_no_memory() {
     for _ in 0..5 {
         let frame = frame(OWN, 100, at);
         at = frame.end;
-        chip.receive(frame);
+        chip.receive_frame(frame);
     }
     chip.advance(at);
     assert_eq!(read(&mut chip, 0, 0x08, at) >> 8, 0);
@@ -138,7 +138,7 @@ fn frames_for_others_are_ignored() {
     let mut chip = started();
     let sent = frame([2, 0, 0, 0, 0, 9], 100, Instant::ZERO);
     let end = sent.end;
-    chip.receive(sent);
+    chip.receive_frame(sent);
     chip.advance(end);
     assert_eq!(chip.interrupts(), 0);
 }

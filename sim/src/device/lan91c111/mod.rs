@@ -499,11 +499,11 @@ impl Line for Lan91c111 {
         self.is_connected.then_some(Self::MODE)
     }
 
-    fn take_sent(&mut self) -> Option<LineFrame> {
+    fn take_frame(&mut self) -> Option<LineFrame> {
         self.sent.pop_front()
     }
 
-    fn receive(&mut self, frame: LineFrame) {
+    fn receive_frame(&mut self, frame: LineFrame) {
         self.arriving.push_back(frame);
     }
 }
