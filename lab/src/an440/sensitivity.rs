@@ -20,13 +20,17 @@ const GUESSES: [&str; 15] = [
     "memory.ssram.read_cycles",
     "memory.packet.read_cycles",
     "device.ethernet.read_cycles",
-    "device.sgdma_tx.descriptor_cycles",
-    "device.sgdma_rx.descriptor_cycles",
-    "device.checksum.read_cycles",
+    "device.tx_dma.descriptor_cycles",
+    "device.rx_dma.descriptor_cycles",
+    "device.rx_dma.burst_bytes",
     "device.checksum.burst_bytes",
 ];
 /// Fields that are powers of two double and halve.
-const POWERS: [&str; 2] = ["hart.cpu.data_cache.line", "device.checksum.burst_bytes"];
+const POWERS: [&str; 3] = [
+    "hart.cpu.data_cache.line",
+    "device.rx_dma.burst_bytes",
+    "device.checksum.burst_bytes",
+];
 
 /// Prints the table.
 ///
