@@ -2,6 +2,7 @@
 //!
 //! | module | experiment |
 //! |---|---|
+//! | `an440` | the matrix of AN 440 on the RV32 soft SoC: docs/an440.md |
 //! | `answers` | throttled links, and the causes that `linerate test` names |
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod an440;
 mod answers;
 mod bench;
 mod causes;
@@ -41,6 +43,9 @@ enum Experiment {
         #[arg(long, value_name = "PROGRAM")]
         linerate: Option<std::path::PathBuf>,
     },
+    /// Run the matrix of AN 440 on the RV32 soft SoC: lwIP on FreeRTOS, 64 cells beside the published ones (needs the
+    /// RISC-V cross compiler)
+    An440(an440::Arguments),
     /// Test over throttled links, without and with a capture, and count how often the right cause comes first (needs
     /// root, iperf, iperf3, Python, nftables and QEMU)
     Answers {
@@ -106,6 +111,7 @@ fn main() -> ExitCode {
             procedures,
             linerate,
         } => accuracy::run(&procedures, linerate),
+        Experiment::An440(arguments) => an440::run(&arguments),
         Experiment::Answers { links, linerate } => answers::run(&links, linerate),
         Experiment::Causes {
             set,

@@ -25,6 +25,7 @@ pub mod scenarios;
 pub mod self_test;
 pub mod setup;
 pub mod sh;
+pub mod stack;
 pub mod steps;
 pub mod tap;
 pub mod test;

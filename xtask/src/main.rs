@@ -60,6 +60,10 @@ enum Command {
     /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
     #[command(disable_help_flag = true)]
     Accuracy(Forwarded),
+    /// Run the matrix of AN 440 on the RV32 soft SoC: 64 cells beside the published ones; write
+    /// target/an440/scores.json (needs the RISC-V cross compiler)
+    #[command(disable_help_flag = true)]
+    An440(Forwarded),
     /// Test over throttled links and count how often the right cause comes first (needs root)
     Answers(Forwarded),
     /// Provoke each cause of scenarios/causes, explain the captures, and count how often the right cause comes first
@@ -124,6 +128,7 @@ fn main() -> ExitCode {
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy(it) => lab::run("accuracy", &it.arguments),
+        Command::An440(it) => lab::run("an440", &it.arguments),
         Command::Answers(it) => lab::run("answers", &it.arguments),
         Command::Causes(it) => lab::run("causes", &it.arguments),
         Command::Explanations(it) => lab::run("explanations", &it.arguments),

@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// Debian packages: a program of each, the package and its purpose. A package is needed if its program is missing.
-const PACKAGES: [(&str, &str, &str); 15] = [
+const PACKAGES: [(&str, &str, &str); 16] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",
@@ -20,6 +20,11 @@ const PACKAGES: [(&str, &str, &str); 15] = [
         "riscv64-unknown-elf-as",
         "binutils-riscv64-unknown-elf",
         "programs for that reference",
+    ),
+    (
+        "riscv64-unknown-elf-gcc",
+        "gcc-riscv64-unknown-elf",
+        "lwIP on FreeRTOS for the soft SoC",
     ),
     ("tshark", "tshark", "reading the captures"),
     ("ip", "iproute2", "network namespaces and TAP devices"),

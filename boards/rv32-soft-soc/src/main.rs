@@ -46,8 +46,10 @@ struct Aligned([u8; tse::BUFFER_LEN]);
 type Buffers = [[Aligned; FRAMES]; 2];
 type Network = Tse<Mmio, Io, FRAMES>;
 
-/// The driver's counters.
-static LINERATE_LEDGER: Ledger = Ledger::new();
+/// The driver's counters, which the simulator reads.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));

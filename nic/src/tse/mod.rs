@@ -21,3 +21,6 @@ pub mod net;
 pub use descriptor::Descriptor;
 pub use mac::{Blocks, Config, InitError, Mac};
 pub use net::{BUFFER_LEN, Rings, Tse};
+
+#[cfg(test)]
+mod tests;

@@ -194,7 +194,8 @@ impl SoftBoard {
 
     /// Calls `with` on the peer, which may have something to send afterwards.
     pub fn with_peer<R>(&mut self, with: impl FnOnce(&mut dyn Peer) -> R) -> R {
-        with(self.link.station_mut().as_mut())
+        let now = self.soc.now();
+        with(self.link.station_at(now).as_mut())
     }
 
     /// A counter of the firmware; `None` without counters.

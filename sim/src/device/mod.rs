@@ -4,6 +4,7 @@
 //! value and the time, returns the time of its next event, and reports its interrupt outputs as
 //! levels. The chip's wiring gives it an address, interrupts and clocks.
 
+mod checksum;
 mod clock;
 mod dma;
 mod efuse;
@@ -17,6 +18,7 @@ mod interval_timer;
 mod intmtx;
 mod intpri;
 mod jtag_uart;
+mod lan91c111;
 mod lp_timer;
 mod lp_wdt;
 mod pcr;
@@ -34,6 +36,7 @@ mod usb_serial;
 pub mod w5500;
 mod watchdog;
 
+pub use checksum::Checksum;
 pub use clock::ClockDomain;
 pub use dma::Dma;
 pub use efuse::Efuse;
@@ -46,6 +49,7 @@ pub use interval_timer::IntervalTimer;
 pub use intmtx::{IntMtx, SOURCES};
 pub use intpri::IntPri;
 pub use jtag_uart::JtagUart;
+pub use lan91c111::Lan91c111;
 pub use lp_timer::LpTimer;
 pub use lp_wdt::LpWdt;
 pub use pcr::{ClockTree, FunctionClock};
@@ -110,6 +114,19 @@ pub trait Device: Any + Debug + Send {
     /// Writes the register at `offset`; returns true if the model gives it behaviour. If not, it is
     /// plain storage.
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool;
+
+    /// As [`Self::read`], with byte enables: bit 0 for the lowest octet of the word. For devices whose registers are
+    /// narrower than a word.
+    fn read_bytes(&mut self, offset: u32, enables: u8, now: Instant) -> Option<u32> {
+        let _ = enables;
+        self.read(offset, now)
+    }
+
+    /// As [`Self::write`], with byte enables.
+    fn write_bytes(&mut self, offset: u32, value: u32, enables: u8, now: Instant) -> bool {
+        let _ = enables;
+        self.write(offset, value, now)
+    }
 
     /// Time of the next event for [`Self::advance`].
     fn next_event(&self) -> Instant {

@@ -62,8 +62,8 @@ pub trait Line {
     fn mode(&self) -> Option<LinkMode>;
 
     /// The next frame that it has sent since the last call.
-    fn take_sent(&mut self) -> Option<LineFrame>;
+    fn take_frame(&mut self) -> Option<LineFrame>;
 
     /// `frame` begins to arrive at its start, which is not in the past. Frames do not overlap.
-    fn receive(&mut self, frame: LineFrame);
+    fn receive_frame(&mut self, frame: LineFrame);
 }

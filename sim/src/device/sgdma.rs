@@ -489,3 +489,6 @@ impl Device for Sgdma {
         u32::from(self.interrupt && self.is_set(csr::CONTROL::IE_GLOBAL))
     }
 }
+
+#[cfg(test)]
+mod tests;

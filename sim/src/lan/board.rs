@@ -70,8 +70,9 @@ impl<S: Station> EnetBoard<S> {
     /// Plugs the cable in, or pulls it out.
     pub fn plug(&mut self, is_plugged: bool) {
         self.is_plugged = is_plugged;
-        let partner = is_plugged.then(|| self.port.advertisement());
-        self.with_enet(|enet, _| enet.connect(partner));
+        let partner = is_plugged.then(|| self.port.partner());
+        // `new` has found the ENET, which has a line.
+        let _ = self.soc.connect(partner);
     }
 
     /// Calls `with` on the ENET.
@@ -111,21 +112,25 @@ impl<S: Station> EnetBoard<S> {
 
     fn exchange(&mut self) {
         let now = self.soc.now();
-        let taken = self.with_enet(|enet, _| {
-            let mode = enet.negotiated();
-            let mode = mode.map(|rate| (rate, enet.may_pause_partner()));
-            (enet.take_frames(), mode)
+        let mode = self.with_enet(|enet, _| {
+            let rate = enet.negotiated()?;
+            Some((rate, enet.may_pause_partner()))
         });
-        let Some((frames, mode)) = taken else { return };
+        let mode = mode.flatten();
         self.port.set_link(mode);
-        self.in_transit.extend(frames);
+        while let Some(frame) = self.soc.take_frame() {
+            // A link that is down has no rate, and carries nothing.
+            if let Some((rate, _)) = mode {
+                self.in_transit.push_back(LineFrame::from_port(frame, rate));
+            }
+        }
         while self.in_transit.front().is_some_and(|it| it.end() <= now)
             && let Some(frame) = self.in_transit.pop_front()
         {
             self.port.receive(&frame);
         }
         if let Some(frame) = self.port.poll(now) {
-            self.with_enet(|enet, _| enet.deliver(frame));
+            self.soc.receive_frame(frame.into_port());
         }
     }
 }

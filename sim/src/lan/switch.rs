@@ -6,7 +6,8 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{EtherType, MIN_LEN};
 use linerate_ether::pause::Pause;
 
-use crate::device::enet::{Advertisement, LineFrame, LineRate};
+use crate::device::Partner;
+use crate::device::enet::{LineFrame, LineRate};
 use crate::peer::Station;
 use crate::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchConfig {
     /// Its highest rate, and whether it advertises pause frames.
-    pub advertisement: Advertisement,
+    pub partner: Partner,
     /// Octets that it queues for the board.
     pub queue_bytes: usize,
     /// True if it stops the station with pause frames when the queue is full, false if it drops the frames.
@@ -24,8 +25,8 @@ pub struct SwitchConfig {
 impl Default for SwitchConfig {
     fn default() -> Self {
         Self {
-            advertisement: Advertisement {
-                rate: LineRate::Mbit1000,
+            partner: Partner {
+                mbit_per_s: 1000,
                 pause: true,
             },
             queue_bytes: 64 << 10,
@@ -83,9 +84,9 @@ impl<S: Station> SwitchPort<S> {
         }
     }
 
-    /// What it advertises.
-    pub fn advertisement(&self) -> Advertisement {
-        self.config.advertisement
+    /// Its abilities.
+    pub fn partner(&self) -> Partner {
+        self.config.partner
     }
 
     /// Counts so far.

@@ -105,8 +105,9 @@ impl<S: Station> FrameLink<S> {
         &self.station
     }
 
-    /// The same; one that has got something to send is polled at the next deadline.
-    pub const fn station_mut(&mut self) -> &mut S {
+    /// The same at `now`: what it gets to send is not sent before, whatever time it would have been due.
+    pub fn station_at(&mut self, now: Instant) -> &mut S {
+        self.not_before = self.not_before.max(now);
         &mut self.station
     }
 

@@ -55,9 +55,9 @@ pub(super) struct Runner {
     /// See [`endpoint::Target::is_simulated`].
     pub(super) is_simulated: bool,
     /// See [`endpoint::Target::is_half_duplex`].
-    pub(super) is_half_duplex: bool,
+    pub(super) is_half_duplex: fn(&Board) -> bool,
     /// See [`endpoint::Target::line_bits_per_s`].
-    pub(super) line_bits_per_s: Option<u64>,
+    pub(super) line_bits_per_s: fn(&Board) -> Option<u64>,
     /// True if it supports this board.
     pub(super) runs: fn(&Board) -> bool,
     /// Switches on a board for a trial.
@@ -272,11 +272,11 @@ impl endpoint::Target for BoardTarget {
     }
 
     fn is_half_duplex(&self) -> bool {
-        self.runner.is_half_duplex
+        (self.runner.is_half_duplex)(&self.board)
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {
-        self.runner.line_bits_per_s
+        (self.runner.line_bits_per_s)(&self.board)
     }
 
     fn is_simulated(&self) -> bool {

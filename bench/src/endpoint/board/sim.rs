@@ -1,10 +1,9 @@
 //! `sim://BOARD`: a simulated board in virtual time.
 
-use linerate_sim::chip::esp32c6;
 use linerate_sim::peer::host::{self, Host};
 
 use super::runner::{self, BoardTarget, Runner, tcp_of};
-use super::soft;
+use crate::board::Board;
 use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::{self, Machine, MachineConfig};
 
@@ -14,12 +13,15 @@ const LINE_BITS_PER_S: u64 = 10_000_000;
 const SIMULATOR: Runner = Runner {
     how: "simulated",
     is_simulated: true,
-    // Unless a scenario negotiates.
-    is_half_duplex: true,
-    line_bits_per_s: Some(LINE_BITS_PER_S),
-    runs: |board| board.simulated.is_some() || board.soft_soc.is_some(),
+    // The line of a soft SoC is not; that of the bit-banged MAC is, unless a scenario negotiates.
+    is_half_duplex: |board| board.soft_soc.is_none(),
+    line_bits_per_s: |board| {
+        let soft_soc = board.soft_soc.as_ref();
+        Some(soft_soc.map_or(LINE_BITS_PER_S, |it| it.line_bits_per_s))
+    },
+    runs: Board::is_simulated,
     switch_on,
-    identify: |board| machine::sim::identity(&board.name, &esp32c6::timing_table()),
+    identify: machine::sim::identity_of,
 };
 
 /// Opens the board that `url` names.
@@ -27,9 +29,6 @@ pub(in crate::endpoint) fn open(
     url: &Url,
     options: &Options,
 ) -> Result<Box<dyn crate::endpoint::Target>, TargetError> {
-    if soft::runs(&url.host) {
-        return runner::open(url, options, soft::SIMULATOR);
-    }
     runner::open(url, options, SIMULATOR)
 }
 
@@ -37,11 +36,12 @@ fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, Ta
     let image = target.image()?;
     let mut config = MachineConfig::new(target.board.clone(), image, target.seed);
     config.record.pcapng = target.records_frames;
+    let addresses = machine::sim::host_addresses(&target.board);
     let host = Host::new(host::Config {
         seed: config.seed ^ machine::sim::PEER_SEED,
         http_server: None,
         tcp: tcp_of(trial),
-        ..host::Config::default()
+        ..addresses
     });
     Ok(machine::sim::switch_on(&config, Box::new(host))?)
 }

@@ -1,5 +1,7 @@
 //! Every kind of trial on boards that run on this host, if their firmware is built.
 
+mod soft_soc;
+
 use std::path::Path;
 use std::time::Duration;
 

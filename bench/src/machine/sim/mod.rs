@@ -5,6 +5,7 @@ mod capture;
 mod convert;
 mod fault;
 mod peer;
+mod soft;
 #[cfg(target_os = "linux")]
 mod tap;
 
@@ -15,16 +16,18 @@ use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
 use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, Pulse, UnheardCounts};
-use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
+use linerate_sim::board::{self as simulated, Fate, Pins, Stop};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::host::program::Programs;
-use linerate_sim::peer::{Counted, Peer};
+use linerate_sim::peer::{Counted, Peer, host};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::capture::Capture;
 use self::fault::error as fault;
+use crate::board::Board;
+
 use super::{
     Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic, Uploaded,
 };
@@ -70,7 +73,10 @@ fn open_tap(_: &str) -> Result<Box<dyn Peer>, TapError> {
 ///
 /// # Errors
 /// [`MachineError`] if the firmware or the board cannot be used.
-fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
+fn chip_board(
+    config: &MachineConfig,
+    peer: Box<dyn Peer>,
+) -> Result<simulated::Board, MachineError> {
     let about = &config.board;
     let Some(simulated) = &about.simulated else {
         let what = format!("board {} is not simulated; qemu://{0} runs it", about.name);
@@ -119,7 +125,27 @@ fn board(config: &MachineConfig, peer: Box<dyn Peer>) -> Result<Board, MachineEr
         sample_edges: true,
         waveform: (config.record.vcd_ms > 0).then(|| Span::from_ms(config.record.vcd_ms)),
     };
-    Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
+    simulated::Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
+}
+
+/// The components of a simulated board.
+pub(crate) fn identity_of(board: &Board) -> Identity {
+    if board.soft_soc.is_some() {
+        soft::identity(board)
+    } else {
+        identity(&board.name, &esp32c6::timing_table())
+    }
+}
+
+/// The addresses of a host on the network of a board.
+pub(crate) fn host_addresses(board: &Board) -> host::Config {
+    let config = host::Config::default();
+    if board.soft_soc.is_some() {
+        let [a, b, c, _] = board.link.ipv4.octets();
+        config.at([a, b, c, 1].into(), 24)
+    } else {
+        config
+    }
 }
 
 /// Switches on the board of `config` with `peer` at the other end of its cable.
@@ -130,9 +156,12 @@ pub(crate) fn switch_on(
     config: &MachineConfig,
     peer: Box<dyn Peer>,
 ) -> Result<Box<dyn Machine>, MachineError> {
+    if config.board.soft_soc.is_some() {
+        return soft::switch_on(config, peer);
+    }
     Ok(Box::new(Sim {
         name: config.board.name.clone(),
-        board: board(config, Box::new(Counted::new(peer)))?,
+        board: chip_board(config, Box::new(Counted::new(peer)))?,
         can_be_unplugged: config.environment.wire.flap.every_ms > 0,
         capture: config.record.pcapng.then(|| Capture::new(&config.name)),
         warnings: Vec::new(),
@@ -155,7 +184,7 @@ pub(crate) fn identity(name: &str, table: &TimingTable) -> Identity {
 /// A board that is switched on.
 struct Sim {
     name: String,
-    board: Board,
+    board: simulated::Board,
     can_be_unplugged: bool,
     capture: Option<Capture>,
     warnings: Vec<String>,

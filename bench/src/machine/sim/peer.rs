@@ -56,7 +56,7 @@ pub fn of(config: &MachineConfig) -> Result<Box<dyn Peer>, MachineError> {
             answers: asked.answers.clone(),
             ..host::http_server::Config::default()
         }),
-        ..host::Config::default()
+        ..super::host_addresses(&config.board)
     };
     let host = match asked.http_server {
         Some(server) => host.at(*server.ip(), PREFIX),

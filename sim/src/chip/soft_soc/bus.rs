@@ -8,6 +8,11 @@ use crate::rv32::{AccessFault, IllegalCsr, Platform, RomCall, Width};
 /// privileged architecture, table 2.1).
 const FLUSH: u16 = 0x7c0;
 
+/// Byte enables of an access within a word.
+fn enables(addr: u32, width: Width) -> u8 {
+    (((1_u32 << width.bytes()) - 1) << (addr & 3)) as u8
+}
+
 /// The SoC during one run.
 pub(super) struct Bus<'a> {
     pub soc: &'a mut Soc,
@@ -48,7 +53,10 @@ impl Platform for Bus<'_> {
     }
 
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault> {
-        let word = self.soc.read(addr & !3, cycle).ok_or(AccessFault)?;
+        let word = self
+            .soc
+            .read(addr & !3, enables(addr, width), cycle)
+            .ok_or(AccessFault)?;
         let mask = u32::MAX >> (32 - 8 * width.bytes());
         Ok(word >> (8 * (addr & 3)) & mask)
     }
@@ -62,7 +70,9 @@ impl Platform for Bus<'_> {
     ) -> Result<(), AccessFault> {
         let mask = u32::MAX >> (32 - 8 * width.bytes());
         let value = (value & mask) << (8 * (addr & 3));
-        self.soc.write(addr & !3, value, cycle).ok_or(AccessFault)
+        self.soc
+            .write(addr & !3, value, enables(addr, width), cycle)
+            .ok_or(AccessFault)
     }
 
     fn csr_read(&mut self, _: u16, _: u64) -> Result<u32, IllegalCsr> {

@@ -102,7 +102,7 @@ pub enum Error {
 
 /// No device of the board has a network line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no device of the board has a network line; a model that has one is tse")]
+#[error("no device of the board has a network line; the models that have one are enet and tse")]
 pub struct NoLine;
 
 /// Reason that [`SoftSoc::run`] returned.
@@ -129,6 +129,8 @@ pub struct SoftSoc {
     /// It is in a `wfi`, and leaves it then.
     is_asleep: bool,
     awake_at: Option<Instant>,
+    /// Cycles of the hart in which it waited for an interrupt.
+    asleep_cycles: u64,
 }
 
 impl SoftSoc {
@@ -154,6 +156,7 @@ impl SoftSoc {
             wfi_exit: config.wfi_exit,
             is_asleep: false,
             awake_at: None,
+            asleep_cycles: 0,
         })
     }
 
@@ -182,8 +185,7 @@ impl SoftSoc {
                         return Stop::Asleep;
                     }
                     let wake = wake.min(until);
-                    let cycle = self.soc.cycle_at(wake);
-                    self.hart.advance_to(cycle);
+                    self.sleep_until(wake);
                 }
             }
         }
@@ -229,6 +231,7 @@ impl SoftSoc {
     /// Passes the time until `at`, in which a program that is [`Stop::Asleep`] does nothing.
     pub fn sleep_until(&mut self, at: Instant) {
         let cycle = self.soc.cycle_at(at);
+        self.asleep_cycles += cycle.saturating_sub(self.hart.cycle());
         self.hart.advance_to(cycle);
     }
 
@@ -248,6 +251,11 @@ impl SoftSoc {
     /// [`Unmapped`] if no memory is there.
     pub fn load(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Unmapped> {
         self.memory.write(addr, bytes)
+    }
+
+    /// Cycles of the hart in which it waited for an interrupt.
+    pub fn asleep_cycles(&self) -> u64 {
+        self.asleep_cycles
     }
 
     /// True if the program waits for an interrupt.

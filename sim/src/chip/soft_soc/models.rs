@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 
 use crate::device::enet::{self, Enet};
-use crate::device::{Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Sgdma, Tse};
+use crate::device::{
+    Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse,
+};
 use crate::time::Span;
 
 /// A number that a board file gives for a device.
@@ -50,11 +52,14 @@ pub(super) const INTERRUPT_CONTROLLER: &str = "intc";
 /// Every model.
 #[rustfmt::skip] // One line each.
 static MODELS: &[Model] = &[
+    model("checksum", 0x20, 1, "adds up memory as the Internet checksum does (read port)",
+        |it| Box::new(Checksum::new(it.first().copied().unwrap_or(4) as u32))).with(NONE, CHECKSUM),
     model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", |_| Box::new(Dma::default())),
     model("enet", enet::SIZE, 2, "10/100/1000 Mbit/s MAC with DMA (receive port, transmit port)", |it| Box::new(enet(it))).with(NONE, ENET),
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
     model("jtag-uart", 0x08, 0, "console", |_| Box::new(JtagUart::default())),
+    model("lan91c111", 0x10, 0, "LAN91C111 Ethernet MAC and PHY", |_| Box::new(Lan91c111::default())),
     model("sgdma-from-stream", 0x40, 3, "scatter-gather DMA from a stream (ports: descriptors read, written, data)",
         |it| Box::new(sgdma(Direction::FromStream, it))).with(IN, SGDMA),
     model("sgdma-to-stream", 0x40, 3, "scatter-gather DMA to a stream (ports: descriptors read, written, data)",
@@ -105,6 +110,8 @@ fn enet(values: &[u64]) -> Enet {
         phy: value(9) as u8,
     })
 }
+
+const CHECKSUM: &[Parameter] = &[power("burst_bytes", 4..=32)];
 
 const SGDMA: &[Parameter] = &[
     power("burst_bytes", 4..=32),
@@ -162,10 +169,7 @@ const fn model(
         name,
         size,
         masters,
-        streams: Streams {
-            input: false,
-            output: false,
-        },
+        streams: NONE,
         parameters: &[],
         description,
         make,

@@ -204,7 +204,7 @@ impl Soc {
             && let Some(line) = self.rest.peripherals.device(number).line()
         {
             let now = frame.start;
-            line.receive(frame);
+            line.receive_frame(frame);
             self.rest.update(number, now);
         }
     }
@@ -296,17 +296,17 @@ impl Soc {
     }
 
     /// Reads the device register at `addr`; `None` if there is none.
-    pub fn read(&mut self, addr: u32, cycle: u64) -> Option<u32> {
+    pub fn read(&mut self, addr: u32, enables: u8, cycle: u64) -> Option<u32> {
         let now = self.instant(cycle);
-        let value = self.rest.read(addr, now);
+        let value = self.rest.read(addr, enables, now);
         self.update_deadline();
         value
     }
 
     /// Writes the device register at `addr`; `None` if there is none.
-    pub fn write(&mut self, addr: u32, value: u32, cycle: u64) -> Option<()> {
+    pub fn write(&mut self, addr: u32, value: u32, enables: u8, cycle: u64) -> Option<()> {
         let now = self.instant(cycle);
-        let written = self.rest.write(addr, value, now);
+        let written = self.rest.write(addr, value, enables, now);
         self.update_deadline();
         written
     }
@@ -414,7 +414,7 @@ impl Rest {
         if self.line == Some(number)
             && let Some(line) = device.line()
         {
-            while let Some(frame) = line.take_sent() {
+            while let Some(frame) = line.take_frame() {
                 self.sent.push_back(frame);
             }
         }
@@ -435,17 +435,22 @@ impl Rest {
         self.peripherals.model(self.controller?)
     }
 
-    fn read(&mut self, addr: u32, now: Instant) -> Option<u32> {
+    fn read(&mut self, addr: u32, enables: u8, now: Instant) -> Option<u32> {
         let (number, offset) = self.peripherals.at(addr)?;
-        let value = self.peripherals.device(number).read(offset, now);
+        let value = self
+            .peripherals
+            .device(number)
+            .read_bytes(offset, enables, now);
         self.sync(number, now);
         // A register without behaviour reads as zero.
         Some(value.unwrap_or(0))
     }
 
-    fn write(&mut self, addr: u32, value: u32, now: Instant) -> Option<()> {
+    fn write(&mut self, addr: u32, value: u32, enables: u8, now: Instant) -> Option<()> {
         let (number, offset) = self.peripherals.at(addr)?;
-        self.peripherals.device(number).write(offset, value, now);
+        self.peripherals
+            .device(number)
+            .write_bytes(offset, value, enables, now);
         self.sync(number, now);
         Some(())
     }

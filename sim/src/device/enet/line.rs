@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use linerate_ether::ledger::DropCause;
+
+use crate::device::port::{self, LinkMode};
 use crate::time::{Instant, Span, TICKS_PER_NS};
 
 /// Octets before a frame: preamble and start delimiter; least gap after it (IEEE 802.3 clause 4.4.2).
@@ -28,6 +31,13 @@ impl LineRate {
             Self::Mbit1000 => 8,
         };
         Span::from_ticks(count * ns * TICKS_PER_NS)
+    }
+
+    /// As the mode of a link.
+    pub const fn mode(self) -> LinkMode {
+        LinkMode {
+            mbit_per_s: (self.bits_per_s() / 1_000_000) as u32,
+        }
     }
 
     /// In bit/s.
@@ -59,6 +69,26 @@ pub struct LineFrame {
 }
 
 impl LineFrame {
+    /// A frame of another device, at the rate that this one has negotiated.
+    pub(crate) fn from_port(frame: port::LineFrame, rate: LineRate) -> Self {
+        Self {
+            octets: frame.octets.into(),
+            start: frame.start,
+            rate,
+            is_bad: frame.fault.is_some(),
+        }
+    }
+
+    /// The frame for other devices. Its sender cut it off if it is bad.
+    pub(crate) fn into_port(self) -> port::LineFrame {
+        port::LineFrame {
+            end: self.end(),
+            start: self.start,
+            fault: self.is_bad.then_some(DropCause::FifoUnderrun),
+            octets: self.octets.to_vec(),
+        }
+    }
+
     /// When its first octet arrives.
     pub fn first_octet(&self) -> Instant {
         self.start + self.rate.octets(PREAMBLE)

@@ -35,6 +35,9 @@ mod transmit;
 
 pub use line::{LineFrame, LineRate};
 
+use std::collections::VecDeque;
+
+use super::port::{self, Line, LinkMode, Partner};
 use super::{Device, Transfer};
 use crate::time::Instant;
 use counters::Counters;
@@ -119,7 +122,7 @@ pub struct Enet {
     receiver: Receiver,
     transmitter: Transmitter,
     /// Frames that were sent, for the line partner.
-    sent: Vec<LineFrame>,
+    sent: VecDeque<LineFrame>,
     /// Time of the last event or access.
     clock: Instant,
 }
@@ -145,7 +148,7 @@ impl Enet {
             mdio: Mdio::new(parameters.phy),
             receiver: Receiver::default(),
             transmitter: Transmitter::default(),
-            sent: Vec::new(),
+            sent: VecDeque::new(),
             clock: Instant::ZERO,
         };
         this.reset();
@@ -272,11 +275,6 @@ impl Enet {
         }
     }
 
-    /// The partner at the other end of the line: what it advertises, or `None` if it is unplugged or off.
-    pub fn connect(&mut self, partner: Option<Advertisement>) {
-        self.mdio.phy.connect(partner);
-    }
-
     /// Rate of the line, if the PHY has negotiated one.
     pub fn negotiated(&self) -> Option<LineRate> {
         self.mdio.phy.resolve().map(|mode| mode.rate)
@@ -285,16 +283,6 @@ impl Enet {
     /// True if both sides negotiated that this side may send PAUSE frames.
     pub fn may_pause_partner(&self) -> bool {
         self.mdio.phy.resolve().is_some_and(|mode| mode.pause)
-    }
-
-    /// A frame begins to arrive at `frame.start`, which is not in the past.
-    pub fn deliver(&mut self, frame: LineFrame) {
-        self.receiver.arrivals.push_back(frame);
-    }
-
-    /// Frames that were sent since the last call, in the order of their ends; each has ended or is on the line.
-    pub fn take_frames(&mut self) -> Vec<LineFrame> {
-        core::mem::take(&mut self.sent)
     }
 
     /// A MIB counter by its offset, with its full width.
@@ -307,8 +295,6 @@ impl Enet {
         self.receiver.level(now)
     }
 }
-
-pub use phy::Advertisement;
 
 impl Device for Enet {
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
@@ -446,6 +432,33 @@ impl Device for Enet {
     fn set_clocks(&mut self, hertz: &[u64], _: Instant) {
         if let Some(&bus) = hertz.first().filter(|it| **it > 0) {
             self.bus_hertz = bus;
+        }
+    }
+
+    fn line(&mut self) -> Option<&mut dyn Line> {
+        Some(self)
+    }
+}
+
+impl Line for Enet {
+    fn connect(&mut self, partner: Option<Partner>, _: Instant) {
+        self.mdio.phy.connect(partner);
+    }
+
+    fn mode(&self) -> Option<LinkMode> {
+        self.negotiated().map(LineRate::mode)
+    }
+
+    fn take_frame(&mut self) -> Option<port::LineFrame> {
+        self.sent.pop_front().map(LineFrame::into_port)
+    }
+
+    fn receive_frame(&mut self, frame: port::LineFrame) {
+        // Without a link nothing arrives.
+        if let Some(rate) = self.negotiated() {
+            self.receiver
+                .arrivals
+                .push_back(LineFrame::from_port(frame, rate));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::LineRate;
 use super::regs;
+use crate::device::port::Partner;
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
 
 /// The registers.
@@ -21,15 +22,6 @@ const MDIO_BITS: u64 = 64;
 const IDENTIFIER: [u16; 2] = [0x0022, 0x1611];
 const REGISTERS: usize = 32;
 
-/// What the line partner advertises: full duplex at this rate and the lower ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advertisement {
-    /// Its highest rate.
-    pub rate: LineRate,
-    /// PAUSE frames in both directions.
-    pub pause: bool,
-}
-
 /// A negotiated mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode {
@@ -41,7 +33,7 @@ pub(super) struct Mode {
 #[derive(Debug)]
 pub(super) struct Phy {
     registers: [u16; REGISTERS],
-    partner: Option<Advertisement>,
+    partner: Option<Partner>,
     /// The link was lost since BMSR was read last.
     has_lost_link: bool,
 }
@@ -59,7 +51,7 @@ impl Phy {
         }
     }
 
-    pub fn connect(&mut self, partner: Option<Advertisement>) {
+    pub fn connect(&mut self, partner: Option<Partner>) {
         self.has_lost_link |= partner.is_none();
         self.partner = partner;
     }
@@ -79,7 +71,7 @@ impl Phy {
             (LineRate::Mbit10, mii::ANAR::T_10_FULL.is_set(own)),
         ]
         .into_iter()
-        .find(|(rate, advertised)| *advertised && *rate <= partner.rate)?
+        .find(|(rate, advertised)| *advertised && rate.mode().mbit_per_s <= partner.mbit_per_s)?
         .0;
         Some(Mode {
             rate,
@@ -110,15 +102,14 @@ impl Phy {
         if is(mii::ANLPAR) {
             return self.partner.map_or(0, |partner| {
                 // The same bits as in ANAR; the partner has received the message.
-                let fast = mii::ANAR::TX_100_FULL.of((partner.rate >= LineRate::Mbit100).into());
+                let fast = mii::ANAR::TX_100_FULL.of((partner.mbit_per_s >= 100).into());
                 let pause = mii::ANAR::PAUSE.of(partner.pause.into());
                 (fast | pause | mii::ANAR::T_10_FULL.mask() | 1 | 1 << 14) as u16
             });
         }
         if is(mii::STAT1000) {
-            let rate = self.partner.map(|it| it.rate);
-            return mii::STAT1000::LP_1000_FULL.of((rate == Some(LineRate::Mbit1000)).into())
-                as u16;
+            let rate = self.partner.map(|it| it.mbit_per_s);
+            return mii::STAT1000::LP_1000_FULL.of((rate == Some(1000)).into()) as u16;
         }
         self.registers[register as usize % REGISTERS]
     }

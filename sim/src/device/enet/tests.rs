@@ -16,6 +16,17 @@ const BUFFERS: u32 = 0x1000;
 const BUFFER: u32 = 2048;
 const OWN: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
+/// The line, with frames as the device has them.
+impl Enet {
+    fn deliver(&mut self, frame: LineFrame) {
+        self.receiver.arrivals.push_back(frame);
+    }
+
+    fn take_frames(&mut self) -> Vec<LineFrame> {
+        self.sent.drain(..).collect()
+    }
+}
+
 /// A MAC with memory that answers after `delay`.
 struct Bench {
     enet: Enet,

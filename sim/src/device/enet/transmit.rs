@@ -235,7 +235,7 @@ impl Enet {
             self.count(offsets::IEEE_T_OCTETS_OK.offset, octets);
         }
         self.transmitter.ready = self.transmitter.ready.max(sent.end());
-        self.sent.push(sent);
+        self.sent.push_back(sent);
         let last = frame.descriptors.len().saturating_sub(1);
         for (index, mut descriptor) in frame.descriptors.into_iter().enumerate() {
             let state = self.word(&descriptor.bytes, 0) & !READY;
@@ -302,7 +302,7 @@ impl Enet {
         }
         self.count(offsets::IEEE_T_FDXFC.offset, 1);
         self.count_sent(&frame.octets);
-        self.sent.push(frame);
+        self.sent.push_back(frame);
     }
 
     /// The next transfer of the transmit path, from the time since when it waits.

@@ -7,6 +7,8 @@
 mod receive;
 mod settings;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 use std::collections::VecDeque;
@@ -42,7 +44,8 @@ mod registers {
     );
 }
 
-/// The hash table; registers of the first and second PHY.
+/// The own address again; the hash table; registers of the first and second PHY.
+const MAC_ID: std::ops::Range<u32> = 0x60..0x68;
 const HASH: std::ops::Range<u32> = 0x100..0x200;
 const PHYS: std::ops::Range<u32> = 0x200..0x300;
 const PHY_BYTES: u32 = 0x80;
@@ -196,14 +199,11 @@ impl Device for Tse {
         if offset == tse::REV.offset {
             return Some(REVISION);
         }
-        let is_address = (0x60..0x68).contains(&offset);
-        let own = tse::MAC_0.offset + (offset.wrapping_sub(0x60));
-        let counter = || self.statistics.read(offset);
-        if is_address {
-            self.settings.get(own)
-        } else {
-            self.settings.get(offset).or_else(counter)
+        if MAC_ID.contains(&offset) {
+            return self.settings.get(tse::MAC_0.offset + offset - MAC_ID.start);
         }
+        let counter = || self.statistics.read(offset);
+        self.settings.get(offset).or_else(counter)
     }
 
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
@@ -289,11 +289,11 @@ impl Line for Tse {
         self.phy.mode()
     }
 
-    fn take_sent(&mut self) -> Option<LineFrame> {
+    fn take_frame(&mut self) -> Option<LineFrame> {
         self.sent.pop_front()
     }
 
-    fn receive(&mut self, frame: LineFrame) {
+    fn receive_frame(&mut self, frame: LineFrame) {
         self.receiver.receive(frame);
     }
 }

@@ -17,7 +17,7 @@ fn the_board_is_read_with_the_source_of_each_number() {
     let config = &board.config;
     assert_eq!(config.ports.period, 144);
     assert_eq!(config.memories[0].name, "ddr");
-    assert_eq!(config.topology.masters.len(), 10);
+    assert_eq!(config.topology.masters.len(), 11);
     assert_eq!(config.devices[3].masters, [2, 3]);
     assert_eq!(config.pipeline.div, 35);
     let figure = |field: &str| board.figures.iter().find(|it| it.field == field).unwrap();
@@ -73,7 +73,7 @@ fn a_message_names_file_line_field_and_what_is_valid() {
         (
             "model = \"dma\"",
             "model = \"msgdma\"",
-            "device.dma.model: cannot be msgdma; one of dma, enet, intc, interval-timer, jtag-uart, \
+            "device.dma.model: cannot be msgdma; one of checksum, dma, enet, intc, interval-timer, jtag-uart, \
              sgdma-from-stream, sgdma-to-stream, tse",
         ),
         (

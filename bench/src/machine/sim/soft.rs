@@ -1,0 +1,272 @@
+//! A board with a soft SoC.
+
+use std::collections::BTreeMap;
+
+use linerate_capture::wire::{Frame, Packet, Side};
+use linerate_ether::ledger::Counter;
+use linerate_results::record::{Duplex, SourceKind, TimingEntry};
+use linerate_sim::board::{Event as BoardEvent, Fate, SoftBoard, soft_soc::SoftStop};
+use linerate_sim::chip::soft_soc::file::{self, Description};
+use linerate_sim::elf::Elf;
+use linerate_sim::peer::Peer;
+use linerate_sim::peer::host::program::Programs;
+use linerate_sim::time::Instant;
+use linerate_sim::wire::FrameLinkConfig;
+
+use super::capture::Capture;
+use crate::board::{self, Board};
+use crate::machine::{
+    Environment, Event, Identity, LinkPartnerStatus, Machine, MachineConfig, MachineError,
+    RunArtifacts, Uploaded,
+};
+
+/// The description of the soft SoC of `board`.
+fn describe(board: &Board) -> Result<Description, MachineError> {
+    let file = format!("boards/{}/system.toml", board.name);
+    let Some(text) = board::system(&board.name) else {
+        let what = format!("board {} has no {file}", board.name);
+        return Err(MachineError::Board(what));
+    };
+    file::parse(text, &file).map_err(|error| MachineError::Board(error.to_string()))
+}
+
+/// The components of the board: its figures are the timing table.
+pub(super) fn identity(board: &Board) -> Identity {
+    // The file is part of the program, and a test reads it.
+    let figures = describe(board).map(|it| it.figures).unwrap_or_default();
+    let entries = figures.into_iter().map(|figure| TimingEntry {
+        kind: if figure.is_guess() {
+            SourceKind::Guess
+        } else {
+            SourceKind::Datasheet
+        },
+        name: figure.field,
+        value: figure.value as f64,
+        source: figure.source,
+        fitted: None,
+    });
+    Identity {
+        board: board.name.clone(),
+        timing_table: format!("{}/system.toml", board.name),
+        timing: entries.collect(),
+        ..Identity::default()
+    }
+}
+
+/// Switches on the board of `config` with `peer` at the other end of its cable.
+///
+/// # Errors
+/// [`MachineError`] if the firmware, the board or the environment cannot be used.
+pub(super) fn switch_on(
+    config: &MachineConfig,
+    peer: Box<dyn Peer>,
+) -> Result<Box<dyn Machine>, MachineError> {
+    check(config)?;
+    let description = describe(&config.board)?;
+    let unusable =
+        |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
+    let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
+    let soft_soc = config.board.soft_soc.as_ref();
+    let console = soft_soc.map_or_else(String::new, |it| it.console.clone());
+    let symbol = config.board.firmware.ledger_symbol.as_deref();
+    let symbol = symbol.unwrap_or_default();
+    let link = FrameLinkConfig::default();
+    let board = SoftBoard::new(&description.config, &elf, link, peer, symbol)
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok(Box::new(Soft {
+        about: config.board.clone(),
+        console,
+        board,
+        capture: config.record.pcapng.then(|| Capture::new(&config.name)),
+        asleep: false,
+        uploads_reported: Vec::new(),
+    }))
+}
+
+/// Rejects what only a chip with a wire of half-bits has.
+fn check(config: &MachineConfig) -> Result<(), MachineError> {
+    let Environment {
+        wire, partner, hub, ..
+    } = &config.environment;
+    let default = Environment::default();
+    let wrong = [
+        (config.timing.is_some(), "a timing table: edit system.toml"),
+        (config.record.vcd_ms > 0, "a waveform"),
+        (config.record.profile, "a profile"),
+        (*wire != default.wire, "impairments of the signal"),
+        (*partner != default.partner, "link pulses"),
+        (*hub != default.hub, "a hub"),
+    ];
+    let Some((_, what)) = wrong.into_iter().find(|(is_set, _)| *is_set) else {
+        return Ok(());
+    };
+    let what = format!("board {} cannot have {what}", config.board.name);
+    Err(MachineError::Board(what))
+}
+
+/// A board that is switched on.
+struct Soft {
+    about: Board,
+    console: String,
+    board: SoftBoard,
+    capture: Option<Capture>,
+    asleep: bool,
+    /// For each upload to the peer, true if its completion was reported.
+    uploads_reported: Vec<bool>,
+}
+
+impl Soft {
+    /// Reports completed uploads, before the device can report them.
+    fn report_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
+        let uploads = self.board.peer().uploads();
+        self.uploads_reported.resize(uploads.len(), false);
+        for (upload, reported) in uploads.iter().zip(&mut self.uploads_reported) {
+            if let Some(at) = upload.finished_at
+                && !std::mem::replace(reported, true)
+            {
+                sink(Event::Uploaded(Uploaded {
+                    at_ns: at.as_ns(),
+                    port: upload.port,
+                    path: upload.path.clone(),
+                    octets: upload.octets,
+                    crc32: upload.crc32,
+                }));
+            }
+        }
+    }
+
+    fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
+        self.report_uploads(sink);
+        while let Some(event) = self.board.poll_event() {
+            if let Some(capture) = &mut self.capture {
+                capture.record(&event);
+            }
+            match event {
+                BoardEvent::Line { at, text, .. } => sink(Event::Console {
+                    at_ns: at.as_ns(),
+                    line: text,
+                }),
+                BoardEvent::Sent {
+                    record,
+                    octets,
+                    fate,
+                } => sink(Event::Frame(Frame {
+                    start_ns: record.start.as_ns(),
+                    end_ns: record.end.as_ns(),
+                    from: Side::Peer,
+                    octets: record.octets as u64,
+                    packet: Packet::parse(&octets),
+                    lost: match fate {
+                        Fate::Delivered => None,
+                        Fate::Lost(cause) => Some(cause),
+                    },
+                    tag: record.tag,
+                })),
+                BoardEvent::Received { record, octets } => sink(Event::Frame(Frame {
+                    start_ns: record.start.as_ns(),
+                    end_ns: record.end.as_ns(),
+                    from: Side::Device,
+                    octets: record.octets as u64,
+                    packet: Packet::parse(&octets),
+                    lost: record.fault,
+                    tag: 0,
+                })),
+                BoardEvent::Pulse { .. } | BoardEvent::Reset { .. } => {}
+            }
+        }
+    }
+}
+
+impl Machine for Soft {
+    fn identity(&self) -> Identity {
+        identity(&self.about)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.board.now().as_ns()
+    }
+
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
+        let at_ns = self.now_ns();
+        if self.asleep {
+            let what = "the program sleeps and nothing will ever wake it".to_owned();
+            return Err(MachineError::Fault { at_ns, what });
+        }
+        let stop = self.board.run(Instant::from_ns(until_ns));
+        self.drain(sink);
+        match stop {
+            SoftStop::Reached => Ok(()),
+            SoftStop::Asleep => {
+                // Its output before it fell asleep may complete the run; only the next call is an
+                // error.
+                self.asleep = true;
+                Ok(())
+            }
+            SoftStop::Fault(fault) => Err(MachineError::Fault {
+                at_ns: self.now_ns(),
+                what: fault.to_string(),
+            }),
+        }
+    }
+
+    fn position(&self) -> Option<String> {
+        Some(format!("{:#010x}", self.board.soc().hart().pc()))
+    }
+
+    fn type_line(&mut self, line: &str) {
+        let text = format!("{line}\n");
+        self.board.send(&self.console, text.as_bytes());
+    }
+
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
+        self.board.with_peer(|peer| peer.programs().map(with));
+    }
+
+    fn set_link(&mut self, is_up: bool) -> Result<(), MachineError> {
+        let done = self.board.set_cable(is_up);
+        done.map_err(|error| MachineError::Failed(error.to_string()))
+    }
+
+    fn duplex(&self) -> Option<Duplex> {
+        Some(match self.board.link().mode() {
+            Some(_) => Duplex::Full,
+            None => Duplex::None,
+        })
+    }
+
+    fn counters(&self) -> Option<BTreeMap<String, u64>> {
+        let value = |counter: Counter| self.board.counter(counter).map(u64::from);
+        value(Counter::RxFrames)?;
+        let counted = Counter::ALL
+            .into_iter()
+            .filter_map(|counter| Some((counter.name().to_owned(), value(counter)?)))
+            .filter(|(_, count)| *count > 0);
+        Some(counted.collect())
+    }
+
+    /// The fate of a frame behind the line is not known: only the driver's counters have it.
+    fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> RunArtifacts {
+        self.board.finish();
+        self.drain(sink);
+        let counts = self.board.link().statistics();
+        let link = LinkPartnerStatus {
+            up: self.board.link().mode().is_some(),
+            duplex: Duplex::Full,
+            resolution: "auto-negotiation",
+            frames_sent: counts.frames_sent,
+            frames_received: counts.frames_received,
+            collisions: 0,
+            frames_withheld: counts.frames_withheld,
+        };
+        let capture = self.capture.take().map(Capture::finish);
+        RunArtifacts {
+            trace_hash: self.board.trace_hash().to_string(),
+            files: capture
+                .map(|(file, _)| ("pcapng", file))
+                .into_iter()
+                .collect(),
+            link: Some(link),
+            ..RunArtifacts::default()
+        }
+    }
+}

@@ -1,0 +1,6 @@
+/* Conversions: libc.c. */
+#ifndef STDLIB_H
+#define STDLIB_H
+#include <stddef.h>
+int atoi(const char *text);
+#endif

@@ -1,0 +1,1 @@
+//! Empty: the dependencies carry the sources.

@@ -1,0 +1,387 @@
+//! The matrix of AN 440 on the RV32 soft SoC: 64 cells by execution of lwIP on FreeRTOS, beside the published ones.
+//! docs/an440.md describes it.
+
+mod cells;
+mod fit;
+mod page;
+mod peer;
+mod run;
+mod score;
+mod sensitivity;
+mod system;
+
+use anyhow::{Context, Result, bail};
+use cells::{Cell, Direction, Memory, Optimisation, System};
+use linerate_sim::elf::Elf;
+use run::Measured;
+use score::{ANOMALIES, INTERACTIONS, Throughputs};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use system::Parameters;
+use xtask::{concurrent, sh, stack};
+
+/// Bytes of a cell after the first, which are not measured: 686 segments. 3,000,000 bytes give throughputs within
+/// 0.4% of these.
+pub const BYTES: u32 = 1_000_000;
+/// The paper's table 4.
+const PUBLISHED: &str = "boards/rv32-soft-soc/an440/table4.toml";
+
+/// Arguments of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Arguments {
+    /// Bytes of each cell
+    #[arg(long, default_value_t = BYTES)]
+    bytes: u32,
+    /// Only the cells whose name contains each of these words
+    #[arg(long)]
+    only: Vec<String>,
+    /// Also measure with each guess of the board files changed by 30%
+    #[arg(long)]
+    sensitivity: bool,
+    /// Also write target/an440/index.html: the cells as small multiples
+    #[arg(long)]
+    page: bool,
+    /// Additional flags of the compiler, such as -O2
+    #[arg(long, allow_hyphen_values = true)]
+    flag: Vec<String>,
+}
+
+/// What a run of cells needs.
+struct Bench {
+    elf: Elf,
+    bytes: u32,
+}
+
+type Results = BTreeMap<Cell, Measured>;
+
+impl Bench {
+    /// Measures `cells` on all cores.
+    fn run(&self, cells: &[Cell], parameters: &Parameters) -> Result<Results> {
+        let measured = concurrent::map(cells, concurrent::cores(), |cell| {
+            let config = system::config(*cell, parameters)?;
+            Ok((
+                *cell,
+                run::run(*cell, &config, &self.elf, self.bytes, parameters)?,
+            ))
+        });
+        measured.into_iter().collect()
+    }
+
+    fn throughputs(&self, cells: &[Cell], parameters: &Parameters) -> Result<Throughputs> {
+        Ok(throughputs(&self.run(cells, parameters)?))
+    }
+}
+
+fn throughputs(results: &Results) -> Throughputs {
+    results
+        .iter()
+        .map(|(cell, it)| (*cell, it.mbit_per_s))
+        .collect()
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// The firmware cannot be built, or a cell fails.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let started = Instant::now();
+    let flags: Vec<&str> = arguments.flag.iter().map(String::as_str).collect();
+    let name = if flags.is_empty() {
+        "an440".to_owned()
+    } else {
+        flags.concat()
+    };
+    let Some(elf) = stack::build(&name, &flags)? else {
+        println!(
+            "skipped: no {} (as root: apt-get install {}, or cargo xtask setup)",
+            stack::COMPILER,
+            stack::PACKAGE
+        );
+        return Ok(());
+    };
+    let elf = std::fs::read(&elf).with_context(|| elf.display().to_string())?;
+    let elf = Elf::parse(&elf).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let bench = Bench {
+        elf,
+        bytes: arguments.bytes,
+    };
+    let is_wanted = |cell: &Cell| {
+        arguments
+            .only
+            .iter()
+            .all(|word| cell.to_string().contains(word.as_str()))
+    };
+    let cells: Vec<Cell> = Cell::all().into_iter().filter(is_wanted).collect();
+    if cells.is_empty() {
+        bail!(
+            "no cell has these words in its name; one is `{}`",
+            Cell::all()[0]
+        );
+    }
+    let published = published()?;
+    let unfitted = bench.run(&cells, &Parameters::default())?;
+    println!("Nothing fitted, Mbit/s, predicted (published):");
+    print_table(&throughputs(&unfitted), &published);
+    if published.is_empty() {
+        print_causes(&unfitted);
+        return Ok(());
+    }
+    let (parameters, values) = fit::fit(&published, |cells, parameters| {
+        bench.throughputs(cells, parameters)
+    })?;
+    let fitted = bench.run(&cells, &parameters)?;
+    println!("\nThree parameters fitted on the eight cells marked *:");
+    for value in &values {
+        println!("  {}: {}", value.name, value.value);
+    }
+    print_table(&throughputs(&fitted), &published);
+    let scores = Scores::new(&unfitted, &fitted, &published, values);
+    scores.print();
+    print_causes(&fitted);
+    let out = sh::out("an440");
+    std::fs::create_dir_all(&out)?;
+    std::fs::write(
+        out.join("scores.json"),
+        serde_json::to_string_pretty(&scores)?,
+    )?;
+    if arguments.page {
+        std::fs::write(
+            out.join("index.html"),
+            page::page(&fitted, &published, &scores),
+        )?;
+        println!("page: target/an440/index.html");
+    }
+    if arguments.sensitivity {
+        sensitivity::run(&bench, &cells, &published, &parameters)?;
+    }
+    println!(
+        "target/an440/scores.json, {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+/// The published table, Mbit/s.
+fn published() -> Result<Throughputs> {
+    let path = sh::root().join(PUBLISHED);
+    if !path.is_file() {
+        return Ok(Throughputs::new());
+    }
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let table: toml::Table = text.parse().context(PUBLISHED)?;
+    let mut found = Throughputs::new();
+    for cell in Cell::all() {
+        let row = format!(
+            "{} {} {}",
+            cell.system.name(),
+            cell.direction.name(),
+            cell.memory.name()
+        );
+        let values = table["mbit_per_s"]
+            .get(&row)
+            .and_then(toml::Value::as_array);
+        let value = values.and_then(|it| it.get(cell.optimisation as usize)?.as_float());
+        found.insert(
+            cell,
+            value.with_context(|| format!("{PUBLISHED} has no {cell}"))?,
+        );
+    }
+    Ok(found)
+}
+
+fn print_table(predicted: &Throughputs, published: &Throughputs) {
+    print!("{:<17}", "");
+    for memory in Memory::ALL {
+        for optimisation in Optimisation::ALL {
+            print!(
+                "{:>17}",
+                format!("{} {}", memory.name(), optimisation.name())
+            );
+        }
+    }
+    println!();
+    for system in System::ALL {
+        for direction in Direction::ALL {
+            print!("{:<17}", format!("{} {}", system.name(), direction.name()));
+            for memory in Memory::ALL {
+                for optimisation in Optimisation::ALL {
+                    let cell = Cell::new(system, direction, memory, optimisation);
+                    let mark = if cell.is_fitted() { "*" } else { "" };
+                    let text = match (predicted.get(&cell), published.get(&cell)) {
+                        (Some(it), Some(published)) => format!("{it:.1} ({published:.1}){mark}"),
+                        (Some(it), None) => format!("{it:.1}"),
+                        (None, Some(published)) => format!("- ({published:.1})"),
+                        _ => "-".to_owned(),
+                    };
+                    print!("{text:>17}");
+                }
+            }
+            println!();
+        }
+    }
+}
+
+fn print_causes(results: &Results) {
+    println!("\nCycles per segment by cause (they add up):");
+    println!(
+        "{:<32}{:>9}{:>11}{:>9}{:>9}{:>9}{:>9}{:>13}",
+        "", "cycles", "execution", "fetch", "data", "direct", "idle", "instructions"
+    );
+    for (cell, measured) in results {
+        let it = measured.per_segment;
+        println!(
+            "{:<32}{:>9.0}{:>11.0}{:>9.0}{:>9.0}{:>9.0}{:>9.0}{:>13.0}",
+            cell.to_string(),
+            it.cycles,
+            it.execution,
+            it.fetch_misses,
+            it.data_misses,
+            it.direct_accesses,
+            it.idle,
+            it.instructions
+        );
+    }
+}
+
+/// target/an440/scores.json.
+#[derive(Debug, Serialize)]
+pub struct Scores {
+    mean_abs_log_error_held_out: Option<f64>,
+    mean_abs_log_error_unfitted: Option<f64>,
+    mean_abs_log_error_fitted_cells: Option<f64>,
+    spearman: Option<f64>,
+    spearman_unfitted: Option<f64>,
+    ratio_error_unfitted: Option<f64>,
+    anomalies_met: usize,
+    interactions_met: usize,
+    anomalies_met_unfitted: usize,
+    interactions_met_unfitted: usize,
+    anomalies: Vec<EffectScore>,
+    interactions: Vec<EffectScore>,
+    parameters: Vec<fit::Value>,
+    cells: Vec<CellScore>,
+}
+
+/// An effect: the logarithm of a ratio, positive if it is as published.
+#[derive(Debug, Serialize)]
+struct EffectScore {
+    effect: &'static str,
+    published: Option<f64>,
+    predicted: Option<f64>,
+    unfitted: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct CellScore {
+    system: &'static str,
+    direction: &'static str,
+    memory: &'static str,
+    optimisation: &'static str,
+    published_mbit_per_s: Option<f64>,
+    predicted_mbit_per_s: f64,
+    unfitted_mbit_per_s: Option<f64>,
+    held_out: bool,
+    cycles_per_segment: run::PerSegment,
+}
+
+impl Scores {
+    fn new(
+        unfitted: &Results,
+        fitted: &Results,
+        published: &Throughputs,
+        parameters: Vec<fit::Value>,
+    ) -> Self {
+        let (before, after) = (throughputs(unfitted), throughputs(fitted));
+        let effects = |effects: &[(&'static str, fn(&Throughputs) -> Option<f64>)]| {
+            let score =
+                |(effect, value): &(&'static str, fn(&Throughputs) -> Option<f64>)| EffectScore {
+                    effect,
+                    published: value(published),
+                    predicted: value(&after),
+                    unfitted: value(&before),
+                };
+            effects.iter().map(score).collect::<Vec<_>>()
+        };
+        Self {
+            mean_abs_log_error_held_out: score::mean_absolute_log_error(
+                &after,
+                published,
+                |cell| !cell.is_fitted(),
+            ),
+            mean_abs_log_error_unfitted: score::mean_absolute_log_error(&before, published, |_| {
+                true
+            }),
+            mean_abs_log_error_fitted_cells: score::mean_absolute_log_error(
+                &after,
+                published,
+                Cell::is_fitted,
+            ),
+            spearman: score::spearman(&after, published),
+            spearman_unfitted: score::spearman(&before, published),
+            ratio_error_unfitted: score::ratio_error(&before, published),
+            anomalies_met: score::met(&ANOMALIES, &after),
+            interactions_met: score::met(&INTERACTIONS, &after),
+            anomalies_met_unfitted: score::met(&ANOMALIES, &before),
+            interactions_met_unfitted: score::met(&INTERACTIONS, &before),
+            anomalies: effects(&ANOMALIES),
+            interactions: effects(&INTERACTIONS),
+            parameters,
+            cells: fitted
+                .iter()
+                .map(|(cell, measured)| CellScore {
+                    system: cell.system.name(),
+                    direction: cell.direction.name(),
+                    memory: cell.memory.name(),
+                    optimisation: cell.optimisation.name(),
+                    published_mbit_per_s: published.get(cell).copied(),
+                    predicted_mbit_per_s: measured.mbit_per_s,
+                    unfitted_mbit_per_s: before.get(cell).copied(),
+                    held_out: !cell.is_fitted(),
+                    cycles_per_segment: measured.per_segment,
+                })
+                .collect(),
+        }
+    }
+
+    /// The scores in one sentence.
+    fn summary(&self) -> String {
+        format!(
+            "Mean absolute log error: {} with nothing fitted (ratios {}), {} on the held-out cells, {} on the fitted \
+             ones; Spearman: {} with nothing fitted, {} fitted; interactions met: {} of {}, anomalies met: {} of {}.",
+            show(self.mean_abs_log_error_unfitted),
+            show(self.ratio_error_unfitted),
+            show(self.mean_abs_log_error_held_out),
+            show(self.mean_abs_log_error_fitted_cells),
+            show(self.spearman_unfitted),
+            show(self.spearman),
+            self.interactions_met,
+            INTERACTIONS.len(),
+            self.anomalies_met,
+            ANOMALIES.len()
+        )
+    }
+
+    fn print(&self) {
+        println!("\n{}", self.summary());
+        for (name, effects) in [
+            ("Interactions", &self.interactions),
+            ("Anomalies", &self.anomalies),
+        ] {
+            println!("{name} (logarithms: published, predicted, nothing fitted):");
+            for it in effects {
+                println!(
+                    "  {}: {} {} {}",
+                    it.effect,
+                    show(it.published),
+                    show(it.predicted),
+                    show(it.unfitted)
+                );
+            }
+        }
+    }
+}
+
+fn show(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |it| format!("{it:.3}"))
+}

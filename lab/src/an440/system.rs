@@ -1,0 +1,187 @@
+//! The systems: `boards/rv32-soft-soc/system.toml` with the changes of `boards/rv32-soft-soc/an440`.
+
+use super::cells::{Cell, Memory, System};
+use anyhow::{Context, Result, anyhow};
+use linerate_sim::chip::soft_soc::{Config, file};
+use std::path::PathBuf;
+use toml::{Table, Value};
+use xtask::sh;
+
+/// Values that a fit or a sensitivity changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameters {
+    /// Blocks of 64 instructions that the firmware executes for each data packet sent, and received, beside lwIP.
+    pub blocks_sent: u32,
+    pub blocks_received: u32,
+    /// Each frame that a DMA controller received is copied once more.
+    pub copies_received: bool,
+    /// Cycles of an access to the data register of the LAN91C111; `None` for the board file's.
+    pub pio_cycles: Option<u32>,
+    /// Reaction time of the workstation.
+    pub workstation_us: u64,
+    /// Fields of the board file with other values, by their path.
+    pub changes: Vec<(String, i64)>,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            blocks_sent: 0,
+            blocks_received: 0,
+            copies_received: true,
+            pio_cycles: None,
+            workstation_us: 80,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// Board file without memory's and system's changes.
+const BASE: &str = "system.toml";
+/// Changes for a program in SSRAM.
+const SSRAM: &str = "an440/ssram.toml";
+/// The fields that [`Parameters::pio_cycles`] changes, and their part of it in tenths: the processor waits for the data
+/// of a read, while the pins are still busy with a write.
+const PIO: [(&str, u32); 2] = [
+    ("device.ethernet.read_cycles", 10),
+    ("device.ethernet.write_cycles", 6),
+];
+
+fn folder() -> PathBuf {
+    sh::root().join("boards/rv32-soft-soc")
+}
+
+fn read(name: &str) -> Result<Table> {
+    let path = folder().join(name);
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    text.parse().with_context(|| path.display().to_string())
+}
+
+/// The board file of a cell's system.
+///
+/// # Errors
+/// A file cannot be read, or does not describe a system.
+pub fn table(system: System, memory: Memory) -> Result<Table> {
+    let mut table = read(BASE)?;
+    for change in system.changes() {
+        merge(&mut table, read(&format!("an440/{change}"))?);
+    }
+    if memory == Memory::Ssram {
+        merge(&mut table, read(SSRAM)?);
+    }
+    Ok(table)
+}
+
+/// The SoC of `cell` with `parameters`.
+///
+/// # Errors
+/// As [`table`]; a field of `parameters` does not exist.
+pub fn config(cell: Cell, parameters: &Parameters) -> Result<Config> {
+    let mut table = table(cell.system, cell.memory)?;
+    for (path, value) in &parameters.changes {
+        set(&mut table, path, *value).with_context(|| format!("{cell}: no field {path}"))?;
+    }
+    if let (System::Lan91c111, Some(cycles)) = (cell.system, parameters.pio_cycles) {
+        for (path, tenths) in PIO {
+            set(&mut table, path, (cycles * tenths / 10).into())
+                .with_context(|| format!("{cell}: no field {path}"))?;
+        }
+    }
+    let text = toml::to_string(&table)?;
+    let description = file::parse(&text, cell.system.name()).map_err(|error| anyhow!("{error}"))?;
+    Ok(description.config)
+}
+
+/// A figure with its source, which a change replaces as a whole.
+fn is_figure(table: &Table) -> bool {
+    table.contains_key("value")
+}
+
+/// Puts the sections and fields of `change` into `table`. A section `removed = true` goes.
+fn merge(table: &mut Table, change: Table) {
+    for (name, value) in change {
+        match (table.get_mut(&name), value) {
+            (_, Value::Table(section)) if section.get("removed").is_some() => {
+                table.remove(&name);
+            }
+            (Some(Value::Table(old)), Value::Table(new)) if !is_figure(old) && !is_figure(&new) => {
+                merge(old, new)
+            }
+            (_, value) => {
+                table.insert(name, value);
+            }
+        }
+    }
+}
+
+/// The number at `path`, with its source: its own or that of its section.
+pub fn get(table: &Table, path: &str) -> Option<(i64, String)> {
+    let (section, field) = path.rsplit_once('.')?;
+    let mut at = table;
+    for name in section.split('.') {
+        at = at.get(name)?.as_table()?;
+    }
+    let source = |table: &Table| Some(table.get("source")?.as_str()?.to_owned());
+    match at.get(field)? {
+        Value::Integer(value) => Some((*value, source(at)?)),
+        Value::Table(figure) => Some((figure.get("value")?.as_integer()?, source(figure)?)),
+        _ => None,
+    }
+}
+
+/// Sets the number at `path`; `None` if it does not exist.
+fn set(table: &mut Table, path: &str, value: i64) -> Option<()> {
+    let (section, field) = path.rsplit_once('.')?;
+    let mut at = table;
+    for name in section.split('.') {
+        at = at.get_mut(name)?.as_table_mut()?;
+    }
+    let place = match at.get_mut(field)? {
+        Value::Table(figure) => figure.get_mut("value")?,
+        number => number,
+    };
+    *place = Value::Integer(value);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::{Direction, Optimisation};
+    use super::*;
+
+    #[test]
+    fn every_system_is_described() {
+        for cell in Cell::all() {
+            let config = config(cell, &Parameters::default()).unwrap();
+            let program = &config.memories[0];
+            assert_eq!(program.name, cell.memory.name().to_lowercase(), "{cell}");
+            assert_eq!(program.base, 0);
+            let hertz = linerate_sim::time::TICKS_PER_SECOND / config.ports.period;
+            let expected = if cell.system == System::TseOptimised {
+                150_000_000
+            } else {
+                83_333_333
+            };
+            assert_eq!(hertz, expected, "{cell}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_changes_the_system_that_is_run() {
+        let cell = Cell::new(
+            System::TseStandard,
+            Direction::Tx,
+            Memory::Ddr,
+            Optimisation::None,
+        );
+        let path = "hart.cpu.data_cache.size";
+        let (before, _) = get(&table(cell.system, cell.memory).unwrap(), path).unwrap();
+        assert_eq!(before, 2048);
+        let parameters = Parameters {
+            changes: vec![(path.to_owned(), 4096)],
+            ..Parameters::default()
+        };
+        let config = config(cell, &parameters).unwrap();
+        assert_eq!(config.ports.data_cache.unwrap().geometry.size, 4096);
+    }
+}

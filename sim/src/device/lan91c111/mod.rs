@@ -1,0 +1,509 @@
+//! LAN91C111, a 10/100 MAC and PHY with 8 KB for packets, behind a bus (SMSC LAN91C111 data sheet, revision 1.92). Output 0
+//! interrupts. Registers are accessed with byte enables ([`Device::read_bytes`], [`Device::write_bytes`]).
+//!
+//! Full duplex at 100 Mbit/s, as forced in `RPCR`. Not modelled: MDIO and auto-negotiation, the EEPROM, the hash table,
+//! counters of collisions, the duration of a release.
+
+mod packets;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use linerate_ether::fcs;
+use linerate_ether::frame::MIN_LEN;
+
+use self::packets::Packets;
+use super::Device;
+use super::port::{Line, LineFrame, LinkMode, Partner};
+use crate::time::Instant;
+
+/// The registers.
+mod bank0 {
+    linerate_regs::constants!(linerate_regs::LAN91C111, "BANK0":
+        TCR { TXENA PAD_EN NOCRC } EPHSR { LINK_OK TX_SUC } RCR { SOFT_RST STRIP_CRC RXEN ALMUL PRMS } MIR RPCR
+    );
+}
+mod bank1 {
+    linerate_regs::constants!(linerate_regs::LAN91C111, "BANK1": CR BAR IA0 GPR CTR { AUTO_RELEASE });
+}
+mod bank2 {
+    linerate_regs::constants!(linerate_regs::LAN91C111, "BANK2":
+        MMUCR { COMMAND { ALLOC RESET REMOVE REMOVE_RELEASE RELEASE ENQUEUE RESET_TX } } PNR ARR { FAILED }
+        TXFIFO { TEMPTY } RXFIFO { REMPTY } PTR { RCV AUTO_INCR POINTER } DATA IST { RX_OVRN ALLOC TX_EMPTY TX RCV } MSK
+    );
+}
+mod bank3 {
+    linerate_regs::constants!(linerate_regs::LAN91C111, "BANK3": MGMT REV);
+}
+
+/// Offset of the bank select in every bank, and the upper half of its value.
+const BANK: u32 = 0x0e;
+const BANK_ID: u16 = 0x3300;
+/// Octets around a frame in a packet: status, byte count, control.
+const FRAME: usize = 4;
+const HEADER_AND_CONTROL: usize = 6;
+/// In the status of a received packet, and in the control byte: the last octet is in the control word.
+const STATUS_ODD: u16 = 1 << 12;
+const STATUS_BROADCAST: u16 = 1 << 14;
+const CONTROL_ODD: u8 = 1 << 5;
+/// Octets between frames.
+const GAP: u64 = 12;
+
+/// A transmission on the line.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    packet: u8,
+    start: Instant,
+    end: Instant,
+}
+
+/// The chip.
+#[derive(Clone, Debug)]
+pub struct Lan91c111 {
+    bank: u16,
+    /// Registers that hold what was written, by bank and offset.
+    stored: [[u16; 7]; 4],
+    packets: Packets,
+    pnr: u8,
+    pointer: u16,
+    /// The packet of the last allocation; `None` while it waits for memory.
+    allocated: Option<u8>,
+    waits_for_memory: bool,
+    to_send: VecDeque<u8>,
+    sent_packets: VecDeque<u8>,
+    received: VecDeque<u8>,
+    sending: Option<Sending>,
+    line_free: Instant,
+    arriving: VecDeque<LineFrame>,
+    sent: VecDeque<LineFrame>,
+    is_connected: bool,
+    /// Latched bits of `IST`.
+    events: u8,
+    mask: u8,
+}
+
+impl Default for Lan91c111 {
+    fn default() -> Self {
+        let mut stored = [[0; 7]; 4];
+        for (bank, register) in [
+            (1, bank1::CR),
+            (1, bank1::BAR),
+            (1, bank1::CTR),
+            (3, bank3::MGMT),
+        ] {
+            stored[bank][register.offset as usize / 2] = register.reset as u16;
+        }
+        Self {
+            bank: 0,
+            stored,
+            packets: Packets::default(),
+            pnr: 0,
+            pointer: 0,
+            allocated: None,
+            waits_for_memory: false,
+            to_send: VecDeque::new(),
+            sent_packets: VecDeque::new(),
+            received: VecDeque::new(),
+            sending: None,
+            line_free: Instant::ZERO,
+            arriving: VecDeque::new(),
+            sent: VecDeque::new(),
+            is_connected: false,
+            events: 0,
+            mask: 0,
+        }
+    }
+}
+
+impl Lan91c111 {
+    const MODE: LinkMode = LinkMode { mbit_per_s: 100 };
+
+    fn register(&self, bank: usize, register: linerate_regs::RegisterRef) -> u32 {
+        self.stored[bank][register.offset as usize / 2].into()
+    }
+
+    fn address(&self) -> [u8; 6] {
+        let at = bank1::IA0.offset as usize / 2;
+        let mut address = [0; 6];
+        for (octets, word) in address.chunks_mut(2).zip(&self.stored[1][at..at + 3]) {
+            octets.copy_from_slice(&word.to_le_bytes());
+        }
+        address
+    }
+
+    fn interrupt_status(&self) -> u8 {
+        let bits = [
+            (bank2::IST::RCV, !self.received.is_empty()),
+            (bank2::IST::TX, !self.sent_packets.is_empty()),
+            (bank2::IST::ALLOC, self.allocated.is_some()),
+        ];
+        let levels = bits.iter().map(|(bit, level)| bit.of((*level).into()));
+        self.events | levels.sum::<u32>() as u8
+    }
+
+    /// The packet that `PTR` and `PNR` select.
+    fn selected(&self) -> Option<u8> {
+        if bank2::PTR::RCV.is_set(self.pointer.into()) {
+            self.received.front().copied()
+        } else {
+            Some(self.pnr)
+        }
+    }
+
+    fn offset(&self) -> usize {
+        bank2::PTR::POINTER.get(self.pointer.into()) as usize
+    }
+
+    fn advance_pointer(&mut self, octets: u32) {
+        if bank2::PTR::AUTO_INCR.is_set(self.pointer.into()) {
+            let next = (self.offset() as u32 + octets) & bank2::PTR::POINTER.mask();
+            self.pointer = self.pointer & !(bank2::PTR::POINTER.mask() as u16) | next as u16;
+        }
+    }
+
+    fn read_data(&mut self, enables: u8) -> u32 {
+        let (mut value, mut octets) = (0, 0);
+        for lane in (0..4).filter(|lane| enables >> lane & 1 != 0) {
+            let octet = self
+                .selected()
+                .map_or(0, |it| self.packets.read(it, self.offset() + octets));
+            value |= u32::from(octet) << (8 * lane);
+            octets += 1;
+        }
+        self.advance_pointer(octets as u32);
+        value
+    }
+
+    fn write_data(&mut self, value: u32, enables: u8) {
+        let mut octets = 0;
+        for lane in (0..4).filter(|lane| enables >> lane & 1 != 0) {
+            if let Some(packet) = self.selected() {
+                self.packets
+                    .write(packet, self.offset() + octets, (value >> (8 * lane)) as u8);
+            }
+            octets += 1;
+        }
+        self.advance_pointer(octets as u32);
+    }
+
+    fn release(&mut self, packet: u8) {
+        self.packets.release(packet);
+        if self.waits_for_memory {
+            self.allocate();
+        }
+    }
+
+    fn allocate(&mut self) {
+        self.allocated = self.packets.allocate();
+        self.waits_for_memory = self.allocated.is_none();
+    }
+
+    fn command(&mut self, command: u32, now: Instant) {
+        use bank2::MMUCR::COMMAND as Command;
+        match command {
+            Command::ALLOC => self.allocate(),
+            Command::RESET => {
+                self.packets = Packets::default();
+                self.to_send.clear();
+                self.sent_packets.clear();
+                self.received.clear();
+                self.sending = None;
+                self.allocated = None;
+                self.waits_for_memory = false;
+            }
+            Command::REMOVE => drop(self.received.pop_front()),
+            Command::REMOVE_RELEASE => {
+                if let Some(packet) = self.received.pop_front() {
+                    self.release(packet);
+                }
+            }
+            Command::RELEASE => self.release(self.pnr),
+            Command::ENQUEUE => {
+                self.to_send.push_back(self.pnr);
+                self.start(now);
+            }
+            Command::RESET_TX => {
+                self.to_send.clear();
+                self.sent_packets.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins to send the next packet, if the line and the settings allow it.
+    fn start(&mut self, now: Instant) {
+        let enabled = bank0::TCR::TXENA.is_set(self.register(0, bank0::TCR));
+        if self.sending.is_some() || !enabled {
+            return;
+        }
+        let Some(&packet) = self.to_send.front() else {
+            return;
+        };
+        let octets = self.frame_to_send(packet).len() as u64;
+        let start = now.max(self.line_free);
+        let end = start + Self::MODE.duration(LinkMode::PREAMBLE + octets);
+        self.line_free = end + Self::MODE.duration(GAP);
+        self.sending = Some(Sending { packet, start, end });
+    }
+
+    /// The frame in a packet, with padding and FCS as `TCR` demands.
+    fn frame_to_send(&self, packet: u8) -> Vec<u8> {
+        let control = self.register(0, bank0::TCR);
+        let count = usize::from(self.packets.word(packet, 2)) & 0x7fe;
+        let len = count.saturating_sub(HEADER_AND_CONTROL);
+        let mut octets: Vec<u8> = (0..len)
+            .map(|at| self.packets.read(packet, FRAME + at))
+            .collect();
+        if self.packets.read(packet, FRAME + len + 1) & CONTROL_ODD != 0 {
+            octets.push(self.packets.read(packet, FRAME + len));
+        }
+        if bank0::TCR::PAD_EN.is_set(control) && octets.len() < MIN_LEN - fcs::LEN {
+            octets.resize(MIN_LEN - fcs::LEN, 0);
+        }
+        if !bank0::TCR::NOCRC.is_set(control) {
+            let len = octets.len();
+            octets.resize(len + fcs::LEN, 0);
+            // There is room for it.
+            let _ = fcs::append(&mut octets, len);
+        }
+        octets
+    }
+
+    fn finish_sending(&mut self, Sending { packet, start, end }: Sending) {
+        self.to_send.pop_front();
+        if self.is_connected {
+            self.sent.push_back(LineFrame {
+                octets: self.frame_to_send(packet),
+                start,
+                end,
+                fault: None,
+            });
+        }
+        self.stored[0][bank0::EPHSR.offset as usize / 2] |= bank0::EPHSR::TX_SUC.mask() as u16;
+        if bank1::CTR::AUTO_RELEASE.is_set(self.register(1, bank1::CTR)) {
+            self.release(packet);
+        } else {
+            self.sent_packets.push_back(packet);
+        }
+        if self.to_send.is_empty() {
+            self.events |= bank2::IST::TX_EMPTY.mask() as u8;
+        }
+    }
+
+    fn accepts(&self, frame: &LineFrame) -> bool {
+        let control = self.register(0, bank0::RCR);
+        let Some(to) = frame.octets.first_chunk::<6>() else {
+            return false;
+        };
+        let is_group = to[0] & 1 != 0;
+        let is_ours = *to == self.address() || *to == [0xff; 6];
+        bank0::RCR::RXEN.is_set(control)
+            && frame.fault.is_none()
+            && (is_ours
+                || bank0::RCR::PRMS.is_set(control)
+                || is_group && bank0::RCR::ALMUL.is_set(control))
+    }
+
+    fn take_in(&mut self, frame: &LineFrame) {
+        if !self.accepts(frame) {
+            return;
+        }
+        let Some(packet) = self.packets.allocate() else {
+            self.events |= bank2::IST::RX_OVRN.mask() as u8;
+            return;
+        };
+        let strips = bank0::RCR::STRIP_CRC.is_set(self.register(0, bank0::RCR));
+        let len = frame.octets.len()
+            - if strips {
+                fcs::LEN.min(frame.octets.len())
+            } else {
+                0
+            };
+        let octets = &frame.octets[..len];
+        let odd = !len.is_multiple_of(2);
+        let broadcast = octets.first() == Some(&0xff);
+        let status =
+            if odd { STATUS_ODD } else { 0 } | if broadcast { STATUS_BROADCAST } else { 0 };
+        let count = (len & !1) + HEADER_AND_CONTROL;
+        let mut contents = Vec::with_capacity(len + HEADER_AND_CONTROL);
+        contents.extend(status.to_le_bytes());
+        contents.extend((count as u16).to_le_bytes());
+        contents.extend(octets);
+        if odd {
+            contents.push(CONTROL_ODD);
+        } else {
+            contents.extend([0, 0]);
+        }
+        for (at, octet) in contents.into_iter().enumerate() {
+            self.packets.write(packet, at, octet);
+        }
+        self.received.push_back(packet);
+    }
+
+    /// Reads the 16-bit register at `offset`.
+    fn read_half(&self, offset: u32) -> u16 {
+        let pair = |low: u8, high: u8| u16::from(low) | u16::from(high) << 8;
+        let number = |queue: &VecDeque<u8>, none: linerate_regs::Bits| {
+            queue.front().copied().unwrap_or(none.mask() as u8)
+        };
+        if offset == BANK {
+            return BANK_ID | self.bank;
+        }
+        match (self.bank, offset) {
+            (0, it) if it == bank0::EPHSR.offset => {
+                let link = bank0::EPHSR::LINK_OK.of(self.is_connected.into());
+                self.register(0, bank0::EPHSR) as u16 | link as u16
+            }
+            (0, it) if it == bank0::MIR.offset => pair(4, self.packets.free()),
+            (2, it) if it == bank2::PNR.offset => {
+                let failed = bank2::ARR::FAILED.mask() as u8;
+                pair(self.pnr, self.allocated.unwrap_or(failed))
+            }
+            (2, it) if it == bank2::TXFIFO.offset => pair(
+                number(&self.sent_packets, bank2::TXFIFO::TEMPTY),
+                number(&self.received, bank2::RXFIFO::REMPTY),
+            ),
+            (2, it) if it == bank2::PTR.offset => self.pointer,
+            (2, it) if it == bank2::IST.offset => pair(self.interrupt_status(), self.mask),
+            (3, it) if it == bank3::REV.offset => bank3::REV.reset as u16,
+            (bank, it) => self.stored[bank as usize & 3][it as usize / 2],
+        }
+    }
+
+    /// Writes the octets of the 16-bit register at `offset` that `enables` selects.
+    fn write_half(&mut self, offset: u32, value: u16, enables: u8, now: Instant) {
+        let [low, high] = value.to_le_bytes();
+        let (has_low, has_high) = (enables & 1 != 0, enables & 2 != 0);
+        if offset == BANK {
+            if has_low {
+                self.bank = u16::from(low & 3);
+            }
+            return;
+        }
+        match (self.bank, offset) {
+            (2, it) if it == bank2::MMUCR.offset => {
+                if has_low {
+                    self.command(bank2::MMUCR::COMMAND.get(value.into()), now);
+                }
+            }
+            (2, it) if it == bank2::PNR.offset => {
+                if has_low {
+                    self.pnr = low & 0x3f;
+                }
+            }
+            (2, it) if it == bank2::PTR.offset => self.pointer = value,
+            (2, it) if it == bank2::IST.offset => {
+                if has_low {
+                    self.events &= !low;
+                    if bank2::IST::TX.is_set(low.into()) {
+                        self.sent_packets.pop_front();
+                    }
+                }
+                if has_high {
+                    self.mask = high;
+                }
+            }
+            (0 | 3, it) if it == bank0::EPHSR.offset && self.bank == 0 => {}
+            (bank, it) => {
+                let stored = &mut self.stored[bank as usize & 3][it as usize / 2];
+                let mask = if has_low { 0x00ff } else { 0 } | if has_high { 0xff00 } else { 0 };
+                *stored = *stored & !mask | value & mask;
+                if self.bank == 0 && it == bank0::TCR.offset {
+                    self.start(now);
+                }
+                let control = self.register(0, bank0::RCR);
+                if self.bank == 0 && it == bank0::RCR.offset && bank0::RCR::SOFT_RST.is_set(control)
+                {
+                    let (partner, sent) = (self.is_connected, std::mem::take(&mut self.sent));
+                    *self = Self::default();
+                    (self.is_connected, self.sent) = (partner, sent);
+                }
+            }
+        }
+    }
+}
+
+impl Device for Lan91c111 {
+    fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
+        self.read_bytes(offset, 0xf, now)
+    }
+
+    fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
+        self.write_bytes(offset, value, 0xf, now)
+    }
+
+    fn read_bytes(&mut self, offset: u32, enables: u8, now: Instant) -> Option<u32> {
+        self.advance(now);
+        if self.bank == 2 && offset == bank2::DATA.offset {
+            return Some(self.read_data(enables));
+        }
+        let (low, high) = (self.read_half(offset), self.read_half(offset + 2));
+        Some(u32::from(low) | u32::from(high) << 16)
+    }
+
+    fn write_bytes(&mut self, offset: u32, value: u32, enables: u8, now: Instant) -> bool {
+        self.advance(now);
+        if self.bank == 2 && offset == bank2::DATA.offset {
+            self.write_data(value, enables);
+            return true;
+        }
+        let halves = [
+            (offset, value as u16, enables & 3),
+            (offset + 2, (value >> 16) as u16, enables >> 2),
+        ];
+        for (offset, value, enables) in halves {
+            if enables != 0 {
+                self.write_half(offset, value, enables, now);
+            }
+        }
+        true
+    }
+
+    fn next_event(&self) -> Instant {
+        let sent = self.sending.map_or(Instant::NEVER, |it| it.end);
+        self.arriving
+            .front()
+            .map_or(sent, |frame| frame.end.min(sent))
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while let Some(sending) = self.sending.take_if(|it| it.end <= now) {
+            self.finish_sending(sending);
+            self.start(sending.end);
+        }
+        while let Some(frame) = self.arriving.pop_front_if(|frame| frame.end <= now) {
+            self.take_in(&frame);
+        }
+    }
+
+    fn line(&mut self) -> Option<&mut dyn Line> {
+        Some(self)
+    }
+
+    fn interrupts(&self) -> u32 {
+        u32::from(self.interrupt_status() & self.mask != 0)
+    }
+
+    fn reads_have_side_effects(&self) -> bool {
+        true
+    }
+}
+
+impl Line for Lan91c111 {
+    fn connect(&mut self, partner: Option<Partner>, _: Instant) {
+        self.is_connected = partner.is_some();
+    }
+
+    fn mode(&self) -> Option<LinkMode> {
+        self.is_connected.then_some(Self::MODE)
+    }
+
+    fn take_frame(&mut self) -> Option<LineFrame> {
+        self.sent.pop_front()
+    }
+
+    fn receive_frame(&mut self, frame: LineFrame) {
+        self.arriving.push_back(frame);
+    }
+}

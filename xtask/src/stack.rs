@@ -1,0 +1,171 @@
+//! The program of `boards/rv32-soft-soc/stack`: `lwIP` on the `FreeRTOS` kernel and the benchmark of AN 440, in C. Cargo
+//! fetches the sources of both; Debian's cross compiler builds them.
+
+use crate::{concurrent, sh};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The compiler.
+pub const COMPILER: &str = "riscv64-unknown-elf-gcc";
+/// Debian's package of the compiler.
+pub const PACKAGE: &str = "gcc-riscv64-unknown-elf";
+
+/// As the paper's compiler: -O3. The pools' allocator takes the place of lwIP's for packets.
+const FLAGS: [&str; 9] = [
+    "-O3",
+    "-march=rv32im_zicsr",
+    "-mabi=ilp32",
+    "-nostdlib",
+    "-std=gnu11",
+    "-ffunction-sections",
+    // Loops of the C library's own functions stay loops.
+    "-fno-tree-loop-distribute-patterns",
+    "-Wall",
+    "-g1",
+];
+/// `-march` of the linker selects the compiler's library, which has no variant with `zicsr`.
+const LINK_FLAGS: [&str; 8] = [
+    "-march=rv32im",
+    "-mabi=ilp32",
+    "-nostdlib",
+    "-nostartfiles",
+    "-Wl,--gc-sections",
+    "-Wl,--wrap=pbuf_alloc",
+    "-Wl,--no-warn-rwx-segments",
+    "-Wl,--build-id=none",
+];
+
+/// Sources of the kernel, in its folder.
+const KERNEL: [&str; 6] = [
+    "tasks.c",
+    "queue.c",
+    "list.c",
+    "portable/GCC/RISC-V/port.c",
+    "portable/GCC/RISC-V/portASM.S",
+    "portable/MemMang/heap_4.c",
+];
+/// Sources of `lwIP`, in its folder; of folders all `.c` files.
+const LWIP: [&str; 9] = [
+    "contrib/ports/freertos/sys_arch.c",
+    "src/api/api_lib.c",
+    "src/api/api_msg.c",
+    "src/api/err.c",
+    "src/api/netbuf.c",
+    "src/api/sockets.c",
+    "src/api/tcpip.c",
+    "src/netif/ethernet.c",
+    "src/core",
+];
+/// Beside [`LWIP`]: a folder in a folder.
+const LWIP_IPV4: &str = "src/core/ipv4";
+
+/// Builds the program with `further` flags of the compiler, in `target/stack/<name>`; `None` without the compiler.
+///
+/// # Errors
+/// The sources cannot be fetched, or do not compile.
+pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
+    if !sh::has(COMPILER) {
+        return Ok(None);
+    }
+    let sources = fetch()?;
+    let package = |name: &str| {
+        let found = sources.get(name);
+        found.with_context(|| format!("the lock file of the sources has no {name}"))
+    };
+    let (lwip, kernel) = (
+        package("lwip")?,
+        package("freertos-next")?.join("FreeRTOS-Kernel"),
+    );
+    let own = folder();
+    let port = kernel.join("portable/GCC/RISC-V");
+    let includes = [
+        own.clone(),
+        own.join("libc"),
+        own.join("port"),
+        lwip.join("src/include"),
+        lwip.join("contrib/ports/freertos/include"),
+        kernel.join("include"),
+        port.join("chip_specific_extensions/RISCV_no_extensions"),
+        port,
+    ];
+    let mut files = sources_in(&own)?;
+    files.extend(sources_in(&own.join("libc"))?);
+    for path in LWIP.iter().chain([&LWIP_IPV4]).map(|it| lwip.join(it)) {
+        files.extend(if path.is_dir() {
+            sources_in(&path)?
+        } else {
+            vec![path]
+        });
+    }
+    files.extend(KERNEL.iter().map(|file| kernel.join(file)));
+    let out = sh::out("stack").join(name);
+    std::fs::create_dir_all(&out)?;
+    let objects: Vec<(PathBuf, PathBuf)> = files
+        .into_iter()
+        .enumerate()
+        .map(|(number, file)| (file, out.join(format!("{number}.o"))))
+        .collect();
+    let compiled = concurrent::map(&objects, concurrent::cores(), |(file, object)| {
+        let mut command = sh::cmd(COMPILER);
+        command.args(FLAGS).args(further);
+        for folder in &includes {
+            command.arg("-I").arg(folder);
+        }
+        // The ELF is the same wherever cargo has put the sources.
+        for (folder, name) in [
+            (lwip, "lwip"),
+            (&kernel, "FreeRTOS-Kernel"),
+            (&own, "stack"),
+        ] {
+            command.arg(format!("-ffile-prefix-map={}={name}", folder.display()));
+        }
+        sh::read(command.arg("-c").arg(file).arg("-o").arg(object))
+    });
+    for result in compiled {
+        result?;
+    }
+    let elf = out.join("stack.elf");
+    let mut link = sh::cmd(COMPILER);
+    link.args(LINK_FLAGS).arg("-T").arg(own.join("link.x"));
+    link.args(objects.iter().map(|(_, object)| object));
+    sh::read(link.arg("-lgcc").arg("-o").arg(&elf))?;
+    Ok(Some(elf))
+}
+
+/// Folder of the program.
+pub fn folder() -> PathBuf {
+    sh::root().join("boards/rv32-soft-soc/stack")
+}
+
+/// The C and assembly files in `folder`, sorted.
+fn sources_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|it| it == "c" || it == "S"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Folders of the crates that carry the sources, by name; cargo fetches them.
+fn fetch() -> Result<BTreeMap<String, PathBuf>> {
+    let mut command = sh::cargo();
+    command
+        .args(["metadata", "--locked", "--format-version", "1"])
+        .current_dir(folder().join("sources"));
+    let json: serde_json::Value = serde_json::from_str(&sh::read(&mut command)?)?;
+    let Some(packages) = json["packages"].as_array() else {
+        bail!("cargo metadata lists no packages");
+    };
+    let folders = packages.iter().filter_map(|package| {
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        Some((
+            package["name"].as_str()?.to_owned(),
+            manifest.parent()?.to_path_buf(),
+        ))
+    });
+    Ok(folders.collect())
+}
