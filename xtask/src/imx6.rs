@@ -18,7 +18,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let elf = built.first().context("the firmware was not built")?;
     let mut command = sh::cargo();
     command
-        .args(["run", "--quiet", "--release", "--locked"])
+        .args(["run", "--quiet", "--locked"])
         .args(["--package", "linerate-imx6", "--"])
         .arg(elf)
         .arg("--out")

@@ -113,7 +113,7 @@ impl Sink {
         UDP_SINK[Count::Latest as usize].store(self.expected, Ordering::Relaxed);
         let transit = (now().ns() as u32).wrapping_sub(datagram.sent_ns);
         if let Some(last) = self.transit.replace(transit) {
-            let change = (transit.wrapping_sub(last) as i32).unsigned_abs();
+            let change = transit.wrapping_sub(last).cast_signed().unsigned_abs();
             // J += (|D| - J) / 16.
             self.jitter = self.jitter - self.jitter / 16 + change / 16;
             UDP_SINK[Count::Jitter as usize].store(self.jitter, Ordering::Relaxed);

@@ -44,6 +44,16 @@ impl Backlog {
     }
 }
 
+/// Outcome of a look at the ring.
+pub enum Received {
+    /// There is no frame.
+    Nothing,
+    /// A frame that is no datagram for this program.
+    Other,
+    /// A datagram.
+    Datagram(Datagram),
+}
+
 /// What handler and main loop share.
 pub struct Shared {
     pub device: Network,
@@ -105,17 +115,16 @@ pub fn is_idle() -> bool {
 }
 
 impl Shared {
-    /// The next frame: a datagram, or one for nobody (`None`), or no frame; before it, frames with an overrun that
-    /// reach the stack.
-    pub fn receive(&mut self) -> (u32, Option<Option<Datagram>>) {
+    /// The next frame, and the number of frames with an overrun before it.
+    pub fn receive(&mut self) -> (u32, Received) {
         let frame = self.device.receive().map(|(mut frame, _)| {
             let datagram = Datagram::parse(frame.peek());
             frame.consume(|_| ());
-            datagram
+            datagram.map_or(Received::Other, Received::Datagram)
         });
         let overruns = LINERATE_LEDGER.get(Counter::RxFifoOverruns);
         let new = overruns.wrapping_sub(core::mem::replace(&mut self.overruns, overruns));
-        (new, frame)
+        (new, frame.unwrap_or(Received::Nothing))
     }
 
     /// Ends the polling, unless a frame has arrived meanwhile.
@@ -148,10 +157,13 @@ impl Shared {
                         self.backlog.push(Datagram::BAD, backlog);
                     }
                 }
-                let Some(datagram) = frame else { break };
-                spend(frame_cycles);
-                if let Some(datagram) = datagram {
-                    self.backlog.push(datagram, backlog);
+                match frame {
+                    Received::Nothing => break,
+                    Received::Other => spend(frame_cycles),
+                    Received::Datagram(datagram) => {
+                        spend(frame_cycles);
+                        self.backlog.push(datagram, backlog);
+                    }
                 }
             }
             if self.device.unmask() {

@@ -28,6 +28,7 @@ use static_cell::ConstStaticCell;
 
 use boot::Boot;
 use datagrams::{Count, Sink, count};
+use interrupt::Received;
 use machine::Board;
 use spend::spend;
 
@@ -152,13 +153,13 @@ fn take_turn(boot: &Boot, sink: &mut Sink) {
             }
             left = left.saturating_sub(1);
         }
-        let Some(datagram) = frame else {
+        if matches!(frame, Received::Nothing) {
             interrupt::with(interrupt::Shared::end_turn);
             return;
-        };
+        }
         spend(boot.frame_cycles);
         spend(boot.stack_cycles);
-        if let Some(datagram) = datagram {
+        if let Received::Datagram(datagram) = frame {
             sink.receive(datagram);
         }
         left = left.saturating_sub(1);
