@@ -134,6 +134,35 @@ impl Cache {
         access
     }
 
+    /// Removes the line; true if it was present and modified.
+    pub fn remove(&mut self, line: u32) -> bool {
+        let set = (line & self.set_mask) as usize;
+        let others = self.geometry.ways as usize - 1;
+        let older = &mut self.older[set * others..(set + 1) * others];
+        let was_dirty = self.latest_dirty[set] == line;
+        let entry = if self.latest[set] == line {
+            let (latest, dirty) = older.first().copied().unwrap_or((NO_LINE, false));
+            self.latest[set] = latest;
+            self.latest_dirty[set] = if dirty { latest } else { NO_LINE };
+            Some((0, was_dirty))
+        } else {
+            let way = older.iter().position(|&(other, _)| other == line);
+            way.map(|way| (way, older[way].1))
+        };
+        let Some((way, dirty)) = entry else {
+            return false;
+        };
+        if let Some(moved) = older.get_mut(way..)
+            && !moved.is_empty()
+        {
+            moved.rotate_left(1);
+            if let Some(last) = moved.last_mut() {
+                *last = (NO_LINE, false);
+            }
+        }
+        dirty
+    }
+
     /// Removes all lines; modified ones are not written anywhere.
     pub fn invalidate(&mut self) {
         self.latest.fill(NO_LINE);

@@ -21,6 +21,7 @@
 //!    arrives; the next miss of the same port waits for the rest.
 //! 7. A dirty line is written before the fill, or after it from a write buffer. A load that misses, and
 //!    any access that bypasses the cache, waits until the write buffer is empty.
+//! 8. A flush removes a line from the data cache. A modified line goes to the write buffer, which has room for it.
 //!
 //! [`Fabric`] is the part from the masters' ports to the memories, [`HartPorts`] the hart's caches
 //! and write buffer. Whoever owns both implements [`Bus`], where other masters get their turn.

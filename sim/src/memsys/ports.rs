@@ -290,6 +290,20 @@ impl HartPorts {
         ready
     }
 
+    /// Removes the line of `addr` from the data cache at `at`. A modified one goes to the write buffer, whose size
+    /// does not limit that; the next access that misses or bypasses the cache waits for it.
+    pub fn flush(&mut self, addr: u32, at: u64) {
+        let line = addr >> self.data_shift;
+        if self.data.as_mut().is_some_and(|cache| cache.remove(line)) {
+            self.statistics.lines_written += 1;
+            self.buffered.push_back(Buffered {
+                addr: line << self.data_shift,
+                bytes: 1 << self.data_shift,
+                ready: at,
+            });
+        }
+    }
+
     /// A store to memory through the write buffer, if there is one.
     fn store_through(&mut self, addr: u32, bytes: u32, at: u64, bus: &mut impl Bus) -> u64 {
         self.write_until(at, bus);

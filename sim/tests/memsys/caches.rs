@@ -38,6 +38,13 @@ impl Textbook {
         self.set(number).iter().any(|line| line.number == number)
     }
 
+    /// True if the line was present and modified.
+    pub fn remove(&mut self, number: u32) -> bool {
+        let set = self.set(number);
+        let at = set.iter().position(|line| line.number == number);
+        at.is_some_and(|at| set.remove(at).dirty)
+    }
+
     pub fn access(&mut self, number: u32, write: bool) -> Access {
         self.uses += 1;
         let (uses, ways) = (self.uses, self.ways);
@@ -71,11 +78,15 @@ proptest! {
     fn hits_and_victims_are_those_of_a_textbook_cache(
         ways in 1..5_u32,
         sets in 0..4_u32,
-        trace in prop::collection::vec((0..64_u32, any::<bool>()), 1..400),
+        trace in prop::collection::vec((0..64_u32, any::<bool>(), 0..8_u32), 1..400),
     ) {
         let geometry = Geometry { size: (16 * ways) << sets, line: 16, ways };
         let (mut cache, mut textbook) = (Cache::new(geometry), Textbook::new(geometry));
-        for (line, write) in trace {
+        for (line, write, action) in trace {
+            if action == 0 {
+                prop_assert_eq!(cache.remove(line), textbook.remove(line));
+                continue;
+            }
             prop_assert_eq!(cache.contains(line), textbook.contains(line));
             // What the hart relies on without asking further.
             let is_fast = if write { cache.is_latest_dirty(line) } else { cache.is_latest(line) };

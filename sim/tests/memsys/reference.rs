@@ -370,6 +370,17 @@ impl Reference {
         now
     }
 
+    pub fn flush(&mut self, addr: u32, at: u64) {
+        let Some(config) = self.config.data_cache else {
+            return;
+        };
+        let bytes = config.geometry.line;
+        if self.data.as_mut().unwrap().remove(addr / bytes) {
+            self.pass_time(at);
+            self.buffered.push_back((addr / bytes * bytes, bytes, at));
+        }
+    }
+
     fn entries_in_use(&self, now: u64) -> usize {
         let unwritten = self.written.iter().filter(|&&end| end > now);
         self.buffered.len() + unwritten.count()

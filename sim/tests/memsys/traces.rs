@@ -15,6 +15,7 @@ enum HartAccess {
     Fetch(u32),
     Load(u32, u32),
     Store(u32, u32),
+    Flush(u32),
 }
 
 /// Addresses that meet in the same lines, rows and banks.
@@ -35,6 +36,7 @@ fn accesses() -> impl Strategy<Value = Vec<(u64, HartAccess)>> {
         address().prop_map(HartAccess::Fetch),
         (address(), 0..3_u32).prop_map(|(addr, width)| HartAccess::Load(addr, 1 << width)),
         (address(), 0..3_u32).prop_map(|(addr, width)| HartAccess::Store(addr, 1 << width)),
+        address().prop_map(HartAccess::Flush),
     ];
     let think = prop_oneof![3 => Just(1_u64), 2 => 1..6_u64, 1 => 1..300_u64];
     prop::collection::vec((think, access), 1..60)
@@ -121,6 +123,11 @@ proptest! {
                 bus.run_others(at);
             }
             let (fast, slow) = match access {
+                HartAccess::Flush(addr) => {
+                    ports.flush(addr, now);
+                    reference.flush(addr, now);
+                    (now, now)
+                }
                 HartAccess::Fetch(addr) => {
                     let line = addr / ports.fetch_line_bytes();
                     let hits = ports.hits_fetch(line);

@@ -4,6 +4,10 @@ use super::soc::{HartAccess, Soc};
 use crate::mem::Memory;
 use crate::rv32::{AccessFault, IllegalCsr, Platform, RomCall, Width};
 
+/// A write of an address removes its line from the data cache: the first CSR for custom use in machine mode (RISC-V
+/// privileged architecture, table 2.1).
+const FLUSH: u16 = 0x7c0;
+
 /// The SoC during one run.
 pub(super) struct Bus<'a> {
     pub soc: &'a mut Soc,
@@ -65,8 +69,12 @@ impl Platform for Bus<'_> {
         Err(IllegalCsr)
     }
 
-    fn csr_write(&mut self, _: u16, _: u32, _: u64) -> Result<(), IllegalCsr> {
-        Err(IllegalCsr)
+    fn csr_write(&mut self, csr: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr> {
+        match csr {
+            FLUSH => self.soc.flush(value, cycle),
+            _ => return Err(IllegalCsr),
+        }
+        Ok(())
     }
 
     fn watched_store(&mut self, _: u32, _: Width, _: u32, _: u64) {}

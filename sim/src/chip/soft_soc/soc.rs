@@ -209,6 +209,19 @@ impl Soc {
         }
     }
 
+    /// Calls `with` on the device called `name`, if its model is `D`.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        now: Instant,
+        with: impl FnOnce(&mut D) -> R,
+    ) -> Option<R> {
+        let number = self.rest.wiring.iter().position(|it| it.name == name)?;
+        let result = with(self.rest.peripherals.model(number)?);
+        self.rest.sync(number, now);
+        Some(result)
+    }
+
     /// Lets the hart run until `limit` or the next event.
     pub fn set_limit(&mut self, limit: Instant) {
         self.limit = limit;
@@ -275,6 +288,11 @@ impl Soc {
         }
         // A wait is shorter than a second, so 32 bits suffice, and divide faster.
         ((ready - at) as u32).div_ceil(self.period as u32)
+    }
+
+    /// Removes the line of `addr` from the data cache.
+    pub fn flush(&mut self, addr: u32, cycle: u64) {
+        self.ports.flush(addr, cycle * self.period);
     }
 
     /// Reads the device register at `addr`; `None` if there is none.
