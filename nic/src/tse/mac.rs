@@ -171,9 +171,10 @@ impl<R: Registers> Mac<R> {
     /// Configures a stopped MAC and enables it; the engines are started separately.
     pub(super) fn start(&self, address: MacAddress, groups: u64, link: LinkSettings) {
         let registers = &self.registers;
-        let [a, b, c, d, e, f] = address.0;
-        registers.write(tse::MAC_0, u32::from_le_bytes([a, b, c, d]));
-        registers.write(tse::MAC_1, u32::from_le_bytes([e, f, 0, 0]));
+        let octets = address.0.iter().rev();
+        let address = octets.fold(0, |bits, &octet| bits << 8 | u64::from(octet));
+        registers.write(tse::MAC_0, address as u32);
+        registers.write(tse::MAC_1, (address >> 32) as u32);
         self.set_groups(groups);
         registers.write(tse::FRM_LENGTH, MAX_TAGGED_LEN as u32);
         registers.write(tse::TX_IPG_LENGTH, GAP);

@@ -178,7 +178,7 @@ fn a_packet_is_written_and_ends_its_descriptor_with_its_errors() {
     assert_eq!(rig.memory[0x800..0x832], [1; 50]);
     assert_eq!(rig.memory[0x832..0x864], [2; 50]);
     assert_eq!(rig.memory[0x864], 0x64);
-    assert_eq!(rig.word(0x11c), 1 << 23 | 0b101 << 16 | 100);
+    assert_eq!(rig.word(0x11c), 1 << 23 | 0b101 << 16 | 0x64);
     assert_eq!(rig.engine.read(0, rig.now).unwrap() & 0x17, 0x17);
     // A longer packet than its buffer goes on in the next descriptor.
     assert_eq!(rig.engine.stream_room(rig.now), 64);

@@ -145,7 +145,7 @@ impl Receiver {
             self.progress(at, settings);
             let arriving = self.arriving.take_if(|it| it.frame.end <= at);
             if let Some(arriving) = arriving
-                && let Some(request) = self.finish(arriving, settings, statistics)
+                && let Some(request) = self.finish(&arriving, settings, statistics)
             {
                 return Some(request);
             }
@@ -203,7 +203,7 @@ impl Receiver {
     /// Checks a frame that has ended.
     fn finish(
         &mut self,
-        arriving: Arriving,
+        arriving: &Arriving,
         settings: &Settings,
         statistics: &mut Statistics,
     ) -> Option<Request> {
@@ -217,7 +217,7 @@ impl Receiver {
         let has_length = (MIN_LEN..=longest).contains(&octets.len());
         if is_control {
             return (is_intact && has_length)
-                .then(|| self.control(&arriving, settings, statistics))
+                .then(|| self.control(arriving, settings, statistics))
                 .flatten();
         }
         if !arriving.is_accepted {

@@ -76,9 +76,10 @@ impl Settings {
     }
 
     pub fn address(&self) -> MacAddress {
-        let [a, b, c, d] = self.value(tse::MAC_0).to_le_bytes();
-        let [e, f, ..] = self.value(tse::MAC_1).to_le_bytes();
-        MacAddress([a, b, c, d, e, f])
+        let mut octets = [0; 6];
+        octets[..4].copy_from_slice(&self.value(tse::MAC_0).to_le_bytes());
+        octets[4..].copy_from_slice(&self.value(tse::MAC_1).to_le_bytes()[..2]);
+        MacAddress(octets)
     }
 
     /// The mode that the program has set.
