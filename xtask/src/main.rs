@@ -192,7 +192,7 @@ mod tests {
                 let rest = &text[at + "cargo xtask ".len()..];
                 let name: String = rest
                     .chars()
-                    .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+                    .take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')
                     .collect();
                 if name.is_empty() {
                     continue;
