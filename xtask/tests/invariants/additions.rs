@@ -101,6 +101,11 @@ const REGISTRIES: [Registry; 4] = [
                 "a hub's stations send its frames",
             ),
             ("fuzz/targets", "host", "fuzzed"),
+            (
+                "lab/src/an440",
+                "host",
+                "the workstation of the experiment is one",
+            ),
         ],
     },
     Registry {
