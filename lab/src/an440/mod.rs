@@ -21,8 +21,7 @@ use std::time::Instant;
 use system::Parameters;
 use xtask::{concurrent, sh, stack};
 
-/// Bytes of a cell after the first, which are not measured: 686 segments. 3,000,000 bytes give throughputs within
-/// 0.4% of these.
+/// Bytes of a cell after the first, which are not measured: 686 segments.
 pub const BYTES: u32 = 1_000_000;
 /// The paper's table 4.
 const PUBLISHED: &str = "boards/rv32-soft-soc/an440/table4.toml";
