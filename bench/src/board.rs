@@ -15,7 +15,7 @@ pub struct Board {
     pub description: String,
     /// Simulation settings, if it can be simulated: `sim://`, scenarios.
     pub simulated: Option<Simulated>,
-    /// Its soft SoC, if it has one: `sim://`.
+    /// Simulation settings, if its `system.toml` describes it: `sim://`.
     pub soft_soc: Option<SoftSoc>,
     /// Emulation settings, if QEMU emulates it: `qemu://`.
     pub qemu: Option<Qemu>,
@@ -42,14 +42,12 @@ pub struct Simulated {
     pub pins: Pins,
 }
 
-/// A board with a soft SoC, which the simulator builds from its `system.toml`.
+/// A board that the simulator builds from its `system.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SoftSoc {
-    /// The device that is its console.
+    /// Name of the console's device in that file.
     pub console: String,
-    /// The rate of its network line, if nothing else limits it.
-    pub line_bits_per_s: u64,
 }
 
 /// A board that QEMU emulates. The bench adds the network, the serial port and the firmware to the
@@ -173,18 +171,19 @@ struct Files {
     description: &'static str,
     /// Published figures that it reproduces.
     published: Option<&'static str>,
-    /// The description of its soft SoC.
+    /// Description of its hardware for the simulator.
     system: Option<&'static str>,
 }
 
 /// Every board, one line each.
-const BOARDS: [Files; 7] = [
+const BOARDS: &[Files] = &[
     files!("esp32c6-bitbang", published),
     files!("qemu-linux-sabrelite"),
     files!("qemu-mps2-an385"),
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
+    files!("rv32-enet", system),
     files!("rv32-soft-soc", system),
 ];
 
@@ -231,7 +230,7 @@ pub fn published(name: &str) -> Published {
         .unwrap_or_default()
 }
 
-/// The description of the soft SoC of the board called `name`, if it has one.
+/// The `system.toml` of the board called `name`, if it has one.
 pub fn system(name: &str) -> Option<&'static str> {
     let at = all().iter().position(|board| board.name == name)?;
     BOARDS.get(at)?.system
@@ -245,32 +244,24 @@ pub fn find(name: &str) -> Result<Board, UnknownBoard> {
     select(all(), name)
 }
 
-/// The board called `name`, if the simulator runs it.
+/// The board called `name`, if the simulator supports it.
 ///
 /// # Errors
 /// [`UnknownBoard`] if no simulated board has this name.
 pub fn find_simulated(name: &str) -> Result<Board, UnknownBoard> {
-    select(
-        all().into_iter().filter(Board::is_simulated).collect(),
-        name,
-    )
-}
-
-/// The board called `name`, if it has a chip whose pads drive the wire, as scenarios need.
-///
-/// # Errors
-/// [`UnknownBoard`] if no such board has this name.
-pub fn find_with_pads(name: &str) -> Result<Board, UnknownBoard> {
     let mut boards = all();
     boards.retain(|board| board.simulated.is_some());
     select(boards, name)
 }
 
-impl Board {
-    /// True if the simulator runs it.
-    pub const fn is_simulated(&self) -> bool {
-        self.simulated.is_some() || self.soft_soc.is_some()
-    }
+/// The board called `name`, if `linerate sim` runs it: with the simulated chip, or with a soft SoC.
+///
+/// # Errors
+/// [`UnknownBoard`] if no such board has this name.
+pub fn find_in_simulator(name: &str) -> Result<Board, UnknownBoard> {
+    let mut boards = all();
+    boards.retain(|board| board.simulated.is_some() || board.soft_soc.is_some());
+    select(boards, name)
 }
 
 fn select(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
@@ -305,7 +296,7 @@ mod tests {
             );
             assert!(!board.firmware.programs.is_empty(), "{}", board.name);
             assert!(
-                board.is_simulated() || board.qemu.is_some(),
+                board.simulated.is_some() || board.qemu.is_some() || board.soft_soc.is_some(),
                 "nothing runs {}",
                 board.name
             );
@@ -321,6 +312,7 @@ mod tests {
                 let chip = &simulated.timing_table;
                 assert!(name != chip && !name.contains("devkit"), "{name}");
             }
+            assert_eq!(board.soft_soc.is_some(), system(name).is_some(), "{name}");
             if board.qemu.is_some() {
                 assert!(name.starts_with("qemu-"), "{name}");
             }
@@ -336,7 +328,7 @@ mod tests {
                      the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");
         let error = find_simulated("qemu-sabrelite").expect_err("emulated");
-        assert_eq!(error.known, ["esp32c6-bitbang", "rv32-soft-soc"]);
+        assert_eq!(error.known, ["esp32c6-bitbang"]);
         let error = find("z80").expect_err("no such board").to_string();
         let start = "there is no board `z80`; the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");

@@ -6,6 +6,7 @@
 //! | [`link`] | the interface on the route to an address |
 //! | [`load`] | load generator and receiver: UDP, raw frames, round trips, and their limits |
 //! | [`relay`] | an impaired link between two TAP interfaces |
+//! | `serial` | byte links: serial ports, pseudo-terminals, SPI; ends of the link layer on them |
 //! | [`serve`] | servers for the protocols of devices |
 //! | [`sockets`] | runs a service of `linerate-agent` on the host's sockets |
 //! | [`tap`] | errors of TAP interfaces, with the commands to create one |
@@ -19,6 +20,8 @@ pub mod load;
 pub mod nearest;
 pub mod quantity;
 pub mod relay;
+#[cfg(target_os = "linux")]
+pub mod serial;
 pub mod serve;
 pub mod sockets;
 pub mod tap;

@@ -12,6 +12,9 @@
 //! - *Sessions*: an end learns that its peer has restarted.
 //! - *Probes* measure round trip and one-way spread.
 //!
+//! Beside the link, and without cost if unused: [`measure`] has test messages with their [`Responder`](measure::Responder),
+//! and [`SelfTest`] measures the link in place, compares it with a baseline and names what got worse.
+//!
 //! It allocates nothing, reads no clock and knows no device: octets and time are passed in. It has no buffer for a
 //! frame; payload goes from the transmit queue to the wire and from the wire to the receive FIFO. The format is in
 //! `docs/link-protocol.md`; `link/c` and `link/python` are two more implementations of it.
@@ -56,11 +59,13 @@ mod crc;
 mod decoder;
 mod encoder;
 mod link;
+pub mod measure;
 mod probe;
 mod receive_fifo;
 mod receiver;
 mod ring;
 mod round_trip;
+pub mod self_test;
 mod sender;
 mod time;
 mod transmit_queue;
@@ -69,5 +74,6 @@ mod wire;
 pub use counters::Counters;
 pub use link::{Channel, Config, Event, Link, SendError, memory_octets};
 pub use probe::Probe;
+pub use self_test::SelfTest;
 pub use time::Instant;
 pub use wire::{ACKNOWLEDGMENT, MAX_CAPACITY, MAX_CHANNELS, MAX_FRAGMENT, frame_octets};

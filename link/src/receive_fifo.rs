@@ -35,6 +35,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
         self.capacity() - self.used - self.partial
     }
 
+    /// Octets of whole messages, with their lengths.
+    pub(crate) const fn used(&self) -> u16 {
+        self.used
+    }
+
     /// Octets between the committed ones and the payload of a fragment.
     const fn gap(is_first: bool) -> u16 {
         if is_first { LENGTH } else { 0 }

@@ -76,14 +76,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
         self.used
     }
 
-    /// Appends a message for which there is room.
-    pub(crate) fn push(&mut self, message: &[u8]) {
+    /// Appends a message of `len` octets for which there is room.
+    pub(crate) fn push(&mut self, len: u16, octet: impl Fn(usize) -> u8) {
         let at = self.index(self.used);
-        ring::put_u16(self.memory.as_mut(), at, message.len() as u16);
+        ring::put_u16(self.memory.as_mut(), at, len);
         self.used += LENGTH;
-        for octet in message {
+        for number in 0..len {
             let at = self.index(self.used);
-            ring::put(self.memory.as_mut(), at, *octet);
+            ring::put(self.memory.as_mut(), at, octet(number.into()));
             self.used += 1;
         }
     }

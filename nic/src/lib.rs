@@ -10,7 +10,7 @@
 //! - [`mmio`], [`dma`]: registers, and memory that a device accesses by DMA.
 //! - [`mdio`]: external PHYs and the result of their auto-negotiation.
 //! - [`pio`]: code shared by drivers whose processor copies frames (programmed I/O).
-//! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`], [`tse`]: drivers.
+//! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`], [`tse`], [`w5500`]: drivers.
 //! - [`window`]: the TCP receive window that a queue can buffer.
 //! - [`adapter`]: smoltcp and embassy-net, each behind the feature of that name.
 //!
@@ -48,4 +48,5 @@ pub mod queue;
 mod sync;
 pub mod tse;
 pub mod virtio;
+pub mod w5500;
 pub mod window;

@@ -8,6 +8,7 @@ pub mod board;
 pub mod chip;
 pub mod device;
 pub mod elf;
+pub mod lan;
 pub mod mem;
 pub mod memsys;
 pub mod pads;

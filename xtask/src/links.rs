@@ -1,11 +1,11 @@
-//! `cargo xtask links`: sends messages through noise, and compares the link layer with others; the figures are in
+//! `cargo xtask links`: sends messages through noise, changes links under a self-test, and compares the link layer with others; the figures are in
 //! target/links/scores.json.
 
-use crate::sh;
+use crate::{self_test, sh};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-/// What the test that sends messages through noise prints in front of its counts.
+/// What the tests print in front of their counts.
 const COUNTS: &str = "counts: ";
 
 /// Sends 100,000 messages, or 10,000,000 with `long`, then builds and runs `link/compare`, which has its own lock file.
@@ -13,7 +13,8 @@ const COUNTS: &str = "counts: ";
 /// # Errors
 /// A message was wrong or lost, or one of the programs cannot be built or run.
 pub fn run(long: bool) -> Result<()> {
-    let counts = messages(long)?;
+    let mut counts = counts("noise", "no_message_is_wrong", long)?;
+    counts.extend(self_test::counts()?);
     println!("{}", Value::Object(counts.clone()));
     let folder = sh::out("links");
     std::fs::create_dir_all(&folder)?;
@@ -30,17 +31,24 @@ pub fn run(long: bool) -> Result<()> {
     sh::run(&mut command)
 }
 
-/// Runs the test; returns its counts of messages.
-fn messages(long: bool) -> Result<Map<String, Value>> {
-    let mut test = sh::cargo();
-    test.args(["test", "--quiet", "--release", "--locked"])
-        .args(["--package", "linerate-link", "--test", "noise"])
-        .args(["no_message_is_wrong", "--", "--show-output"]);
+/// Runs a test of the link layer, the whole of it with `long`; returns the counts that it prints.
+pub(crate) fn counts(test: &str, name: &str, long: bool) -> Result<Map<String, Value>> {
+    let mut command = sh::cargo();
+    command
+        .args(["test", "--quiet", "--release", "--locked"])
+        .args(["--package", "linerate-link", "--test", test])
+        .args([name, "--", "--show-output"]);
     if long {
-        test.env("LINERATE_LONG", "1");
+        command.env("LINERATE_LONG", "1");
     }
-    let output = sh::read(&mut test)?;
-    let counts = output.lines().find_map(|line| line.strip_prefix(COUNTS));
-    let counts = counts.context("the test printed no counts of messages")?;
-    serde_json::from_str(counts).with_context(|| format!("counts of the test: {counts}"))
+    let output = sh::read(&mut command)?;
+    let lines = output.lines().filter_map(|line| line.strip_prefix(COUNTS));
+    let mut all = Map::new();
+    for counts in lines {
+        let parsed: Map<String, Value> = serde_json::from_str(counts)
+            .with_context(|| format!("counts of the test {test}: {counts}"))?;
+        all.extend(parsed);
+    }
+    anyhow::ensure!(!all.is_empty(), "the test {test} printed no counts");
+    Ok(all)
 }

@@ -181,7 +181,15 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
 const LONG: [(&[&str], &[&str]); 7] = [
     (
         &["--package", "linerate-link"],
-        &["--lib", "--test", "noise", "--test", "wire"],
+        &[
+            "--lib",
+            "--test",
+            "noise",
+            "--test",
+            "wire",
+            "--test",
+            "self_test",
+        ],
     ),
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],

@@ -19,6 +19,8 @@ mod pair;
 mod path;
 mod plausible;
 mod raw;
+#[cfg(target_os = "linux")]
+mod serial;
 mod stamp;
 mod target;
 mod test_board;
@@ -91,6 +93,34 @@ pub const KINDS: &[TargetKind] = &[
         example: "raw://eth0/02:00:00:00:00:01",
         about: "a station on the line at this interface whose agent sends raw Ethernet frames back",
         open: raw::open,
+    },
+    #[cfg(target_os = "linux")]
+    TargetKind {
+        scheme: "serial",
+        example: "serial:///dev/ttyACM0?baud=3000000",
+        about: "a device with linerate-link and its responder on a serial port",
+        open: serial::open,
+    },
+    #[cfg(target_os = "linux")]
+    TargetKind {
+        scheme: "pty",
+        example: "pty:///dev/pts/4",
+        about: "the same at the other end of a pseudo-terminal: linerate serve pty://",
+        open: serial::open,
+    },
+    #[cfg(target_os = "linux")]
+    TargetKind {
+        scheme: "tcp",
+        example: "tcp://192.0.2.7:3333",
+        about: "the same behind a TCP connection, such as a serial port server",
+        open: serial::open,
+    },
+    #[cfg(target_os = "linux")]
+    TargetKind {
+        scheme: "spidev",
+        example: "spidev://0.0?hz=10M",
+        about: "the same as an SPI slave of this host (not tried on hardware)",
+        open: serial::open,
     },
     TargetKind {
         scheme: "sim",

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use linerate_results::record::Transport;
+
 use super::error::TargetError;
 use super::monitor::TrialMonitor;
 use super::test_board::TestBoard;
@@ -58,6 +60,11 @@ pub trait Target: Send {
     /// Its board and firmware, for the provenance; `None` for a target that is only known by its URL.
     fn identity(&self) -> Option<Identity> {
         None
+    }
+
+    /// The transport of its transfers that TCP or UDP stands for: the same, except on byte links.
+    fn transport(&self, of: Transport) -> Transport {
+        of
     }
 
     /// True if its times are simulated: they are exact, and independent of this host's load and

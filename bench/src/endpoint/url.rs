@@ -61,7 +61,9 @@ impl Url {
                 None => (authority, None),
             },
         };
-        if host.is_empty() {
+        // A path or nothing follows these schemes.
+        let is_device = ["serial", "pty"].contains(&scheme);
+        if host.is_empty() && !is_device {
             let what = format!("the host is missing, as in {scheme}://192.0.2.7");
             return Err(wrong(what));
         }

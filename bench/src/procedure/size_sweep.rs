@@ -32,14 +32,14 @@ impl SizeSweep {
     fn trial(&self, octets: u32) -> Trial {
         let amount = Amount::Span(self.span);
         match self.transport {
-            Transport::Tcp => Trial::Stream(Stream {
+            Transport::Tcp | Transport::LinkStream => Trial::Stream(Stream {
                 direction: self.direction,
                 amount,
                 streams: 1,
                 write_octets: octets,
                 window_octets: None,
             }),
-            Transport::Udp => Trial::Datagrams(Datagrams {
+            Transport::Udp | Transport::LinkDatagrams => Trial::Datagrams(Datagrams {
                 direction: self.direction,
                 amount,
                 payload_octets: u16::try_from(octets).unwrap_or(u16::MAX),
@@ -75,15 +75,16 @@ impl Procedure for SizeSweep {
         context: &mut TrialContext<'_>,
     ) -> Result<(), SessionError> {
         let offered_bytes_per_s = match self.transport {
-            Transport::Tcp => 0.0,
-            Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
+            Transport::Tcp | Transport::LinkStream => 0.0,
+            Transport::Udp | Transport::LinkDatagrams => self.payload_bits_per_s as f64 / 8.0,
         };
+        let transport = target.transport(self.transport);
         let result = |size: u32, setting, swept: SweptFlow| {
             let SweptFlow { flow, failure, .. } = swept;
             Measurement::SizeSweep(Record {
                 params: SizeSweepParams {
                     setting,
-                    transport: self.transport,
+                    transport,
                     direction: self.direction,
                     payload_bytes: u64::from(size),
                     offered_bytes_per_s,

@@ -191,7 +191,8 @@ impl Procedure for Throughput {
         target: &mut dyn Target,
         context: &mut TrialContext<'_>,
     ) -> Result<(), SessionError> {
-        let params = self.params(context);
+        let mut params = self.params(context);
+        params.transport = target.transport(params.transport);
         let outcome = self.measure(target, context)?;
         self.check_received(target, context, &outcome)?;
         let mut record = Record {

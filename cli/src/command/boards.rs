@@ -34,7 +34,7 @@ pub fn run() -> Result<(), Failure> {
         if board.soft_soc.is_some() {
             let _ = writeln!(
                 text,
-                "  simulated     sim://{0}, boards/{0}/system.toml",
+                "  simulated     sim://{}, from its system.toml",
                 board.name
             );
         }

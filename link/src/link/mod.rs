@@ -143,6 +143,8 @@ pub struct Link<B, const N: usize> {
     channels: [Channel<B>; N],
     /// Channels that both ends have.
     open: u8,
+    /// Channels below this one send nothing.
+    held: u8,
     /// Session of the peer, 0 before its hello.
     peer: u32,
     is_up: bool,
@@ -180,6 +182,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             },
             channels,
             open: 0,
+            held: 0,
             peer: 0,
             is_up: false,
             hello_due: true,
@@ -212,6 +215,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// # Errors
     /// It cannot be sent, or not now.
     pub fn send(&mut self, channel: usize, message: &[u8]) -> Result<(), SendError> {
+        let octet = |at: usize| message.get(at).copied().unwrap_or_default();
+        self.send_with(channel, message.len(), octet)
+    }
+
+    /// Queues a message of `len` octets, each of which `octet` returns: for messages that are not in memory.
+    ///
+    /// # Errors
+    /// It cannot be sent, or not now.
+    pub fn send_with(
+        &mut self,
+        channel: usize,
+        len: usize,
+        octet: impl Fn(usize) -> u8,
+    ) -> Result<(), SendError> {
         if !self.is_up {
             return Err(SendError::NotUp);
         }
@@ -223,17 +240,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if longest == 0 {
             return Err(SendError::NoChannel);
         }
-        if message.len() > usize::from(longest) {
+        if len > usize::from(longest) {
             return Err(SendError::TooLong(longest.into()));
         }
-        if sender
-            .queue
-            .room()
-            .is_none_or(|room| message.len() > room.into())
-        {
+        if sender.queue.room().is_none_or(|room| len > room.into()) {
             return Err(SendError::Full);
         }
-        sender.queue.push(message);
+        sender.queue.push(len as u16, octet);
         Ok(())
     }
 
@@ -249,6 +262,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     pub fn pending(&self, channel: usize) -> usize {
         let channel = self.channels.get(channel);
         channel.map_or(0, |c| c.sender.queue.used().into())
+    }
+
+    /// Octets of receive memory that unread messages of a channel take, two more each than their own.
+    pub fn unread(&self, channel: usize) -> usize {
+        let channel = self.channels.get(channel);
+        channel.map_or(0, |c| c.receiver.fifo.used().into())
     }
 
     /// The oldest received message of a channel in two parts, the second of which is empty unless the message wraps
@@ -280,6 +299,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Frames of the peer that were lost on a channel which it sends unreliably.
     pub fn lost(&self, channel: usize) -> u32 {
         self.channels.get(channel).map_or(0, |c| c.receiver.lost)
+    }
+
+    /// Sends nothing on channels below `channel`, and no probes, from the end of the current frame until this is called
+    /// with 0: their messages wait.
+    pub fn hold_below(&mut self, channel: usize) {
+        self.held = channel.min(MAX_CHANNELS) as u8;
     }
 
     /// Requests a probe; [`Event::Probe`] has the result, unless it is lost. It goes out behind the frame that is

@@ -78,7 +78,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if !self.is_up {
             return false;
         }
-        (0..usize::from(self.open))
+        (usize::from(self.held)..usize::from(self.open))
             .any(|channel| self.begin_channel(channel) || (channel == 0 && self.begin_probe(now)))
     }
 

@@ -97,6 +97,13 @@ pub struct Line {
     arriving: VecDeque<(u64, u8)>,
     busy_until_ns: u64,
     busy_ns: u64,
+    /// Relative error of the sender's bit rate as its receiver sees it; positive: faster.
+    rate_error: f64,
+    /// The same as the receiver samples with.
+    sampling_error: f64,
+    /// Octets of the receive FIFO; `None`: it never overflows.
+    receive_fifo: Option<usize>,
+    overruns: u64,
 }
 
 impl Line {
@@ -118,7 +125,83 @@ impl Line {
             arriving: VecDeque::new(),
             busy_until_ns: 0,
             busy_ns: 0,
+            rate_error: 0.0,
+            sampling_error: 0.0,
+            receive_fifo: None,
+            overruns: 0,
         }
+    }
+
+    /// Sets the rate of bit errors.
+    pub fn set_bit_errors(&mut self, rate: f64) {
+        self.bit_errors = Countdown::new(rate, &mut self.random);
+    }
+
+    /// Sets the time from the end of an octet to the receive FIFO: a bridge, a radio or a cable in between.
+    pub fn set_latency_ns(&mut self, latency_ns: u64) {
+        self.uart.latency_ns = latency_ns;
+    }
+
+    /// Sets the sender's bit rate.
+    pub fn set_baud(&mut self, baud: u64) {
+        self.uart.baud = baud;
+    }
+
+    /// Sets the receiver's sampling apart from the sender's rate, relative to it.
+    pub fn set_sampling_error(&mut self, error: f64) {
+        self.sampling_error = error;
+    }
+
+    /// Sets the relative error of the sender's bit rate. The receiver finds the start bit within a sixteenth of a bit
+    /// and samples each bit once: from 4.6% on, it may sample the neighbour of the last ones.
+    pub fn set_rate_error(&mut self, error: f64) {
+        self.rate_error = error;
+        self.sampling_error = error;
+    }
+
+    /// Gives the receiver a FIFO of `octets`: what arrives while it is full is lost.
+    pub fn set_receive_fifo(&mut self, octets: usize) {
+        self.receive_fifo = Some(octets);
+    }
+
+    /// Octets lost because the receive FIFO was full.
+    #[must_use]
+    pub const fn overruns(&self) -> u64 {
+        self.overruns
+    }
+
+    /// Duration of an octet at the sender's rate.
+    fn octet_ns(&self) -> u64 {
+        (self.uart.octet_ns() as f64 / (1.0 + self.rate_error)) as u64
+    }
+
+    /// The octet as the receiver samples it; `None` if it does not find the stop bit.
+    fn sampled(&mut self, octet: u8) -> Option<u8> {
+        if self.sampling_error == 0.0 {
+            return Some(octet);
+        }
+        let found_late = (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 / 16.0;
+        // Of the start bit, data bits 0 to 7 and the stop bit, each is sampled in its middle.
+        let is_off = |bit: f64| (bit + 0.5) * self.sampling_error.abs() + found_late > 0.5;
+        if is_off(9.0) {
+            // A faster sender is in its next start bit, a slower one in its last data bit.
+            if self.sampling_error > 0.0 || octet & 0x80 == 0 {
+                return None;
+            }
+        }
+        let neighbours = if self.sampling_error > 0.0 {
+            octet >> 1 | 0x80
+        } else {
+            octet << 1
+        };
+        Some((0..8).fold(0, |sampled, bit| {
+            let from = if is_off(f64::from(bit) + 1.0) {
+                neighbours
+            } else {
+                octet
+            };
+            sampled | from & 1 << bit
+        }))
     }
 
     /// Free octets of the transmit FIFO.
@@ -136,15 +219,24 @@ impl Line {
             if self.stalls.within(1, &mut self.random).is_some() {
                 begin += self.stall_ns;
             }
-            self.busy_until_ns = begin + self.uart.octet_ns();
-            self.busy_ns += self.uart.octet_ns();
+            self.busy_until_ns = begin + self.octet_ns();
+            self.busy_ns += self.octet_ns();
             self.leaving.push_back(self.busy_until_ns);
             self.arrive(*octet);
         }
     }
 
     fn arrive(&mut self, mut octet: u8) {
-        let time = self.busy_until_ns + self.uart.latency_ns;
+        let after = self.busy_until_ns + self.uart.latency_ns;
+        // Octets do not overtake each other when the latency falls.
+        let time = self
+            .arriving
+            .back()
+            .map_or(after, |(last, _)| after.max(*last));
+        let Some(sampled) = self.sampled(octet) else {
+            return;
+        };
+        octet = sampled;
         while let Some(bit) = self.bit_errors.within(8, &mut self.random) {
             octet ^= 1 << bit;
         }
@@ -162,8 +254,16 @@ impl Line {
 
     /// Appends the octets that have arrived to `octets`.
     pub fn receive(&mut self, now_ns: u64, octets: &mut Vec<u8>) {
+        let before = octets.len();
         while let Some((_, octet)) = self.arriving.pop_front_if(|(time, _)| *time <= now_ns) {
-            octets.push(octet);
+            if self
+                .receive_fifo
+                .is_some_and(|fifo| octets.len() - before >= fifo)
+            {
+                self.overruns += 1;
+            } else {
+                octets.push(octet);
+            }
         }
     }
 
@@ -205,6 +305,42 @@ mod tests {
         assert_eq!(octets, b"a");
         line.receive(20_500, &mut octets);
         assert_eq!(octets, b"ab");
+    }
+
+    /// Octets that arrive damaged or not at all, of 10,000.
+    fn damaged_at(rate_error: f64) -> usize {
+        let mut line = Line::new(UART, Faults::default(), 3);
+        line.set_rate_error(rate_error);
+        let mut octets = Vec::new();
+        line.send(0, &[0x55; 10_000]);
+        line.receive(u64::MAX, &mut octets);
+        let good = octets.into_iter().filter(|octet| *octet == 0x55);
+        10_000 - good.count()
+    }
+
+    #[test]
+    fn a_wrong_bit_rate_changes_the_octet_time_and_from_five_percent_on_the_octets() {
+        let mut line = Line::new(UART, Faults::default(), 1);
+        line.set_rate_error(0.02);
+        line.send(0, &[0; 100]);
+        assert!(
+            (980_000..981_000).contains(&line.busy_ns()),
+            "{}",
+            line.busy_ns()
+        );
+        assert_eq!([0.02, -0.02, 0.045, -0.045].map(damaged_at), [0; 4]);
+        assert!(damaged_at(0.05) > 1_000 && damaged_at(-0.05) > 1_000);
+        assert!(damaged_at(0.07) > 9_000);
+    }
+
+    #[test]
+    fn a_full_receive_fifo_loses_what_arrives() {
+        let mut line = Line::new(UART, Faults::default(), 1);
+        line.set_receive_fifo(8);
+        let mut octets = Vec::new();
+        line.send(0, b"0123456789");
+        line.receive(u64::MAX, &mut octets);
+        assert_eq!((octets.as_slice(), line.overruns()), (&b"01234567"[..], 2));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Direction {
     }
 }
 
-/// TCP or UDP.
+/// TCP or UDP; on byte links, what corresponds to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -38,6 +38,10 @@ pub enum Transport {
     Tcp,
     /// RFC 768.
     Udp,
+    /// A reliable channel of linerate-link.
+    LinkStream,
+    /// An unreliable channel of linerate-link.
+    LinkDatagrams,
 }
 
 impl Transport {
@@ -46,6 +50,8 @@ impl Transport {
         match self {
             Self::Tcp => "TCP",
             Self::Udp => "UDP",
+            Self::LinkStream => "stream",
+            Self::LinkDatagrams => "datagrams",
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod attribution;
 mod console;
 mod pins;
 pub mod soft_soc;
+pub mod w5500;
 
 use std::collections::VecDeque;
 

@@ -16,6 +16,7 @@ const TIMG0_TIMER_CLK_CONF: u32 = 0x40;
 const TIMG0_WDT_CLK_CONF: u32 = 0x44;
 const TIMG1_TIMER_CLK_CONF: u32 = 0x4c;
 const TIMG1_WDT_CLK_CONF: u32 = 0x50;
+const SPI2_CLKM_CONF: u32 = 0xc4;
 const SYSCLK_CONF: u32 = 0x110;
 const CPU_FREQ_CONF: u32 = 0x118;
 
@@ -28,6 +29,8 @@ pub enum FunctionClock {
     Timer(u8),
     /// The watchdog of group 0 or 1.
     Watchdog(u8),
+    /// The general-purpose SPI controller.
+    Spi,
 }
 
 /// Computes frequencies from the registers.
@@ -58,6 +61,7 @@ impl<F: Fn(u32) -> u32> ClockTree<F> {
             FunctionClock::Timer(_) => TIMG1_TIMER_CLK_CONF,
             FunctionClock::Watchdog(0) => TIMG0_WDT_CLK_CONF,
             FunctionClock::Watchdog(_) => TIMG1_WDT_CLK_CONF,
+            FunctionClock::Spi => SPI2_CLKM_CONF,
         };
         let value = (self.0)(offset);
         let select = value >> 20 & 3;
@@ -66,6 +70,7 @@ impl<F: Fn(u32) -> u32> ClockTree<F> {
                 let source = [0, PLL_F80M_HZ, RC_FAST_HZ, XTAL_HZ][select as usize];
                 source / (u64::from(value >> 12 & 0xff) + 1)
             }
+            FunctionClock::Spi if value >> 22 & 1 == 0 => 0,
             _ => [XTAL_HZ, PLL_F80M_HZ, RC_FAST_HZ, XTAL_HZ][select as usize],
         }
     }

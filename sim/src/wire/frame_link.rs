@@ -258,8 +258,9 @@ impl<S: Station> FrameLink<S> {
         let LineFrame {
             octets, start, end, ..
         } = frame;
-        let wrong = || frame::check_received(&octets).err();
-        let fault = frame.fault.or_else(|| wrong().map(|error| error.cause()));
+        let fault = frame
+            .fault
+            .or_else(|| Some(frame::check_received(&octets).err()?.cause()));
         let gap = self
             .last_received_end
             .map_or(Span::ZERO, |it| start.since(it));

@@ -111,3 +111,57 @@ fn an_unmapped_address_is_an_access_fault_and_a_misaligned_one_traps() {
         assert_eq!(fault.pc, 0x100c);
     }
 }
+
+/// `addi rd, rs1, imm`.
+fn addi(rd: u32, rs1: u32, imm: u32) -> u32 {
+    imm << 20 | rs1 << 15 | rd << 7 | 0x13
+}
+
+/// The last word of a copy of `words` by the DMA controller into DDR, loaded through the cache after `instructions` others:
+/// 0 if it was not there yet. The load first writes a dirty line back, for which there is no write buffer.
+fn loaded_during_copy(words: u32, instructions: usize) -> u32 {
+    let last = 4 * words - 4;
+    let mut program = vec![
+        lui(5, 0x0800_4000),
+        lui(6, 0x0400_0000),
+        addi(7, 0, 0x123),
+        // Two lines in one place of the cache.
+        lui(8, 0x0010_0000),
+        addi(9, 8, 0x400),
+        addi(9, 9, 0x400),
+        addi(11, 0, 0x8c),
+        addi(12, 0, 4 * words),
+        sw(7, 6, last),
+        sw(7, 8, 0),
+        // Read and write address, length.
+        sw(6, 5, 0x04),
+        sw(9, 5, 0x08),
+        sw(12, 5, 0x0c),
+    ];
+    // The start and the load are in one line of instructions.
+    program.resize(program.len().next_multiple_of(8), NOP);
+    program.push(sw(11, 5, 0x18));
+    program.extend(vec![NOP; instructions]);
+    program.push(lw(10, 9, last));
+    program.push(WFI);
+    let board = BOARD.replacen(
+        "write_buffer = { value = 1",
+        "write_buffer = { value = 0",
+        1,
+    );
+    let board = file::parse(&board, "system.toml").unwrap();
+    let mut soc = SoftSoc::new(&board.config, &elf(0x100, &program)).unwrap();
+    assert_eq!(soc.run(Instant::from_ns(1_000_000)), Stop::Asleep);
+    soc.hart().regs()[10]
+}
+
+/// Between the two requests of one load the DMA has its turn: the line has what was written before its request, and
+/// nothing later.
+#[test]
+fn a_load_finds_what_the_dma_has_written_before_its_line_is_read() {
+    // The word is read and written in two cycles each; the dirty line takes more than eight.
+    assert_eq!(loaded_during_copy(1, 0), 0x123);
+    // Eight words take longer, and reach DDR one by one.
+    assert_eq!(loaded_during_copy(8, 0), 0);
+    assert!((1..200).any(|it| loaded_during_copy(8, it) == 0x123));
+}

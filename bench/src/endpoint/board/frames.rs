@@ -57,7 +57,7 @@ impl BoardTarget {
                 fill: Fill::Pattern,
                 reflect: asked.reflected,
                 count: asked.count,
-                rate_bits_per_s: rate(asked, octets, (self.runner.line_bits_per_s)(&self.board)),
+                rate_bits_per_s: rate(asked, octets, self.runner.line_bits_per_s),
             },
             LAST_FRAME_TIMEOUT,
         ))?;

@@ -1,7 +1,7 @@
 //! A board with the program `bench_agent` that runs on this host, and the clients of its services on
 //! the simulated host at the other end of its cable. Each trial restarts the board.
 //!
-//! - [`sim`]: `sim://BOARD`, simulated, in virtual time.
+//! - [`sim`]: `sim://BOARD`, simulated, in virtual time; `soft`: from a board file.
 //! - `qemu`: `qemu://BOARD`, emulated by QEMU, on Linux.
 //! - [`session`]: a board that is switched on, simulated or emulated.
 //! - [`transfers`], [`round_trips`], [`frames`]: the trials.
@@ -14,6 +14,7 @@ mod round_trips;
 mod runner;
 pub(in crate::endpoint) mod session;
 pub(super) mod sim;
+mod soft;
 #[cfg(test)]
 mod tests;
 mod transfers;

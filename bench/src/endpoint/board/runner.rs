@@ -54,8 +54,10 @@ pub(super) struct Runner {
     pub(super) how: &'static str,
     /// See [`endpoint::Target::is_simulated`].
     pub(super) is_simulated: bool,
+    /// See [`endpoint::Target::is_half_duplex`].
+    pub(super) is_half_duplex: bool,
     /// See [`endpoint::Target::line_bits_per_s`].
-    pub(super) line_bits_per_s: fn(&Board) -> Option<u64>,
+    pub(super) line_bits_per_s: Option<u64>,
     /// True if it supports this board.
     pub(super) runs: fn(&Board) -> bool,
     /// Switches on a board for a trial.
@@ -270,12 +272,11 @@ impl endpoint::Target for BoardTarget {
     }
 
     fn is_half_duplex(&self) -> bool {
-        // The simulated line is, unless a scenario negotiates.
-        self.runner.is_simulated
+        self.runner.is_half_duplex
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {
-        (self.runner.line_bits_per_s)(&self.board)
+        self.runner.line_bits_per_s
     }
 
     fn is_simulated(&self) -> bool {

@@ -1,9 +1,10 @@
 //! `sim://BOARD`: a simulated board in virtual time.
 
+use linerate_sim::chip::esp32c6;
 use linerate_sim::peer::host::{self, Host};
 
 use super::runner::{self, BoardTarget, Runner, tcp_of};
-use crate::board::Board;
+use super::soft;
 use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::{self, Machine, MachineConfig};
 
@@ -13,13 +14,12 @@ const LINE_BITS_PER_S: u64 = 10_000_000;
 const SIMULATOR: Runner = Runner {
     how: "simulated",
     is_simulated: true,
-    line_bits_per_s: |board| {
-        let soft_soc = board.soft_soc.as_ref();
-        Some(soft_soc.map_or(LINE_BITS_PER_S, |it| it.line_bits_per_s))
-    },
-    runs: Board::is_simulated,
+    // Unless a scenario negotiates.
+    is_half_duplex: true,
+    line_bits_per_s: Some(LINE_BITS_PER_S),
+    runs: |board| board.simulated.is_some(),
     switch_on,
-    identify: machine::sim::identity_of,
+    identify: |board| machine::sim::identity(&board.name, &esp32c6::timing_table()),
 };
 
 /// Opens the board that `url` names.
@@ -27,6 +27,9 @@ pub(in crate::endpoint) fn open(
     url: &Url,
     options: &Options,
 ) -> Result<Box<dyn crate::endpoint::Target>, TargetError> {
+    if soft::runs(&url.host) {
+        return runner::open(url, options, soft::SIMULATOR);
+    }
     runner::open(url, options, SIMULATOR)
 }
 
@@ -34,12 +37,11 @@ fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, Ta
     let image = target.image()?;
     let mut config = MachineConfig::new(target.board.clone(), image, target.seed);
     config.record.pcapng = target.records_frames;
-    let addresses = machine::sim::host_addresses(&target.board);
     let host = Host::new(host::Config {
         seed: config.seed ^ machine::sim::PEER_SEED,
         http_server: None,
         tcp: tcp_of(trial),
-        ..addresses
+        ..host::Config::default()
     });
     Ok(machine::sim::switch_on(&config, Box::new(host))?)
 }

@@ -128,15 +128,6 @@ fn chip_board(
     simulated::Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
 }
 
-/// The components of a simulated board.
-pub(crate) fn identity_of(board: &Board) -> Identity {
-    if board.soft_soc.is_some() {
-        soft::identity(board)
-    } else {
-        identity(&board.name, &esp32c6::timing_table())
-    }
-}
-
 /// The addresses of a host on the network of a board.
 pub(crate) fn host_addresses(board: &Board) -> host::Config {
     let config = host::Config::default();

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use linerate_capture::wire::{Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
-use linerate_results::record::{Duplex, SourceKind, TimingEntry};
+use linerate_results::record::Duplex;
 use linerate_sim::board::{Event as BoardEvent, Fate, SoftBoard, soft_soc::SoftStop};
-use linerate_sim::chip::soft_soc::file::{self, Description};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
 use linerate_sim::peer::host::program::Programs;
@@ -14,44 +13,11 @@ use linerate_sim::time::Instant;
 use linerate_sim::wire::FrameLinkConfig;
 
 use super::capture::Capture;
-use crate::board::{self, Board};
+use crate::board::Board;
 use crate::machine::{
     Environment, Event, Identity, LinkPartnerStatus, Machine, MachineConfig, MachineError,
-    RunArtifacts, Uploaded,
+    RunArtifacts, Uploaded, soft,
 };
-
-/// The description of the soft SoC of `board`.
-fn describe(board: &Board) -> Result<Description, MachineError> {
-    let file = format!("boards/{}/system.toml", board.name);
-    let Some(text) = board::system(&board.name) else {
-        let what = format!("board {} has no {file}", board.name);
-        return Err(MachineError::Board(what));
-    };
-    file::parse(text, &file).map_err(|error| MachineError::Board(error.to_string()))
-}
-
-/// The components of the board: its figures are the timing table.
-pub(super) fn identity(board: &Board) -> Identity {
-    // The file is part of the program, and a test reads it.
-    let figures = describe(board).map(|it| it.figures).unwrap_or_default();
-    let entries = figures.into_iter().map(|figure| TimingEntry {
-        kind: if figure.is_guess() {
-            SourceKind::Guess
-        } else {
-            SourceKind::Datasheet
-        },
-        name: figure.field,
-        value: figure.value as f64,
-        source: figure.source,
-        fitted: None,
-    });
-    Identity {
-        board: board.name.clone(),
-        timing_table: format!("{}/system.toml", board.name),
-        timing: entries.collect(),
-        ..Identity::default()
-    }
-}
 
 /// Switches on the board of `config` with `peer` at the other end of its cable.
 ///
@@ -62,7 +28,7 @@ pub(super) fn switch_on(
     peer: Box<dyn Peer>,
 ) -> Result<Box<dyn Machine>, MachineError> {
     check(config)?;
-    let description = describe(&config.board)?;
+    let description = soft::describe(&config.board.name)?;
     let unusable =
         |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
     let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
@@ -89,6 +55,10 @@ fn check(config: &MachineConfig) -> Result<(), MachineError> {
         wire, partner, hub, ..
     } = &config.environment;
     let default = Environment::default();
+    if soft::has_enet(&config.board.name) {
+        let what = format!("board {0} runs as sim://{0} only", config.board.name);
+        return Err(MachineError::Board(what));
+    }
     let wrong = [
         (config.timing.is_some(), "a timing table: edit system.toml"),
         (config.record.vcd_ms > 0, "a waveform"),
@@ -179,7 +149,7 @@ impl Soft {
 
 impl Machine for Soft {
     fn identity(&self) -> Identity {
-        identity(&self.about)
+        soft::identity(&self.about.name)
     }
 
     fn now_ns(&self) -> u64 {

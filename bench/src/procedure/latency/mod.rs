@@ -76,8 +76,10 @@ impl Latency {
     fn trial(&self, load: Option<Load>) -> Trial {
         let amount = Amount::Span(self.span() + MARGIN);
         let trial = load.map(|load| match load.transport {
-            Transport::Tcp => Trial::Stream(Stream::of(load.direction, amount)),
-            Transport::Udp => Trial::Datagrams(Datagrams {
+            Transport::Tcp | Transport::LinkStream => {
+                Trial::Stream(Stream::of(load.direction, amount))
+            }
+            Transport::Udp | Transport::LinkDatagrams => Trial::Datagrams(Datagrams {
                 direction: load.direction,
                 amount,
                 payload_octets: 1_470,
@@ -235,6 +237,10 @@ impl Procedure for Latency {
             if context.is_cancelled() {
                 return Ok(());
             }
+            let load = Load {
+                transport: target.transport(load.transport),
+                ..load
+            };
             context.save(self.record(Some(load), metrics, (context, &limits)))?;
         }
         Ok(())

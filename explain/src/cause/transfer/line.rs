@@ -10,6 +10,8 @@ const MIN_PACKET: f64 = 46.0;
 /// IPv4 and TCP without options, and the timestamp option (RFC 7323).
 const TCP_HEADERS: f64 = 40.0;
 const TIMESTAMPS: f64 = 12.0;
+/// Octets of a frame of linerate-link beyond a payload of one fragment, at most (docs/link-protocol.md).
+const LINK_OVERHEAD: f64 = 12.0;
 /// IPv4 and UDP.
 const UDP_HEADERS: f64 = 28.0;
 /// Default maximum segment of Ethernet without options.
@@ -67,10 +69,22 @@ impl Packets {
         }
     }
 
+    /// Messages of linerate-link with this payload.
+    fn link(payload: f64) -> Self {
+        Self {
+            payload,
+            on_line: payload + LINK_OVERHEAD,
+            acknowledgment: 0.0,
+        }
+    }
+
     /// Packets of a transfer.
     pub(crate) fn of(result: &Throughput) -> Self {
         match result.params.transport {
             Transport::Udp => Self::udp(result.params.payload_bytes as f64),
+            Transport::LinkStream | Transport::LinkDatagrams => {
+                Self::link(result.params.payload_bytes as f64)
+            }
             Transport::Tcp => {
                 let connection = result.observation.connections.first();
                 connection.map_or(Self::tcp(0.0, true), |it| {

@@ -267,6 +267,7 @@ impl Esp32c6 {
         loop {
             let now = self.now();
             self.soc.advance(now);
+            self.soc.transfer(now, &mut self.memory, pads);
             if let Some(stop) = self.handle_soc_requests(now) {
                 return stop;
             }

@@ -5,11 +5,14 @@ use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
 use super::rom::Rom;
 use super::storage::Storage;
-use super::wiring::{self, EFUSE, UART0, UART1, WIRING};
+use super::wiring::{self, EFUSE, GDMA, SPI2, UART0, UART1, WIRING};
 use super::{Config, ResetCause, WatchEvent};
 use crate::chip::peripherals::Peripherals;
-use crate::device::{ClockTree, Device, Efuse, Gpio, IntMtx, Plic, Uart};
-use crate::pads::Pads;
+use crate::device::{
+    ClockTree, Device, DmaMemory, Efuse, Gdma, Gpio, IntMtx, MAX_BURST, Plic, SpiMaster, Uart,
+};
+use crate::mem::Memory;
+use crate::pads::{Pads, SpiOctets};
 use crate::time::{Instant, Span};
 
 /// Number of consecutive equal reads of a register without behaviour from which on their positions are compared.
@@ -34,6 +37,28 @@ enum Block {
 
 /// Interrupt sources of the GPIO block's outputs (Technical Reference Manual, "Interrupt Matrix").
 const GPIO_SOURCES: &[u8] = &[30, 31];
+
+/// SPI2 at the DMA controller (Technical Reference Manual, "GDMA Controller", table of peripherals).
+const SPI2_DMA: u32 = 0;
+/// Signals of SPI2 in the matrix, and their pads with their function in the IO MUX: clock, data of the master, data to
+/// the master.
+const FSPICLK: (u8, (u8, u8)) = (63, (6, 2));
+const FSPID: (u8, (u8, u8)) = (65, (7, 2));
+const FSPIQ: (u8, (u8, u8)) = (64, (2, 2));
+
+impl DmaMemory for Memory {
+    fn read(&self, addr: u32, to: &mut [u8]) -> bool {
+        let from = self.slice(addr, to.len());
+        from.is_some_and(|from| {
+            to.copy_from_slice(from);
+            true
+        })
+    }
+
+    fn write(&mut self, addr: u32, octets: &[u8]) -> bool {
+        self.write(addr, octets).is_ok()
+    }
+}
 
 /// Most clocks of a device.
 const MAX_CLOCKS: usize = 2;
@@ -219,6 +244,55 @@ impl Soc {
             self.gpio.advance(now);
             self.sync_gpio();
         }
+    }
+
+    /// Performs the parts of SPI transfers that are complete at `now`: in memory, and with the circuit at the pads.
+    pub fn transfer<P: Pads>(&mut self, now: Instant, memory: &mut Memory, pads: &mut P) {
+        while self.peripherals.is_due(SPI2, now) {
+            let Some(burst) = self.spi().burst() else {
+                return;
+            };
+            let mut sent = burst.sent;
+            if burst.sends_by_dma {
+                self.gdma().take(SPI2_DMA, &mut sent[..burst.len], memory);
+            }
+            let mut received = [0xff; MAX_BURST];
+            let octets = SpiOctets {
+                start: burst.start,
+                octet: burst.octet,
+                clock_pads: self.gpio.output_pads(FSPICLK.0, FSPICLK.1),
+                data_pads: self.gpio.output_pads(FSPID.0, FSPID.1),
+                receive_pad: self.gpio.input_pad(FSPIQ.0, FSPIQ.1),
+                sent: &sent[..burst.len],
+            };
+            pads.exchange(&octets, &mut received[..burst.len]);
+            if burst.receives_by_dma {
+                let received = &received[..burst.len];
+                self.gdma().put(SPI2_DMA, received, burst.is_last, memory);
+            }
+            self.spi().complete(&burst, received);
+            self.sync_device(SPI2, now);
+            if burst.sends_by_dma || burst.receives_by_dma {
+                self.sync_device(GDMA, now);
+            }
+            if burst.is_last {
+                // The far end may have changed other pads, such as an interrupt.
+                self.refresh_pads(now, pads);
+            }
+            self.shorten_deadline(pads.deadline());
+        }
+    }
+
+    fn spi(&mut self) -> &mut SpiMaster {
+        self.peripherals
+            .model(SPI2)
+            .expect("wired as an SPI controller")
+    }
+
+    fn gdma(&mut self) -> &mut Gdma {
+        self.peripherals
+            .model(GDMA)
+            .expect("wired as a DMA controller")
     }
 
     /// True if the block has an event between the hart's last stop and this access.
@@ -468,7 +542,9 @@ impl Soc {
         let Some(pad @ 0..=30) = (offset / 4).checked_sub(1) else {
             return;
         };
-        let on = self.storage.get(addr) >> 9 & 1 != 0;
+        let value = self.storage.get(addr);
+        let on = value >> 9 & 1 != 0;
+        self.gpio.set_function(pad as u8, (value >> 12 & 7) as u8);
         self.gpio.set_input_enable(pad as u8, on, now, pads);
         self.sync_gpio();
         self.shorten_deadline(pads.deadline());

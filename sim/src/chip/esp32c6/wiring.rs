@@ -12,11 +12,11 @@ use super::console::Port;
 use super::{Config, ResetCause};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
-    Action, Device, Efuse, FunctionClock, I2cAna, IntPri, LpTimer, LpWdt, Rng, SysTimer,
-    TimerGroup, Uart, UsbSerial,
+    Action, Device, Efuse, FunctionClock, Gdma, I2cAna, IntPri, LpTimer, LpWdt, Rng, SpiMaster,
+    SysTimer, TimerGroup, Uart, UsbSerial,
 };
 use crate::time::Span;
-use FunctionClock::{Timer, Uart as UartClock, Watchdog};
+use FunctionClock::{Spi, Timer, Uart as UartClock, Watchdog};
 
 /// Number of UART 0 in [`WIRING`].
 pub(super) const UART0: usize = 0;
@@ -25,12 +25,19 @@ pub(super) const UART1: usize = 1;
 /// Number of the fuses.
 pub(super) const EFUSE: usize = 2;
 
+/// Number of the DMA controller.
+pub(super) const GDMA: usize = 3;
+/// Number of the SPI controller.
+pub(super) const SPI2: usize = 4;
+
 /// Every device. Events at the same time are processed in this order.
 #[rustfmt::skip] // One line each.
 pub(super) static WIRING: &[Wiring] = &[
     device("UART0", |_| Box::new(Uart::default())).interrupts(&[43]).clocks(&[UartClock(0)]).console(Port::Uart0),
     device("UART1", |_| Box::new(Uart::default())).interrupts(&[44]).clocks(&[UartClock(1)]).console(Port::Uart1),
     device("EFUSE", |config| Box::new(Efuse::new(config.mac))),
+    device("GDMA", |_| Box::new(Gdma::default())).interrupts(&[66, 67, 68, 69, 70, 71]),
+    device("SPI2", |_| Box::new(SpiMaster::default())).interrupts(&[72]).clocks(&[Spi]),
     device("USB_DEVICE", usb_serial).interrupts(&[48]).console(Port::UsbSerial),
     device("TIMG0", timer_group).interrupts(&[51, 53]).clocks(&[Timer(0), Watchdog(0)]).resets(timer_group_0),
     device("TIMG1", timer_group).interrupts(&[54, 56]).clocks(&[Timer(1), Watchdog(1)]).resets(timer_group_1),
@@ -187,5 +194,7 @@ mod tests {
         assert!(devices.model::<Uart>(UART0).is_some());
         assert!(devices.model::<Uart>(UART1).is_some());
         assert!(devices.model::<Efuse>(EFUSE).is_some());
+        assert!(devices.model::<Gdma>(GDMA).is_some());
+        assert!(devices.model::<SpiMaster>(SPI2).is_some());
     }
 }

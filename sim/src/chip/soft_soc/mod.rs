@@ -15,15 +15,15 @@ pub mod file;
 mod models;
 mod soc;
 
-use crate::device::{LineFrame, LinkMode, Partner};
+use crate::device::{Device, LineFrame, LinkMode, Partner};
 use crate::elf::{Elf, ElfError};
-use crate::mem::{Memory, RegionConfig, Window};
+use crate::mem::{Memory, RegionConfig, Unmapped, Window};
 use crate::memsys::{
     DramStatistics, Fabric, HartPorts, MasterStatistics, PortConfig, PortStatistics, Topology,
     TopologyError,
 };
 use crate::rv32::{self, Fault, Hart, HartConfig, Timing};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use bus::Bus;
 pub use models::{Model, Parameter, Streams, models};
 use soc::Soc;
@@ -57,7 +57,7 @@ pub struct DeviceConfig {
     /// The device that its stream output leads to: a number in [`Config::devices`].
     pub stream_to: Option<usize>,
     /// The values of [`Model::parameters`].
-    pub parameters: Vec<u32>,
+    pub parameters: Vec<u64>,
 }
 
 /// Description of a soft SoC.
@@ -67,6 +67,8 @@ pub struct Config {
     pub name: String,
     /// Costs in the hart's pipeline.
     pub pipeline: Timing,
+    /// Time from the interrupt that ends a `wfi` to the next instruction.
+    pub wfi_exit: Span,
     /// The hart's caches and ports.
     pub ports: PortConfig,
     /// Buses, bridges, targets and masters.
@@ -125,6 +127,10 @@ pub struct SoftSoc {
     soc: Soc,
     /// Cycles of the hart in which it waited for an interrupt.
     asleep_cycles: u64,
+    wfi_exit: Span,
+    /// It is in a `wfi`, and leaves it then.
+    is_asleep: bool,
+    awake_at: Option<Instant>,
 }
 
 impl SoftSoc {
@@ -148,6 +154,9 @@ impl SoftSoc {
             memory,
             soc: Soc::new(config, fabric, ports)?,
             asleep_cycles: 0,
+            wfi_exit: config.wfi_exit,
+            is_asleep: false,
+            awake_at: None,
         })
     }
 
@@ -161,12 +170,16 @@ impl SoftSoc {
             if self.now() >= until {
                 return Stop::Deadline;
             }
+            if self.wakes_at(until) {
+                continue;
+            }
             self.soc.set_limit(until);
             let mut bus = Bus { soc: &mut self.soc };
             match self.hart.run(&mut self.memory, &mut bus) {
                 rv32::Stop::Deadline => {}
                 rv32::Stop::Fault(fault) => return Stop::Fault(fault),
                 rv32::Stop::Wfi => {
+                    self.is_asleep = true;
                     let wake = self.soc.next_event();
                     if wake == Instant::NEVER {
                         return Stop::Asleep;
@@ -176,6 +189,22 @@ impl SoftSoc {
                 }
             }
         }
+    }
+
+    /// Lets the time of leaving a `wfi` pass, up to `until`; returns true while there is some.
+    fn wakes_at(&mut self, until: Instant) -> bool {
+        if self.is_asleep && self.awake_at.is_none() && self.soc.interrupt().is_some() {
+            self.awake_at = Some(self.now() + self.wfi_exit);
+        }
+        let Some(awake) = self.awake_at else {
+            return false;
+        };
+        if self.now() < awake {
+            self.sleep_until(awake.min(until));
+            return true;
+        }
+        (self.is_asleep, self.awake_at) = (false, None);
+        false
     }
 
     /// Start time of the next instruction.
@@ -209,6 +238,24 @@ impl SoftSoc {
     /// Cycles of the hart in which it waited for an interrupt.
     pub fn asleep_cycles(&self) -> u64 {
         self.asleep_cycles
+    }
+
+    /// Calls `with` on the device called `name`, if its model is `D`, and with the time.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        with: impl FnOnce(&mut D, Instant) -> R,
+    ) -> Option<R> {
+        let now = self.now();
+        self.soc.with_device(name, now, |device| with(device, now))
+    }
+
+    /// Writes to memory as a boot loader does, before the program runs.
+    ///
+    /// # Errors
+    /// [`Unmapped`] if no memory is there.
+    pub fn load(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Unmapped> {
+        self.memory.write(addr, bytes)
     }
 
     /// True if the program waits for an interrupt.

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::device::enet::{self, Enet};
 use crate::device::{
     Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse,
 };
@@ -42,7 +43,7 @@ pub struct Model {
     pub parameters: &'static [Parameter],
     /// One-line description.
     pub description: &'static str,
-    pub(super) make: fn(&[u32]) -> Box<dyn Device>,
+    pub(super) make: fn(&[u64]) -> Box<dyn Device>,
 }
 
 /// Name of the interrupt controller, to which the others' interrupts lead.
@@ -52,8 +53,9 @@ pub(super) const INTERRUPT_CONTROLLER: &str = "intc";
 #[rustfmt::skip] // One line each.
 static MODELS: &[Model] = &[
     model("checksum", 0x20, 1, "adds up memory as the Internet checksum does (read port)",
-        |it| Box::new(Checksum::new(it.first().copied().unwrap_or(4)))).with(NONE, CHECKSUM),
+        |it| Box::new(Checksum::new(it.first().map_or(4, |it| *it as u32)))).with(NONE, CHECKSUM),
     model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", |_| Box::new(Dma::default())),
+    model("enet", enet::SIZE, 2, "10/100/1000 Mbit/s MAC with DMA (receive port, transmit port)", |it| Box::new(enet(it))).with(NONE, ENET),
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
     model("jtag-uart", 0x08, 0, "console", |_| Box::new(JtagUart::default())),
@@ -84,15 +86,42 @@ const BOTH: Streams = Streams {
 
 const CHECKSUM: &[Parameter] = &[power("burst_bytes", 4..=32)];
 
+const ENET: &[Parameter] = &[
+    number("receive_fifo_bytes", 256..=1 << 16),
+    number("transmit_fifo_bytes", 1600..=1 << 16),
+    number("burst_bytes", 8..=256),
+    number("receive_bits_per_s", 1_000_000..=100_000_000_000),
+    number("transmit_bits_per_s", 1_000_000..=100_000_000_000),
+    number("turnaround_ns", 0..=100_000),
+    number("coalesced_frames", 0..=255),
+    number("coalesced_us", 0..=100_000),
+    number("counter_bits", 16..=32),
+    number("phy_address", 0..=31),
+];
+
+fn enet(values: &[u64]) -> Enet {
+    let value = |index: usize| values.get(index).copied().unwrap_or_default();
+    Enet::new(enet::Parameters {
+        receive_fifo: value(0) as u32,
+        transmit_fifo: value(1) as u32,
+        burst: value(2) as u32 & !7,
+        rates: [value(3), value(4)],
+        turnaround_ns: value(5),
+        coalesced: (value(6) as u32, value(7)),
+        counter_bits: value(8) as u32,
+        phy: value(9) as u8,
+    })
+}
+
 const SGDMA: &[Parameter] = &[
     power("burst_bytes", 4..=32),
     power("fifo_bytes", 32..=4096),
     number("descriptor_cycles", 0..=1000),
 ];
 
-fn sgdma(direction: Direction, values: &[u32]) -> Sgdma {
+fn sgdma(direction: Direction, values: &[u64]) -> Sgdma {
     let value = |index: usize| values.get(index).copied().unwrap_or(32);
-    Sgdma::new(direction, value(0), value(1), value(2))
+    Sgdma::new(direction, value(0) as u32, value(1) as u32, value(2) as u32)
 }
 
 const TSE: &[Parameter] = &[
@@ -102,10 +131,15 @@ const TSE: &[Parameter] = &[
     number("negotiation_ms", 1..=5000),
 ];
 
-fn tse(values: &[u32]) -> Tse {
+fn tse(values: &[u64]) -> Tse {
     let value = |index: usize| values.get(index).copied().unwrap_or(64);
-    let negotiation = Span::from_ms(value(3).into());
-    Tse::new(value(0), value(1), value(2) as u8, negotiation)
+    let negotiation = Span::from_ms(value(3));
+    Tse::new(
+        value(0) as u32,
+        value(1) as u32,
+        value(2) as u8,
+        negotiation,
+    )
 }
 
 const fn number(name: &'static str, valid: RangeInclusive<u64>) -> Parameter {
@@ -129,7 +163,7 @@ const fn model(
     size: u32,
     masters: usize,
     description: &'static str,
-    make: fn(&[u32]) -> Box<dyn Device>,
+    make: fn(&[u64]) -> Box<dyn Device>,
 ) -> Model {
     Model {
         name,

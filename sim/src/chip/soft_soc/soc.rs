@@ -209,6 +209,19 @@ impl Soc {
         }
     }
 
+    /// Calls `with` on the device called `name`, if its model is `D`.
+    pub fn with_device<D: Device, R>(
+        &mut self,
+        name: &str,
+        now: Instant,
+        with: impl FnOnce(&mut D) -> R,
+    ) -> Option<R> {
+        let number = self.rest.wiring.iter().position(|it| it.name == name)?;
+        let result = with(self.rest.peripherals.model(number)?);
+        self.rest.sync(number, now);
+        Some(result)
+    }
+
     /// Lets the hart run until `limit` or the next event.
     pub fn set_limit(&mut self, limit: Instant) {
         self.limit = limit;

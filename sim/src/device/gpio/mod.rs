@@ -50,6 +50,8 @@ const OEN_INVERT: u32 = 1 << 10;
 const IN_INVERT: u32 = 1 << 6;
 const IN_MATRIX: u32 = 1 << 7;
 const IN_ONE: u32 = 0x38;
+/// Function of the IO MUX that leads a pad to the matrix.
+const MATRIX_FUNCTION: u8 = 1;
 
 /// `PINn`: trigger of the pad's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +115,8 @@ pub struct Gpio {
     out_sel: [u32; PADS as usize],
     /// Pads with the input buffer enabled by the IO MUX.
     input_enable: u32,
+    /// Functions of the pads in the IO MUX.
+    functions: [u8; PADS as usize],
     dedicated_out: u32,
     dedicated_enable: u32,
     /// Pads that the chip drives, and their levels.
@@ -144,6 +148,7 @@ impl Gpio {
             in_sel: [0x3c; SIGNALS],
             out_sel: [SIMPLE_OUTPUT; PADS as usize],
             input_enable: 0,
+            functions: [0; PADS as usize],
             dedicated_out: 0,
             dedicated_enable: 0,
             driving: 0,
@@ -173,6 +178,34 @@ impl Gpio {
             self.input_enable ^= bit;
             self.arm(pad, now, pads);
         }
+    }
+
+    /// The IO MUX selects a function of `pad`.
+    pub const fn set_function(&mut self, pad: u8, function: u8) {
+        self.functions[pad as usize] = function;
+    }
+
+    /// Pads that carry output `signal`: through the matrix, and `direct`, a pad and its function in the IO MUX.
+    pub fn output_pads(&self, signal: u8, direct: (u8, u8)) -> u32 {
+        let routed = |pad: &u8| {
+            let select = self.out_sel[usize::from(*pad)] & 0xff;
+            self.functions[usize::from(*pad)] == MATRIX_FUNCTION && select == u32::from(signal)
+        };
+        let direct = (self.functions[usize::from(direct.0)] == direct.1).then_some(direct.0);
+        let pads = (0..PADS).filter(routed).chain(direct);
+        pads.fold(0, |mask, pad| mask | 1 << pad)
+    }
+
+    /// The pad that input `signal` comes from: through the matrix or from `direct`, a pad and its function in the IO
+    /// MUX. `None` if its input buffer is off, or a constant is selected.
+    pub fn input_pad(&self, signal: u8, direct: (u8, u8)) -> Option<u8> {
+        let select = self.in_sel[usize::from(signal)];
+        let pad = if select & IN_MATRIX != 0 {
+            (select & 0x3f) as u8
+        } else {
+            direct.0
+        };
+        (pad < PADS && self.input_enable >> pad & 1 != 0).then_some(pad)
     }
 
     /// The level of `pad` that reaches the inputs at `at`.

@@ -245,7 +245,7 @@ impl Transmitter {
             statistics.sent(&octets);
             self.drop_first();
         }
-        Some(self.frame(sending, octets, end, None, settings))
+        Some(self.frame(&sending, octets, end, None, settings))
     }
 
     /// Breaks off a frame whose next octets are not there in time.
@@ -270,7 +270,7 @@ impl Transmitter {
         packet.is_broken = true;
         let sending = self.sending.take()?;
         let fault = Some(DropCause::FifoUnderrun);
-        Some(self.frame(sending, octets, now, fault, settings))
+        Some(self.frame(&sending, octets, now, fault, settings))
     }
 
     fn drop_first(&mut self) {
@@ -281,7 +281,7 @@ impl Transmitter {
 
     fn frame(
         &mut self,
-        sending: Sending,
+        sending: &Sending,
         octets: Vec<u8>,
         end: Instant,
         fault: Option<DropCause>,

@@ -26,8 +26,9 @@ use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 const QEMU: Runner = Runner {
     how: "emulated by QEMU",
     is_simulated: false,
+    is_half_duplex: false,
     // A network in QEMU is as fast as this host.
-    line_bits_per_s: |_| None,
+    line_bits_per_s: None,
     runs: |board| board.qemu.is_some(),
     switch_on,
     identify: |board| identity(&board.name),

@@ -52,6 +52,9 @@ fn compare_strings(memory: &Memory, a: u32, b: u32, max_len: u32) -> MemResult {
 pub(super) fn call(name: &str, args: [u32; 8], memory: &mut Memory) -> Option<MemResult> {
     let [a, b, c, ..] = args;
     Some(match name {
+        // Rust passes dangling pointers to no octets.
+        "memcpy" | "memmove" | "memset" if c == 0 => Some((a, 0)),
+        "memcmp" | "__gcc_bcmp" if c == 0 => Some((0, 0)),
         "memcpy" | "memmove" => copy(memory, a, b, c),
         "memset" => fill(memory, a, b as u8, c),
         "memcmp" | "__gcc_bcmp" => compare_memory(memory, a, b, c),
@@ -151,6 +154,15 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(esp.0, 0xa1);
+    }
+
+    #[test]
+    fn pointers_to_no_octets_may_be_dangling() {
+        let mut memory = memory();
+        for name in ["memcpy", "memmove", "memset", "memcmp"] {
+            let result = call(name, args(0, 1, 0), &mut memory);
+            assert_eq!(result, Some(Some((0, 0))), "{name}");
+        }
     }
 
     #[test]

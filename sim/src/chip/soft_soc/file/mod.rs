@@ -18,7 +18,7 @@ use crate::memsys::{
     PortConfig, Resume, StaticConfig, TargetConfig, Topology, WritePolicy,
 };
 use crate::rv32::Timing;
-use crate::time::TICKS_PER_SECOND;
+use crate::time::{Span, TICKS_PER_SECOND};
 pub use error::{FileError, Problem};
 pub use reader::Figure;
 use reader::{Document, Section};
@@ -60,7 +60,7 @@ pub fn parse(text: &str, file: &str) -> Result<Description, FileError> {
     system.read_clocks(&root)?;
     system.read_buses(&root)?;
     system.read_bridges(&root)?;
-    let (pipeline, ports) = system.read_hart(&root)?;
+    let (pipeline, ports, wfi_exit) = system.read_hart(&root)?;
     let memories = memories::read(&root, &mut system)?;
     let windows = read_windows(&root)?;
     let devices = system.read_devices(&root)?;
@@ -76,6 +76,7 @@ pub fn parse(text: &str, file: &str) -> Result<Description, FileError> {
     let config = Config {
         name,
         pipeline,
+        wfi_exit,
         ports,
         topology: system.topology,
         memories: memories.into_iter().map(|it| it.memory).collect(),
@@ -184,7 +185,7 @@ impl System {
         Ok(self.topology.masters.len() - 1)
     }
 
-    fn read_hart(&mut self, root: &Section<'_>) -> Result<(Timing, PortConfig), FileError> {
+    fn read_hart(&mut self, root: &Section<'_>) -> Result<(Timing, PortConfig, Span), FileError> {
         let mut harts = root.sections("hart")?;
         if harts.len() != 1 {
             let valid = "exactly one section [hart.NAME]";
@@ -218,8 +219,9 @@ impl System {
             cacheable: Vec::new(),
         };
         let pipeline = pipeline(&hart)?;
+        let wfi_exit = hart.optional("wfi_exit_ns", 0..=100_000_000)?.unwrap_or(0);
         hart.finish()?;
-        Ok((pipeline, ports))
+        Ok((pipeline, ports, Span::from_ns(wfi_exit)))
     }
 
     fn read_devices(&mut self, root: &Section<'_>) -> Result<Vec<DeviceConfig>, FileError> {
@@ -294,12 +296,12 @@ impl System {
 }
 
 /// A number for a device.
-fn parameter(device: &Section<'_>, parameter: &Parameter) -> Result<u32, FileError> {
+fn parameter(device: &Section<'_>, parameter: &Parameter) -> Result<u64, FileError> {
     let Parameter { name, valid, .. } = parameter;
     if parameter.is_power_of_two {
-        device.power(name, valid.clone())
+        device.power(name, valid.clone()).map(u64::from)
     } else {
-        Ok(device.number(name, valid.clone())? as u32)
+        device.number(name, valid.clone())
     }
 }
 

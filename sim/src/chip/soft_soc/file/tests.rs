@@ -73,7 +73,7 @@ fn a_message_names_file_line_field_and_what_is_valid() {
         (
             "model = \"dma\"",
             "model = \"msgdma\"",
-            "device.dma.model: cannot be msgdma; one of checksum, dma, intc, interval-timer, jtag-uart, \
+            "device.dma.model: cannot be msgdma; one of checksum, dma, enet, intc, interval-timer, jtag-uart, \
              sgdma-from-stream, sgdma-to-stream, tse",
         ),
         (

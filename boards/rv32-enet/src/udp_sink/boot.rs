@@ -1,0 +1,105 @@
+//! The boot line: `key=value` words that the boot loader (here: the simulator) writes into `BOOT_LINE`.
+
+use linerate_nic::enet::ReceiveFifo;
+use static_cell::StaticCell;
+
+/// Longest boot line.
+const LEN: usize = 256;
+
+/// Written by the boot loader before the start; ends with a zero.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = ".data.boot")]
+static BOOT_LINE: [u8; LEN] = [0; LEN];
+
+/// Settings of the program.
+#[derive(Clone, Copy)]
+pub struct Boot {
+    /// `wait=on`: sleep when idle. `off`: run.
+    pub waits: bool,
+    /// `receive=poll`: in turns with the interrupt masked. `interrupt`: in the interrupt handler.
+    pub polls: bool,
+    /// Frames per turn.
+    pub budget: u32,
+    /// `errors=drop`: frames with an overrun end in the driver. `forward`: they reach the stack, which drops them.
+    pub drops_errors: bool,
+    /// `pause=on`: pause frames are advertised.
+    pub pauses: bool,
+    /// Thresholds: `rsfl`, `rsem`, `raem`, `rafl`, `opd`.
+    pub fifo: ReceiveFifo,
+    /// `ftrl`: truncation length; 0 leaves the driver's.
+    pub truncation: u32,
+    /// Cycles that the program spends beside its own work: per interrupt, per turn, per frame in the driver, per
+    /// frame in the stack.
+    pub interrupt_cycles: u32,
+    pub turn_cycles: u32,
+    pub frame_cycles: u32,
+    pub stack_cycles: u32,
+    /// Frames that wait for the stack, at most (`interrupt` only).
+    pub backlog: u32,
+}
+
+impl Boot {
+    /// Reads the boot line.
+    ///
+    /// # Errors
+    /// The word that is wrong.
+    pub fn read() -> Result<Self, &'static str> {
+        static LINE: StaticCell<[u8; LEN]> = StaticCell::new();
+        let mut boot = Self {
+            waits: true,
+            polls: true,
+            budget: 64,
+            drops_errors: true,
+            pauses: true,
+            fifo: ReceiveFifo::GIGABIT,
+            truncation: 0,
+            interrupt_cycles: 0,
+            turn_cycles: 0,
+            frame_cycles: 0,
+            stack_cycles: 0,
+            backlog: 1000,
+        };
+        // SAFETY: a static of this program; volatile, because the boot loader has changed it.
+        let line = LINE.init(unsafe { core::ptr::read_volatile(&raw const BOOT_LINE) });
+        let end = line.iter().position(|it| *it == 0).unwrap_or(LEN);
+        let text = core::str::from_utf8(&line[..end]).map_err(|_| "(not a text)")?;
+        for word in text.split_ascii_whitespace() {
+            let (key, value) = word.split_once('=').ok_or(word)?;
+            boot.set(key, value).ok_or(word)?;
+        }
+        Ok(boot)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Option<()> {
+        let either = |yes: &str, no: &str| match value {
+            _ if value == yes => Some(true),
+            _ if value == no => Some(false),
+            _ => None,
+        };
+        let number = || match value.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => value.parse().ok(),
+        };
+        let half = || number().and_then(|it| u16::try_from(it).ok());
+        match key {
+            "wait" => self.waits = either("on", "off")?,
+            "receive" => self.polls = either("poll", "interrupt")?,
+            "errors" => self.drops_errors = either("drop", "forward")?,
+            "pause" => self.pauses = either("on", "off")?,
+            "budget" => self.budget = number()?,
+            "rsfl" => self.fifo.forward_threshold = half()?,
+            "rsem" => self.fifo.pause_threshold = half()?,
+            "raem" => self.fifo.almost_empty = half()?,
+            "rafl" => self.fifo.almost_full = half()?,
+            "opd" => self.fifo.pause_quanta = half()?,
+            "ftrl" => self.truncation = number()?,
+            "interrupt_cycles" => self.interrupt_cycles = number()?,
+            "turn_cycles" => self.turn_cycles = number()?,
+            "frame_cycles" => self.frame_cycles = number()?,
+            "stack_cycles" => self.stack_cycles = number()?,
+            "backlog" => self.backlog = number()?,
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,235 @@
+//! The interrupt of the MAC: it receives frames into a backlog, or only schedules a turn.
+
+use core::arch::{asm, global_asm};
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use critical_section::Mutex;
+use linerate_ether::ledger::Counter;
+use linerate_nic::device::{Device, InterruptDriven, RxToken};
+
+use crate::boot::Boot;
+use crate::datagrams::{Count, Datagram, count};
+use crate::spend::spend;
+use crate::start::trap;
+use crate::{LINERATE_LEDGER, Network};
+
+/// Datagrams that wait for the stack: a ring.
+pub struct Backlog {
+    datagrams: [Datagram; Self::LEN],
+    first: usize,
+    used: usize,
+}
+
+impl Backlog {
+    const LEN: usize = 1024;
+
+    fn push(&mut self, datagram: Datagram, limit: u32) {
+        if self.used >= Self::LEN.min(limit as usize) {
+            count(Count::BacklogFull, 1);
+            return;
+        }
+        self.datagrams[(self.first + self.used) % Self::LEN] = datagram;
+        self.used += 1;
+    }
+
+    fn pop(&mut self) -> Option<Datagram> {
+        if self.used == 0 {
+            return None;
+        }
+        let datagram = self.datagrams[self.first];
+        self.first = (self.first + 1) % Self::LEN;
+        self.used -= 1;
+        Some(datagram)
+    }
+}
+
+/// What handler and main loop share.
+pub struct Shared {
+    pub device: Network,
+    backlog: Backlog,
+    boot: Boot,
+    /// Overruns that have been accounted for.
+    overruns: u32,
+}
+
+static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
+/// A turn of polling is due.
+static IS_SCHEDULED: AtomicBool = AtomicBool::new(false);
+
+/// Passes the device to the handler; interrupts are taken from now on.
+pub fn share(device: Network, boot: Boot) {
+    critical_section::with(|cs| {
+        SHARED.borrow_ref_mut(cs).replace(Shared {
+            device,
+            backlog: Backlog {
+                datagrams: [Datagram::BAD; Backlog::LEN],
+                first: 0,
+                used: 0,
+            },
+            boot,
+            overruns: 0,
+        })
+    });
+    // A frame may have arrived already.
+    handle();
+    // SAFETY: the handler saves all registers, and shares data with the program through `critical_section` only.
+    unsafe {
+        asm!(
+            "la {at}, interrupted",
+            "csrw mtvec, {at}",
+            "csrsi mstatus, 8",
+            at = out(reg) _,
+        );
+    }
+}
+
+/// Calls `with` while no interrupt is taken.
+pub fn with<R>(with: impl FnOnce(&mut Shared) -> R) -> Option<R> {
+    critical_section::with(|cs| SHARED.borrow_ref_mut(cs).as_mut().map(with))
+}
+
+/// True if a turn of polling is due.
+pub fn is_scheduled() -> bool {
+    IS_SCHEDULED.load(Ordering::Relaxed)
+}
+
+/// The next datagram of the backlog.
+pub fn next_of_backlog() -> Option<Datagram> {
+    with(|shared| shared.backlog.pop()).flatten()
+}
+
+/// True if there is nothing to do.
+pub fn is_idle() -> bool {
+    !is_scheduled() && with(|shared| shared.backlog.used == 0) == Some(true)
+}
+
+impl Shared {
+    /// The next frame: a datagram, or one for nobody (`None`), or no frame; before it, frames with an overrun that
+    /// reach the stack.
+    pub fn receive(&mut self) -> (u32, Option<Option<Datagram>>) {
+        let frame = self.device.receive().map(|(mut frame, _)| {
+            let datagram = Datagram::parse(frame.peek());
+            frame.consume(|_| ());
+            datagram
+        });
+        let overruns = LINERATE_LEDGER.get(Counter::RxFifoOverruns);
+        let new = overruns.wrapping_sub(core::mem::replace(&mut self.overruns, overruns));
+        (new, frame)
+    }
+
+    /// Ends the polling, unless a frame has arrived meanwhile.
+    pub fn end_turn(&mut self) {
+        IS_SCHEDULED.store(!self.device.unmask(), Ordering::Relaxed);
+    }
+
+    fn on_interrupt(&mut self) {
+        let Boot {
+            interrupt_cycles,
+            frame_cycles,
+            polls,
+            drops_errors,
+            backlog,
+            ..
+        } = self.boot;
+        count(Count::Interrupts, 1);
+        spend(interrupt_cycles);
+        self.device.mask();
+        if polls {
+            IS_SCHEDULED.store(true, Ordering::Relaxed);
+            return;
+        }
+        loop {
+            loop {
+                let (bad, frame) = self.receive();
+                for _ in 0..bad {
+                    spend(frame_cycles);
+                    if !drops_errors {
+                        self.backlog.push(Datagram::BAD, backlog);
+                    }
+                }
+                let Some(datagram) = frame else { break };
+                spend(frame_cycles);
+                if let Some(datagram) = datagram {
+                    self.backlog.push(datagram, backlog);
+                }
+            }
+            if self.device.unmask() {
+                return;
+            }
+            self.device.mask();
+        }
+    }
+}
+
+extern "C" fn handle() {
+    with(Shared::on_interrupt);
+}
+
+// Saves the caller-saved registers; mcause is negative for interrupts.
+global_asm!(
+    ".section .text.interrupted, \"ax\"",
+    ".balign 4",
+    "interrupted:",
+    "addi sp, sp, -64",
+    "sw ra, 0(sp)",
+    "sw t0, 4(sp)",
+    "sw t1, 8(sp)",
+    "sw t2, 12(sp)",
+    "sw t3, 16(sp)",
+    "sw t4, 20(sp)",
+    "sw t5, 24(sp)",
+    "sw t6, 28(sp)",
+    "sw a0, 32(sp)",
+    "sw a1, 36(sp)",
+    "sw a2, 40(sp)",
+    "sw a3, 44(sp)",
+    "sw a4, 48(sp)",
+    "sw a5, 52(sp)",
+    "sw a6, 56(sp)",
+    "sw a7, 60(sp)",
+    "csrr t0, mcause",
+    "bgez t0, 1f",
+    "call {handle}",
+    "lw ra, 0(sp)",
+    "lw t0, 4(sp)",
+    "lw t1, 8(sp)",
+    "lw t2, 12(sp)",
+    "lw t3, 16(sp)",
+    "lw t4, 20(sp)",
+    "lw t5, 24(sp)",
+    "lw t6, 28(sp)",
+    "lw a0, 32(sp)",
+    "lw a1, 36(sp)",
+    "lw a2, 40(sp)",
+    "lw a3, 44(sp)",
+    "lw a4, 48(sp)",
+    "lw a5, 52(sp)",
+    "lw a6, 56(sp)",
+    "lw a7, 60(sp)",
+    "addi sp, sp, 64",
+    "mret",
+    "1: j {trap}",
+    handle = sym handle,
+    trap = sym trap,
+);
+
+struct OneHart;
+critical_section::set_impl!(OneHart);
+
+// SAFETY: on one hart, nothing else runs while mstatus.MIE is 0.
+unsafe impl critical_section::Impl for OneHart {
+    unsafe fn acquire() -> bool {
+        let before: usize;
+        // SAFETY: masks interrupts.
+        unsafe { asm!("csrrci {}, mstatus, 8", out(reg) before) };
+        before & 8 != 0
+    }
+
+    unsafe fn release(were_on: bool) {
+        if were_on {
+            // SAFETY: restores the previous state.
+            unsafe { asm!("csrsi mstatus, 8") };
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The program `udp_sink`: receives the datagrams of an iperf 2 client through the unchanged driver, and spends a
+//! stated number of cycles where a kernel would work: per interrupt, per turn of polling, per frame in the driver,
+//! per frame in the stack. [`boot`] lists its settings.
+
+#![no_std]
+#![no_main]
+
+mod boot;
+#[path = "../connect.rs"]
+mod connect;
+mod datagrams;
+mod interrupt;
+#[path = "../machine.rs"]
+mod machine;
+mod spend;
+#[path = "../start.rs"]
+mod start;
+
+use core::arch::asm;
+use linerate_agent_firmware::console::{event, info};
+use linerate_ether::frame::MacAddress;
+use linerate_nic::dma::{Buffer, Coherent};
+use linerate_nic::enet::{self, Config, Enet, Enhanced, Interface, Rings};
+use linerate_nic::ledger::Ledger;
+use linerate_nic::mdio::Abilities;
+use linerate_nic::mmio::{Mmio, Registers};
+use static_cell::ConstStaticCell;
+
+use boot::Boot;
+use datagrams::{Count, Sink, count};
+use machine::Board;
+use spend::spend;
+
+/// Frames that can be queued in each direction.
+const FRAMES: usize = 256;
+const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+/// Frame truncation length register of the MAC.
+const FTRL: usize = 0x1b0;
+
+/// A buffer aligned to a cache line.
+#[repr(align(64))]
+struct Aligned([u8; enet::BUFFER_LEN]);
+
+/// The network device.
+pub type Network = Enet<Mmio, Coherent, Enhanced, FRAMES>;
+
+/// The driver's counters.
+pub static LINERATE_LEDGER: Ledger = Ledger::new();
+
+fn main() -> ! {
+    static RINGS: ConstStaticCell<Rings<Enhanced, FRAMES>> = ConstStaticCell::new(Rings::new());
+    static BUFFERS: ConstStaticCell<[[Aligned; FRAMES]; 2]> =
+        ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER_LEN]) }; FRAMES] }; 2]);
+
+    let (mut machine, registers) = Board::start();
+    let boot = match Boot::read() {
+        Ok(boot) => boot,
+        Err(word) => {
+            event(
+                &mut machine,
+                "error",
+                format_args!("\"what\":\"boot line: {word}\""),
+            );
+            start::stop()
+        }
+    };
+    let config = Config {
+        interface: Interface::Rgmii,
+        bus_hz: machine::BUS_HZ,
+        fifo: boot.fifo,
+        promiscuous: false,
+        verifies_checksums: true,
+    };
+    let abilities = if boot.pauses {
+        Abilities::ALL_SPEEDS.with_flow_control()
+    } else {
+        Abilities::ALL_SPEEDS
+    };
+    let (mac, phy, link) = match connect::connect(registers, config, abilities) {
+        Ok(connected) => connected,
+        Err(error) => {
+            event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
+            start::stop()
+        }
+    };
+    match link {
+        Some(link) => info(&mut machine, format_args!("Link: {link}")),
+        None => info(&mut machine, format_args!("No link")),
+    }
+    let buffers = BUFFERS
+        .take()
+        .each_mut()
+        .map(|way| way.each_mut().map(|it| Buffer::new(&mut it.0)));
+    let device = Network::start(
+        mac,
+        Coherent,
+        RINGS.take(),
+        buffers,
+        MAC_ADDRESS,
+        link,
+        &LINERATE_LEDGER,
+    )
+    .with_phy(phy);
+    if boot.truncation > 0 {
+        machine::enet().write_at(FTRL, boot.truncation);
+    }
+    spend::calibrate();
+    interrupt::share(device, boot);
+    count(Count::Ready, 1);
+    event(
+        &mut machine,
+        "ready",
+        format_args!("\"program\":\"udp_sink\""),
+    );
+    serve(&boot)
+}
+
+/// The main loop: turns of polling, the backlog, sleep.
+fn serve(boot: &Boot) -> ! {
+    let mut sink = Sink::new();
+    loop {
+        if interrupt::is_scheduled() {
+            take_turn(boot, &mut sink);
+        } else if let Some(datagram) = interrupt::next_of_backlog() {
+            spend(boot.stack_cycles);
+            sink.receive(datagram);
+        } else if boot.waits {
+            sleep();
+        }
+    }
+}
+
+/// A turn of polling with its budget.
+fn take_turn(boot: &Boot, sink: &mut Sink) {
+    count(Count::Turns, 1);
+    spend(boot.turn_cycles);
+    let mut left = boot.budget;
+    while left > 0 {
+        let Some((bad, frame)) = interrupt::with(interrupt::Shared::receive) else {
+            return;
+        };
+        for _ in 0..bad {
+            spend(boot.frame_cycles);
+            if !boot.drops_errors {
+                spend(boot.stack_cycles);
+                sink.receive(datagrams::Datagram::BAD);
+            }
+            left = left.saturating_sub(1);
+        }
+        let Some(datagram) = frame else {
+            interrupt::with(interrupt::Shared::end_turn);
+            return;
+        };
+        spend(boot.frame_cycles);
+        spend(boot.stack_cycles);
+        if let Some(datagram) = datagram {
+            sink.receive(datagram);
+        }
+        left = left.saturating_sub(1);
+    }
+}
+
+/// Sleeps until an interrupt, unless one has left something to do.
+fn sleep() {
+    // SAFETY: a pending interrupt ends `wfi` even while interrupts are masked; it is taken after that.
+    unsafe { asm!("csrci mstatus, 8") };
+    if interrupt::is_idle() {
+        count(Count::Sleeps, 1);
+        // SAFETY: waits.
+        unsafe { asm!("wfi") };
+    }
+    // SAFETY: interrupts were on before.
+    unsafe { asm!("csrsi mstatus, 8") };
+}

@@ -1,0 +1,198 @@
+"""Two ends and a router in network namespaces: the router's queues are the kernel's, the way beyond it is VDE's wirefilter."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+NICE = ["nice", "-n", "-12"]
+HERE = Path(__file__).resolve().parent
+
+
+def run(*words):
+    done = subprocess.run([str(it) for it in words], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def shape(rate, frames, overhead=0):
+    """Commands of `tc` for a link of this rate with a queue of so many frames."""
+    more = ["overhead", str(overhead)] if overhead else []
+    return [["qdisc", "add", "dev", "@", "root", "handle", "1:", "htb", "default", "1"],
+            ["class", "add", "dev", "@", "parent", "1:", "classid", "1:1", "htb", "rate", f"{rate}bit", "burst", "2k", "cburst",
+             "2k", *more],
+            ["qdisc", "add", "dev", "@", "parent", "1:1", "pfifo", "limit", str(frames)]]
+
+
+def bucket(rate, octets):
+    """The same by a token bucket filter with a queue of so many octets."""
+    return [["qdisc", "add", "dev", "@", "root", "tbf", "rate", f"{rate}bit", "burst", "3100", "limit", str(octets)]]
+
+
+class Lateness(threading.Thread):
+    """Measures how late this machine runs a program that waits for 2 ms."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.late, self.ends = [], False
+
+    def run(self):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -12)
+        while not self.ends:
+            until = time.monotonic() + 0.002
+            time.sleep(0.002)
+            self.late.append(time.monotonic() - until)
+
+    def end(self):
+        self.ends = True
+        self.join()
+        late = sorted(self.late) or [0.0]
+        return {"late_p99_ms": round(1e3 * late[len(late) * 99 // 100], 2), "late_max_ms": round(1e3 * late[-1], 2)}
+
+
+class Network:
+    """A - router - wirefilter - B. Use with `with`."""
+
+    def __init__(self, trial, folder):
+        self.trial, self.folder = trial, Path(folder)
+        self.space = {it: f"causes-{it}" for it in "ARB"}
+        v6 = trial.get("ipv6")
+        self.net = ["fd00:61::", "fd00:62::"] if v6 else ["10.61.7.", "10.61.9."]
+        self.address = {"A": self.net[0] + "1", "B": self.net[1] + "1"}
+        self.router = [self.net[0] + "fe" if v6 else self.net[0] + "254", self.net[1] + "fe" if v6 else self.net[1] + "254"]
+        self.processes, self.pids = [], []
+
+    def __enter__(self):
+        self.remove()
+        try:
+            self.build()
+            return self
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def ip(self, end, *words):
+        return run("ip", "-n", self.space[end], *words)
+
+    def inside(self, end, *words):
+        return run("ip", "netns", "exec", self.space[end], *words)
+
+    def build(self):
+        trial, folder = self.trial, self.folder
+        for space in self.space.values():
+            run("ip", "netns", "add", space)
+            run("ip", "-n", space, "link", "set", "lo", "up")
+            if not trial.get("ipv6"):
+                run("ip", "netns", "exec", space, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1",
+                    "net.ipv6.conf.default.disable_ipv6=1")
+        for name, tap in (("s1", "causes-r"), ("s2", "causes-b")):
+            run("vde_switch", "-s", folder / name, "-tap", tap, "-d", "-p", folder / f"{name}.pid")
+            self.pids.append(folder / f"{name}.pid")
+        run("ip", "link", "set", "causes-r", "netns", self.space["R"], "name", "eth1")
+        run("ip", "link", "set", "causes-b", "netns", self.space["B"], "name", "eth0")
+        self.ip("A", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", self.space["R"])
+        length = 64 if trial.get("ipv6") else 24
+        more = ["nodad"] if trial.get("ipv6") else []
+        for end, name, address in (("A", "eth0", self.address["A"]), ("R", "eth0", self.router[0]),
+                                   ("R", "eth1", self.router[1]), ("B", "eth0", self.address["B"])):
+            self.ip(end, "link", "set", name, "up")
+            self.ip(end, "addr", "add", f"{address}/{length}", "dev", name, *more)
+            if not trial.get("offload"):
+                subprocess.run(["ip", "netns", "exec", self.space[end], "ethtool", "-K", name, "tso", "off", "gso", "off", "gro",
+                                "off"], capture_output=True)
+        family = ["-6"] if trial.get("ipv6") else []
+        for end, gateway in zip("AB", self.router):
+            run("ip", *family, "-n", self.space[end], "route", "add", "default", "via", gateway)
+        self.inside("R", "sysctl", "-qw", "net.ipv6.conf.all.forwarding=1" if trial.get("ipv6") else "net.ipv4.ip_forward=1")
+        for end in "AB":
+            self.inside(end, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1",
+                        f"net.ipv4.tcp_congestion_control={trial.get('congestion', 'cubic')}")
+            for name, value in trial.get("sysctl", {}).get(end, {}).items():
+                self.inside(end, "sysctl", "-qw", f"{name}={value}")
+        for name, commands in (("eth1", trial.get("there", [])), ("eth0", trial.get("back", []))):
+            for command in commands:
+                self.inside("R", "tc", *[name if it == "@" else it for it in command])
+        for end, rules in trial.get("nft", {}).items():
+            file = folder / f"rules-{end}.nft"
+            file.write_text(rules)
+            self.inside(end, "nft", "-f", file)
+        if trial.get("resolver"):
+            folder = Path("/etc/netns") / self.space["A"]
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "resolv.conf").write_text(f"nameserver {self.address['B']}\noptions timeout:5 attempts:2\n")
+            folder = self.folder
+        words = ["wirefilter", "-v", f"{self.folder / 's1'}:{self.folder / 's2'}", "-M", self.folder / "manage",
+                 *trial.get("filter", []), "--daemon", "--pidfile", self.folder / "wire.pid"]
+        run(*NICE, *words)
+        self.pids.append(self.folder / "wire.pid")
+        until = time.monotonic() + 3
+        while not all(it.exists() and it.read_text().strip() for it in self.pids) and time.monotonic() < until:
+            time.sleep(0.02)
+        for pid in self.pids:
+            subprocess.run(["renice", "-n", "-12", "-p", pid.read_text().strip()], capture_output=True)
+        # The first packet of a connection does not wait for an address.
+        if not trial.get("no_host"):
+            self.inside("A", "ping", "-c", "2", "-i", "0.1", "-W", "3", self.address["B"])
+
+    def start(self, end, command, name):
+        for key, value in (("@A", self.address["A"]), ("@B", self.address["B"]), ("@D", str(self.folder)),
+                           ("@P", str(HERE / "programs"))):
+            command = command.replace(key, value)
+        out = open(self.folder / f"{name}.out", "w+")
+        process = subprocess.Popen(["ip", "netns", "exec", self.space[end], *NICE, "bash", "-c", command], stdout=out,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+                                   cwd=self.folder)
+        process.out = out
+        self.processes.append(process)
+        return process
+
+    def stop(self, process, wait=4):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(wait)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        process.out.flush()
+        process.out.seek(0)
+        return process.out.read()
+
+    def counters(self):
+        """What the router's queues and filters counted."""
+        counts = {}
+        for name in ("eth0", "eth1"):
+            queues = json.loads(self.inside("R", "tc", "-j", "-s", "qdisc", "show", "dev", name) or "[]")
+            counts[name] = {"dropped": max([it.get("drops", 0) for it in queues], default=0),
+                            "packets": max([it.get("packets", 0) for it in queues], default=0)}
+        for end in self.trial.get("nft", {}):
+            rules = json.loads(self.inside(end, "nft", "-j", "list", "ruleset"))["nftables"]
+            found = [part["counter"]["packets"] for it in rules if "rule" in it for part in it["rule"]["expr"]
+                     if "counter" in part]
+            counts[f"filtered_{end}"] = sum(found)
+        return counts
+
+    def remove(self):
+        for space in self.space.values():
+            if Path(f"/run/netns/{space}").exists():
+                subprocess.run(["ip", "netns", "del", space], capture_output=True)
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            self.stop(process, 1)
+            process.out.close()
+        for pid in self.pids:
+            try:
+                os.kill(int(pid.read_text()), signal.SIGTERM)
+            except (OSError, ValueError):
+                pass
+        time.sleep(0.1)
+        self.remove()
+        resolver = Path("/etc/netns") / self.space["A"] / "resolv.conf"
+        if resolver.exists():
+            resolver.unlink()
+            resolver.parent.rmdir()

@@ -1,0 +1,538 @@
+//! The receive FIFO and the DMA path that drains it ("Receive FIFO", "Full-duplex flow control operation").
+
+use std::collections::VecDeque;
+
+use linerate_ether::fcs::{Crc32, SLICING_4};
+use linerate_ether::frame::{EtherType, MIN_LEN};
+use linerate_ether::pause::Pause;
+
+use super::counters::{offsets, size_class};
+use super::{Enet, LineFrame, RECEIVE, checksum, field, regs};
+use crate::device::Transfer;
+use crate::time::{Instant, Span};
+
+/// Bits of a receive descriptor's first word ("Enhanced buffer descriptors"), and of its control word.
+const EMPTY: u32 = 1 << 31;
+const WRAP: u32 = 1 << 29;
+const LAST: u32 = 1 << 27;
+const MISS: u32 = 1 << 24;
+const BROADCAST: u32 = 1 << 23;
+const MULTICAST: u32 = 1 << 22;
+const TOO_LONG: u32 = 1 << 21;
+const BAD_FCS: u32 = 1 << 18;
+const OVERRUN: u32 = 1 << 17;
+const TRUNCATED: u32 = 1 << 16;
+/// Those that belong to the program.
+const PROGRAMS: u32 = 0x7000_0000;
+const INTERRUPT: u32 = 1 << 23;
+const CONTROL: usize = 8;
+const UPDATED: (usize, u32) = (16, 1 << 31);
+/// Octets of a word of the FIFO.
+const WORD: u32 = 8;
+
+/// A frame in the FIFO, or on its way into it.
+#[derive(Debug)]
+struct Stored {
+    frame: LineFrame,
+    /// Octets of it that are stored in the end.
+    len: usize,
+    /// Octets that left the FIFO.
+    taken: usize,
+    /// Flags for its last descriptor.
+    flags: u32,
+    /// It was cut off, or has ended.
+    is_closed: bool,
+}
+
+impl Stored {
+    fn arrived(&self, now: Instant) -> usize {
+        if self.is_closed {
+            self.len
+        } else {
+            self.frame.arrived(now).min(self.len)
+        }
+    }
+
+    /// When this many octets of it are in the FIFO, or all that will be.
+    fn available(&self, octets: usize) -> Instant {
+        if self.is_closed {
+            Instant::ZERO
+        } else if octets >= self.len {
+            self.frame.end()
+        } else {
+            self.frame.arrival(octets)
+        }
+    }
+}
+
+/// What the DMA path does next.
+#[derive(Debug, Default)]
+enum Step {
+    /// Nothing: there is no empty descriptor.
+    #[default]
+    Halted,
+    /// Read the next descriptor.
+    Descriptor,
+    /// Write data.
+    Data(Filling),
+    /// Write the descriptor back: of the frame's last part, or of another one.
+    Status(Filling, bool),
+}
+
+/// A buffer that is being filled, and its descriptor.
+#[derive(Clone, Debug)]
+struct Filling {
+    descriptor: Vec<u8>,
+    buffer: u32,
+    filled: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    /// Frames that have not begun to arrive.
+    pub arrivals: VecDeque<LineFrame>,
+    fifo: VecDeque<Stored>,
+    /// PAUSE frames that arrive: their end and quanta.
+    pauses: VecDeque<(Instant, u16)>,
+    /// Address of the next descriptor.
+    pub descriptor: u32,
+    step: Step,
+    /// When the path can go on.
+    ready: Instant,
+    /// Octets of the shift that the current frame still needs.
+    shift: u32,
+    /// Frames without an interrupt yet, and the latest time of it.
+    waiting: Option<(u32, Instant)>,
+}
+
+impl Receiver {
+    pub fn stop(&mut self) {
+        self.fifo.clear();
+        self.pauses.clear();
+        self.step = Step::Halted;
+        self.waiting = None;
+    }
+
+    pub fn wake(&mut self, now: Instant) {
+        if matches!(self.step, Step::Halted) {
+            self.step = Step::Descriptor;
+            self.ready = self.ready.max(now);
+        }
+    }
+
+    /// Octets in the FIFO.
+    pub fn level(&self, now: Instant) -> u32 {
+        let held = self.fifo.iter().map(|it| it.arrived(now) - it.taken);
+        held.sum::<usize>() as u32
+    }
+
+    /// When the line is silent, for half duplex.
+    pub fn silent_at(&self) -> Instant {
+        let open = self.fifo.back().filter(|it| !it.is_closed);
+        open.map_or(Instant::ZERO, |it| it.frame.next_start())
+    }
+}
+
+impl Enet {
+    /// The frame that is arriving, and the octets of the others.
+    fn arriving(&self) -> Option<(&Stored, u32)> {
+        let (last, others) = self.receiver.fifo.iter().rev().split_first_of()?;
+        if last.is_closed {
+            return None;
+        }
+        let held: usize = others.map(|it| it.len - it.taken).sum();
+        Some((last, held as u32))
+    }
+
+    /// Number of octets of the arriving frame at which the FIFO holds `level`.
+    fn octets_at_level(&self, level: u32) -> Option<(&Stored, usize)> {
+        let (last, others) = self.arriving()?;
+        Some((
+            last,
+            (level as usize + last.taken).saturating_sub(others as usize),
+        ))
+    }
+
+    /// Octets that the FIFO takes: the rest is RAFL.
+    fn capacity(&self) -> u32 {
+        let kept = WORD * (self.register(regs::RAFL.offset) & 0x1ff);
+        self.parameters.receive_fifo.saturating_sub(kept)
+    }
+
+    /// The level from which PAUSE frames are sent, if any.
+    pub(super) fn pause_level(&self) -> Option<u32> {
+        let words = self.register(regs::RSEM.offset) & 0x1ff;
+        (words > 0 && self.has_flow_control()).then_some(WORD * words)
+    }
+
+    /// When the arriving frame does not fit any more, and how much of it is stored.
+    fn overrun(&self) -> Option<(Instant, usize)> {
+        let (last, fitting) = self.octets_at_level(self.capacity())?;
+        (fitting < last.len).then(|| (last.frame.arrival(fitting + 1), fitting))
+    }
+
+    pub(super) fn receive_event(&self) -> Instant {
+        let receiver = &self.receiver;
+        let mut next = receiver.waiting.map_or(Instant::NEVER, |(_, at)| at);
+        if let Some(frame) = receiver.arrivals.front() {
+            next = next.min(frame.first_octet());
+        }
+        if let Some((end, _)) = receiver.pauses.front() {
+            next = next.min(*end);
+        }
+        if let Some((last, _)) = self.arriving() {
+            next = next.min(last.frame.end());
+            if let Some((at, _)) = self.overrun() {
+                next = next.min(at);
+            }
+            if let Some(level) = self
+                .pause_level()
+                .filter(|_| !self.transmitter.is_pausing())
+                && let Some((last, octets)) = self.octets_at_level(level)
+                && octets < last.len
+            {
+                next = next.min(last.frame.arrival(octets));
+            }
+        }
+        next
+    }
+
+    pub(super) fn advance_receiver(&mut self, now: Instant) {
+        if let Some((_, at)) = self.receiver.waiting
+            && at <= now
+        {
+            self.receiver.waiting = None;
+            self.raise(regs::EIR::RXF.mask());
+        }
+        if let Some(&(end, quanta)) = self.receiver.pauses.front()
+            && end <= now
+        {
+            self.receiver.pauses.pop_front();
+            self.transmitter.paused_until = end + self.line_rate().quanta(quanta);
+        }
+        if let Some((at, stored)) = self.overrun()
+            && at <= now
+        {
+            self.cut_off(stored);
+        }
+        let ended = |it: &Stored| !it.is_closed && it.frame.end() <= now;
+        if self.receiver.fifo.back().is_some_and(ended) {
+            self.close();
+        }
+        let begins = |frame: &LineFrame| frame.first_octet() <= now;
+        if self.receiver.arrivals.front().is_some_and(begins)
+            && let Some(frame) = self.receiver.arrivals.pop_front()
+        {
+            self.begin(frame);
+        }
+        self.check_pause(now);
+    }
+
+    /// A frame begins to arrive.
+    fn begin(&mut self, frame: LineFrame) {
+        if !self.is_enabled() || frame.rate != self.line_rate() {
+            return;
+        }
+        let len = frame.octets.len();
+        if len < MIN_LEN {
+            let counter = if frame.is_bad {
+                offsets::RMON_R_FRAG
+            } else {
+                offsets::RMON_R_UNDERSIZE
+            };
+            self.count(counter.offset, 1);
+            return;
+        }
+        if is_mac_control(&frame.octets) && !frame.is_bad {
+            if let Ok(pause) = Pause::parse(&frame.octets) {
+                self.count(offsets::IEEE_R_FDXFC.offset, 1);
+                if self.has_flow_control() {
+                    let end = frame.end();
+                    self.receiver.pauses.push_back((end, pause.quanta));
+                }
+                if field!(self, RCR, PAUFWD) == 0 {
+                    return;
+                }
+            } else if field!(self, RCR, CFEN) != 0 {
+                return;
+            }
+        }
+        let Some(flags) = self.filter(&frame.octets) else {
+            return;
+        };
+        let kept = field!(self, FTRL, TRUNC_FL) as usize;
+        let is_cut = if len > kept { TRUNCATED } else { 0 };
+        self.receiver.fifo.push_back(Stored {
+            frame,
+            len: len.min(kept),
+            taken: 0,
+            flags: flags | is_cut,
+            is_closed: false,
+        });
+    }
+
+    /// The flags of an accepted destination.
+    fn filter(&self, octets: &[u8]) -> Option<u32> {
+        let to: &[u8; 6] = octets.first_chunk()?;
+        let bin = !Crc32::with(&SLICING_4).update(to).finish() >> 26;
+        let in_table = |high: u32, low: u32| {
+            let table = u64::from(self.register(high)) << 32 | u64::from(self.register(low));
+            table >> bin & 1 != 0
+        };
+        let (accepted, flag) = if *to == [0xff; 6] {
+            (field!(self, RCR, BC_REJ) == 0, BROADCAST)
+        } else if to[0] & 1 != 0 {
+            (in_table(regs::GAUR.offset, regs::GALR.offset), MULTICAST)
+        } else {
+            let own = *to == self.address();
+            (own || in_table(regs::IAUR.offset, regs::IALR.offset), 0)
+        };
+        if accepted {
+            Some(flag)
+        } else {
+            (field!(self, RCR, PROM) != 0).then_some(flag | MISS)
+        }
+    }
+
+    /// The FIFO is full: what arrives of the frame from here on is lost.
+    fn cut_off(&mut self, stored: usize) {
+        self.count(offsets::IEEE_R_MACERR.offset, 1);
+        self.count(offsets::RMON_R_PACKETS.offset, 1);
+        let Some(last) = self.receiver.fifo.back_mut() else {
+            return;
+        };
+        if stored == 0 {
+            self.receiver.fifo.pop_back();
+            return;
+        }
+        last.len = stored;
+        last.flags |= OVERRUN;
+        last.is_closed = true;
+    }
+
+    /// The frame has arrived.
+    fn close(&mut self) {
+        let longest = field!(self, RCR, MAX_FL) as usize;
+        let Some(last) = self.receiver.fifo.back_mut() else {
+            return;
+        };
+        last.is_closed = true;
+        let len = last.frame.octets.len();
+        let is_bad = last.frame.is_bad;
+        let flags = last.flags;
+        let too_long = len > longest;
+        last.flags |= if too_long { TOO_LONG } else { 0 } | if is_bad { BAD_FCS } else { 0 };
+        self.count(offsets::RMON_R_PACKETS.offset, 1);
+        self.count(offsets::RMON_R_OCTETS.offset, len as u32);
+        self.count(offsets::RMON_R_P64.offset + size_class(len), 1);
+        if flags & BROADCAST != 0 {
+            self.count(offsets::RMON_R_BC_PKT.offset, 1);
+        }
+        if flags & MULTICAST != 0 {
+            self.count(offsets::RMON_R_MC_PKT.offset, 1);
+        }
+        let counter = match (is_bad, too_long) {
+            (true, true) => offsets::RMON_R_JAB,
+            (true, false) => offsets::RMON_R_CRC_ALIGN,
+            (false, true) => offsets::RMON_R_OVERSIZE,
+            (false, false) => offsets::IEEE_R_FRAME_OK,
+        };
+        self.count(counter.offset, 1);
+        if is_bad {
+            self.count(offsets::IEEE_R_CRC.offset, 1);
+        } else {
+            self.count(offsets::IEEE_R_OCTETS_OK.offset, len as u32);
+        }
+        if too_long {
+            self.raise(regs::EIR::BABR.mask());
+        }
+    }
+
+    /// Octets before each frame.
+    fn shift(&self) -> u32 {
+        2 * field!(self, RACC, SHIFT16)
+    }
+
+    /// Size of the program's buffers.
+    fn buffer_bytes(&self) -> u32 {
+        (16 * field!(self, MRBR, R_BUF_SIZE)).max(16)
+    }
+
+    /// The next transfer of the receive path, from the time since when it waits.
+    pub(super) fn receive_transfer(&self) -> Option<Transfer> {
+        let receiver = &self.receiver;
+        let front = receiver.fifo.front()?;
+        match &receiver.step {
+            Step::Halted => None,
+            Step::Descriptor => {
+                // A further part of a frame follows at once.
+                let forwarded = match self.register(regs::RSFL.offset) & 0x1ff {
+                    0 => front.len,
+                    words => (WORD * words) as usize,
+                };
+                let from = front.available(forwarded).max(receiver.ready);
+                Some(Transfer::read(
+                    receiver.descriptor,
+                    self.descriptor_bytes(),
+                    from,
+                ))
+            }
+            Step::Data(filling) => {
+                let (chunk, shifted) = self.chunk(front, filling);
+                let kept = WORD * (self.register(regs::RAEM.offset) & 0x1ff);
+                let needed = front.taken + chunk + kept as usize;
+                let from = front.available(needed).max(receiver.ready);
+                let octets = &front.frame.octets[front.taken..front.taken + chunk];
+                let data = [&[0; 2][..shifted as usize], octets].concat();
+                Some(Transfer::write(
+                    filling.buffer.wrapping_add(filling.filled),
+                    data,
+                    from,
+                ))
+            }
+            Step::Status(filling, is_last) => {
+                let mut descriptor = filling.descriptor.clone();
+                let total = front.taken as u32 + self.shift() - receiver.shift;
+                let mut state = self.word(&descriptor, 0) & PROGRAMS;
+                // The length in a frame's last descriptor is that of the frame.
+                state |= if *is_last {
+                    LAST | front.flags | total & 0xffff
+                } else {
+                    filling.filled
+                };
+                descriptor[..4].copy_from_slice(&self.bytes(state));
+                if self.is_enhanced() {
+                    let program = self.word(&descriptor, CONTROL) & INTERRUPT;
+                    let control = program | checksum::receive_flags(&front.frame.octets);
+                    descriptor[CONTROL..][..4].copy_from_slice(&self.bytes(control));
+                    let (at, updated) = UPDATED;
+                    descriptor[at..][..4].copy_from_slice(&self.bytes(updated));
+                }
+                Some(Transfer::write(
+                    receiver.descriptor,
+                    descriptor,
+                    receiver.ready,
+                ))
+            }
+        }
+    }
+
+    /// Octets of the next burst, and those of the shift before them.
+    fn chunk(&self, front: &Stored, filling: &Filling) -> (usize, u32) {
+        let burst = self.parameters.burst;
+        let boundary = burst - filling.buffer.wrapping_add(filling.filled) % burst;
+        let room = boundary.min(self.buffer_bytes() - filling.filled);
+        let shifted = self.receiver.shift.min(room);
+        let chunk = (front.len - front.taken).min((room - shifted) as usize);
+        (chunk, shifted)
+    }
+
+    /// The bus accepted the transfer of the receive path.
+    pub(super) fn received(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
+        self.receiver.ready = done;
+        match core::mem::take(&mut self.receiver.step) {
+            Step::Halted => {}
+            Step::Descriptor => self.on_descriptor(transfer, data, done),
+            Step::Data(mut filling) => {
+                self.engine.occupy(RECEIVE, transfer.from, transfer.bytes);
+                let buffer_bytes = self.buffer_bytes();
+                let Some(front) = self.receiver.fifo.front_mut() else {
+                    return;
+                };
+                let shifted = self.receiver.shift.min(transfer.bytes);
+                self.receiver.shift -= shifted;
+                front.taken += (transfer.bytes - shifted) as usize;
+                filling.filled += transfer.bytes;
+                let is_last = front.taken == front.len;
+                self.receiver.step = if is_last || filling.filled == buffer_bytes {
+                    Step::Status(filling, is_last)
+                } else {
+                    Step::Data(filling)
+                };
+            }
+            Step::Status(filling, is_last) => {
+                self.engine.occupy(RECEIVE, transfer.from, 0);
+                self.on_status(&filling, is_last, done);
+            }
+        }
+    }
+
+    fn on_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
+        self.engine.occupy(RECEIVE, transfer.from, 0);
+        let size = self.descriptor_bytes() as usize;
+        if data.len() < size {
+            // Nothing answers at this address.
+            self.fail(done);
+            return;
+        }
+        if self.word(data, 0) & EMPTY == 0 {
+            self.set_register(regs::RDAR.offset, 0);
+            return;
+        }
+        if self.receiver.fifo.front().is_some_and(|it| it.taken == 0) {
+            self.receiver.shift = self.shift();
+        }
+        self.receiver.step = Step::Data(Filling {
+            buffer: self.word(data, 4),
+            filled: 0,
+            descriptor: data[..size].to_vec(),
+        });
+    }
+
+    fn on_status(&mut self, filling: &Filling, is_last: bool, done: Instant) {
+        let wraps = self.word(&filling.descriptor, 0) & WRAP != 0;
+        let receiver = &mut self.receiver;
+        let size = filling.descriptor.len() as u32;
+        receiver.descriptor = if wraps {
+            self.registers[regs::RDSR.offset as usize / 4] & !7
+        } else {
+            receiver.descriptor.wrapping_add(size)
+        };
+        self.receiver.step = Step::Descriptor;
+        let interrupts =
+            !self.is_enhanced() || self.word(&filling.descriptor, CONTROL) & INTERRUPT != 0;
+        if !is_last {
+            if interrupts {
+                self.raise_at(done, regs::EIR::RXB.mask());
+            }
+            return;
+        }
+        self.receiver.fifo.pop_front();
+        if !interrupts {
+            return;
+        }
+        let (frames, us) = self.parameters.coalesced;
+        let (count, at) = self
+            .receiver
+            .waiting
+            .unwrap_or((0, done + Span::from_us(us)));
+        if count + 1 >= frames {
+            self.receiver.waiting = None;
+            self.raise_at(done, regs::EIR::RXF.mask());
+        } else {
+            self.receiver.waiting = Some((count + 1, at));
+        }
+    }
+
+    /// A bus error: the MAC halts.
+    pub(super) fn fail(&mut self, at: Instant) {
+        self.raise_at(at, regs::EIR::EBERR.mask());
+        let control = self.register(regs::ECR.offset);
+        self.set_register(regs::ECR.offset, control & !regs::ECR::ETHEREN.mask());
+        self.stop();
+    }
+}
+
+fn is_mac_control(octets: &[u8]) -> bool {
+    octets.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes())
+}
+
+/// First item and the rest.
+trait SplitFirst: Iterator + Sized {
+    fn split_first_of(mut self) -> Option<(Self::Item, Self)> {
+        let first = self.next()?;
+        Some((first, self))
+    }
+}
+
+impl<I: Iterator> SplitFirst for I {}
