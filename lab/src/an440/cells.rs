@@ -181,7 +181,7 @@ impl Cell {
     }
 
     /// True for the eight cells that parameters are fitted on: "none" of LAN91C111 and of TSE Standard.
-    pub fn is_fitted(&self) -> bool {
+    pub fn is_fitted(self) -> bool {
         self.optimisation == Optimisation::None
             && matches!(self.system, System::Lan91c111 | System::TseStandard)
     }

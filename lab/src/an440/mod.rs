@@ -1,4 +1,4 @@
-//! The matrix of AN 440 on the RV32 soft SoC: 64 cells by execution of lwIP on FreeRTOS, beside the published ones.
+//! The matrix of AN 440 on the RV32 soft SoC: 64 cells by execution of `lwIP` on `FreeRTOS`, beside the published ones.
 //! docs/an440.md describes it.
 
 mod cells;
@@ -14,15 +14,14 @@ use anyhow::{Context, Result, bail};
 use cells::{Cell, Direction, Memory, Optimisation, System};
 use linerate_sim::elf::Elf;
 use run::Measured;
-use score::{ANOMALIES, INTERACTIONS, Throughputs};
+use score::{ANOMALIES, Effect, INTERACTIONS, Throughputs};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use system::Parameters;
 use xtask::{concurrent, sh, stack};
 
-/// Bytes of a cell after the first, which are not measured: 686 segments. 3,000,000 bytes give throughputs within
-/// 0.4% of these.
+/// Bytes of a cell after the first, which are not measured: 686 segments.
 pub const BYTES: u32 = 1_000_000;
 /// The paper's table 4.
 const PUBLISHED: &str = "boards/rv32-soft-soc/an440/table4.toml";
@@ -293,14 +292,13 @@ impl Scores {
         parameters: Vec<fit::Value>,
     ) -> Self {
         let (before, after) = (throughputs(unfitted), throughputs(fitted));
-        let effects = |effects: &[(&'static str, fn(&Throughputs) -> Option<f64>)]| {
-            let score =
-                |(effect, value): &(&'static str, fn(&Throughputs) -> Option<f64>)| EffectScore {
-                    effect,
-                    published: value(published),
-                    predicted: value(&after),
-                    unfitted: value(&before),
-                };
+        let effects = |effects: &[Effect]| {
+            let score = |(effect, value): &Effect| EffectScore {
+                effect,
+                published: value(published),
+                predicted: value(&after),
+                unfitted: value(&before),
+            };
             effects.iter().map(score).collect::<Vec<_>>()
         };
         Self {
@@ -315,7 +313,7 @@ impl Scores {
             mean_abs_log_error_fitted_cells: score::mean_absolute_log_error(
                 &after,
                 published,
-                Cell::is_fitted,
+                |cell| cell.is_fitted(),
             ),
             spearman: score::spearman(&after, published),
             spearman_unfitted: score::spearman(&before, published),

@@ -66,7 +66,8 @@ pub struct PerSegment {
 /// A line of the firmware's console.
 #[derive(Debug, Deserialize)]
 struct Event {
-    event: String,
+    #[serde(rename = "event")]
+    name: String,
     bytes: Option<u64>,
     cycle: Option<u32>,
 }
@@ -191,7 +192,7 @@ pub fn run(
             let json = line.trim_start_matches("@ ");
             let event: Event =
                 serde_json::from_str(json).with_context(|| format!("{cell}: console: {line}"))?;
-            match event.event.as_str() {
+            match event.name.as_str() {
                 "begin" => begin = Some((event, counters(&soc))),
                 "end" => {
                     let (begin, before) = begin.take().context("the end without a begin")?;

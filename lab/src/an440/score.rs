@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub type Throughputs = BTreeMap<Cell, f64>;
 
 /// Comparison of effects of the paper: its name, and the logarithm that is positive where it is as published.
-type Effect = (&'static str, fn(&Throughputs) -> Option<f64>);
+pub type Effect = (&'static str, fn(&Throughputs) -> Option<f64>);
 
 /// Interactions of two effects, and their signs in the published table.
 pub const INTERACTIONS: [Effect; 5] = [
@@ -153,7 +153,7 @@ pub fn spearman(predicted: &Throughputs, published: &Throughputs) -> Option<f64>
         .map(|(_, left, right)| (left, right))
         .unzip();
     let (left, right) = (ranks(&left), ranks(&right));
-    let mean = (left.len() as f64 + 1.0) / 2.0;
+    let mean = 0.5 * (left.len() as f64 + 1.0);
     let sum = |values: &[f64], others: &[f64]| -> f64 {
         values
             .iter()
@@ -169,8 +169,11 @@ pub fn spearman(predicted: &Throughputs, published: &Throughputs) -> Option<f64>
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
-        let equal = values.iter().filter(|other| *other == value).count();
-        below as f64 + (equal as f64 + 1.0) / 2.0
+        let equal = values
+            .iter()
+            .filter(|other| other.total_cmp(value).is_eq())
+            .count();
+        below as f64 + 0.5 * (equal as f64 + 1.0)
     };
     values.iter().map(rank).collect()
 }

@@ -6,6 +6,7 @@ use super::system::{self, Parameters};
 use super::{Bench, throughputs};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Guesses that matter: fields of the board files. Small numbers of cycles move by at least one.
 const GUESSES: [&str; 15] = [
@@ -82,7 +83,8 @@ pub fn run(
                     *entry = (change, guess);
                 }
             }
-            shown += &format!("  x{factor}: {:.3}", score(&after).context("no cell")?);
+            let error = score(&after).context("no cell")?;
+            let _ = write!(shown, "  x{factor}: {error:.3}");
         }
         println!("{shown}");
     }

@@ -105,7 +105,7 @@ fn merge(table: &mut Table, change: Table) {
                 table.remove(&name);
             }
             (Some(Value::Table(old)), Value::Table(new)) if !is_figure(old) && !is_figure(&new) => {
-                merge(old, new)
+                merge(old, new);
             }
             (_, value) => {
                 table.insert(name, value);

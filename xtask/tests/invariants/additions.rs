@@ -101,6 +101,11 @@ const REGISTRIES: [Registry; 4] = [
                 "a hub's stations send its frames",
             ),
             ("fuzz/targets", "host", "fuzzed"),
+            (
+                "lab/src/an440",
+                "host",
+                "the workstation of the experiment is one",
+            ),
         ],
     },
     Registry {
@@ -273,7 +278,17 @@ fn a_device_model_depends_on_no_bus_cpu_or_other_device() {
 }
 
 /// Shipped code that names a board: file or folder, board, reason.
-const BOARDS_NAMED_IN: [(&str, &str, &str); 9] = [
+const BOARDS_NAMED_IN: [(&str, &str, &str); 11] = [
+    (
+        "xtask/src/stack.rs",
+        "rv32-soft-soc",
+        "builds a program of this board in C",
+    ),
+    (
+        "lab/src/an440",
+        "rv32-soft-soc",
+        "the experiment is about systems like this board",
+    ),
     (
         "xtask/src",
         "esp32c6-bitbang",
