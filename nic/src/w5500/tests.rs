@@ -76,13 +76,12 @@ impl Chip {
     fn set(&mut self, Address(block, at): Address, octet: u8) {
         let register = usize::from(at);
         match (block, at) {
-            (Block::Common, 0) => {}
+            (Block::Common, 0) | (Block::Receive, _) => {}
             (Block::Common, _) => self.common[register] = octet,
             (Block::Socket, 1) => self.command(octet),
             (Block::Socket, 2) => self.socket[2] &= !octet,
             (Block::Socket, _) => self.socket[register] = octet,
             (Block::Transmit, _) => self.tx[usize::from(at % 0x4000)] = octet,
-            (Block::Receive, _) => {}
         }
     }
 
@@ -227,7 +226,7 @@ fn frames_of_any_length_arrive_whole_around_the_end_of_the_memory() {
         let settings = Settings { reads_ahead };
         let (mut driver, chip, _) = running(settings);
         for round in 0..40 {
-            let frames: Vec<Vec<u8>> = (0..1 + round % 9).map(|n| frame(round + n)).collect();
+            let frames: Vec<Vec<u8>> = (0..=round % 9).map(|n| frame(round + n)).collect();
             for frame in &frames {
                 chip.borrow_mut().arrive(frame);
             }

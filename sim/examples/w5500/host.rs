@@ -141,7 +141,8 @@ impl Service for Datagrams {
 
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let is_late = self.sent_at.is_some_and(|at| now.since(at) >= TIMEOUT);
-        if !self.due && !(is_late && self.arrived.is_empty()) {
+        let is_due = self.due || is_late && self.arrived.is_empty();
+        if !is_due {
             return None;
         }
         self.due = false;

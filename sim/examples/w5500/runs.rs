@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use linerate_sim::board::w5500::{Board, Config, FrameOnWire, SpiTime};
+use linerate_sim::board::w5500::{Board, Config, FrameOnWire, SpiTime, controller};
 use linerate_sim::board::{Event, Stop};
 use linerate_sim::chip::esp32c6::Port;
-use linerate_sim::device::w5500;
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::Span;
@@ -122,7 +121,7 @@ impl Bench {
             ..host::Config::default()
         };
         let config = Config {
-            nic: w5500::Config {
+            nic: controller::Config {
                 raises_receive_again: run.raises_again,
             },
             ..Config::default()
@@ -294,7 +293,7 @@ fn acknowledged(frames: &[FrameOnWire]) -> u64 {
     let Some(first) = numbers.next() else {
         return 0;
     };
-    u64::from(numbers.last().unwrap_or(first).wrapping_sub(first))
+    u64::from(numbers.next_back().unwrap_or(first).wrapping_sub(first))
 }
 
 /// Performs `run`.

@@ -33,7 +33,6 @@ mod timg;
 mod tse;
 mod uart;
 mod usb_serial;
-pub mod w5500;
 mod watchdog;
 
 pub use checksum::Checksum;

@@ -1,7 +1,7 @@
 //! The circuit around the chip: a W5500 on its SPI, the Ethernet cable of 100 Mbit/s, full duplex, and the peer.
 
+use super::controller::{self, W5500};
 use super::usage::Usage;
-use crate::device::w5500::{self, W5500};
 use crate::pads::{Pads, SpiOctets};
 use crate::peer::outgoing::Framing;
 use crate::peer::{Outgoing, Peer};
@@ -74,7 +74,7 @@ pub(super) struct Circuit {
 }
 
 impl Circuit {
-    pub fn new(pins: Pins, config: w5500::Config, peer: Box<dyn Peer>) -> Self {
+    pub fn new(pins: Pins, config: controller::Config, peer: Box<dyn Peer>) -> Self {
         let mut nic = W5500::new(config);
         nic.set_link(true);
         Self {

@@ -3,17 +3,18 @@
 //! The link is up from the start: the negotiation of the W5500's PHY is not modelled, nor is damage on the cable.
 
 mod circuit;
+pub mod controller;
 mod usage;
 
 use std::collections::VecDeque;
 
 use self::circuit::Circuit;
 pub use self::circuit::{FrameOnWire, Pins};
+use self::controller::W5500;
 pub use self::usage::{SpiEdge, SpiLine, SpiTime};
 use super::console::Lines;
 use super::{Event, Stop};
 use crate::chip::esp32c6::{self, Esp32c6, Port};
-use crate::device::w5500::{self, W5500};
 use crate::elf::{Elf, ElfError};
 use crate::peer::Peer;
 use crate::time::{Instant, Span};
@@ -24,7 +25,7 @@ pub struct Config {
     /// The microcontroller.
     pub chip: esp32c6::Config,
     /// The W5500.
-    pub nic: w5500::Config,
+    pub nic: controller::Config,
     /// Assignment of the pads.
     pub pins: Pins,
 }

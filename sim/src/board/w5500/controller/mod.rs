@@ -267,13 +267,12 @@ impl W5500 {
         let base: usize = self.sockets[..number].iter().map(Socket::send_size).sum();
         let socket = &mut self.sockets[number];
         match socket.write(address, octet, self.config.raises_receive_again) {
-            None => {}
-            Some(socket::Effect::Unsupported) => self.unsupported += 1,
             Some(socket::Effect::Open) if number != 0 => {
                 socket.close();
                 self.unsupported += 1;
             }
-            Some(socket::Effect::Open) => {}
+            None | Some(socket::Effect::Open) => {}
+            Some(socket::Effect::Unsupported) => self.unsupported += 1,
             Some(socket::Effect::Send { from, len }) => {
                 let size = socket.send_size();
                 let memory = &self.transmit_memory;

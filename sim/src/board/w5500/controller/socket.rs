@@ -173,7 +173,6 @@ impl Socket {
                 self.registers[usize::from(SR)] = SOCK_MACRAW;
                 return Some(Effect::Open);
             }
-            OPEN => return Some(Effect::Unsupported),
             CLOSE => self.close(),
             SEND if self.is_open() => {
                 let to = self.word(TX_WR);
