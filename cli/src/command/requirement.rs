@@ -184,7 +184,7 @@ mod tests {
             "{failed:?}"
         );
         let (_, failed) = judged(None, Some(400_000), &results());
-        assert!(failed[0].contains("25% longer than 400 us"), "{failed:?}");
+        assert!(failed[0].contains("25% longer than 400 µs"), "{failed:?}");
     }
 
     #[test]

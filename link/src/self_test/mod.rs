@@ -511,3 +511,38 @@ impl SelfTest {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{DelayTooShort, OTHERS, SelfTest, SelfTestConfig};
+    use crate::wire::frame_octets;
+
+    fn longest(max_delay_us: u32) -> Result<usize, DelayTooShort> {
+        let config = SelfTestConfig {
+            max_delay_us,
+            ..SelfTestConfig::new(2, 100_000)
+        };
+        SelfTest::new(config).map(|it| it.longest_message())
+    }
+
+    #[test]
+    fn the_longest_message_and_what_comes_with_it_keep_the_delay() {
+        for max_delay_us in [1_500, 2_000, 3_000] {
+            let longest = longest(max_delay_us).expect("long enough");
+            let us = |len: usize| (frame_octets(len) + OTHERS) * 10;
+            assert!(
+                us(longest) <= max_delay_us as usize,
+                "{max_delay_us}: {longest}"
+            );
+            assert!(
+                us(longest + 1) > max_delay_us as usize,
+                "{max_delay_us}: {longest}"
+            );
+        }
+        assert_eq!(longest(100_000), Ok(240));
+        let Err(DelayTooShort(least)) = longest(100) else {
+            panic!("a report does not fit");
+        };
+        assert!(longest(least).is_ok() && longest(least - 10).is_err());
+    }
+}
