@@ -241,7 +241,9 @@ fn advice(facts: &FlowFacts<'_>, rule: &Rule, beside: &[Cause]) -> String {
 /// The other explanation of the time that `rule` explains.
 fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Finding> {
     let other = alternative::alternative(facts, rule)?;
+    // The figures are those of the first explanation; where to look is the same.
     let mut evidence = rule.evidence.clone();
+    evidence.retain(|name, _| name.ends_with("_packet"));
     let first_packet = facts.connection().first_packet;
     evidence.insert("connection_packet".to_owned(), first_packet as f64);
     Some(Finding {

@@ -4,43 +4,35 @@ use super::{causes, findings};
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
+use std::collections::BTreeMap;
 
-/// Two segments in each round trip of 10 ms, captured at the sender, `lag_ns` after the acknowledgment of those before.
-fn lagging(lag_ns: u64) -> Vec<Cause> {
+/// Pictures of two segments, captured at the sender.
+fn pictures(interval_ns: u64) -> Vec<Cause> {
     let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
-    let mut at_ns = 20 * MS;
-    upload.at(at_ns).send(2, MSS, 10 * US);
-    for _ in 0..200 {
-        at_ns += 10 * MS;
-        // One round trip behind: something is always in flight.
-        upload.at(at_ns).ack_all();
-        upload.at(at_ns + lag_ns).send(2, MSS, 10 * US);
-        at_ns += lag_ns;
+    for number in 0..150 {
+        upload.at(20 * MS + number * interval_ns);
+        upload.send(2, MSS, 10 * US).after(10 * MS).ack_all();
     }
     causes(upload)
 }
 
 #[test]
-fn segments_that_lag_behind_each_acknowledgment_are_released_by_something_else() {
-    assert_eq!(lagging(3 * MS)[..1], [Cause::HostPacing]);
-    assert!(!lagging(30 * US).contains(&Cause::HostPacing));
+fn pictures_of_full_segments_at_a_standard_rate_are_no_pace_of_the_host() {
+    assert_eq!(pictures(40 * MS), []);
+    assert_eq!(pictures(43 * MS)[..1], [Cause::HostPacing]);
 }
 
-/// Windows of eight segments in each round trip of 20 ms, spaced by `gap_ns`.
-fn window_of(gap_ns: u64) -> std::collections::BTreeMap<String, f64> {
-    let mut upload = Script::open(End::First, 20 * MS, 20 * US, 8 * MSS as u16);
+/// Windows of eight segments in each round trip of 20 ms, captured at the receiver, where they arrive `gap_ns` apart.
+fn window_of(gap_ns: u64) -> BTreeMap<String, f64> {
+    let window = 8 * MSS as u16;
+    let mut upload = Script::open(End::First, 20 * US, 19 * MS, window);
     for round in 0..100 {
         let at_ns = 30 * MS + round * 20 * MS;
-        for place in 0..8_u64 {
-            upload.at(at_ns + place * gap_ns);
-            if round > 0 {
-                let acked = upload.sent() - 7 * MSS;
-                upload.ack(acked);
-            }
-            upload.segment(upload.sent(), MSS);
+        for pair in 0..4 {
+            upload.at(at_ns + pair * 2 * gap_ns).send(2, MSS, gap_ns);
+            upload.after(10 * US).ack_all_with(window);
         }
     }
-    upload.at(2_060 * MS).ack_all();
     let found = findings(upload);
     assert_eq!(found[0].finding.cause, Cause::ReceiveWindow, "{found:#?}");
     found[0].finding.evidence.clone()
@@ -48,7 +40,7 @@ fn window_of(gap_ns: u64) -> std::collections::BTreeMap<String, f64> {
 
 #[test]
 fn the_pace_of_a_full_window_is_no_rate_of_the_path() {
-    let (paced, at_once) = (window_of(2_400 * US), window_of(20 * US));
+    let (paced, at_once) = (window_of(1_200 * US), window_of(300 * US));
     assert!(!paced.contains_key("time_without_ns"), "{paced:?}");
     assert!(at_once.contains_key("time_without_ns"), "{at_once:?}");
 }
