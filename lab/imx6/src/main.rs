@@ -49,7 +49,7 @@ struct Cli {
     /// Use the priors instead of the fitted values
     #[arg(long)]
     priors: bool,
-    /// Other values, such as receive_fifo_bytes=2048
+    /// Other values, such as `receive_fifo_bytes=2048`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Further words of the boot line, for every curve
@@ -106,7 +106,7 @@ fn main() -> Result<()> {
     let curves = Curves::read(&cli.data, cli.long, &cli.boot)?;
     if cli.fit {
         let fitted = fit(&curves, &elf, |values, error| {
-            println!("{error:.4} {values:?}")
+            println!("{error:.4} {values:?}");
         })?;
         for (name, value) in fitted {
             println!("{name} = {value}");

@@ -73,7 +73,7 @@ impl Picture<'_> {
         let _ = write!(
             text,
             "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">offered, Mbit/s</text><text x=\"2\" y=\"10\">{}</text></svg>",
-            (WIDTH + LEFT) / 2.0,
+            f64::midpoint(WIDTH, LEFT),
             HEIGHT - 4.0,
             self.unit
         );

@@ -144,7 +144,7 @@ fn a_frame_is_in_memory_with_its_length_and_interrupts() {
     assert_eq!(bench.enet.interrupts(), 0, "it has not arrived");
     bench.run(us(40));
     assert_eq!(bench.enet.interrupts(), 1);
-    assert_eq!(bench.word(RX_RING), 1 << 27 | 1518);
+    assert_eq!(bench.word(RX_RING), (1 << 27) + 1518);
     let place = &bench.memory[BUFFERS as usize..][..1518];
     assert_eq!(place, &*sent.octets);
     bench.write(regs::EIR, u32::MAX, us(40));
@@ -233,7 +233,7 @@ fn a_pause_frame_of_the_partner_holds_the_transmitter() {
         ..frame(100, OWN, us(1))
     });
     bench.run(us(3));
-    bench.set_word(TX_RING, 1 << 31 | 1 << 29 | 1 << 27 | 1 << 26 | 100);
+    bench.set_word(TX_RING, (1 << 31 | 1 << 29 | 1 << 27 | 1 << 26) + 100);
     bench.set_word(TX_RING + 4, BUFFERS);
     bench.write(regs::TDAR, 1 << 24, us(3));
     bench.run(us(200));
@@ -328,7 +328,7 @@ proptest! {
                     line = frame.next_start();
                     bench.enet.deliver(frame);
                 }
-                Step::Wait(span) => now = now + Span::from_us(span),
+                Step::Wait(span) => now += Span::from_us(span),
             }
             bench.run(now);
             prop_assert!(bench.enet.next_event() > now);
