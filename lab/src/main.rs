@@ -43,7 +43,7 @@ enum Experiment {
         #[arg(long, value_name = "PROGRAM")]
         linerate: Option<std::path::PathBuf>,
     },
-    /// Run the matrix of AN 440 on the RV32 soft SoC: lwIP on FreeRTOS, 64 cells beside the published ones (needs the
+    /// Run the matrix of AN 440 on the RV32 soft SoC: lwIP on `FreeRTOS`, 64 cells beside the published ones (needs the
     /// RISC-V cross compiler)
     An440(an440::Arguments),
     /// Test over throttled links, without and with a capture, and count how often the right cause comes first (needs

@@ -85,7 +85,7 @@ enum Command {
     /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
-    /// Simulate the published receive curves of an i.MX 6 (LINERATE_DATA names the folder of published data)
+    /// Simulate the published receive curves of an i.MX 6 (`LINERATE_DATA` names the folder of published data)
     #[command(disable_help_flag = true)]
     Imx6(Forwarded),
     /// Write docs/fidelity.md, the README's figures and the pictures, from the last demo, the last loss

@@ -123,7 +123,7 @@ impl Checker<'_> {
             return Err(self.error(parsed.schema.span(), message));
         }
         self.check_name(&parsed.name)?;
-        let board = board::find_simulated(parsed.board.get_ref())
+        let board = board::find_with_pads(parsed.board.get_ref())
             .map_err(|error| self.error(parsed.board.span(), error.to_string()))?;
         if parsed.run.get_ref().is_empty() {
             return Err(self.error(

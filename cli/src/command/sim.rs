@@ -19,7 +19,7 @@ use crate::input::{self, MAX_CONTENT};
 use crate::output;
 
 pub fn run(args: &args::Sim) -> Result<(), Failure> {
-    let board = board::find_in_simulator(&args.board).map_err(anyhow::Error::new)?;
+    let board = board::find_simulated(&args.board).map_err(anyhow::Error::new)?;
     let config = config(args, board)?;
     let stopped = stop_on_ctrl_c()?;
     let stop = || stopped.load(Ordering::Relaxed);
