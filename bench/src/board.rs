@@ -338,7 +338,10 @@ mod tests {
                      the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");
         let error = find_simulated("qemu-sabrelite").expect_err("emulated");
-        assert_eq!(error.known, ["esp32c6-bitbang", "rv32-soft-soc"]);
+        assert_eq!(
+            error.known,
+            ["esp32c6-bitbang", "rv32-enet", "rv32-soft-soc"]
+        );
         let error = find("z80").expect_err("no such board").to_string();
         let start = "there is no board `z80`; the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");

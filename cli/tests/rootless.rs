@@ -111,7 +111,10 @@ fn boards() -> Option<(Vec<String>, PathBuf)> {
     let has = |program: &str| std::env::split_paths(&path).any(|at| at.join(program).is_file());
     let mut names = Vec::new();
     for board in linerate_bench::board::all() {
-        let Some(qemu) = &board.qemu else { continue };
+        // Linux has no firmware here.
+        let Some(qemu) = board.qemu.as_ref().filter(|_| board.has_firmware()) else {
+            continue;
+        };
         match [qemu.program.as_str(), "setpriv"]
             .into_iter()
             .find(|it| !has(it))

@@ -5,8 +5,8 @@ use crate::foreign::Foreign;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
-    board, captures, concurrent, firmware, foreign, fuzz, lab, linux_board, procedures, repro,
-    scenarios, sh, tap, tools,
+    board, captures, concurrent, firmware, foreign, fuzz, imx6, lab, links, linux_board,
+    procedures, repro, scenarios, sh, tap, tools,
 };
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -91,6 +91,7 @@ fn computing(steps: &Steps, long: bool) {
     }
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
+        steps.step("published boards", |_, log| published_boards(log));
         steps.step("repro", |_, log| repro::run(Some(log)));
         steps.step("dependencies", |_, log| dependencies(log));
     }
@@ -237,6 +238,14 @@ fn long_runs(steps: &Steps, log: &Path) -> Result<Outcome> {
         all += passed;
     }
     Ok(Outcome::Done(format!("{all} passed")))
+}
+
+/// The experiments that compare simulated boards with published figures; their tests run in the quick tier.
+fn published_boards(log: &Path) -> Result<Outcome> {
+    lab::logged("an440", log)?;
+    imx6::run(&[])?;
+    links::run(false)?;
+    Ok(Outcome::Done("an440, imx6, links".to_owned()))
 }
 
 /// Makes the Linux system of an emulated board, and measures it.

@@ -38,13 +38,6 @@ pub fn run() -> Result<(), Failure> {
         if !board.has_firmware() {
             text.push_str("  system        by `cargo xtask linux-board`\n");
         }
-        if board.soft_soc.is_some() {
-            let _ = writeln!(
-                text,
-                "  simulated     sim://{0}, boards/{0}/system.toml",
-                board.name
-            );
-        }
         if let Some(qemu) = &board.qemu {
             let _ = writeln!(
                 text,

@@ -26,6 +26,7 @@ use linerate_sim::wire;
 
 use self::capture::Capture;
 use self::fault::error as fault;
+pub(crate) use self::soft::describe;
 use crate::board::Board;
 
 use super::{

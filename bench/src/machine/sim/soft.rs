@@ -21,7 +21,7 @@ use crate::machine::{
 };
 
 /// The description of the soft SoC of `board`.
-fn describe(board: &Board) -> Result<Description, MachineError> {
+pub(crate) fn describe(board: &Board) -> Result<Description, MachineError> {
     let file = format!("boards/{}/system.toml", board.name);
     let Some(text) = board::system(&board.name) else {
         let what = format!("board {} has no {file}", board.name);

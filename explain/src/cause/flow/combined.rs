@@ -244,6 +244,7 @@ fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Finding> {
     // The figures are those of the first explanation; where to look is the same.
     let mut evidence = rule.evidence.clone();
     evidence.retain(|name, _| name.ends_with("_packet"));
+    add_packets(facts, rule.limits, &mut evidence);
     let first_packet = facts.connection().first_packet;
     evidence.insert("connection_packet".to_owned(), first_packet as f64);
     Some(Finding {

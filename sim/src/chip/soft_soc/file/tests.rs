@@ -74,7 +74,7 @@ fn a_message_names_file_line_field_and_what_is_valid() {
             "model = \"dma\"",
             "model = \"msgdma\"",
             "device.dma.model: cannot be msgdma; one of checksum, dma, enet, intc, interval-timer, jtag-uart, \
-             sgdma-from-stream, sgdma-to-stream, tse",
+             lan91c111, sgdma-from-stream, sgdma-to-stream, tse",
         ),
         (
             "stream_to = \"rx_dma\"",
