@@ -10,7 +10,7 @@ const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 52.0;
 const BOTTOM: f64 = 34.0;
-const TOP: f64 = 12.0;
+const TOP: f64 = 26.0;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;\
 color:#1b1f24;background:#fff}h1,h2{line-height:1.2}figure{display:inline-block;margin:.5rem}\
@@ -31,7 +31,7 @@ struct Picture<'a> {
 impl Picture<'_> {
     fn svg(&self) -> String {
         let all = || self.line.iter().chain(&self.points);
-        let most = |of: fn(&(f64, f64)) -> f64| all().map(of).fold(1.0, f64::max) * 1.05;
+        let most = |of: fn(&(f64, f64)) -> f64| axis_end(all().map(of).fold(1.0, f64::max));
         let (right, top) = (most(|it| it.0), most(|it| it.1));
         let x = |value: f64| LEFT + value / right * (WIDTH - LEFT - 8.0);
         let y = |value: f64| HEIGHT - BOTTOM - value / top * (HEIGHT - BOTTOM - TOP);
@@ -79,6 +79,14 @@ impl Picture<'_> {
         );
         text
     }
+}
+
+/// The end of an axis with four divisions of round length that holds `most`.
+fn axis_end(most: f64) -> f64 {
+    let magnitude = 10f64.powf((most / 4.0).log10().floor());
+    let division = [1.0, 2.0, 2.5, 5.0, 10.0].map(|it| it * magnitude);
+    let division = division.into_iter().find(|it| it * 4.0 >= most);
+    division.unwrap_or(most / 4.0).max(1.0) * 4.0
 }
 
 /// The rate that the host was to send.
@@ -172,4 +180,15 @@ pub fn render(results: &Results) -> String {
     }
     text.push_str("</table></html>\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::axis_end;
+
+    #[test]
+    fn axes_end_at_four_round_divisions() {
+        let ends = [0.0, 1.0, 511.8, 926.0, 99_498.0].map(axis_end);
+        assert_eq!(ends, [4.0, 4.0, 800.0, 1000.0, 100_000.0]);
+    }
 }
