@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn axes_end_at_four_round_divisions() {
-        let ends = [0.0, 1.0, 511.8, 926.0, 99_498.0].map(axis_end);
-        assert_eq!(ends, [4.0, 4.0, 800.0, 1000.0, 100_000.0]);
+        let ends = [0.0, 1.0, 511.8, 926.0, 99_498.0].map(|it| axis_end(it) as u64);
+        assert_eq!(ends, [4, 4, 800, 1000, 100_000]);
     }
 }
