@@ -23,8 +23,12 @@ const SEND_RING: usize = 64;
 const BATCH: usize = 32;
 /// Size of the receive ring, MiB.
 const RECEIVE_RING: usize = 64;
-/// Timeout for answers after the last frame.
+/// Time without any frame after which no more answers are expected, once all is sent. It is counted in waits of
+/// [`POLL_INTERVAL`] that ended without a frame, not by the clock: a host that stands still as a whole (a virtual machine that is
+/// not scheduled) has not waited.
 const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum time of receiving after the last frame was sent, whatever arrives.
+const LAST_ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// Time to wait for duplicate answers once all are received.
 const SETTLE: Duration = Duration::from_millis(20);
 /// Interval of checks for the end.
@@ -217,7 +221,7 @@ fn send_limit(config: &ExchangeConfig<'_>) -> Duration {
 
 /// The longest time of an exchange, whatever the station does.
 pub(super) fn limit(config: &ExchangeConfig<'_>) -> Duration {
-    let around = Duration::from_nanos(FIRST_NS) + LAST_ANSWER_TIMEOUT + SETTLE + POLL_INTERVAL;
+    let around = Duration::from_nanos(FIRST_NS) + LAST_ANSWER_LIMIT + POLL_INTERVAL;
     send_limit(config).saturating_add(around)
 }
 
@@ -358,6 +362,7 @@ fn collect_replies(
     shared: &Shared,
 ) -> Result<(ReplyMatcher, u64), ExchangeError> {
     let mut matched = ReplyMatcher::new(expected);
+    let mut quiet = Duration::ZERO;
     loop {
         let behind_ns = behind_ns(&shared.clock);
         let taken = ring.take(|frame| {
@@ -366,19 +371,21 @@ fn collect_replies(
         });
         shared.answered.store(matched.answered(), Ordering::Relaxed);
         let ended_ns = shared.ended_ns.load(Ordering::Relaxed);
+        if taken.is_some() || ended_ns == NOT_ENDED {
+            quiet = Duration::ZERO;
+        }
         if ended_ns != NOT_ENDED {
-            let sent = shared.sent.load(Ordering::Relaxed);
-            let has_all = matched.answered() >= sent;
+            let has_all = matched.answered() >= shared.sent.load(Ordering::Relaxed);
             let longest = if has_all { SETTLE } else { LAST_ANSWER_TIMEOUT };
-            let since = u128::from(shared.clock.now_ns().saturating_sub(ended_ns));
-            let is_over = shared.over.load(Ordering::Relaxed) || since > longest.as_nanos();
+            let since_ns = shared.clock.now_ns().saturating_sub(ended_ns);
             // Frames already received are still processed, within a limit.
-            if is_over && (taken.is_none() || since > 2 * LAST_ANSWER_TIMEOUT.as_nanos()) {
+            let is_over = shared.over.load(Ordering::Relaxed) || quiet >= longest;
+            if is_over && taken.is_none() || Duration::from_nanos(since_ns) > LAST_ANSWER_LIMIT {
                 return Ok((matched, ring.statistics()?.dropped));
             }
         }
-        if taken.is_none() {
-            ring.wait(POLL_INTERVAL)?;
+        if taken.is_none() && !ring.wait(POLL_INTERVAL)? {
+            quiet += POLL_INTERVAL;
         }
     }
 }
