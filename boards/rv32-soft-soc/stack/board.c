@@ -85,57 +85,10 @@ void board_flush(const void *data, uint32_t len)
         __asm__ volatile("csrw 0x7c0, %0" : : "r"(line) : "memory");
 }
 
-void board_print(const char *text)
+void board_flush_all(uint32_t cache_bytes)
 {
-    for (; *text != 0; text++)
-        write_register(CONSOLE, (uint8_t)*text);
-}
-
-void board_print_number(uint32_t value)
-{
-    char digits[11];
-    int at = 10;
-    digits[at] = 0;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
-    board_print(&digits[at]);
-}
-
-void board_read_line(char *line, int size)
-{
-    int len = 0;
-    for (;;) {
-        uint32_t data = read_register(CONSOLE);
-        if ((data & 1u << 15) == 0)
-            continue;
-        if ((data & 0xff) == '\n')
-            break;
-        if (len < size - 1)
-            line[len++] = (char)data;
-    }
-    line[len] = 0;
-}
-
-void board_fail(const char *file, int line)
-{
-    board_print("@ {\"event\":\"error\",\"file\":\"");
-    board_print(file);
-    board_print("\",\"line\":");
-    board_print_number((uint32_t)line);
-    board_print("}\n");
-    for (;;)
-        ;
-}
-
-uint32_t board_random(void)
-{
-    static uint32_t state = 1;
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
+    for (uint32_t at = 0; at < cache_bytes; at += 32)
+        __asm__ volatile("csrw 0x7c1, %0" : : "r"(at) : "memory");
 }
 
 #define CHECKSUM 0x08005080u

@@ -34,6 +34,8 @@ void board_on_interrupt(int line, void (*handle)(void));
 void board_interrupts(void);
 /* Writes modified lines of the data cache to memory and empties them. */
 void board_flush(const void *data, uint32_t len);
+/* The same with all lines of a data cache of `cache_bytes`. */
+void board_flush_all(uint32_t cache_bytes);
 /* The Internet checksum by the checksum unit, of memory at a bus address. */
 uint16_t board_checksum(uint32_t address, uint32_t len);
 /* Asks for a change of tasks at the end of the interrupt handler. */

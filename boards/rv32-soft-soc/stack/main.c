@@ -1,6 +1,7 @@
 /* The benchmark of AN 440: one thread sends or receives a number of bytes over TCP or UDP, 1458 at a time. The
  * first line on the console configures it:
- *     DEVICE tx|rx tcp|udp BYTES SKIPPED none|fm|hw|fm+hw HERTZ BLOCKS_SENT BLOCKS_RECEIVED COPIES_RECEIVED
+ *     DEVICE tx|rx tcp|udp BYTES SKIPPED none|fm|hw|fm+hw HERTZ BLOCKS_SENT BLOCKS_RECEIVED COPIES_RECEIVED FLUSHED
+ * FLUSHED is cache_bytes of packet_init.
  * The bytes before SKIPPED are not timed: slow start, empty caches. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,7 +129,8 @@ int main(void)
     work_blocks_sent = (uint32_t)atoi(next_word(&rest));
     work_blocks_received = (uint32_t)atoi(next_word(&rest));
     work_copies_received = atoi(next_word(&rest)) != 0;
-    packet_init(both || strcmp(optimisation, "fm") == 0, device->has_dma, both || strcmp(optimisation, "hw") == 0);
+    packet_init(both || strcmp(optimisation, "fm") == 0, device->has_dma, both || strcmp(optimisation, "hw") == 0,
+                (uint32_t)atoi(next_word(&rest)));
     tcpip_init(start_interface, NULL);
     vTaskStartScheduler();
     return 0;

@@ -30,6 +30,7 @@ static uint8_t ram_buffers[sizeof(heap_buffers)] __attribute__((section(".packet
 static struct pool big, little;
 static bool has_unit;
 static bool is_cached;
+static uint32_t flushed_bytes;
 
 u16_t lwip_standard_chksum(const void *data, int len);
 struct pbuf *__real_pbuf_alloc(pbuf_layer layer, u16_t length, pbuf_type type);
@@ -45,13 +46,14 @@ static void give_back(struct pbuf *p)
     SYS_ARCH_UNPROTECT(level);
 }
 
-void packet_init(bool in_packet_ram, bool uncached, bool unit)
+void packet_init(bool in_packet_ram, bool uncached, bool unit, uint32_t cache_bytes)
 {
     uintptr_t memory = (uintptr_t)(in_packet_ram ? ram_buffers : heap_buffers);
     if (uncached)
         memory |= UNCACHED;
     has_unit = unit;
-    is_cached = !uncached;
+    is_cached = !uncached && !in_packet_ram;
+    flushed_bytes = cache_bytes;
     for (int i = 0; i < BIG_COUNT + LITTLE_COUNT; i++) {
         struct packet *packet = &packets[i];
         packet->size = i < BIG_COUNT ? BIG_BYTES : LITTLE_BYTES;
@@ -109,7 +111,9 @@ uint16_t packet_checksum(const void *data, int len)
 {
     if (!has_unit)
         return lwip_standard_chksum(data, len);
-    if (is_cached)
+    if (is_cached && flushed_bytes > 0)
+        board_flush_all(flushed_bytes);
+    else if (is_cached)
         board_flush(data, (uint32_t)len);
     /* One caller at a time: lwIP's core lock. */
     return board_checksum(packet_bus_address(data), (uint32_t)len);

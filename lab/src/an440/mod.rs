@@ -1,6 +1,7 @@
 //! The matrix of AN 440 on the RV32 soft SoC: 64 cells by execution of `lwIP` on `FreeRTOS`, beside the published ones.
 //! docs/an440.md describes it.
 
+mod ablation;
 mod cells;
 mod fit;
 mod page;
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// Also measure with each guess of the board files changed by 30%
     #[arg(long)]
     sensitivity: bool,
+    /// Also measure the anomalies with each mechanism that may cause one switched off
+    #[arg(long)]
+    ablation: bool,
     /// Also write target/an440/index.html: the cells as small multiples
     #[arg(long)]
     page: bool,
@@ -150,6 +154,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             page::page(&fitted, &published, &scores),
         )?;
         println!("page: target/an440/index.html");
+    }
+    if arguments.ablation {
+        ablation::run(&bench, &throughputs(&fitted), &parameters)?;
     }
     if arguments.sensitivity {
         sensitivity::run(&bench, &cells, &published, &parameters)?;

@@ -6,9 +6,13 @@ use super::{Results, Scores};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 200.0;
+const HEIGHT: f64 = 208.0;
 const BAR: f64 = 36.0;
-const BASE: f64 = 165.0;
+const BASE: f64 = 160.0;
+/// From a bar to the next.
+const PITCH: f64 = 54.0;
+/// Between the memories.
+const GAP: f64 = 10.0;
 
 /// Names and colours of the causes, from the axis up.
 const CAUSES: [(&str, &str); 5] = [
@@ -26,14 +30,19 @@ pub fn page(results: &Results, published: &Throughputs, scores: &Scores) -> Stri
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
         "<title>AN 440 on the RV32 soft SoC with TSE and SGDMA</title><style>",
         ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:auto;padding:1rem}",
-        "main{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;flex:1 1 26rem}svg{width:100%;height:auto}",
-        "text{font:11px system-ui,sans-serif;fill:currentColor}i{display:inline-block;width:.8em;height:.8em}</style>",
+        "main{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;flex:1 1 22rem}svg{width:100%;height:auto}",
+        "text{font:13px system-ui,sans-serif;fill:currentColor;text-anchor:middle}span{white-space:nowrap;margin-right:1em}",
+        "figcaption small{opacity:.7}i{display:inline-block;width:.8em;height:.8em}</style>",
         "<h1>AN 440 on the RV32 soft SoC with TSE and SGDMA</h1>",
         "<p>Cycles of the processor for a segment of 1458 bytes, by cause. Above each bar is the throughput in Mbit/s, ",
-        "below it the published one; the line is the number of cycles that the published throughput implies.</p><p>"
+        "below it the published one; the line is the number of cycles that the published throughput implies. Each picture has its own scale. fm: fast ",
+        "memory for packets; hw: checksum unit.</p><p>"
     ));
     for (name, colour) in CAUSES {
-        let _ = write!(page, "<i style=\"background:{colour}\"></i> {name} &nbsp; ");
+        let _ = write!(
+            page,
+            "<span><i style=\"background:{colour}\"></i> {name}</span> "
+        );
     }
     let _ = write!(page, "</p><p>{}</p><main>", scores.summary());
     for system in System::ALL {
@@ -71,12 +80,15 @@ fn figure(
         .fold(1.0, f64::max);
     let height = |cycles: f64| cycles / most * 130.0;
     let mut svg = format!(
-        "<figure><figcaption>{} {}</figcaption><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">",
+        "<figure><figcaption>{0} {1} <small>tallest: {most:.0} cycles</small></figcaption><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         role=\"img\" aria-label=\"{0} {1}: cycles of a segment by cause\">",
         system.name(),
         direction.name()
     );
     for (number, cell) in cells.iter().enumerate() {
-        let x = 20.0 + number as f64 * 54.0 + if number > 3 { 8.0 } else { 0.0 };
+        let x = 12.0 + number as f64 * PITCH + if number > 3 { GAP } else { 0.0 };
+        let middle = x + BAR / 2.0;
+        let line = implied(cell).map(|cycles| BASE - height(cycles));
         let mut y = BASE;
         if let Some(measured) = results.get(cell) {
             let it = measured.per_segment;
@@ -98,33 +110,37 @@ fn figure(
             }
             let _ = write!(
                 svg,
-                "<text x=\"{x:.1}\" y=\"{:.1}\">{:.1}</text>",
-                y - 4.0,
+                "<text x=\"{middle:.1}\" y=\"{:.1}\">{:.1}</text>",
+                y.min(line.unwrap_or(y)) - 5.0,
                 measured.mbit_per_s
             );
         }
-        if let (Some(cycles), Some(published)) = (implied(cell), published.get(cell)) {
-            let y = BASE - height(cycles);
+        if let (Some(y), Some(published)) = (line, published.get(cell)) {
             let _ = write!(
                 svg,
-                "<path d=\"M{:.1} {y:.1}h{}\" stroke=\"currentColor\" stroke-width=\"2\"/>",
+                "<path d=\"M{:.1} {y:.1}h{}\" stroke=\"currentColor\" stroke-width=\"2\"/><text x=\"{middle:.1}\" \
+                 y=\"{}\">{published:.1}</text>",
                 x - 4.0,
-                BAR + 8.0
-            );
-            let _ = write!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{}\">{published:.1}</text>",
-                BASE + 12.0
+                BAR + 8.0,
+                BASE + 14.0
             );
         }
-        let memory = cell.memory.name();
         let _ = write!(
             svg,
-            "<text x=\"{x:.1}\" y=\"{}\">{}</text><text x=\"{x:.1}\" y=\"{}\">{memory}</text>",
-            BASE + 23.0,
-            cell.optimisation.name(),
-            BASE + 34.0
+            "<text x=\"{middle:.1}\" y=\"{}\">{}</text>",
+            BASE + 28.0,
+            cell.optimisation.name()
         );
+        // Once for the four cells on a memory.
+        if cell.optimisation == Optimisation::None {
+            let _ = write!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{}\">{}</text>",
+                middle + 1.5 * PITCH,
+                BASE + 44.0,
+                cell.memory.name()
+            );
+        }
     }
     svg + "</svg></figure>"
 }

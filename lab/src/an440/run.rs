@@ -156,15 +156,21 @@ pub fn run(
         Direction::Rx => "rx",
     };
     let total = bytes + SKIPPED;
+    let cache_bytes = config.ports.data_cache.map_or(0, |it| it.geometry.size);
     soc.send(
         CONSOLE,
         format!(
-            "{} {direction} tcp {total} {SKIPPED} {} {hertz} {} {} {}\n",
+            "{} {direction} tcp {total} {SKIPPED} {} {hertz} {} {} {} {}\n",
             cell.system.device(),
             cell.optimisation.name(),
             parameters.blocks_sent,
             parameters.blocks_received,
-            u8::from(parameters.copies_received)
+            u8::from(parameters.copies_received),
+            if parameters.flushes_cache {
+                cache_bytes
+            } else {
+                0
+            },
         )
         .as_bytes(),
     );

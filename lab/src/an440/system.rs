@@ -15,6 +15,8 @@ pub struct Parameters {
     pub blocks_received: u32,
     /// Each frame that a DMA controller received is copied once more.
     pub copies_received: bool,
+    /// The whole data cache is flushed before a checksum of a packet that it may hold, else the packet's lines.
+    pub flushes_cache: bool,
     /// Cycles of an access to the data register of the LAN91C111; `None` for the board file's.
     pub pio_cycles: Option<u32>,
     /// Reaction time of the workstation.
@@ -29,6 +31,7 @@ impl Default for Parameters {
             blocks_sent: 0,
             blocks_received: 0,
             copies_received: true,
+            flushes_cache: true,
             pio_cycles: None,
             workstation_us: 80,
             changes: Vec::new(),
@@ -129,7 +132,7 @@ pub fn get(table: &Table, path: &str) -> Option<(i64, String)> {
     }
 }
 
-/// Sets the number at `path`; `None` if it does not exist.
+/// Sets the number at `path`, or the flag unless `value` is 0; `None` if it does not exist.
 fn set(table: &mut Table, path: &str, value: i64) -> Option<()> {
     let (section, field) = path.rsplit_once('.')?;
     let mut at = table;
@@ -140,7 +143,10 @@ fn set(table: &mut Table, path: &str, value: i64) -> Option<()> {
         Value::Table(figure) => figure.get_mut("value")?,
         number => number,
     };
-    *place = Value::Integer(value);
+    *place = match place {
+        Value::Boolean(_) => Value::Boolean(value != 0),
+        _ => Value::Integer(value),
+    };
     Some(())
 }
 

@@ -101,6 +101,12 @@ impl Cache {
         self.is_latest(line) || older.iter().any(|&(other, _)| other == line)
     }
 
+    /// The most recently used line of the set of `line`.
+    pub fn latest_beside(&self, line: u32) -> Option<u32> {
+        let latest = self.latest[(line & self.set_mask) as usize];
+        (latest != NO_LINE).then_some(latest)
+    }
+
     /// Reads or writes the line; a missing one is allocated. A write marks it as modified.
     pub fn access(&mut self, line: u32, write: bool) -> Access {
         let set = (line & self.set_mask) as usize;

@@ -46,6 +46,9 @@ pub struct DramConfig {
     pub front: u32,
     /// From data at the pins to data at the controller's port.
     pub back: u32,
+    /// True: a write is complete when the controller has taken it with its data. The next request still waits until
+    /// the write's commands are out.
+    pub posts_writes: bool,
 }
 
 /// Kind of a command.
@@ -231,10 +234,18 @@ impl Dram {
             let turned = data_end + self.config.period;
             self.write_from = turned.saturating_sub(self.ticks(self.config.write_latency));
         }
-        let back = self.ticks(if write { 0 } else { self.config.back });
+        let (first, last) = if !write {
+            let back = self.ticks(self.config.back);
+            (first + back, last + back)
+        } else if self.config.posts_writes {
+            let taken = |bytes| at + self.ticks(self.data_cycles(bytes));
+            (taken(bytes.min(4)), taken(bytes))
+        } else {
+            (first, last)
+        };
         Service {
-            first: first + back,
-            last: last + back,
+            first,
+            last,
             free: self
                 .command_from
                 .saturating_sub(self.ticks(self.config.front))

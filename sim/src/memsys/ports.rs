@@ -304,6 +304,14 @@ impl HartPorts {
         }
     }
 
+    /// As [`HartPorts::flush`], but of all lines that have the same place in the data cache as that of `addr`.
+    pub fn flush_set(&mut self, addr: u32, at: u64) {
+        let line = addr >> self.data_shift;
+        while let Some(present) = self.data.as_ref().and_then(|it| it.latest_beside(line)) {
+            self.flush(present << self.data_shift, at);
+        }
+    }
+
     /// A store to memory through the write buffer, if there is one.
     fn store_through(&mut self, addr: u32, bytes: u32, at: u64, bus: &mut impl Bus) -> u64 {
         self.write_until(at, bus);

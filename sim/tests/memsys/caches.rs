@@ -45,6 +45,13 @@ impl Textbook {
         at.is_some_and(|at| set.remove(at).dirty)
     }
 
+    /// Numbers of the lines in the set of `number`, the most recently used first.
+    pub fn beside(&mut self, number: u32) -> Vec<u32> {
+        let mut lines = self.set(number).clone();
+        lines.sort_by_key(|line| std::cmp::Reverse(line.last_use));
+        lines.iter().map(|line| line.number).collect()
+    }
+
     pub fn access(&mut self, number: u32, write: bool) -> Access {
         self.uses += 1;
         let (uses, ways) = (self.uses, self.ways);

@@ -178,7 +178,13 @@ impl ReferenceDram {
         let back = if write { 0 } else { clocks(config.back) };
         let first = data + clocks(bytes.min(4).div_ceil(per_clock));
         let last = data + clocks(bytes.div_ceil(per_clock));
+        let (first, last) = if write && config.posts_writes {
+            let taken = |bytes: u32| at + clocks(bytes.div_ceil(per_clock));
+            (taken(bytes.min(4)), taken(bytes))
+        } else {
+            (first + back, last + back)
+        };
         let free = self.command_free() - clocks(config.front).min(self.command_free());
-        (first + back, last + back, free.max(at + config.period))
+        (first, last, free.max(at + config.period))
     }
 }

@@ -381,6 +381,16 @@ impl Reference {
         }
     }
 
+    pub fn flush_set(&mut self, addr: u32, at: u64) {
+        let (Some(config), Some(data)) = (self.config.data_cache, &mut self.data) else {
+            return;
+        };
+        let bytes = config.geometry.line;
+        for line in data.beside(addr / bytes) {
+            self.flush(line * bytes, at);
+        }
+    }
+
     fn entries_in_use(&self, now: u64) -> usize {
         let unwritten = self.written.iter().filter(|&&end| end > now);
         self.buffered.len() + unwritten.count()

@@ -23,12 +23,13 @@ pub fn dram() -> impl Strategy<Value = DramConfig> {
         60..200_u32,
         0..4_u32,
         0..3_u32,
+        any::<bool>(),
     );
     (shape, timing, more).prop_map(
         |(
             (period, width, per_cycle, banks, row, burst),
             (cas, write_latency, rcd, rp, ras, rc),
-            (rrd, wr, wtr, rfc, refi, front, back),
+            (rrd, wr, wtr, rfc, refi, front, back, posts_writes),
         )| DramConfig {
             period,
             width: 1 << (width / 2),
@@ -50,6 +51,7 @@ pub fn dram() -> impl Strategy<Value = DramConfig> {
             refi,
             front,
             back,
+            posts_writes,
         },
     )
 }

@@ -16,6 +16,7 @@ enum HartAccess {
     Load(u32, u32),
     Store(u32, u32),
     Flush(u32),
+    FlushSet(u32),
 }
 
 /// Addresses that meet in the same lines, rows and banks.
@@ -37,6 +38,7 @@ fn accesses() -> impl Strategy<Value = Vec<(u64, HartAccess)>> {
         (address(), 0..3_u32).prop_map(|(addr, width)| HartAccess::Load(addr, 1 << width)),
         (address(), 0..3_u32).prop_map(|(addr, width)| HartAccess::Store(addr, 1 << width)),
         address().prop_map(HartAccess::Flush),
+        address().prop_map(HartAccess::FlushSet),
     ];
     let think = prop_oneof![3 => Just(1_u64), 2 => 1..6_u64, 1 => 1..300_u64];
     prop::collection::vec((think, access), 1..60)
@@ -126,6 +128,11 @@ proptest! {
                 HartAccess::Flush(addr) => {
                     ports.flush(addr, now);
                     reference.flush(addr, now);
+                    (now, now)
+                }
+                HartAccess::FlushSet(addr) => {
+                    ports.flush_set(addr, now);
+                    reference.flush_set(addr, now);
                     (now, now)
                 }
                 HartAccess::Fetch(addr) => {

@@ -7,6 +7,9 @@ use crate::rv32::{AccessFault, IllegalCsr, Platform, RomCall, Width};
 /// A write of an address removes its line from the data cache: the first CSR for custom use in machine mode (RISC-V
 /// privileged architecture, table 2.1).
 const FLUSH: u16 = 0x7c0;
+/// A write of an address empties its place in the data cache, whatever line is there, as `flushd` of a Nios II does
+/// (NII5V1).
+const FLUSH_SET: u16 = 0x7c1;
 
 /// Byte enables of an access within a word.
 fn enables(addr: u32, width: Width) -> u8 {
@@ -82,6 +85,7 @@ impl Platform for Bus<'_> {
     fn csr_write(&mut self, csr: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr> {
         match csr {
             FLUSH => self.soc.flush(value, cycle),
+            FLUSH_SET => self.soc.flush_set(value, cycle),
             _ => return Err(IllegalCsr),
         }
         Ok(())

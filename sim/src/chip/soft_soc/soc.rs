@@ -295,6 +295,11 @@ impl Soc {
         self.ports.flush(addr, cycle * self.period);
     }
 
+    /// Empties the data cache's place of `addr`.
+    pub fn flush_set(&mut self, addr: u32, cycle: u64) {
+        self.ports.flush_set(addr, cycle * self.period);
+    }
+
     /// Reads the device register at `addr`; `None` if there is none.
     pub fn read(&mut self, addr: u32, enables: u8, cycle: u64) -> Option<u32> {
         let now = self.instant(cycle);

@@ -111,6 +111,7 @@ fn dram(
         refi: section.number("refi", 16..=1_000_000)? as u32,
         front: section.cycles("front")?,
         back: section.cycles("back")?,
+        posts_writes: section.flag("posts_writes")?,
     };
     let busy = config.rfc + config.rp + config.ras + config.wr + 16;
     if config.refi <= busy {
