@@ -48,6 +48,28 @@ fn pair(max_fragment: u16) -> [End; 2] {
 }
 
 #[test]
+fn the_frame_behind_a_damaged_one_is_kept() {
+    let [mut one, mut two] = pair(256);
+    for message in [b"first", b"other", b"third"] {
+        one.send(1, message).expect("the session is up");
+    }
+    let mut octets = octets_of(&mut one);
+    octets[6] ^= 4;
+    two.receive(NOW, &octets);
+    assert_eq!(two.unread(1), 0);
+    one.receive(NOW, &octets_of(&mut two));
+    two.receive(NOW, &octets_of(&mut one));
+    let mut message = [0; 8];
+    for expected in [b"first", b"other", b"third"] {
+        assert_eq!(two.read(1, &mut message), Some(5));
+        assert_eq!(&message[..5], expected);
+    }
+    // The first and the third, which was not kept.
+    assert_eq!(one.counters().retransmitted, 2);
+    assert_eq!(two.counters().duplicates, 0);
+}
+
+#[test]
 fn a_message_of_256_octets_takes_12_more() {
     for message in [[0x55; 256], [0; 256], std::array::from_fn(|i| i as u8)] {
         let [mut one, _] = pair(256);
