@@ -262,7 +262,7 @@ fn finding(
         ),
         Opening::Unanswered => (
             Cause::NoAnswer,
-            0.65,
+            0.6,
             format!(
                 "{client} opened {connections} to {server} and asked: the request was acknowledged and not answered, until \
                  {client} gave up after {time}."
