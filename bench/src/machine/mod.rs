@@ -8,7 +8,6 @@ mod config;
 mod event;
 mod seam;
 pub mod sim;
-pub(crate) mod soft;
 
 pub(crate) use account::{FrameAccount, Unheard};
 pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};

@@ -5,9 +5,13 @@
 
 #[cfg(feature = "interrupt_per_frame")]
 mod interrupt;
+#[cfg(feature = "interrupt_per_frame")]
+#[path = "../../riscv/interrupts.rs"]
+mod interrupts;
 mod machine;
 #[path = "../../memory/riscv.rs"]
 mod memory;
+#[path = "../../riscv/start.rs"]
 mod start;
 
 use core::time::Duration;
@@ -67,7 +71,7 @@ fn main() -> ! {
             format_args!("\"what\":\"no network device\""),
         );
         info(&mut machine, format_args!("{}", InitError::WrongDevice(0)));
-        start::stop()
+        machine::stop()
     };
     let started = Network::start(
         slot,
@@ -82,7 +86,7 @@ fn main() -> ! {
         Err(error) => {
             event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
             info(&mut machine, format_args!("{error}"));
-            start::stop()
+            machine::stop()
         }
     };
     #[cfg(feature = "interrupt_per_frame")]

@@ -7,6 +7,7 @@
 mod machine;
 #[path = "../../memory/riscv.rs"]
 mod memory;
+#[path = "../../riscv/start.rs"]
 mod start;
 
 use core::time::Duration;

@@ -135,3 +135,11 @@ impl Machine for Board {
         cycles()
     }
 }
+
+/// Ends the program: there is nothing that switches the board off.
+pub fn stop() -> ! {
+    loop {
+        // SAFETY: waits.
+        unsafe { asm!("wfi") };
+    }
+}

@@ -5,6 +5,7 @@
 
 mod connect;
 mod machine;
+#[path = "../../riscv/start.rs"]
 mod start;
 
 use core::time::Duration;
@@ -61,7 +62,7 @@ fn main() -> ! {
         Err(error) => {
             event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
             info(&mut machine, format_args!("{error}"));
-            start::stop()
+            machine::stop()
         }
     };
     match link {

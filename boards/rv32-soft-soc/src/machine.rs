@@ -167,3 +167,11 @@ impl Machine for SoftSoc {
         cycles()
     }
 }
+
+/// Sleeps for ever: no interrupt is enabled.
+pub fn stop() -> ! {
+    loop {
+        // SAFETY: disables all interrupts, and waits.
+        unsafe { asm!("csrw mie, zero", "wfi") };
+    }
+}

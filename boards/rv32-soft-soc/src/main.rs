@@ -4,6 +4,7 @@
 #![no_main]
 
 mod machine;
+#[path = "../../riscv/start.rs"]
 mod start;
 
 use core::mem::MaybeUninit;
@@ -64,7 +65,7 @@ fn main() -> ! {
         Err(error) => {
             event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
             info(&mut machine, format_args!("{error}"));
-            start::stop()
+            machine::stop()
         }
     };
     let address = mac.previous_address().unwrap_or(MAC_ADDRESS);

@@ -19,8 +19,8 @@ mod enet {
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
 const DESCRIPTOR: u32 = 0x1000;
 const FRAME: u32 = 0x2000;
-/// READY, LAST, APPEND_FCS and the length of the shortest frame.
-const STATE: u32 = 1 << 31 | 1 << 27 | 1 << 26 | 60;
+/// READY, LAST, `APPEND_FCS` and the length of the shortest frame.
+const STATE: u32 = 1 << 31 | 1 << 27 | 1 << 26 | 0x3c;
 
 /// The MDIO transfer wakes the hart after 10 us; the frame ends after 58 us, at 10 Mbit/s.
 #[test]

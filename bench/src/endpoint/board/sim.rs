@@ -43,8 +43,5 @@ fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, Ta
         tcp: tcp_of(trial),
         ..addresses
     });
-    if machine::soft::has_enet(&target.board) {
-        return Ok(machine::soft::switch_on(&target.board, &config.elf, host)?);
-    }
     Ok(machine::sim::switch_on(&config, Box::new(host))?)
 }

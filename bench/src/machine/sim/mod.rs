@@ -3,6 +3,7 @@
 
 mod capture;
 mod convert;
+mod events;
 mod fault;
 mod peer;
 mod soft;
@@ -11,12 +12,12 @@ mod tap;
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
+use linerate_capture::wire::BusyPeriod;
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
-use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, Pulse, UnheardCounts};
-use linerate_sim::board::{self as simulated, Fate, Pins, Stop};
+use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, UnheardCounts};
+use linerate_sim::board::{self as simulated, Pins, Stop};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::host::program::Programs;
@@ -24,14 +25,11 @@ use linerate_sim::peer::{Counted, Peer, host};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
-use self::capture::Capture;
+use self::events::Events;
 use self::fault::error as fault;
-pub(crate) use self::soft::describe;
 use crate::board::Board;
 
-use super::{
-    Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic, Uploaded,
-};
+use super::{Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic};
 
 /// Each part's seed is derived from the run's seed by its own constant, so that their random
 /// numbers are independent.
@@ -164,11 +162,8 @@ pub(crate) fn switch_on(
         name: config.board.name.clone(),
         board: chip_board(config, Box::new(Counted::new(peer)))?,
         can_be_unplugged: config.environment.wire.flap.every_ms > 0,
-        capture: config.record.pcapng.then(|| Capture::new(&config.name)),
-        warnings: Vec::new(),
+        events: Events::new(config),
         asleep: false,
-        uploads_reported: Vec::new(),
-        accepted: 0,
     }))
 }
 
@@ -187,35 +182,11 @@ struct Sim {
     name: String,
     board: simulated::Board,
     can_be_unplugged: bool,
-    capture: Option<Capture>,
-    warnings: Vec<String>,
+    events: Events,
     asleep: bool,
-    /// For each upload to the peer, true if its completion was reported.
-    uploads_reported: Vec<bool>,
-    /// Frames that the device's stack accepted.
-    accepted: u64,
 }
 
 impl Sim {
-    /// Reports completed uploads, before the device can report them.
-    fn report_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
-        let uploads = self.board.peer().uploads();
-        self.uploads_reported.resize(uploads.len(), false);
-        for (upload, reported) in uploads.iter().zip(&mut self.uploads_reported) {
-            if let Some(at) = upload.finished_at
-                && !std::mem::replace(reported, true)
-            {
-                sink(Event::Uploaded(Uploaded {
-                    at_ns: at.as_ns(),
-                    port: upload.port,
-                    path: upload.path.clone(),
-                    octets: upload.octets,
-                    crc32: upload.crc32,
-                }));
-            }
-        }
-    }
-
     /// Frames as counted at the cable, at the peer, by the device and in the capture.
     fn frame_counts(&self, capture: Option<CaptureCounts>) -> FrameCounts {
         FrameCounts {
@@ -229,61 +200,9 @@ impl Sim {
 
     /// Passes the board's events to `sink`.
     fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
-        self.report_uploads(sink);
+        self.events.report_uploads(self.board.peer(), sink);
         while let Some(event) = self.board.poll_event() {
-            if let Some(capture) = &mut self.capture {
-                capture.record(&event);
-            }
-            if let simulated::Event::Sent {
-                fate: Fate::Delivered,
-                ..
-            } = event
-            {
-                self.accepted += 1;
-            }
-            match event {
-                simulated::Event::Line { at, text, .. } => sink(Event::Console {
-                    at_ns: at.as_ns(),
-                    line: text,
-                }),
-                simulated::Event::Pulse { start, end } => {
-                    sink(Event::Debug(Pulse {
-                        start_ns: start.as_ns(),
-                        end_ns: end.as_ns(),
-                    }));
-                }
-                simulated::Event::Sent {
-                    record,
-                    octets,
-                    fate,
-                } => sink(Event::Frame(Frame {
-                    start_ns: record.start.as_ns(),
-                    end_ns: record.end.as_ns(),
-                    from: Side::Peer,
-                    octets: record.octets as u64,
-                    packet: Packet::parse(&octets),
-                    lost: match fate {
-                        Fate::Delivered => None,
-                        Fate::Lost(cause) => Some(cause),
-                    },
-                    tag: record.tag,
-                })),
-                simulated::Event::Received { record, octets } => sink(Event::Frame(Frame {
-                    start_ns: record.start.as_ns(),
-                    end_ns: record.end.as_ns(),
-                    from: Side::Device,
-                    octets: record.octets as u64,
-                    packet: Packet::parse(&octets),
-                    lost: record.fault,
-                    tag: 0,
-                })),
-                simulated::Event::Reset { at, cause } => {
-                    self.warnings.push(format!(
-                        "the chip was reset after {:.6} s: {cause:?}",
-                        at.as_secs_f64()
-                    ));
-                }
-            }
+            self.events.pass(event, sink);
         }
     }
 }
@@ -378,7 +297,7 @@ impl Machine for Sim {
         self.board.finish();
         self.drain(sink);
         let mut files = Vec::new();
-        let capture = self.capture.take().map(Capture::finish);
+        let capture = self.events.finish_capture();
         let frames = self.frame_counts(capture.as_ref().map(|(_, counts)| counts.clone()));
         files.extend(capture.map(|(file, _)| ("pcapng", file)));
         if let Some(waveform) = self.board.waveform() {
@@ -389,14 +308,15 @@ impl Machine for Sim {
         }
         let hertz = self.board.chip().cpu_hertz();
         let profile = self.board.profile();
-        let profile = profile.map(|profile| convert::profile(&profile, hertz, self.accepted));
+        let profile =
+            profile.map(|profile| convert::profile(&profile, hertz, self.events.accepted));
         if let Some(profile) = &profile {
             let text = report::profile_text(profile).into_bytes();
             files.push(("profile.txt", text));
             files.push(("folded", report::folded(profile).into_bytes()));
             files.push(("flame.svg", report::flame_file(profile).into_bytes()));
         }
-        let mut warnings = std::mem::take(&mut self.warnings);
+        let mut warnings = std::mem::take(&mut self.events.warnings);
         let serious = self
             .board
             .chip()

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::{Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_results::record::{Duplex, SourceKind, TimingEntry};
-use linerate_sim::board::{Event as BoardEvent, Fate, SoftBoard, soft_soc::SoftStop};
+use linerate_sim::board::{SoftBoard, soft_soc::SoftStop};
 use linerate_sim::chip::soft_soc::file::{self, Description};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
@@ -13,15 +12,15 @@ use linerate_sim::peer::host::program::Programs;
 use linerate_sim::time::Instant;
 use linerate_sim::wire::FrameLinkConfig;
 
-use super::capture::Capture;
+use super::events::Events;
 use crate::board::{self, Board};
 use crate::machine::{
     Environment, Event, Identity, LinkPartnerStatus, Machine, MachineConfig, MachineError,
-    RunArtifacts, Uploaded,
+    RunArtifacts,
 };
 
 /// The description of the soft SoC of `board`.
-pub(crate) fn describe(board: &Board) -> Result<Description, MachineError> {
+fn describe(board: &Board) -> Result<Description, MachineError> {
     let file = format!("boards/{}/system.toml", board.name);
     let Some(text) = board::system(&board.name) else {
         let what = format!("board {} has no {file}", board.name);
@@ -77,9 +76,8 @@ pub(super) fn switch_on(
         about: config.board.clone(),
         console,
         board,
-        capture: config.record.pcapng.then(|| Capture::new(&config.name)),
+        events: Events::new(config),
         asleep: false,
-        uploads_reported: Vec::new(),
     }))
 }
 
@@ -109,70 +107,15 @@ struct Soft {
     about: Board,
     console: String,
     board: SoftBoard,
-    capture: Option<Capture>,
+    events: Events,
     asleep: bool,
-    /// For each upload to the peer, true if its completion was reported.
-    uploads_reported: Vec<bool>,
 }
 
 impl Soft {
-    /// Reports completed uploads, before the device can report them.
-    fn report_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
-        let uploads = self.board.peer().uploads();
-        self.uploads_reported.resize(uploads.len(), false);
-        for (upload, reported) in uploads.iter().zip(&mut self.uploads_reported) {
-            if let Some(at) = upload.finished_at
-                && !std::mem::replace(reported, true)
-            {
-                sink(Event::Uploaded(Uploaded {
-                    at_ns: at.as_ns(),
-                    port: upload.port,
-                    path: upload.path.clone(),
-                    octets: upload.octets,
-                    crc32: upload.crc32,
-                }));
-            }
-        }
-    }
-
     fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
-        self.report_uploads(sink);
+        self.events.report_uploads(self.board.peer(), sink);
         while let Some(event) = self.board.poll_event() {
-            if let Some(capture) = &mut self.capture {
-                capture.record(&event);
-            }
-            match event {
-                BoardEvent::Line { at, text, .. } => sink(Event::Console {
-                    at_ns: at.as_ns(),
-                    line: text,
-                }),
-                BoardEvent::Sent {
-                    record,
-                    octets,
-                    fate,
-                } => sink(Event::Frame(Frame {
-                    start_ns: record.start.as_ns(),
-                    end_ns: record.end.as_ns(),
-                    from: Side::Peer,
-                    octets: record.octets as u64,
-                    packet: Packet::parse(&octets),
-                    lost: match fate {
-                        Fate::Delivered => None,
-                        Fate::Lost(cause) => Some(cause),
-                    },
-                    tag: record.tag,
-                })),
-                BoardEvent::Received { record, octets } => sink(Event::Frame(Frame {
-                    start_ns: record.start.as_ns(),
-                    end_ns: record.end.as_ns(),
-                    from: Side::Device,
-                    octets: record.octets as u64,
-                    packet: Packet::parse(&octets),
-                    lost: record.fault,
-                    tag: 0,
-                })),
-                BoardEvent::Pulse { .. } | BoardEvent::Reset { .. } => {}
-            }
+            self.events.pass(event, sink);
         }
     }
 }
@@ -258,7 +201,7 @@ impl Machine for Soft {
             collisions: 0,
             frames_withheld: counts.frames_withheld,
         };
-        let capture = self.capture.take().map(Capture::finish);
+        let capture = self.events.finish_capture();
         RunArtifacts {
             trace_hash: self.board.trace_hash().to_string(),
             files: capture

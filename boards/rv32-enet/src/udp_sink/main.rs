@@ -13,10 +13,12 @@ mod boot;
 mod connect;
 mod datagrams;
 mod interrupt;
+#[path = "../../../riscv/interrupts.rs"]
+mod interrupts;
 #[path = "../machine.rs"]
 mod machine;
 mod spend;
-#[path = "../start.rs"]
+#[path = "../../../riscv/start.rs"]
 mod start;
 
 use core::arch::asm;
@@ -65,7 +67,7 @@ fn main() -> ! {
                 "error",
                 format_args!("\"what\":\"boot line: {word}\""),
             );
-            start::stop()
+            machine::stop()
         }
     };
     let config = Config {
@@ -84,7 +86,7 @@ fn main() -> ! {
         Ok(connected) => connected,
         Err(error) => {
             event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
-            start::stop()
+            machine::stop()
         }
     };
     match link {

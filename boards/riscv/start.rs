@@ -1,9 +1,10 @@
-//! From reset to `main`, and the handling of traps and panics.
+//! From reset to `main`, and the handling of traps and panics, on RISC-V with one hart. The board has `machine::Console`
+//! and `machine::stop`.
 
 use core::arch::{asm, global_asm};
 use linerate_agent_firmware::console::{event, info};
 
-use crate::machine::Console;
+use crate::machine::{Console, stop};
 
 global_asm!(
     ".section .text.start, \"ax\"",
@@ -40,12 +41,4 @@ fn panicked(what: &core::panic::PanicInfo<'_>) -> ! {
     event(&mut console, "error", format_args!("\"what\":\"panic\""));
     info(&mut console, format_args!("{what}"));
     stop()
-}
-
-/// Sleeps for ever: no interrupt is enabled.
-pub fn stop() -> ! {
-    loop {
-        // SAFETY: disables all interrupts, and waits.
-        unsafe { asm!("csrw mie, zero", "wfi") };
-    }
 }
