@@ -50,14 +50,14 @@ pub struct ComparedPoint {
 }
 
 impl ComparedPoint {
-    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has
-    /// overflowed; taken are those overflows that bring it nearest to the simulated value.
+    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has 16 bits;
+    /// taken are those overflows that bring it nearest to two per datagram.
     pub fn pauses_per_datagram(&self) -> (Option<f64>, f64) {
         let simulated = self.point.pause_frames as f64 / self.point.datagrams.max(1) as f64;
         let published = self.published_pause_frames.map(|counter| {
             let all = self.published_datagrams as f64;
-            let overflows = ((simulated * all - f64::from(counter)) / 65536.0).round();
-            (f64::from(counter) + overflows.max(0.0) * 65536.0) / all
+            let overflows = ((2.0 * all - f64::from(counter)) / 65536.0).round();
+            (f64::from(counter) + overflows * 65536.0) / all
         });
         (published, simulated)
     }
