@@ -84,7 +84,7 @@ pub fn rms_as_printed(curves: &[&Compared], floor: f64) -> f64 {
     rms_of(curves, |it| it.printed_mbit_per_s, floor)
 }
 
-/// Simulates `chosen` with these values.
+/// Simulates `chosen` with these values, for `measures` a point if given.
 ///
 /// # Errors
 /// A simulation fails.
@@ -92,6 +92,7 @@ pub fn compare(
     curves: &Curves,
     chosen: &[&Curve],
     values: &Values,
+    measures: Option<Span>,
     elf: &Elf,
 ) -> Result<Vec<Compared>> {
     let mut setups: Vec<Setup> = Vec::new();
@@ -99,7 +100,11 @@ pub fn compare(
     for curve in chosen {
         let points = curves.published(curve)?;
         for point in &points {
-            setups.push(curves.setup(&curve.boot, point.offered, values)?);
+            let setup = curves.setup(&curve.boot, point.offered, values)?;
+            setups.push(Setup {
+                measures: measures.unwrap_or(setup.measures),
+                ..setup
+            });
         }
         published.push(points);
     }
