@@ -348,3 +348,21 @@ fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
     });
     registers.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{File, SETTINGS};
+
+    #[test]
+    fn rates_leave_out_the_wait_for_the_last_datagram() {
+        let file: File = toml::from_str(SETTINGS).unwrap();
+        let rate = |printed, datagrams| file.run.rate(printed, datagrams).round() as u64;
+        // In 2.25 s, in 2.00 s, and what a starved process read in 0.23 s.
+        let rates = [
+            rate(340.0, 65_077.0),
+            rate(315.0, 53_553.0),
+            rate(3.18, 63.0),
+        ];
+        assert_eq!(rates, [382, 315, 3]);
+    }
+}

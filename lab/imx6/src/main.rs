@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use linerate_sim::elf::Elf;
+use linerate_sim::time::Span;
 use serde::Serialize;
 
 use curves::{Curve, Curves, Role, Values};
@@ -23,6 +24,8 @@ const RATES: [u64; 2] = [300_000_000, 831_000_000];
 const CRATERS: &str = "boundary_before_no_napi";
 /// Changes of each parameter in the table of sensitivity.
 const FACTORS: [f64; 2] = [0.7, 1.3];
+/// Time of a point in it.
+const SHORT: Span = Span::from_ms(30);
 /// Parameters in it besides the fitted ones.
 const FURTHER: [(&str, f64); 3] = [
     ("receive_fifo_bytes", 4096.0),
@@ -117,7 +120,7 @@ fn main() -> Result<()> {
             .as_ref()
             .is_none_or(|name| it.name.contains(name))
     });
-    let compared = compare(&curves, &chosen, &values, &elf)?;
+    let compared = compare(&curves, &chosen, &values, None, &elf)?;
     for curve in &compared {
         print_curve(curve);
     }
@@ -135,17 +138,20 @@ fn main() -> Result<()> {
     if cli.curves.is_some() {
         return Ok(());
     }
+    let ablations = ablation::run(&curves, &RATES, &values, &elf)?;
+    print_ablations(&ablations);
+    let parameters = sensitivities(&curves, &values, &elf)?;
+    print_parameters(&parameters);
     let results = Results {
         rms_log_error_fitted: fitted,
         rms_log_error_held_out: held_out,
         rms_log_error_held_out_without_cratering: calm,
         rms_log_error_held_out_as_printed: printed,
-        ablations: ablation::run(&curves, &RATES, &values, &elf)?,
-        parameters: sensitivities(&curves, &values, &elf)?,
+        ablations,
+        parameters,
         kernel: curves.kernel().clone(),
         curves: compared,
     };
-    print_tables(&results);
     std::fs::create_dir_all(&cli.out)?;
     let scores = cli.out.join("scores.json");
     std::fs::write(&scores, serde_json::to_string_pretty(&results)?)?;
@@ -193,7 +199,10 @@ fn sensitivities(curves: &Curves, values: &Values, elf: &Elf) -> Result<Vec<Sens
         for (score, factor) in scores_of.iter_mut().zip(FACTORS) {
             let mut changed = values.clone();
             changed.insert(name.clone(), value * factor);
-            *score = scores(&compare(curves, &scored, &changed, elf)?, curves.floor());
+            *score = scores(
+                &compare(curves, &scored, &changed, Some(SHORT), elf)?,
+                curves.floor(),
+            );
         }
         Ok(Sensitivity {
             name,
@@ -242,11 +251,11 @@ fn print_curve(curve: &Compared) {
     }
 }
 
-fn print_tables(results: &Results) {
+fn print_ablations(rows: &[ablation::Row]) {
     println!(
         "\nWhat each change brings: received Mbit/s, overruns/s, pause frames/s at {RATES:?} bit/s"
     );
-    for row in &results.ablations {
+    for row in rows {
         print!("{:56}", row.name);
         for p in &row.points {
             let rate = |count: u64| count as f64 / p.seconds;
@@ -259,8 +268,11 @@ fn print_tables(results: &Results) {
         }
         println!(" {}", row.published);
     }
+}
+
+fn print_parameters(parameters: &[Sensitivity]) {
     println!("\nParameters: prior, value; fitted and held-out score with 30% less, with 30% more");
-    for it in &results.parameters {
+    for it in parameters {
         let [[a, b], [c, d]] = it.scores;
         let prior = it.prior.map_or_else(|| "-".to_owned(), |it| it.to_string());
         println!(

@@ -20,7 +20,6 @@ const BOOT_LINE_LEN: usize = 384;
 /// Words of [`COUNTS`] (`boards/rv32-enet/src/udp_sink/datagrams.rs`).
 const READY: usize = 0;
 const DATAGRAMS: usize = 1;
-const LATEST: usize = 3;
 const JITTER: usize = 4;
 const INTERRUPTS: usize = 5;
 const TURNS: usize = 6;
@@ -188,12 +187,13 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
     let seconds = setup.measures.as_secs_f64();
     let mbit = |datagrams: u64| datagrams as f64 * 8.0 * PAYLOAD as f64 / seconds / 1e6;
     let of = |index: usize| u64::from(after.words[index].wrapping_sub(before.words[index]));
+    let sent = after.sent - before.sent;
     Ok(Point {
         target_mbit_per_s: setup.bits_per_s as f64 / 1e6,
-        offered_mbit_per_s: mbit(after.sent - before.sent),
+        offered_mbit_per_s: mbit(sent),
         received_mbit_per_s: mbit(of(DATAGRAMS)),
-        datagrams: of(LATEST),
-        lost: of(LATEST).saturating_sub(of(DATAGRAMS)),
+        datagrams: sent,
+        lost: sent.saturating_sub(of(DATAGRAMS)),
         jitter_ms: f64::from(after.words[JITTER]) / 1e6,
         overruns: after.overruns - before.overruns,
         pause_frames: after.pauses - before.pauses,

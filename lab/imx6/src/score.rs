@@ -50,14 +50,14 @@ pub struct ComparedPoint {
 }
 
 impl ComparedPoint {
-    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has
-    /// overflowed; taken are those overflows that bring it nearest to the simulated value.
+    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has 16 bits;
+    /// taken are those overflows that bring it nearest to two per datagram.
     pub fn pauses_per_datagram(&self) -> (Option<f64>, f64) {
         let simulated = self.point.pause_frames as f64 / self.point.datagrams.max(1) as f64;
         let published = self.published_pause_frames.map(|counter| {
             let all = self.published_datagrams as f64;
-            let overflows = ((simulated * all - f64::from(counter)) / 65536.0).round();
-            (f64::from(counter) + overflows.max(0.0) * 65536.0) / all
+            let overflows = ((2.0 * all - f64::from(counter)) / 65536.0).round();
+            (f64::from(counter) + overflows * 65536.0) / all
         });
         (published, simulated)
     }
@@ -84,7 +84,7 @@ pub fn rms_as_printed(curves: &[&Compared], floor: f64) -> f64 {
     rms_of(curves, |it| it.printed_mbit_per_s, floor)
 }
 
-/// Simulates `chosen` with these values.
+/// Simulates `chosen` with these values, for `measures` a point if given.
 ///
 /// # Errors
 /// A simulation fails.
@@ -92,6 +92,7 @@ pub fn compare(
     curves: &Curves,
     chosen: &[&Curve],
     values: &Values,
+    measures: Option<Span>,
     elf: &Elf,
 ) -> Result<Vec<Compared>> {
     let mut setups: Vec<Setup> = Vec::new();
@@ -99,7 +100,11 @@ pub fn compare(
     for curve in chosen {
         let points = curves.published(curve)?;
         for point in &points {
-            setups.push(curves.setup(&curve.boot, point.offered, values)?);
+            let setup = curves.setup(&curve.boot, point.offered, values)?;
+            setups.push(Setup {
+                measures: measures.unwrap_or(setup.measures),
+                ..setup
+            });
         }
         published.push(points);
     }
