@@ -383,8 +383,9 @@ static void on_data(struct ll_link *l, struct ll_channel *c, const uint8_t *fram
 static void on_poll(struct ll_channel *c, uint8_t newest)
 {
     uint8_t ahead = (uint8_t)(newest - c->expected);
+    c->ack_due = 1;
     if (c->peer_reliable) {
-        c->reject_due = 1;
+        c->reject_due = ahead != 0;
         return;
     }
     if (ahead && ahead < 128) {
@@ -392,7 +393,6 @@ static void on_poll(struct ll_channel *c, uint8_t newest)
         c->rx_partial = 0;
         c->expected = newest;
     }
-    c->ack_due = 1;
 }
 
 static void on_probe(struct ll_link *l, const uint8_t *frame, size_t len, uint32_t now)

@@ -497,15 +497,14 @@ class Link:
 
     @staticmethod
     def _on_poll(end: Channel, newest: int) -> None:
-        if end.peer_is_reliable:
-            end.reject_due = True
-            return
+        end.acknowledgment_due = True
         ahead = (newest - end.expected) % 256
-        if 0 < ahead < 128:
+        if end.peer_is_reliable:
+            end.reject_due = ahead != 0
+        elif 0 < ahead < 128:
             end.lost += ahead
             end.partial = None
             end.expected = newest
-        end.acknowledgment_due = True
 
     def _on_probe(self, now: int, frame: bytes) -> None:
         if len(frame) < 16:

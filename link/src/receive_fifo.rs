@@ -1,7 +1,8 @@
 //! The messages that were received on a channel and not read yet.
 //!
 //! A message is its length and its octets. A fragment is decoded into the free memory behind everything that is
-//! committed, and becomes part of the FIFO when its check is right.
+//! committed, and becomes part of the FIFO when its check is right. One fragment whose predecessor is missing can be
+//! kept at the end of the free memory.
 
 use crate::ring;
 use crate::wire::LENGTH;
@@ -15,6 +16,33 @@ pub(crate) struct ReceiveFifo<B> {
     used: u16,
     /// Octets of the message that is not whole, with its length; 0 without one.
     partial: u16,
+    kept: Kept,
+}
+
+/// A fragment whose predecessor is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Kept {
+    /// Index of its first octet.
+    at: u16,
+    /// Its length.
+    len: u16,
+    flags: u8,
+}
+
+impl Kept {
+    /// There is one.
+    const IS_KEPT: u8 = 1;
+    const IS_FIRST: u8 = 2;
+    const IS_LAST: u8 = 4;
+    const NONE: Self = Self {
+        at: 0,
+        len: 0,
+        flags: 0,
+    };
+
+    const fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
@@ -24,6 +52,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
             head: 0,
             used: 0,
             partial: 0,
+            kept: Kept::NONE,
         }
     }
 
@@ -47,7 +76,52 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
 
     /// True if a fragment of `len` octets fits.
     pub(crate) fn has_room(&self, is_first: bool, len: usize) -> bool {
-        len + usize::from(Self::gap(is_first)) <= usize::from(self.free())
+        let free = if self.keeps() {
+            let capacity = self.capacity();
+            let begin = ring::index(capacity, self.head, self.used + self.partial);
+            ring::distance(capacity, begin, self.kept.at)
+        } else {
+            self.free()
+        };
+        len + usize::from(Self::gap(is_first)) <= usize::from(free)
+    }
+
+    /// True if a fragment is kept whose predecessor is missing.
+    pub(crate) const fn keeps(&self) -> bool {
+        self.kept.has(Kept::IS_KEPT)
+    }
+
+    /// Keeps the stored fragment, for which there is room, until its predecessor is committed.
+    pub(crate) fn keep(&mut self, is_first: bool, is_last: bool, len: u16) {
+        let from = self.used + self.partial + Self::gap(is_first);
+        let to = self.capacity() - len;
+        for at in (0..len).rev() {
+            let octet = self.get(from + at);
+            self.put(to + at, octet);
+        }
+        let first = if is_first { Kept::IS_FIRST } else { 0 };
+        let last = if is_last { Kept::IS_LAST } else { 0 };
+        self.kept = Kept {
+            at: ring::index(self.capacity(), self.head, to),
+            len,
+            flags: Kept::IS_KEPT | first | last,
+        };
+    }
+
+    /// Commits the kept fragment, if there is one; returns the octets that it takes.
+    pub(crate) fn commit_kept(&mut self) -> Option<u16> {
+        let kept = core::mem::replace(&mut self.kept, Kept::NONE);
+        let is_first = kept.has(Kept::IS_FIRST);
+        if !kept.has(Kept::IS_KEPT) || !self.has_room(is_first, kept.len.into()) {
+            return None;
+        }
+        for at in 0..kept.len {
+            let memory = self.memory.as_ref();
+            let octet = ring::get(memory, ring::index(self.capacity(), kept.at, at));
+            self.store(is_first, at.into(), octet);
+        }
+        self.commit(is_first, kept.has(Kept::IS_LAST), kept.len);
+        Some(Self::gap(is_first) + kept.len)
     }
 
     /// Stores an octet of the fragment that is being received, without committing it.
@@ -77,9 +151,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
         }
     }
 
-    /// Drops the message that is not whole.
+    /// Drops the message that is not whole, and the kept fragment.
     pub(crate) fn drop_partial(&mut self) {
         self.partial = 0;
+        self.kept = Kept::NONE;
     }
 
     /// Drops the message that is not whole, and moves `len` stored octets into its place.

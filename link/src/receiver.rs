@@ -7,7 +7,7 @@ use crate::wire::{LENGTH, credit_shift, max_message};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Accepted,
-    /// One or more frames before it are missing.
+    /// One or more frames before it are missing; if it is one, the frame is kept.
     Gap,
     /// It was received before.
     Duplicate,
@@ -78,6 +78,22 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         ahead == 0 || (!self.is_reliable && ahead < 128)
     }
 
+    /// True if a frame with this number would be kept until the one before it comes.
+    fn may_keep(&self, sequence: u8) -> bool {
+        let is_next = sequence.wrapping_sub(self.expected) == 1;
+        is_next && self.is_reliable && !self.fifo.keeps()
+    }
+
+    /// True if the payload of a frame with this number is to be stored.
+    pub(crate) fn wants(&self, sequence: u8) -> bool {
+        self.takes(sequence) || self.may_keep(sequence)
+    }
+
+    /// True if the frame behind the rejected one is kept, or will be if it comes.
+    pub(crate) const fn keeps_next(&self) -> bool {
+        self.is_rejected || self.fifo.keeps()
+    }
+
     /// Handles a data frame whose payload is stored behind the FIFO.
     pub(crate) fn on_data(
         &mut self,
@@ -92,6 +108,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
                 self.acknowledgment_due = true;
                 return Verdict::Duplicate;
             }
+            if self.may_keep(sequence) && self.fifo.has_room(is_first, len.into()) {
+                self.fifo.keep(is_first, is_last, len);
+            }
             self.reject_due |= !self.is_rejected;
             self.is_rejected = true;
             return Verdict::Gap;
@@ -101,9 +120,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         }
         self.skip_to(sequence, !is_first);
         self.fifo.commit(is_first, is_last, len);
-        let cost = if is_first { len + LENGTH } else { len };
-        self.granted = self.granted.saturating_sub(cost);
+        let mut cost = if is_first { len + LENGTH } else { len };
         self.expected = sequence.wrapping_add(1);
+        if let Some(kept) = self.fifo.commit_kept() {
+            cost += kept;
+            self.expected = self.expected.wrapping_add(1);
+        }
+        self.granted = self.granted.saturating_sub(cost);
         self.is_rejected = false;
         self.acknowledgment_due = true;
         Verdict::Accepted
@@ -123,13 +146,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
 
     /// Handles a poll of a peer whose next new frame has this number.
     pub(crate) fn on_poll(&mut self, newest: u8) {
+        // If nothing is missing, a REJECT would make the peer repeat what it may have sent behind the poll.
+        self.acknowledgment_due = true;
+        if newest == self.expected {
+            return;
+        }
         if self.is_reliable {
             self.reject_due = true;
-        } else {
-            if newest.wrapping_sub(self.expected) < 128 {
-                self.skip_to(newest, true);
-            }
-            self.acknowledgment_due = true;
+            // Nothing is on its way that could be kept.
+            self.is_rejected = false;
+        } else if newest.wrapping_sub(self.expected) < 128 {
+            self.skip_to(newest, true);
         }
     }
 

@@ -10,6 +10,15 @@ pub(crate) fn index(capacity: u16, at: u16, offset: u16) -> u16 {
     }
 }
 
+/// Octets from index `from` to index `to`.
+pub(crate) fn distance(capacity: u16, from: u16, to: u16) -> u16 {
+    if to >= from {
+        to - from
+    } else {
+        capacity - from + to
+    }
+}
+
 /// Octets of memory, which [`Channel`](crate::Channel) limits.
 pub(crate) fn capacity(memory: &[u8]) -> u16 {
     memory.len() as u16

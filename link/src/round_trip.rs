@@ -1,4 +1,5 @@
-//! The time to wait for an acknowledgment, from measured round trips: RFC 6298, without its floor of a second.
+//! The time to wait for an acknowledgment, from measured round trips: as in RFC 6298, but with the
+//! greatest recent deviation instead of a mean one, and without the floor of a second.
 
 /// Longest time-out.
 pub(crate) const MAX_TIMEOUT_US: u32 = 2_000_000;
@@ -21,7 +22,9 @@ impl RoundTrip {
             return;
         }
         let deviation = us.abs_diff(self.smoothed);
-        self.variation = self.variation - self.variation / 4 + deviation / 4;
+        // Up at once, down slowly: acknowledgments of urgent channels come sooner than others, and many in a row must
+        // not make the next other one look late.
+        self.variation = deviation.max(self.variation - self.variation / 16);
         self.smoothed = self.smoothed - self.smoothed / 8 + us / 8;
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Sender<B> {
     deadline: Deadline,
     backoff: u8,
     is_polling: bool,
+    /// The peer has the frame behind the oldest, or will have it.
+    skips: bool,
     /// An acknowledgment frame that asks for an answer is due.
     pub(crate) poll_due: bool,
 }
@@ -52,6 +54,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             deadline: Deadline::NONE,
             backoff: 0,
             is_polling: false,
+            skips: false,
             poll_due: false,
         }
     }
@@ -79,6 +82,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.deadline = Deadline::NONE;
         self.backoff = 0;
         self.is_polling = false;
+        self.skips = false;
         self.poll_due = false;
         lost
     }
@@ -123,15 +127,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
 
     /// Counts a fragment as sent; returns its sequence number, and true if it was sent before.
     pub(crate) fn on_sent(&mut self, fragment: Fragment) -> (u8, bool) {
-        self.queue.on_sent(fragment);
-        self.in_flight += fragment.cost();
         let sequence = self.next;
-        self.next = sequence.wrapping_add(1);
+        self.advance(fragment);
         let again = sequence != self.newest;
         if !again {
             self.newest = self.next;
         }
+        let skips = core::mem::take(&mut self.skips) && self.next != self.newest;
+        if let Some(fragment) = self.queue.next(self.max_fragment).filter(|_| skips) {
+            self.advance(fragment);
+        }
         (sequence, again)
+    }
+
+    fn advance(&mut self, fragment: Fragment) {
+        self.queue.on_sent(fragment);
+        self.in_flight += fragment.cost();
+        self.next = self.next.wrapping_add(1);
     }
 
     /// Handles acknowledgment and credit, which every frame of the channel carries. Returns the sequence numbers that
@@ -154,6 +166,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             }
         }
         let more = u16::from(credit) << self.shift;
+        self.skips &= count == 0;
         if count > 0 || more > self.credit {
             self.backoff = 0;
             self.deadline = Deadline::NONE;
@@ -165,16 +178,30 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         Some((first, count))
     }
 
-    /// The peer has received everything that it will without a retransmission.
-    pub(crate) fn on_reject(&mut self, now: Instant, timeout_us: u32) {
+    /// The peer has received everything that it will without a retransmission; with `keeps_next`, also the frame behind
+    /// the next one, if that is on its way.
+    pub(crate) fn on_reject(&mut self, now: Instant, timeout_us: u32, keeps_next: bool) {
         self.is_polling = false;
         if self.is_reliable {
+            self.skips = keeps_next && self.is_outstanding();
             self.next = self.oldest;
             self.in_flight = 0;
             self.queue.rewind();
         }
         self.deadline = Deadline::NONE;
         self.arm(now, timeout_us);
+    }
+
+    /// The last octet of a frame was sent: the answer to the oldest one is expected from now on.
+    pub(crate) fn on_frame_end(&mut self, sequence: u8) {
+        if sequence == self.oldest {
+            self.stop();
+        }
+    }
+
+    /// Stops the timer.
+    pub(crate) fn stop(&mut self) {
+        self.deadline = Deadline::NONE;
     }
 
     /// Starts the timer if something is to be waited for and it does not run.
@@ -185,14 +212,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         }
     }
 
-    /// Asks the peer if its answer is overdue; returns true if it does. The answer to a frame that is still being sent
-    /// cannot be.
-    pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32, is_sending: bool) -> bool {
+    /// Asks the peer if its answer is overdue; returns true if it does. `sending` is the number of the frame that is
+    /// being sent, if it is one of the channel. The answer to the oldest frame cannot be overdue before that is sent.
+    pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32, sending: Option<u8>) -> bool {
         if !self.deadline.is_due(now) {
             return false;
         }
         self.deadline = Deadline::NONE;
-        if is_sending && self.next.wrapping_sub(self.oldest) == 1 {
+        if self.is_outstanding() && (self.skips || sending == Some(self.oldest)) {
             self.arm(now, timeout_us);
             return false;
         }

@@ -10,6 +10,9 @@ const SUFFIX: &str = ".tmp";
 /// Replaces the file at `path` by one with `content`: at any moment, also after a kill or on a full disk, it holds
 /// either the earlier content or all of `content`. What is no regular file (a pipe, a terminal) is written directly.
 ///
+/// It does not wait for the disk: fsync(2) would wait for what all other programs write, longer than a command may take, and
+/// helps only when the power fails.
+///
 /// # Errors
 /// The system's error; the earlier file, if any, is unchanged.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -29,7 +32,6 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(content)?;
-    file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

@@ -50,15 +50,15 @@ fn narrow(rig: &Rig<Record>, mtu: Option<u16>) {
 /// Attempts at a trial, which a busy host may spoil.
 const ATTEMPTS: usize = 5;
 
-/// The first `attempt` without disturbance, such as a full socket: the relay does not see losses after
-/// it.
+/// The first `attempt` without disturbance, such as a full socket or queue of the board: the relay does not see losses
+/// after it.
 fn undisturbed<T>(attempt: impl Fn() -> Option<(T, u64)>) -> Option<T> {
     for _ in 0..ATTEMPTS {
         let (outcome, spoiled) = attempt()?;
         if spoiled == 0 {
             return Some(outcome);
         }
-        eprintln!("again: {spoiled} datagrams found a full socket, or came too late");
+        eprintln!("again: {spoiled} datagrams found a full socket or board, or came too late");
     }
     panic!("{ATTEMPTS} attempts: this machine is too busy");
 }

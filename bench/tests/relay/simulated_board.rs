@@ -12,9 +12,10 @@ use super::serve_tcp::TCP_FAULTS;
 use super::stock::output;
 use super::tool_output::{end_of, lost_and_all, number, printed, printed_octets, sorted};
 use super::{has, overflows, rig, undisturbed};
-use linerate_bench::machine::{MachineConfig, open_on_tap};
+use linerate_bench::machine::{MachineConfig, RunArtifacts, open_on_tap};
 use linerate_bench::scenario;
 use linerate_bench::{board, firmware, tap};
+use linerate_ether::ledger::Counter;
 use linerate_host::relay::{Direction, Rig};
 use rustix::process::setpriority_process;
 use serde_json::Value;
@@ -74,9 +75,10 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         // A failure means that the test is about to end.
         let mut tell = |line: &str| drop(console.send(line.to_owned()));
         let ran = tap::serve(machine, Some(TIMEOUT), &stop, &mut tell);
-        ran.unwrap_or_else(|error| panic!("{error}")).slipped
+        let ran = ran.unwrap_or_else(|error| panic!("{error}"));
+        (ran.slipped, overruns(&ran.artifacts))
     };
-    let (text, served, slipped) = thread::scope(|scope| {
+    let (text, served, (slipped, overruns)) = thread::scope(|scope| {
         let right = rig.right();
         let board = scope.spawn(move || right.enter(board).expect("entered"));
         let stop = Stop(is_over);
@@ -88,7 +90,9 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         (text, served, board.join().expect("the board"))
     });
     let is_late = tool == "iperf" && slipped > MAX_SLIP;
-    let spoiled = overflows(&rig) + u64::from(is_late);
+    // TCP sends them again.
+    let lost = if line.contains(" -u ") { overruns } else { 0 };
+    let spoiled = overflows(&rig) + lost + u64::from(is_late);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {
         assert_eq!(way.discarded_frames, Some(0), "{settings} {line}");
@@ -99,6 +103,14 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         record,
     };
     Some((outcome, spoiled))
+}
+
+/// Frames that the board had no room for: what reaches it late comes in bursts.
+fn overruns(artifacts: &RunArtifacts) -> u64 {
+    let frames = artifacts.frames.as_ref().expect("counts");
+    let counters = frames.device.as_ref().expect("counters");
+    let rooms = [Counter::RxQueueFull, Counter::RxRingFull];
+    rooms.iter().filter_map(|it| counters.get(it.name())).sum()
 }
 
 /// Reads the console until the `wanted` event.

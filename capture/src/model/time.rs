@@ -66,6 +66,8 @@ const REACTION_NS: u64 = 600_000;
 const LATE_ACK_NS: u64 = 5_000_000;
 /// The shortest retransmission timeout of common stacks, less the resolution of their timers.
 const MIN_TIMEOUT_NS: u64 = 180_000_000;
+/// A receiver owes an acknowledgment for this many full segments.
+const OWED_SEGMENTS: u64 = 2;
 /// Time that a host's stack takes.
 const STACK_NS: u64 = 500_000;
 
@@ -101,6 +103,8 @@ struct Answers {
     was_closed: bool,
     /// By how much the last one was later than the path accounts for.
     late_ns: u64,
+    /// Octets that the last one added.
+    acked: u64,
 }
 
 /// Attributes the time of a direction.
@@ -193,6 +197,7 @@ impl Walk<'_> {
             }
             self.next_ack += 1;
             if ack.ack > self.acknowledged {
+                answers.acked = ack.ack - self.acknowledged;
                 self.acknowledged = ack.ack;
                 answers.last_ns = Some(at_ns);
                 answers.late_ns = self.late_ns(ack);
@@ -246,7 +251,6 @@ impl Walk<'_> {
     fn step(&mut self, sent: &Transmission, next: Option<&Transmission>, full: u32) {
         let (from_ns, to_ns) = (self.last_sent_ns, sent.time_ns);
         let flight_before = self.sent.saturating_sub(self.acknowledged);
-        let was_idle = flight_before == 0;
         let recovering = self.recovery;
         let answers = self.apply_acks(to_ns, sent.end);
         match sent.class {
@@ -280,13 +284,15 @@ impl Walk<'_> {
                 let repaired_ns = repaired_ns.filter(|ns| to_ns - ns > self.reaction_ns());
                 let until_ns = repaired_ns.map_or(to_ns, |ns| ns.max(from_ns));
                 self.push(from_ns, until_ns, reason, sent.number);
-                self.push(until_ns, to_ns, Limit::SenderIdle, sent.number);
+                if until_ns < to_ns {
+                    self.new_data(sent, until_ns, 0, answers, full);
+                }
             }
             _ if self.is_after_timeout(sent, next) => {
                 self.has_lost = true;
                 self.push(from_ns, to_ns, Limit::Timeout, sent.number);
             }
-            _ => self.new_data(sent, from_ns, flight_before, was_idle, answers, full),
+            _ => self.new_data(sent, from_ns, flight_before, answers, full),
         }
         self.sent = self.sent.max(sent.end);
         self.largest_flight = self
@@ -304,7 +310,12 @@ impl Walk<'_> {
         // Behind a slow link, the segments of a burst are apart, too.
         let spaced_ns = (2 * self.conditions.gap_ns).min(to_sender_ns / 4 * 3);
         let alone_ns = spaced_ns.max(to_sender_ns / 2 + STACK_NS);
+        // What follows a request answers it.
+        let seen = self.view.acks[..self.next_ack].iter().rev();
+        let mut during = seen.take_while(|ack| ack.time_ns > self.last_sent_ns);
+        let is_answer = during.any(|ack| !ack.is_bare);
         (self.conditions.is_near_receiver || self.conditions.is_behind_loss)
+            && !is_answer
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small
             && next.is_some_and(|next| next.time_ns - sent.time_ns >= alone_ns)
@@ -321,7 +332,6 @@ impl Walk<'_> {
         sent: &Transmission,
         from_ns: u64,
         flight_before: u64,
-        was_idle: bool,
         answers: Answers,
         full: u32,
     ) {
@@ -334,21 +344,24 @@ impl Walk<'_> {
             } else {
                 Limit::ReceiveWindow
             };
-            let opened_ns = opened_ns.max(from_ns);
-            let late_ns = if answers.was_closed {
+            let opened_ns = if to_ns - opened_ns.max(from_ns) <= reaction_ns {
+                to_ns
+            } else {
+                opened_ns.max(from_ns)
+            };
+            // A receiver owes an acknowledgment for two segments (RFC 9293 section 3.8.6.3). Where one for more is late, the
+            // receiver waited for its program to make room; where not, the acknowledgment itself was late.
+            let is_owed = answers.acked > OWED_SEGMENTS * u64::from(full);
+            let late_ns = if answers.was_closed || is_owed {
                 0
             } else {
                 answers.late_ns
             };
-            if to_ns - opened_ns <= reaction_ns {
-                self.push_wait(from_ns, to_ns, late_ns, reason, number);
-            } else {
-                self.push_wait(from_ns, opened_ns, late_ns, reason, number);
-                self.push(opened_ns, to_ns, Limit::SenderIdle, number);
-            }
+            self.push_wait(from_ns, opened_ns, late_ns, reason, number);
+            self.push(opened_ns, to_ns, Limit::SenderIdle, number);
             return;
         }
-        if was_idle {
+        if flight_before == 0 {
             self.push(from_ns, to_ns, Limit::SenderIdle, number);
             return;
         }

@@ -13,8 +13,9 @@ use crate::point::{PAYLOAD, Setup};
 
 const SETTINGS: &str = include_str!("../curves.toml");
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
-/// The published sweeps, in the folder that `LINERATE_DATA` names.
+/// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
 const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
+const REGISTERS: &str = "published/imx6_registers.csv";
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -36,6 +37,8 @@ pub struct Parameter {
     pub value: f64,
     /// Where that comes from.
     pub source: String,
+    /// Standard deviation of the logarithm of the prior.
+    pub deviation: f64,
     /// The fitted value.
     pub fitted: Option<f64>,
 }
@@ -49,6 +52,24 @@ struct Run {
     seed: u64,
     floor_mbit_per_s: f64,
     sends_for_s: f64,
+    repeats_after_s: f64,
+    starved_datagrams: u32,
+    fit_deviation: f64,
+}
+
+impl Run {
+    /// The received rate without the time in which iperf's server only waited for the last datagram, in Mbit/s.
+    fn rate(self, printed: f64, datagrams: f64) -> f64 {
+        let sum = mbit(datagrams);
+        let seconds = sum / printed;
+        let waits = ((seconds - self.sends_for_s) / self.repeats_after_s).round();
+        sum / (seconds - waits.max(0.0) * self.repeats_after_s)
+    }
+}
+
+/// Payload of this many datagrams, in Mbit.
+fn mbit(datagrams: f64) -> f64 {
+    datagrams * 8.0 * PAYLOAD as f64 / 1e6
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -56,16 +77,6 @@ struct Run {
 struct Switch {
     queue_bytes: Sourced,
     pauses_station: bool,
-}
-
-/// Other values of some parameters.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Design {
-    /// Its name.
-    pub name: String,
-    /// The values.
-    pub values: Values,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -97,6 +108,8 @@ pub struct Curve {
     pub published: Option<String>,
     /// The sweep that has the host's own rates, if not the same.
     pub offered_as: Option<String>,
+    /// The test that it is in the published counters.
+    pub registers: Option<String>,
     /// Its role.
     pub role: Role,
     /// Words of the boot line.
@@ -110,7 +123,6 @@ struct File {
     switch: Switch,
     parameter: Vec<Parameter>,
     kernel: BTreeMap<String, Sourced>,
-    design: Vec<Design>,
     common: Common,
     curve: Vec<Curve>,
 }
@@ -122,8 +134,12 @@ pub struct Published {
     pub target: u64,
     /// What it sent, in bit/s of payload.
     pub offered: u64,
-    /// What it received, as printed, in Mbit/s.
+    /// Datagrams that it sent.
+    pub datagrams: u64,
+    /// What it received while the host sent, in Mbit/s.
     pub received: f64,
+    /// The same as printed: it includes the time in which iperf waited for its last datagram.
+    pub printed: f64,
 }
 
 /// Everything that a simulation needs besides the firmware.
@@ -131,6 +147,8 @@ pub struct Curves {
     file: File,
     board: Config,
     published: BTreeMap<String, Vec<Published>>,
+    /// Published counters by test and register.
+    registers: BTreeMap<(String, String), u32>,
     is_long: bool,
     /// Further words of every boot line.
     boot: String,
@@ -146,18 +164,22 @@ impl Curves {
     /// One of the files is missing or wrong.
     pub fn read(data: &Path, is_long: bool, boot: &str) -> Result<Self> {
         let file: File = toml::from_str(SETTINGS)?;
-        let sweeps = data.join(SWEEPS);
-        let text = std::fs::read_to_string(&sweeps).with_context(|| {
-            format!(
-                "{}; LINERATE_DATA names the folder of published data",
-                sweeps.display()
-            )
-        })?;
-        let published = read_sweeps(&text, file.run.sends_for_s)?;
+        let text = |name: &str| {
+            let path = data.join(name);
+            std::fs::read_to_string(&path).with_context(|| {
+                format!(
+                    "{}; LINERATE_DATA names the folder of published data",
+                    path.display()
+                )
+            })
+        };
+        let published = read_sweeps(&text(SWEEPS)?, file.run)?;
+        let registers = read_registers(&text(REGISTERS)?)?;
         Ok(Self {
             file,
             board: file::parse(BOARD, "boards/rv32-enet/system.toml")?.config,
             published,
+            registers,
             is_long,
             boot: boot.to_owned(),
         })
@@ -173,19 +195,26 @@ impl Curves {
         &self.file.parameter
     }
 
-    /// Designs that were tried after a curve was seen.
-    pub fn designs(&self) -> &[Design] {
-        &self.file.design
-    }
-
     /// Cycles of the kernel, with their sources.
     pub fn kernel(&self) -> &BTreeMap<String, Sourced> {
         &self.file.kernel
     }
 
-    /// The least rate that is compared, in Mbit/s.
+    /// The rate that iperf reports if its process gets no time during the test, in Mbit/s: the least that is
+    /// compared.
     pub fn floor(&self) -> f64 {
+        let run = self.file.run;
+        mbit(run.starved_datagrams.into()) / run.repeats_after_s
+    }
+
+    /// The least rate of the comparison with what is printed, in Mbit/s.
+    pub fn printed_floor(&self) -> f64 {
         self.file.run.floor_mbit_per_s
+    }
+
+    /// Standard deviation of a rate's logarithm, for the fit.
+    pub fn fit_deviation(&self) -> f64 {
+        self.file.run.fit_deviation
     }
 
     /// The published points of a curve; those of a curve in words have no received rate.
@@ -200,6 +229,7 @@ impl Curves {
         let Some(name) = &curve.published else {
             let nothing = |it: &Published| Published {
                 received: f64::NAN,
+                printed: f64::NAN,
                 ..*it
             };
             return Ok(offered.iter().map(nothing).collect());
@@ -214,6 +244,12 @@ impl Curves {
             })
         });
         points.collect()
+    }
+
+    /// A published counter at the point `target` of a curve.
+    pub fn register(&self, curve: &Curve, target: u64, register: &str) -> Option<u32> {
+        let test = format!("{}; sweep at {target}", curve.registers.as_ref()?);
+        self.registers.get(&(test, register.to_owned())).copied()
     }
 
     /// The prior values, or the fitted ones where there are.
@@ -272,26 +308,43 @@ impl Curves {
 }
 
 /// The sweeps in which the board receives, by kernel.
-fn read_sweeps(text: &str, sends_for_s: f64) -> Result<BTreeMap<String, Vec<Published>>> {
+fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>> {
     let mut sweeps: BTreeMap<String, Vec<Published>> = BTreeMap::new();
     let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
     for row in rows {
         let fields: Vec<&str> = row.split(',').collect();
-        let [kernel, target, direction, _, received, _, _, total] = fields[..] else {
+        let [kernel, target, direction, _, printed, _, lost, total] = fields[..] else {
             bail!("{SWEEPS}: {row}");
         };
         if direction != "rx" {
             continue;
         }
-        let total: f64 = total.parse()?;
+        let (total, lost): (f64, f64) = (total.parse()?, lost.parse()?);
+        let printed = printed.parse()?;
         sweeps
             .entry(kernel.to_owned())
             .or_default()
             .push(Published {
                 target: target.parse()?,
-                offered: (total * 8.0 * PAYLOAD as f64 / sends_for_s) as u64,
-                received: received.parse()?,
+                datagrams: total as u64,
+                offered: (mbit(total) * 1e6 / run.sends_for_s) as u64,
+                received: run.rate(printed, total - lost),
+                printed,
             });
     }
     Ok(sweeps)
+}
+
+/// The counters by test and register.
+fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
+    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
+    let registers = rows.map(|row| {
+        let fields: Vec<&str> = row.split(',').collect();
+        let [test, register, _, value] = fields[..] else {
+            bail!("{REGISTERS}: {row}");
+        };
+        let value = u32::from_str_radix(value.trim_start_matches("0x"), 16)?;
+        Ok(((test.to_owned(), register.to_owned()), value))
+    });
+    registers.collect()
 }

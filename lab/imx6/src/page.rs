@@ -139,6 +139,47 @@ fn pictures(curve: &Compared, text: &mut String) {
     for picture in all {
         let _ = write!(text, "<figure>{}</figure>", picture.svg());
     }
+    table(curve, text);
+}
+
+/// The points of a curve with their counters, beside the published ones.
+fn table(curve: &Compared, text: &mut String) {
+    text.push_str(
+        "<details><summary>Points and counters</summary><table><tr><th>asked</th><th>sent</th><th>published</th>\
+         <th>as printed</th><th>simulated</th><th>lost</th><th>jitter, ms</th><th>overruns/s</th>\
+         <th>R_MACERR, published</th><th>pause frames/s</th><th>per datagram</th><th>published</th>\
+         <th>interrupts/s</th><th>no room in backlog or socket/s</th></tr>",
+    );
+    let or_dash = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "–".to_owned(), |it| format!("{it:.digits$}"))
+    };
+    for it in &curve.points {
+        let p = &it.point;
+        let per_s = |count: u64| format!("{:.0}", count as f64 / p.seconds);
+        let (paused, pauses) = it.pauses_per_datagram();
+        let cells = [
+            it.target_mbit_per_s.to_string(),
+            format!("{:.0}", p.offered_mbit_per_s),
+            or_dash(it.published_mbit_per_s, 1),
+            or_dash(it.printed_mbit_per_s, 1),
+            format!("{:.1}", it.predicted_mbit_per_s),
+            format!("{:.1}%", 100.0 * p.lost as f64 / p.datagrams.max(1) as f64),
+            format!("{:.3}", p.jitter_ms),
+            per_s(p.overruns),
+            or_dash(it.published_overruns.map(f64::from), 0),
+            per_s(p.pause_frames),
+            format!("{pauses:.2}"),
+            or_dash(paused, 2),
+            per_s(p.interrupts),
+            per_s(p.backlog_drops + p.socket_drops),
+        ];
+        text.push_str("<tr>");
+        for cell in cells {
+            let _ = write!(text, "<td class=\"n\">{cell}</td>");
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</table></details>");
 }
 
 /// The page.

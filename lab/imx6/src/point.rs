@@ -16,7 +16,7 @@ mod enet {
 /// Symbols of the firmware, and the octets of the boot line.
 const COUNTS: &str = "UDP_SINK";
 const BOOT_LINE: &str = "BOOT_LINE";
-const BOOT_LINE_LEN: usize = 256;
+const BOOT_LINE_LEN: usize = 384;
 /// Words of [`COUNTS`] (`boards/rv32-enet/src/udp_sink/datagrams.rs`).
 const READY: usize = 0;
 const DATAGRAMS: usize = 1;
@@ -27,7 +27,8 @@ const TURNS: usize = 6;
 const BACKLOG_FULL: usize = 7;
 const BAD_FRAMES: usize = 8;
 const SLEEPS: usize = 9;
-const WORDS: usize = 10;
+const SOCKET_FULL: usize = 10;
+const WORDS: usize = 11;
 
 /// Payload of iperf's datagrams.
 pub const PAYLOAD: usize = 1470;
@@ -108,6 +109,8 @@ pub struct Point {
     pub sleeps: u64,
     /// Frames without room in the backlog.
     pub backlog_drops: u64,
+    /// Datagrams without room in the socket.
+    pub socket_drops: u64,
     /// Frames with an overrun that reached the stack.
     pub bad_frames: u64,
     /// Time of the measurement.
@@ -199,6 +202,7 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         turns: of(TURNS),
         sleeps: of(SLEEPS),
         backlog_drops: of(BACKLOG_FULL),
+        socket_drops: of(SOCKET_FULL),
         bad_frames: of(BAD_FRAMES),
         seconds,
     })

@@ -8,6 +8,10 @@ use serde::Serialize;
 use crate::curves::{Curve, Curves, Published, Role, Values};
 use crate::point::{Point, Setup, run_all};
 
+/// The published counters.
+const PAUSE_FRAMES: &str = "ENET_IEEE_T_FDXFC";
+const OVERRUNS: &str = "ENET_IEEE_R_MACERR";
+
 /// Simulated points of a curve beside the published ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
@@ -28,8 +32,16 @@ pub struct Compared {
 pub struct ComparedPoint {
     /// The rate that iperf was to send.
     pub target_mbit_per_s: u64,
-    /// The received rate, as published.
+    /// The received rate, from the published datagrams and time: without the wait for the last datagram.
     pub published_mbit_per_s: Option<f64>,
+    /// The received rate, as printed.
+    pub printed_mbit_per_s: Option<f64>,
+    /// Datagrams that the host sent, as published.
+    pub published_datagrams: u64,
+    /// The counter of pause frames after the test, and that of overruns, as published; 16 bits.
+    pub published_pause_frames: Option<u32>,
+    /// See `published_pause_frames`.
+    pub published_overruns: Option<u32>,
     /// The received rate, simulated.
     pub predicted_mbit_per_s: f64,
     /// Everything that was measured.
@@ -38,21 +50,38 @@ pub struct ComparedPoint {
 }
 
 impl ComparedPoint {
-    /// Logarithm of simulated by published.
-    fn error(&self, floor: f64) -> Option<f64> {
-        let published = self.published_mbit_per_s?;
-        Some((self.predicted_mbit_per_s.max(floor) / published.max(floor)).ln())
+    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has
+    /// overflowed; taken are those overflows that bring it nearest to the simulated value.
+    pub fn pauses_per_datagram(&self) -> (Option<f64>, f64) {
+        let simulated = self.point.pause_frames as f64 / self.point.datagrams.max(1) as f64;
+        let published = self.published_pause_frames.map(|counter| {
+            let all = self.published_datagrams as f64;
+            let overflows = ((simulated * all - f64::from(counter)) / 65536.0).round();
+            (f64::from(counter) + overflows.max(0.0) * 65536.0) / all
+        });
+        (published, simulated)
     }
+}
+
+/// RMS of the logarithms of simulated by published rate; rates below `floor` count as it.
+fn rms_of(curves: &[&Compared], published: fn(&ComparedPoint) -> Option<f64>, floor: f64) -> f64 {
+    let points = curves.iter().flat_map(|it| &it.points);
+    let errors = points.filter_map(|it| {
+        let published = published(it)?.max(floor);
+        Some((it.predicted_mbit_per_s.max(floor) / published).ln())
+    });
+    let errors: Vec<f64> = errors.collect();
+    (errors.iter().map(|it| it * it).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
 /// RMS of the errors of these curves.
 pub fn rms(curves: &[&Compared], floor: f64) -> f64 {
-    let errors = curves
-        .iter()
-        .flat_map(|it| &it.points)
-        .filter_map(|it| it.error(floor));
-    let errors: Vec<f64> = errors.collect();
-    (errors.iter().map(|it| it * it).sum::<f64>() / errors.len() as f64).sqrt()
+    rms_of(curves, |it| it.published_mbit_per_s, floor)
+}
+
+/// The same against the rates as printed.
+pub fn rms_as_printed(curves: &[&Compared], floor: f64) -> f64 {
+    rms_of(curves, |it| it.printed_mbit_per_s, floor)
 }
 
 /// Simulates `chosen` with these values.
@@ -80,6 +109,10 @@ pub fn compare(
         let points = points.map(|(published, point)| ComparedPoint {
             target_mbit_per_s: published.target,
             published_mbit_per_s: Some(published.received).filter(|it| it.is_finite()),
+            printed_mbit_per_s: Some(published.printed).filter(|it| it.is_finite()),
+            published_datagrams: published.datagrams,
+            published_pause_frames: curves.register(curve, published.target, PAUSE_FRAMES),
+            published_overruns: curves.register(curve, published.target, OVERRUNS),
             predicted_mbit_per_s: point.received_mbit_per_s,
             point,
         });
@@ -107,8 +140,9 @@ const FIT_FROM_MBIT_PER_S: u64 = 300;
 const FIRST_STEP: f64 = 1.25;
 const LAST_STEP: f64 = 1.02;
 
-/// Fits the parameters on the fitted curves, from their priors, one after the other with smaller and smaller
-/// steps. Calls `progress` for each better set.
+/// Fits the parameters on the fitted curves, from their priors: it minimizes the squared errors of points and
+/// parameters in their standard deviations, by the best step of one parameter at a time, with smaller and smaller
+/// steps. Calls `progress` after each.
 ///
 /// # Errors
 /// A simulation fails.
@@ -134,38 +168,36 @@ pub fn fit(curves: &Curves, elf: &Elf, mut progress: impl FnMut(&Values, f64)) -
             })
             .collect();
         let points = run_all(&all?, elf)?;
-        let squares = points.iter().zip(&setups).map(|(point, (_, published))| {
-            (point.received_mbit_per_s.max(curves.floor()) / published.received)
-                .ln()
-                .powi(2)
+        let of_points = points.iter().zip(&setups).map(|(point, (_, published))| {
+            let received = point.received_mbit_per_s.max(curves.floor());
+            ((received / published.received).ln() / curves.fit_deviation()).powi(2)
         });
-        Ok((squares.sum::<f64>() / points.len() as f64).sqrt())
+        let of_priors = curves.parameters().iter().map(|it| {
+            let value = values.get(&it.name).copied().unwrap_or(it.value);
+            ((value / it.value).ln() / it.deviation).powi(2)
+        });
+        Ok(of_points.chain(of_priors).sum())
     };
     let mut values = curves.values(false);
     let mut best = error(&values)?;
     progress(&values, best);
     let mut step = FIRST_STEP;
     while step > LAST_STEP {
-        let mut is_better = false;
+        let mut steps = Vec::new();
         for parameter in curves.parameters() {
             for factor in [step, 1.0 / step] {
-                loop {
-                    let mut tried = values.clone();
-                    *tried
-                        .entry(parameter.name.clone())
-                        .or_insert(parameter.value) *= factor;
-                    let now = error(&tried)?;
-                    if now >= best {
-                        break;
-                    }
-                    (values, best, is_better) = (tried, now, true);
-                    progress(&values, best);
-                }
+                let mut tried = values.clone();
+                *tried
+                    .entry(parameter.name.clone())
+                    .or_insert(parameter.value) *= factor;
+                steps.push((error(&tried)?, tried));
             }
         }
-        if !is_better {
-            step = step.sqrt();
+        match steps.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((error, tried)) if error < best => (values, best) = (tried, error),
+            _ => step = step.sqrt(),
         }
+        progress(&values, best);
     }
     Ok(values)
 }

@@ -33,7 +33,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             Kind::Probe => Target::Probe,
             Kind::Acknowledgment => Target::Nowhere,
             Kind::Data => {
-                let is_taken = |c: &mut Channel<B>| c.receiver.takes(header.sequence());
+                let is_taken = |c: &mut Channel<B>| c.receiver.wants(header.sequence());
                 if !self.open_channel(header.channel()).is_some_and(is_taken) {
                     return Target::Nowhere;
                 }
@@ -73,17 +73,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         };
         match end {
             End::Empty => {}
-            End::Aborted => self.counters.aborted = self.counters.aborted.wrapping_add(1),
+            End::Aborted => {
+                self.counters.aborted = self.counters.aborted.wrapping_add(1);
+                self.restart_timers(now);
+            }
             End::Whole {
                 payload_len,
                 difference,
             } if difference == key => self.on_frame(now, payload_len),
-            End::Damaged | End::Whole { .. } => self.on_damaged(),
+            End::Damaged | End::Whole { .. } => self.on_damaged(now),
         }
     }
 
-    fn on_damaged(&mut self) {
+    fn on_damaged(&mut self, now: Instant) {
         self.counters.damaged = self.counters.damaged.wrapping_add(1);
+        self.restart_timers(now);
         let header = self.decoder.header();
         if self.decoder.has_header()
             && header.kind() == Kind::Data
@@ -91,6 +95,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         {
             channel.receiver.on_damaged(header.sequence());
         }
+    }
+
+    /// A frame that is no good may have had the acknowledgment that is waited for, which comes again with the next one.
+    fn restart_timers(&mut self, now: Instant) {
+        for channel in &mut self.channels {
+            channel.sender.stop();
+        }
+        self.arm(now);
     }
 
     fn on_frame(&mut self, now: Instant, len: usize) {
@@ -120,8 +132,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
                 channel.receiver.on_poll(header.sequence());
             }
             if header.has(flag::REJECT) {
-                channel.sender.on_reject(now, timeout_us);
-                self.on_reject();
+                let keeps_next = len > 0;
+                channel.sender.on_reject(now, timeout_us, keeps_next);
+                self.on_reject(keeps_next);
             }
             return;
         }
@@ -157,14 +170,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         }
     }
 
-    /// What is on its way on the channel is sent again: no measurement of it, and no need to go on with its frame.
-    fn on_reject(&mut self) {
-        let channel = self.decoder.header().channel();
+    /// What is on its way on the channel is sent again: no measurement of it, and no need to go on with its frame,
+    /// unless the peer keeps that.
+    fn on_reject(&mut self, keeps_next: bool) {
+        let header = self.decoder.header();
+        let channel = header.channel();
         if usize::from(self.timed.channel) == channel {
             self.timed = Timed::NONE;
         }
         let sent = self.encoder.header();
-        if sent.kind() == Kind::Data && sent.channel() == channel {
+        let is_kept = keeps_next && sent.sequence().wrapping_sub(header.acknowledged()) == 1;
+        if sent.kind() == Kind::Data && sent.channel() == channel && !is_kept {
             self.abort_frame();
         }
     }

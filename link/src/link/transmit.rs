@@ -54,8 +54,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         let sent = self.encoder.header();
         let is_data = !self.encoder.is_idle() && sent.kind() == Kind::Data;
         for (number, channel) in self.channels.iter_mut().enumerate() {
-            let is_sending = is_data && sent.channel() == number;
-            if channel.sender.on_time(now, timeout_us, is_sending) {
+            let sending = (is_data && sent.channel() == number).then_some(sent.sequence());
+            if channel.sender.on_time(now, timeout_us, sending) {
                 self.counters.polls = self.counters.polls.wrapping_add(1);
             }
         }
@@ -125,7 +125,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             let reject = if receiver.reject_due { flag::REJECT } else { 0 };
             // Noise may have caused the loss, and may be before this frame, too.
             lead = sender.poll_due;
-            (kind, flags, len) = (Kind::Acknowledgment, poll | reject, 0);
+            // An octet behind a REJECT says that the next frame is kept.
+            let keeps = receiver.reject_due && receiver.keeps_next() && !lead;
+            (kind, flags, len) = (Kind::Acknowledgment, poll | reject, keeps.into());
             sequence = sender.newest();
             sender.poll_due = false;
             receiver.reject_due = false;
@@ -178,7 +180,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// The last octet of a frame was handed out.
     fn end_frame(&mut self, now: Instant) {
         let header = self.encoder.header();
-        if header.kind() == Kind::Data && self.is_new && self.timed.channel == Timed::NONE.channel {
+        if header.kind() != Kind::Data {
+            return;
+        }
+        if let Some(channel) = self.channels.get_mut(header.channel()) {
+            channel.sender.on_frame_end(header.sequence());
+        }
+        if self.is_new && self.timed.channel == Timed::NONE.channel {
             self.timed = Timed {
                 channel: header.channel() as u8,
                 sequence: header.sequence(),

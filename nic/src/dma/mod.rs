@@ -4,6 +4,7 @@
 //!   can access it, [`LentBuffer`] to the device.
 //! - [`shared`]: words that both sides read and write at any time.
 //! - [`coherence`]: visibility of writes between the two.
+//! - [`frames`]: idle buffers, and the token of a received frame.
 //! - [`ring`]: descriptors with an ownership bit.
 //! - [`virtqueue`]: the rings of virtio.
 //!
@@ -12,6 +13,7 @@
 
 pub mod buffer;
 pub mod coherence;
+pub mod frames;
 pub mod ring;
 pub mod shared;
 pub mod virtqueue;

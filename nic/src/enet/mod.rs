@@ -17,9 +17,10 @@ pub mod net;
 mod offload;
 pub mod statistics;
 
+pub use crate::dma::ring::Rings;
 pub use descriptor::{Enhanced, Layout, Legacy};
 pub use mac::{Config, InitError, Interface, Mac, ReceiveFifo};
-pub use net::{BUFFER_LEN, Enet, Rings};
+pub use net::{BUFFER_LEN, Enet};
 pub use statistics::Statistics;
 
 #[cfg(test)]

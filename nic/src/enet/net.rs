@@ -7,12 +7,13 @@ use super::statistics::Statistics;
 use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
-    Offload, RxToken, TxToken,
+    Offload, TxToken,
 };
-use crate::dma::ring::{Completion, Memory, Ring};
+use crate::dma::frames::{IdleBuffers, ReceiveQueue, Received};
+use crate::dma::ring::{Completion, Ring, Rings};
 use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
-use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
+use crate::mdio::{LinkSettings, MdioError, Phy};
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
@@ -25,48 +26,13 @@ pub const BUFFER_LEN: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// Mode while the link is down.
-const NO_LINK: LinkSettings = LinkSettings {
-    speed: Speed::Mbit100,
-    full_duplex: true,
-    flow_control: FlowControl {
-        send: false,
-        receive: false,
-    },
-};
-
-/// Memory of the two rings, `N` frames per direction.
-#[derive(Debug)]
-pub struct Rings<L, const N: usize> {
-    receive: Memory<L, N>,
-    transmit: Memory<L, N>,
-}
-
-impl<L: Layout, const N: usize> Rings<L, N> {
-    /// Empty rings.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            receive: Memory::new(),
-            transmit: Memory::new(),
-        }
-    }
-}
-
-impl<L: Layout, const N: usize> Default for Rings<L, N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// The network device: MAC, rings and buffers.
 pub struct Enet<R, C, L: 'static, const N: usize> {
     mac: Mac<R>,
     rx: Ring<L, C, N>,
     tx: Ring<L, C, N>,
-    /// Unused transmit buffers: the first `idle`.
-    tx_buffers: [Option<Buffer>; N],
-    idle: usize,
+    /// Unused transmit buffers.
+    idle: IdleBuffers<N>,
     ledger: &'static Ledger,
     address: MacAddress,
     groups: u64,
@@ -106,8 +72,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             mac,
             rx: Ring::new(&mut rings.receive, coherence),
             tx: Ring::new(&mut rings.transmit, coherence),
-            tx_buffers: tx_buffers.map(Some),
-            idle: N,
+            idle: IdleBuffers::full(tx_buffers),
             ledger,
             address,
             groups,
@@ -135,13 +100,13 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         self.mac.start_mac(&Settings {
             address: self.address,
             groups: self.groups,
-            link: self.link.unwrap_or(NO_LINK),
+            link: self.link.unwrap_or(LinkSettings::NO_LINK),
             enhanced: L::ENHANCED,
             buffer: BUFFER_LEN,
             rings: [self.rx.address(), self.tx.address()],
         });
         for buffer in rx_buffers {
-            submit_empty(&mut self.rx, &self.mac.registers, buffer);
+            self.rx_and_tx().0.submit_empty(buffer);
         }
     }
 
@@ -152,25 +117,17 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         while let Some((buffer, octets)) = self.next() {
             let frame = &buffer[rx_offset::<L>()..][..octets];
             drop(Offered::new(frame, self.ledger));
-            submit_empty(&mut self.rx, &self.mac.registers, buffer);
+            self.rx_and_tx().0.submit_empty(buffer);
         }
         (self.is_mid_frame, self.has_failed) = (false, false);
     }
 
     /// Returns all receive buffers of a stopped MAC. Frames not sent yet are lost, and counted.
-    fn reclaim_all(&mut self) -> [Option<Buffer>; N] {
-        let mut rx_buffers = [const { None }; N];
-        let mut places = rx_buffers.iter_mut();
-        self.rx.reclaim_all(|buffer| {
-            if let Some(place) = places.next() {
-                *place = Some(buffer);
-            }
-        });
-        self.tx.reclaim_all(|buffer| {
-            self.ledger.count(Counter::TxLinkDown);
-            self.tx_buffers[self.idle] = Some(buffer);
-            self.idle += 1;
-        });
+    fn reclaim_all(&mut self) -> IdleBuffers<N> {
+        let mut rx_buffers = IdleBuffers::empty();
+        self.rx.reclaim_all(|buffer| rx_buffers.push(buffer));
+        self.tx
+            .reclaim_all(|buffer| self.idle.push_unsent(buffer, self.ledger));
         rx_buffers
     }
 
@@ -178,7 +135,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
         self.stop_and_drain();
         let rx_buffers = self.reclaim_all();
-        (self.mac, [rx_buffers, self.tx_buffers])
+        (self.mac, [rx_buffers.into_array(), self.idle.into_array()])
     }
 
     /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not
@@ -187,16 +144,12 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         if link == self.link && !self.has_failed {
             return;
         }
-        match (self.link, link) {
-            (None, Some(_)) => self.ledger.count(Counter::LinkUps),
-            (Some(_), None) => self.ledger.count(Counter::LinkDowns),
-            _ => {}
-        }
+        self.ledger.count_link(self.link.into(), link.into());
         self.link = link;
         if !self.is_halted {
             self.stop_and_drain();
             let rx_buffers = self.reclaim_all();
-            self.start_mac(rx_buffers.into_iter().flatten());
+            self.start_mac(rx_buffers);
         }
     }
 
@@ -243,13 +196,12 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
                 None => sent.buffer.frame.count_sent(self.ledger, Collisions::None),
                 Some(error) => self.ledger.count(error),
             }
-            self.tx_buffers[self.idle] = Some(sent.buffer);
-            self.idle += 1;
+            self.idle.push(sent.buffer);
         }
-        if self.idle == 0 {
+        if self.idle.is_empty() {
             self.wake_transmitter();
         }
-        self.idle > 0 && !self.is_halted
+        !self.idle.is_empty() && !self.is_halted
     }
 
     /// A frame that becomes ready while the transmitter is stopping is not seen, and TDAR is
@@ -292,7 +244,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
                     return Some((buffer, len));
                 }
             }
-            submit_empty(&mut self.rx, &self.mac.registers, buffer);
+            self.rx_and_tx().0.submit_empty(buffer);
         }
         None
     }
@@ -303,17 +255,18 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         (self.rx.descriptors(), self.tx.descriptors())
     }
 
-    /// The receive ring, and a transmit buffer.
+    /// The receive queue, and a transmit buffer.
     #[inline]
-    fn rx_and_tx(&mut self) -> (&mut Ring<L, C, N>, TxSlot<'_, R, C, L, N>) {
+    fn rx_and_tx(&mut self) -> (RxQueue<'_, R, C, L, N>, TxSlot<'_, R, C, L, N>) {
+        let registers = &self.mac.registers;
         let slot = TxSlot {
             ring: &mut self.tx,
-            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
-            registers: &self.mac.registers,
+            registers,
             ledger: self.ledger,
         };
-        (&mut self.rx, slot)
+        let ring = &mut self.rx;
+        (RxQueue { ring, registers }, slot)
     }
 }
 
@@ -322,21 +275,28 @@ const fn rx_offset<L: Layout>() -> usize {
     if L::ENHANCED { SHIFT } else { 0 }
 }
 
-/// Submits a buffer to the receiver.
-#[inline]
-fn submit_empty<C: Coherence, L: Layout, const N: usize>(
-    ring: &mut Ring<L, C, N>,
-    registers: &impl Registers,
-    buffer: Buffer,
-) {
-    // Cannot fail: there is a descriptor for each buffer.
-    let _ = ring.submit([(buffer, Transfer::FromDevice)], RECEIVE_INTERRUPT);
-    registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
+/// The receiver's ring.
+pub struct RxQueue<'a, R, C, L: 'static, const N: usize> {
+    ring: &'a mut Ring<L, C, N>,
+    registers: &'a R,
+}
+
+impl<R: Registers, C: Coherence, L: Layout, const N: usize> ReceiveQueue
+    for RxQueue<'_, R, C, L, N>
+{
+    #[inline]
+    fn submit_empty(&mut self, buffer: Buffer) {
+        // Cannot fail: there is a descriptor for each buffer.
+        let _ = self
+            .ring
+            .submit([(buffer, Transfer::FromDevice)], RECEIVE_INTERRUPT);
+        self.registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
+    }
 }
 
 impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for Enet<R, C, L, N> {
     type RxToken<'a>
-        = Received<'a, R, C, L, N>
+        = Received<RxQueue<'a, R, C, L, N>>
     where
         Self: 'a;
     type TxToken<'a>
@@ -351,14 +311,9 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
             return None;
         }
         let (buffer, octets) = self.next()?;
-        let (ring, slot) = self.rx_and_tx();
-        let received = Received {
-            offered: Offered::new(&buffer[rx_offset::<L>()..][..octets], slot.ledger),
-            buffer: Some(buffer),
-            octets,
-            ring,
-            registers: slot.registers,
-        };
+        let ledger = self.ledger;
+        let (queue, slot) = self.rx_and_tx();
+        let received = Received::new(buffer, rx_offset::<L>(), octets, queue, ledger);
         Some((received, slot))
     }
 
@@ -386,10 +341,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
     }
 
     fn link_state(&self) -> LinkState {
-        match self.link {
-            Some(_) => LinkState::Up,
-            None => LinkState::Down,
-        }
+        self.link.into()
     }
 
     fn mac_address(&self) -> MacAddress {
@@ -457,50 +409,16 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for E
     fn resume(&mut self) -> Result<(), Self::Error> {
         if core::mem::take(&mut self.is_halted) {
             let rx_buffers = self.reclaim_all();
-            self.start_mac(rx_buffers.into_iter().flatten());
+            self.start_mac(rx_buffers);
         }
         Ok(())
-    }
-}
-
-/// A received frame in the buffer of the device.
-pub struct Received<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
-    /// `Some` until this is dropped.
-    buffer: Option<Buffer>,
-    octets: usize,
-    offered: Offered,
-    ring: &'a mut Ring<L, C, N>,
-    registers: &'a R,
-}
-
-impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received<'_, R, C, L, N> {
-    #[inline]
-    fn peek(&mut self) -> &mut [u8] {
-        let frame = self.buffer.as_deref_mut().unwrap_or_default();
-        &mut frame[rx_offset::<L>()..][..self.octets]
-    }
-
-    #[inline]
-    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.offered.consume();
-        f(self.peek())
-    }
-}
-
-impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_, R, C, L, N> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
-            submit_empty(self.ring, self.registers, buffer);
-        }
     }
 }
 
 /// A transmit buffer for one frame.
 pub struct TxSlot<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     ring: &'a mut Ring<L, C, N>,
-    tx_buffers: &'a mut [Option<Buffer>; N],
-    idle: &'a mut usize,
+    idle: &'a mut IdleBuffers<N>,
     registers: &'a R,
     ledger: &'static Ledger,
 }
@@ -513,10 +431,8 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'
             self.ledger.count(Counter::TxOversize);
             return Err(too_long);
         }
-        let index = *self.idle - 1;
         // A token exists only while a buffer is free.
-        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
-        *self.idle = index;
+        let mut buffer = self.idle.pop().ok_or(too_long)?;
         let result = f(&mut buffer[..len]);
         let padded = len.max(SHORTEST);
         buffer[len..padded].fill(0);

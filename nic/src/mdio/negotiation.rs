@@ -2,6 +2,7 @@
 //! 40C).
 
 use super::mii;
+use crate::device::LinkState;
 use core::fmt;
 use linerate_regs::Bits;
 
@@ -46,6 +47,24 @@ pub struct LinkSettings {
     pub full_duplex: bool,
     /// PAUSE frames; only in full duplex.
     pub flow_control: FlowControl,
+}
+
+impl LinkSettings {
+    /// Settings of a MAC while its link is down.
+    pub(crate) const NO_LINK: Self = Self {
+        speed: Speed::Mbit100,
+        full_duplex: true,
+        flow_control: FlowControl {
+            send: false,
+            receive: false,
+        },
+    };
+}
+
+impl From<Option<LinkSettings>> for LinkState {
+    fn from(link: Option<LinkSettings>) -> Self {
+        link.map_or(Self::Down, |_| Self::Up)
+    }
 }
 
 impl fmt::Display for LinkSettings {

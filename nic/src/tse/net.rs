@@ -6,12 +6,13 @@ use super::mac::{self, Mac, SHIFT};
 use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
-    RxToken, TxToken,
+    TxToken,
 };
-use crate::dma::ring::{Completion, Memory, Ring};
+use crate::dma::frames::{IdleBuffers, ReceiveQueue, Received};
+use crate::dma::ring::{self, Completion, Ring};
 use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
-use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
+use crate::mdio::{LinkSettings, MdioError, Phy};
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
@@ -23,48 +24,16 @@ pub const BUFFER_LEN: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(32);
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// Mode while the link is down.
-const NO_LINK: LinkSettings = LinkSettings {
-    speed: Speed::Mbit100,
-    full_duplex: true,
-    flow_control: FlowControl {
-        send: false,
-        receive: false,
-    },
-};
-
 /// Memory of the two rings, `N` frames per direction.
-#[derive(Debug)]
-pub struct Rings<const N: usize> {
-    receive: Memory<Descriptor, N>,
-    transmit: Memory<Descriptor, N>,
-}
-
-impl<const N: usize> Rings<N> {
-    /// Empty rings.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            receive: Memory::new(),
-            transmit: Memory::new(),
-        }
-    }
-}
-
-impl<const N: usize> Default for Rings<N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+pub type Rings<const N: usize> = ring::Rings<Descriptor, N>;
 
 /// The network device: MAC, DMA, rings and buffers.
 pub struct Tse<R, C, const N: usize> {
     mac: Mac<R>,
     rx: Ring<Descriptor, C, N>,
     tx: Ring<Descriptor, C, N>,
-    /// Unused transmit buffers: the first `idle`.
-    tx_buffers: [Option<Buffer>; N],
-    idle: usize,
+    /// Unused transmit buffers.
+    idle: IdleBuffers<N>,
     ledger: &'static Ledger,
     address: MacAddress,
     groups: u64,
@@ -101,8 +70,7 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
             mac,
             rx: Ring::new(&mut rings.receive, coherence),
             tx: Ring::new(&mut rings.transmit, coherence),
-            tx_buffers: tx_buffers.map(Some),
-            idle: N,
+            idle: IdleBuffers::full(tx_buffers),
             ledger,
             address,
             groups: 0,
@@ -130,12 +98,10 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     fn start_mac(&mut self, rx_buffers: impl IntoIterator<Item = Buffer>) {
         (self.taken, self.dropped) = (0, 0);
         self.is_halted = false;
-        let first = self.rx.address() as u32;
         for buffer in rx_buffers {
-            // Cannot fail: there is a descriptor for each buffer.
-            let _ = self.rx.submit([(buffer, Transfer::FromDevice)], first);
+            (&mut self.rx).submit_empty(buffer);
         }
-        let link = self.link.unwrap_or(NO_LINK);
+        let link = self.link.unwrap_or(LinkSettings::NO_LINK);
         self.mac.start(self.address, self.groups, link);
         self.mac.receive.start(self.rx.address());
         self.mac.transmit.start(self.tx.address());
@@ -151,26 +117,18 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
         self.mac.receive.reset();
         while let Some((buffer, octets)) = self.next() {
             drop(Offered::new(&buffer[SHIFT..][..octets], self.ledger));
-            submit_empty(&mut self.rx, buffer);
+            (&mut self.rx).submit_empty(buffer);
         }
         self.mac.stop();
         self.is_mid_frame = false;
     }
 
     /// Returns all receive buffers of a stopped MAC. Frames not sent yet are lost, and counted.
-    fn reclaim_all(&mut self) -> [Option<Buffer>; N] {
-        let mut rx_buffers = [const { None }; N];
-        let mut places = rx_buffers.iter_mut();
-        self.rx.reclaim_all(|buffer| {
-            if let Some(place) = places.next() {
-                *place = Some(buffer);
-            }
-        });
-        self.tx.reclaim_all(|buffer| {
-            self.ledger.count(Counter::TxLinkDown);
-            self.tx_buffers[self.idle] = Some(buffer);
-            self.idle += 1;
-        });
+    fn reclaim_all(&mut self) -> IdleBuffers<N> {
+        let mut rx_buffers = IdleBuffers::empty();
+        self.rx.reclaim_all(|buffer| rx_buffers.push(buffer));
+        self.tx
+            .reclaim_all(|buffer| self.idle.push_unsent(buffer, self.ledger));
         rx_buffers
     }
 
@@ -178,7 +136,7 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
         self.stop_and_drain();
         let rx_buffers = self.reclaim_all();
-        (self.mac, [rx_buffers, self.tx_buffers])
+        (self.mac, [rx_buffers.into_array(), self.idle.into_array()])
     }
 
     /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not taken or not sent yet
@@ -187,16 +145,12 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
         if link == self.link {
             return;
         }
-        match (self.link, link) {
-            (None, Some(_)) => self.ledger.count(Counter::LinkUps),
-            (Some(_), None) => self.ledger.count(Counter::LinkDowns),
-            _ => {}
-        }
+        self.ledger.count_link(self.link.into(), link.into());
         self.link = link;
         if !self.is_halted {
             self.stop_and_drain();
             let rx_buffers = self.reclaim_all();
-            self.start_mac(rx_buffers.into_iter().flatten());
+            self.start_mac(rx_buffers);
         }
     }
 
@@ -227,14 +181,13 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     fn reclaim(&mut self) -> bool {
         while let Some(sent) = self.tx.take() {
             sent.buffer.frame.count_sent(self.ledger, Collisions::None);
-            self.tx_buffers[self.idle] = Some(sent.buffer);
-            self.idle += 1;
+            self.idle.push(sent.buffer);
             self.taken = self.taken.wrapping_add(1);
         }
-        if self.idle == 0 {
+        if self.idle.is_empty() {
             wake(&self.tx, &self.mac.transmit);
         }
-        self.idle > 0 && !self.is_halted
+        !self.idle.is_empty() && !self.is_halted
     }
 
     /// The next valid frame, and its length without the octets before it.
@@ -269,7 +222,7 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
                     return Some((buffer, len));
                 }
             }
-            submit_empty(&mut self.rx, buffer);
+            (&mut self.rx).submit_empty(buffer);
         }
         None
     }
@@ -293,7 +246,6 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     fn rx_and_tx(&mut self) -> (&mut Ring<Descriptor, C, N>, TxSlot<'_, R, C, N>) {
         let slot = TxSlot {
             ring: &mut self.tx,
-            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             engine: &self.mac.transmit,
             ledger: self.ledger,
@@ -302,12 +254,14 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     }
 }
 
-/// Submits a buffer to the receiver, whose engine [`wake`] starts again.
-#[inline]
-fn submit_empty<C: Coherence, const N: usize>(ring: &mut Ring<Descriptor, C, N>, buffer: Buffer) {
-    let first = ring.address() as u32;
-    // Cannot fail: there is a descriptor for each buffer.
-    let _ = ring.submit([(buffer, Transfer::FromDevice)], first);
+/// Its engine is started again by [`wake`].
+impl<C: Coherence, const N: usize> ReceiveQueue for &mut Ring<Descriptor, C, N> {
+    #[inline]
+    fn submit_empty(&mut self, buffer: Buffer) {
+        let first = self.address() as u32;
+        // Cannot fail: there is a descriptor for each buffer.
+        let _ = self.submit([(buffer, Transfer::FromDevice)], first);
+    }
 }
 
 /// Starts an engine that has stopped, because the next descriptor was not its own, where it stopped. One that is busy
@@ -326,7 +280,7 @@ fn wake<R: Registers, C: Coherence, const N: usize>(
 
 impl<R: Registers, C: Coherence + Copy, const N: usize> Device for Tse<R, C, N> {
     type RxToken<'a>
-        = Received<'a, C, N>
+        = Received<&'a mut Ring<Descriptor, C, N>>
     where
         Self: 'a;
     type TxToken<'a>
@@ -341,13 +295,9 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Device for Tse<R, C, N> 
             return None;
         }
         let (buffer, octets) = self.next()?;
+        let ledger = self.ledger;
         let (ring, slot) = self.rx_and_tx();
-        let received = Received {
-            offered: Offered::new(&buffer[SHIFT..][..octets], slot.ledger),
-            buffer: Some(buffer),
-            octets,
-            ring,
-        };
+        let received = Received::new(buffer, SHIFT, octets, ring, ledger);
         Some((received, slot))
     }
 
@@ -366,10 +316,7 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Device for Tse<R, C, N> 
     }
 
     fn link_state(&self) -> LinkState {
-        match self.link {
-            Some(_) => LinkState::Up,
-            None => LinkState::Down,
-        }
+        self.link.into()
     }
 
     fn mac_address(&self) -> MacAddress {
@@ -421,49 +368,16 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Managed for Tse<R, C, N>
     fn resume(&mut self) -> Result<(), Self::Error> {
         if self.is_halted {
             let rx_buffers = self.reclaim_all();
-            self.start_mac(rx_buffers.into_iter().flatten());
+            self.start_mac(rx_buffers);
         }
         Ok(())
-    }
-}
-
-/// A received frame in the buffer of the device.
-pub struct Received<'a, C: Coherence, const N: usize> {
-    /// `Some` until this is dropped.
-    buffer: Option<Buffer>,
-    octets: usize,
-    offered: Offered,
-    ring: &'a mut Ring<Descriptor, C, N>,
-}
-
-impl<C: Coherence, const N: usize> RxToken for Received<'_, C, N> {
-    #[inline]
-    fn peek(&mut self) -> &mut [u8] {
-        let frame = self.buffer.as_deref_mut().unwrap_or_default();
-        &mut frame[SHIFT..][..self.octets]
-    }
-
-    #[inline]
-    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.offered.consume();
-        f(self.peek())
-    }
-}
-
-impl<C: Coherence, const N: usize> Drop for Received<'_, C, N> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
-            submit_empty(self.ring, buffer);
-        }
     }
 }
 
 /// A transmit buffer for one frame.
 pub struct TxSlot<'a, R: Registers, C: Coherence, const N: usize> {
     ring: &'a mut Ring<Descriptor, C, N>,
-    tx_buffers: &'a mut [Option<Buffer>; N],
-    idle: &'a mut usize,
+    idle: &'a mut IdleBuffers<N>,
     engine: &'a Engine<R>,
     ledger: &'static Ledger,
 }
@@ -476,10 +390,8 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for TxSlot<'_, R, C, N>
             self.ledger.count(Counter::TxOversize);
             return Err(too_long);
         }
-        let index = *self.idle - 1;
         // A token exists only while a buffer is free.
-        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
-        *self.idle = index;
+        let mut buffer = self.idle.pop().ok_or(too_long)?;
         let frame = &mut buffer[SHIFT..][..len];
         let result = f(frame);
         // The MAC pads it.

@@ -4,8 +4,9 @@ use super::transport::{self, InitError, mmio};
 use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
-    RxToken, TxToken,
+    TxToken,
 };
+use crate::dma::frames::{IdleBuffers, ReceiveQueue, Received};
 use crate::dma::virtqueue::{Memory, UnexpectedDescriptor, Virtqueue};
 use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
@@ -61,9 +62,8 @@ pub struct VirtioNet<R, C, const N: usize> {
     registers: R,
     rx: Queue<C, N>,
     tx: Queue<C, N>,
-    /// Unused transmit buffers: the first `idle`.
-    tx_buffers: [Option<Buffer>; N],
-    idle: usize,
+    /// Unused transmit buffers.
+    idle: IdleBuffers<N>,
     ledger: &'static Ledger,
     address: MacAddress,
     has_link_status: bool,
@@ -136,8 +136,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
             registers,
             rx,
             tx,
-            tx_buffers: tx_buffers.map(Some),
-            idle: N,
+            idle: IdleBuffers::full(tx_buffers),
             ledger,
             address: if features & MAC == 0 {
                 address
@@ -170,14 +169,13 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
             match self.tx.ring.take() {
                 Ok(Some((buffer, _))) => {
                     buffer.frame.count_sent(self.ledger, Collisions::None);
-                    self.tx_buffers[self.idle] = Some(buffer);
-                    self.idle += 1;
+                    self.idle.push(buffer);
                 }
                 Ok(None) => break,
                 Err(error) => self.fault = Some(error),
             }
         }
-        self.idle > 0 && self.fault.is_none() && !self.is_halted
+        !self.idle.is_empty() && self.fault.is_none() && !self.is_halted
     }
 
     /// The next valid frame, and its length without the header before it.
@@ -209,7 +207,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     for VirtioNet<R, C, N>
 {
     type RxToken<'a>
-        = Received<'a, R, C, N>
+        = Received<RxQueue<'a, R, C, N>>
     where
         Self: 'a;
     type TxToken<'a>
@@ -224,16 +222,13 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
             return None;
         }
         let (buffer, octets) = self.next()?;
-        let received = Received {
-            offered: Offered::new(&buffer[PRELUDE..][..octets], self.ledger),
-            buffer: Some(buffer),
-            octets,
+        let queue = RxQueue {
             queue: &mut self.rx,
             registers: &self.registers,
         };
+        let received = Received::new(buffer, PRELUDE, octets, queue, self.ledger);
         let slot = TxSlot {
             queue: &mut self.tx,
-            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.registers,
             ledger: self.ledger,
@@ -245,7 +240,6 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
         self.reclaim().then_some(TxSlot {
             queue: &mut self.tx,
-            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.registers,
             ledger: self.ledger,
@@ -306,7 +300,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
 
     fn halt(&mut self) {
         // After a protocol violation this is never true.
-        (0..MAX_POLLS).any(|_| !self.reclaim() || self.idle == N);
+        (0..MAX_POLLS).any(|_| !self.reclaim() || self.idle.is_full());
         self.is_halted = true;
         transport::reset(&self.registers);
         while let Some((buffer, octets)) = self.next() {
@@ -325,20 +319,13 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
         transport::set_up_queue(&self.registers, RECEIVE, &self.rx.ring)?;
         transport::set_up_queue(&self.registers, TRANSMIT, &self.tx.ring)?;
         // The device reads the queues when it is started.
-        let mut rx_buffers = [const { None }; N];
-        let mut places = rx_buffers.iter_mut();
-        self.rx.ring.reclaim_all(|buffer| {
-            if let Some(place) = places.next() {
-                *place = Some(buffer);
-            }
-        });
-        self.tx.ring.reclaim_all(|buffer| {
-            self.ledger.count(Counter::TxLinkDown);
-            self.tx_buffers[self.idle] = Some(buffer);
-            self.idle += 1;
-        });
+        let mut rx_buffers = IdleBuffers::<N>::empty();
+        self.rx.ring.reclaim_all(|buffer| rx_buffers.push(buffer));
+        self.tx
+            .ring
+            .reclaim_all(|buffer| self.idle.push_unsent(buffer, self.ledger));
         transport::set_driver_ok(&self.registers);
-        for buffer in rx_buffers.into_iter().flatten() {
+        for buffer in rx_buffers {
             self.rx
                 .submit(&self.registers, buffer, Transfer::FromDevice);
         }
@@ -347,45 +334,24 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
     }
 }
 
-/// A received frame in the buffer of the device.
-pub struct Received<'a, R: Registers, C: Coherence, const N: usize> {
-    /// `Some` until this is dropped.
-    buffer: Option<Buffer>,
-    octets: usize,
-    offered: Offered,
+/// The receiver's queue.
+pub struct RxQueue<'a, R, C, const N: usize> {
     queue: &'a mut Queue<C, N>,
     registers: &'a R,
 }
 
-impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, N> {
+impl<R: Registers, C: Coherence, const N: usize> ReceiveQueue for RxQueue<'_, R, C, N> {
     #[inline]
-    fn peek(&mut self) -> &mut [u8] {
-        let frame = self.buffer.as_deref_mut().unwrap_or_default();
-        &mut frame[PRELUDE..][..self.octets]
-    }
-
-    #[inline]
-    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.offered.consume();
-        f(self.peek())
-    }
-}
-
-impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
-            self.queue
-                .submit(self.registers, buffer, Transfer::FromDevice);
-        }
+    fn submit_empty(&mut self, buffer: Buffer) {
+        self.queue
+            .submit(self.registers, buffer, Transfer::FromDevice);
     }
 }
 
 /// A transmit buffer for one frame.
 pub struct TxSlot<'a, R: Registers, C: Coherence, const N: usize> {
     queue: &'a mut Queue<C, N>,
-    tx_buffers: &'a mut [Option<Buffer>; N],
-    idle: &'a mut usize,
+    idle: &'a mut IdleBuffers<N>,
     registers: &'a R,
     ledger: &'static Ledger,
 }
@@ -398,10 +364,8 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for TxSlot<'_, R, C, N>
             self.ledger.count(Counter::TxOversize);
             return Err(too_long);
         }
-        let index = *self.idle - 1;
         // A token exists only while a buffer is free.
-        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
-        *self.idle = index;
+        let mut buffer = self.idle.pop().ok_or(too_long)?;
         buffer[..PRELUDE].fill(0);
         let result = f(&mut buffer[PRELUDE..][..len]);
         let padded = len.max(SHORTEST);

@@ -101,8 +101,13 @@ impl Phy {
         }
     }
 
+    /// True if both stations have advertised pause frames.
+    pub fn has_pause(&self) -> bool {
+        let own = mii::ANAR::PAUSE.is_set(self.advertised.into());
+        self.mode().is_some() && own && self.partner.is_some_and(|it| it.pause)
+    }
+
     fn restart(&mut self, now: Instant) {
-        self.latched_down = true;
         let control = u32::from(self.control);
         self.state = if self.partner.is_none() || mii::BMCR::POWER_DOWN.is_set(control) {
             State::Down
@@ -110,6 +115,9 @@ impl Phy {
             let until = now + self.negotiation;
             State::Negotiating { until }
         };
+        // It may take no time.
+        self.advance(now);
+        self.latched_down |= self.mode().is_none();
     }
 
     /// The fastest speed that both stations have.

@@ -2,3 +2,4 @@
 
 mod firmware;
 mod programs;
+mod wake;

@@ -25,7 +25,7 @@ pub fn elf(addr: u32, words: &[u32]) -> Elf {
     Elf::parse(&file).unwrap()
 }
 
-const WFI: u32 = 0x1050_0073;
+pub const WFI: u32 = 0x1050_0073;
 const NOP: u32 = 0x0000_0013;
 
 /// `lw rd, imm(rs1)`.

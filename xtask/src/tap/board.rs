@@ -48,10 +48,11 @@ impl Namespace {
         sh::out("tap").join(format!("{}-{name}", self.0))
     }
 
-    /// Command that runs in the namespace.
+    /// Command that runs in the namespace, before all others: hardware keeps its time however busy this machine is.
     pub fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = sh::cmd("ip");
-        command.args(["netns", "exec", &self.0]).arg(program);
+        let mut command = sh::cmd("nice");
+        command.args(["-n", "-20", "ip", "netns", "exec", &self.0]);
+        command.arg(program);
         command
     }
 }

@@ -4,7 +4,7 @@ use linerate_nic::enet::ReceiveFifo;
 use static_cell::StaticCell;
 
 /// Longest boot line.
-const LEN: usize = 256;
+const LEN: usize = 384;
 
 /// Written by the boot loader before the start; ends with a zero.
 #[unsafe(no_mangle)]
@@ -29,15 +29,18 @@ pub struct Boot {
     /// `ftrl`: truncation length; 0 leaves the driver's.
     pub truncation: u32,
     /// Cycles that the program spends beside its own work: per interrupt, per turn, per frame in the driver, per
-    /// frame in the stack.
+    /// frame in the stack, per datagram in the process that reads the socket.
     pub interrupt_cycles: u32,
     pub turn_cycles: u32,
     pub frame_cycles: u32,
     pub stack_cycles: u32,
+    pub process_cycles: u32,
     /// The same, in the stack for a frame with an overrun.
     pub bad_cycles: u32,
     /// Frames that wait for the stack, at most (`interrupt` only).
     pub backlog: u32,
+    /// Datagrams that wait in the socket for the process, at most.
+    pub socket: u32,
 }
 
 impl Boot {
@@ -59,8 +62,10 @@ impl Boot {
             turn_cycles: 0,
             frame_cycles: 0,
             stack_cycles: 0,
+            process_cycles: 0,
             bad_cycles: 0,
             backlog: 1000,
+            socket: 1000,
         };
         // SAFETY: a static of this program; volatile, because the boot loader has changed it.
         let line = LINE.init(unsafe { core::ptr::read_volatile(&raw const BOOT_LINE) });
@@ -100,8 +105,10 @@ impl Boot {
             "turn_cycles" => self.turn_cycles = number()?,
             "frame_cycles" => self.frame_cycles = number()?,
             "stack_cycles" => self.stack_cycles = number()?,
+            "process_cycles" => self.process_cycles = number()?,
             "bad_cycles" => self.bad_cycles = number()?,
             "backlog" => self.backlog = number()?,
+            "socket" => self.socket = number()?,
             _ => return None,
         }
         Some(())

@@ -32,6 +32,8 @@ pub enum Count {
     BadFrames,
     /// Times that the program slept.
     Sleeps,
+    /// Datagrams that the socket had no room for.
+    SocketFull,
 }
 
 const COUNT: usize = 16;
@@ -82,6 +84,52 @@ impl Datagram {
     }
 }
 
+/// Datagrams that wait: a ring.
+pub struct Queue {
+    datagrams: [Datagram; Self::LEN],
+    first: usize,
+    used: usize,
+}
+
+impl Queue {
+    const LEN: usize = 1024;
+
+    /// One that is empty.
+    pub const fn new() -> Self {
+        Self {
+            datagrams: [Datagram::BAD; Self::LEN],
+            first: 0,
+            used: 0,
+        }
+    }
+
+    /// True if nothing waits.
+    pub const fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Adds a datagram, unless `limit` wait: then `full` counts it.
+    pub fn push(&mut self, datagram: Datagram, limit: u32, full: Count) {
+        if self.used >= Self::LEN.min(limit as usize) {
+            count(full, 1);
+            return;
+        }
+        self.datagrams[(self.first + self.used) % Self::LEN] = datagram;
+        self.used += 1;
+    }
+
+    /// The one that waits longest.
+    pub fn pop(&mut self) -> Option<Datagram> {
+        if self.used == 0 {
+            return None;
+        }
+        let datagram = self.datagrams[self.first];
+        self.first = (self.first + 1) % Self::LEN;
+        self.used -= 1;
+        Some(datagram)
+    }
+}
+
 /// The program behind the socket.
 pub struct Sink {
     expected: u32,
@@ -101,10 +149,6 @@ impl Sink {
 
     /// Accounts for a datagram.
     pub fn receive(&mut self, datagram: Datagram) {
-        if datagram.is_bad() {
-            count(Count::BadFrames, 1);
-            return;
-        }
         count(Count::Datagrams, 1);
         if datagram.number < self.expected {
             count(Count::OutOfOrder, 1);

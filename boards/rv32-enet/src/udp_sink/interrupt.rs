@@ -9,40 +9,10 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::{Device, InterruptDriven, RxToken};
 
 use crate::boot::Boot;
-use crate::datagrams::{Count, Datagram, count};
+use crate::datagrams::{Count, Datagram, Queue, count};
 use crate::spend::spend;
 use crate::start::trap;
 use crate::{LINERATE_LEDGER, Network};
-
-/// Datagrams that wait for the stack: a ring.
-pub struct Backlog {
-    datagrams: [Datagram; Self::LEN],
-    first: usize,
-    used: usize,
-}
-
-impl Backlog {
-    const LEN: usize = 1024;
-
-    fn push(&mut self, datagram: Datagram, limit: u32) {
-        if self.used >= Self::LEN.min(limit as usize) {
-            count(Count::BacklogFull, 1);
-            return;
-        }
-        self.datagrams[(self.first + self.used) % Self::LEN] = datagram;
-        self.used += 1;
-    }
-
-    fn pop(&mut self) -> Option<Datagram> {
-        if self.used == 0 {
-            return None;
-        }
-        let datagram = self.datagrams[self.first];
-        self.first = (self.first + 1) % Self::LEN;
-        self.used -= 1;
-        Some(datagram)
-    }
-}
 
 /// Outcome of a look at the ring.
 pub enum Received {
@@ -57,7 +27,8 @@ pub enum Received {
 /// What handler and main loop share.
 pub struct Shared {
     pub device: Network,
-    backlog: Backlog,
+    /// Datagrams that wait for the stack.
+    backlog: Queue,
     boot: Boot,
     /// Overruns that have been accounted for.
     overruns: u32,
@@ -72,11 +43,7 @@ pub fn share(device: Network, boot: Boot) {
     critical_section::with(|cs| {
         SHARED.borrow_ref_mut(cs).replace(Shared {
             device,
-            backlog: Backlog {
-                datagrams: [Datagram::BAD; Backlog::LEN],
-                first: 0,
-                used: 0,
-            },
+            backlog: Queue::new(),
             boot,
             overruns: 0,
         })
@@ -111,7 +78,7 @@ pub fn next_of_backlog() -> Option<Datagram> {
 
 /// True if there is nothing to do.
 pub fn is_idle() -> bool {
-    !is_scheduled() && with(|shared| shared.backlog.used == 0) == Some(true)
+    !is_scheduled() && with(|shared| shared.backlog.is_empty()) == Some(true)
 }
 
 impl Shared {
@@ -154,7 +121,8 @@ impl Shared {
                 for _ in 0..bad {
                     spend(frame_cycles);
                     if !drops_errors {
-                        self.backlog.push(Datagram::BAD, backlog);
+                        self.backlog
+                            .push(Datagram::BAD, backlog, Count::BacklogFull);
                     }
                 }
                 match frame {
@@ -162,7 +130,7 @@ impl Shared {
                     Received::Other => spend(frame_cycles),
                     Received::Datagram(datagram) => {
                         spend(frame_cycles);
-                        self.backlog.push(datagram, backlog);
+                        self.backlog.push(datagram, backlog, Count::BacklogFull);
                     }
                 }
             }

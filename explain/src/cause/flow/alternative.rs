@@ -5,10 +5,11 @@
 //! before. A queue is told from a policer by the time that segments wait in it, and from chance by a separation that a few
 //! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
 
+use super::acks;
 use super::facts::FlowFacts;
 use super::loss;
 use super::rule::Rule;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
 
 /// Fewer round trips to the sender do not show what it waited for.
@@ -30,7 +31,13 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
     let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
     let cause = match rule.cause {
         Cause::HostPacing if is_near_receiver && !sees_sender => Cause::AckPathFull,
+        Cause::SendBuffer if matches!(facts.model.scale, WindowScale::AtLeast(_)) => {
+            Cause::ReceiveWindow
+        }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
+        Cause::StretchAcks => Cause::ReceiveWindow,
+        Cause::ReceiveWindow if acks::are_late(facts) && !facts.model.is_queued => Cause::LateAcks,
+        Cause::LinkInterrupted => Cause::RetransmissionStalls,
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
         Cause::ChecksumErrors => Cause::ReceiverStalls,
@@ -54,6 +61,16 @@ fn words(cause: Cause) -> Option<Alternative> {
             "The same pace fits a sender that sets it itself, by a timer.",
             "To decide: read the sender's settings (a rate limit of the program, SO_MAX_PACING_RATE, tc qdisc), or change its \
              buffer: a pace of its own stays the same.",
+        ),
+        Cause::LateAcks => (
+            "The same waits fit a receiver that holds its acknowledgments back.",
+            "To decide: enlarge the receive buffer and measure again: if each acknowledgment comes as late as now, look at how \
+             the receiver is notified of frames (polling interval, interrupt moderation, sleep), and at its reading program.",
+        ),
+        Cause::ReceiveWindow => (
+            "The same waits fit a receiver whose window is full: how much it grants at the time does not show.",
+            "To decide: capture from the start of the connection, where its window is scaled, or enlarge the receive buffer and \
+             measure again.",
         ),
         Cause::SendBuffer => (
             "The same silences fit a sender that waits for acknowledgments with its buffer full.",

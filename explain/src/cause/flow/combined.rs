@@ -38,6 +38,16 @@ fn hides_next_limit(cause: Cause) -> bool {
     )
 }
 
+/// True if one event takes most of the time that a rule explains, in a capture of a part of a transfer: how often it comes
+/// in the rest is unknown.
+fn is_one_event(facts: &FlowFacts<'_>, rule: &Rule) -> bool {
+    let spans = facts.model.spans.iter();
+    let of_rule = spans.filter(|span| rule.limits.contains(&span.limit));
+    let longest_ns = of_rule.map(Span::ns).max().unwrap_or(0);
+    let is_late = facts.connection().handshake().syn_ns.is_none();
+    is_late && facts.share_of(longest_ns) >= rule.share / 2.0
+}
+
 /// What limits a transfer without this cause. Losses leave the congestion window where they found it; a sender that had no
 /// more room begins with a small one.
 fn next_limit(cause: Cause) -> NextLimit {
@@ -76,7 +86,7 @@ impl CombinedFindings {
         let share_of_time = rule.share * part;
         let without = facts.time_without(rule.share, next_limit(rule.cause));
         let without = without.filter(|_| rule.has_gain);
-        let without = if hides_next_limit(rule.cause) {
+        let without = if hides_next_limit(rule.cause) || is_one_event(facts, &rule) {
             without.map(TimeWithout::at_most)
         } else {
             without
@@ -358,6 +368,47 @@ mod tests {
     use super::*;
     use crate::cause::synthetic::{MS, MSS, Script};
     use linerate_capture::tcp::End;
+
+    /// The advice for an upload that waits for its timer once, or in each tenth of its rounds.
+    fn advice_after_stalls(mut upload: Script, stalls: u64) -> String {
+        let mut at_ns = 10 * MS;
+        for round in 0..100 {
+            let first = upload.sent();
+            upload.at(at_ns).send(8, MSS, MS);
+            at_ns += 10 * MS;
+            if round % 10 == 5 && round / 10 < stalls {
+                upload.at(at_ns + 2_000 * MS / stalls).segment(first, MSS);
+                at_ns += 2_010 * MS / stalls;
+            }
+            upload.at(at_ns).ack_all();
+        }
+        let flow = upload.flow();
+        let facts = FlowFacts::of(&flow).expect("payload");
+        let mut findings = CombinedFindings::default();
+        let stall = Rule {
+            share: facts.share(Limit::Timeout),
+            cause: Cause::RetransmissionStalls,
+            confidence: 0.8,
+            summary: String::new(),
+            evidence: BTreeMap::new(),
+            advice: String::new(),
+            limits: &[Limit::Timeout],
+            has_gain: true,
+        };
+        assert!(stall.share > 0.5, "{}", stall.share);
+        findings.add(&facts, stall, &[], 1.0);
+        findings.into_findings().remove(0).finding.advice
+    }
+
+    #[test]
+    fn one_event_in_a_part_of_a_transfer_bounds_what_the_rest_would_gain() {
+        let late = || Script::late(End::First, 60_000);
+        let whole = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        let is_bound = |advice: &str| advice.contains("at most");
+        assert!(is_bound(&advice_after_stalls(late(), 1)));
+        assert!(!is_bound(&advice_after_stalls(late(), 8)));
+        assert!(!is_bound(&advice_after_stalls(whole, 1)));
+    }
 
     #[test]
     fn no_larger_window_is_advised_beside_a_queue_that_overflows() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cause::scored::{PathFinding, evidence};
-use linerate_capture::tcp::{End, Segment};
+use linerate_capture::tcp::{End, LoggedPacket, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
@@ -13,6 +13,8 @@ use linerate_results::record::{Cause, Finding};
 enum Opening {
     /// SYNs, and nothing came back.
     NoAnswer,
+    /// The server acknowledged a request, and answered nothing until the client gave up.
+    Unanswered,
     /// A reset answered the SYN, or the first data.
     Refused,
     /// It took more than a round trip.
@@ -54,6 +56,10 @@ const MIN_SHARE: f64 = 0.2;
 /// packets 100 times in a second (the least rate that is common, HZ=100).
 const SLOW_TICKS_NS: u64 = 20_000_000;
 const MOST: f64 = 0.5;
+/// Whoever asks for a page expects an answer within this time (ITU-T G.1010 table I.2, preferred).
+const ANSWER_NS: u64 = 2_000_000_000;
+/// A request fits into the initial window (RFC 5681 section 3.1).
+const REQUEST_BYTES: u64 = 4 * 1_460;
 
 /// The findings about opening, by pair of hosts and port.
 pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
@@ -173,6 +179,9 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if is_reset && !payload && packets.len() <= 8 {
         return Some((Opening::Refused, lasted_ns));
     }
+    if let Some(waited_ns) = unanswered_ns(packets) {
+        return Some((Opening::Unanswered, waited_ns));
+    }
     // Near the server, the way of its answer to the client and back is part of it.
     let answered_ns = handshake.syn_ack_ns?;
     let opened_ns = handshake.ack_ns.unwrap_or(answered_ns) - connection.start_ns;
@@ -183,6 +192,26 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let is_long = opened_ns >= SLOW_NS && share >= least && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
+}
+
+/// Time for which a client waited, until it gave up, for the answer to its request, which the server acknowledged.
+fn unanswered_ns(packets: &[LoggedPacket]) -> Option<u64> {
+    let last = packets
+        .iter()
+        .find(|it| it.has_any(Segment::RST | Segment::FIN))?;
+    let before = || {
+        packets
+            .iter()
+            .filter(|it| it.time_ns < last.time_ns && it.len > 0)
+    };
+    let asked_ns = before().map(|it| it.time_ns).max()?;
+    let bytes: u64 = before().map(|it| u64::from(it.len)).sum();
+    let is_client = |it: &LoggedPacket| it.from() == End::First;
+    let is_asking = before().all(is_client) && is_client(last) && bytes <= REQUEST_BYTES;
+    let waited_ns = last.time_ns - asked_ns;
+    // What sends now and then expects no answer.
+    (is_asking && waited_ns >= ANSWER_NS && waited_ns as f64 >= MOST * last.time_ns as f64)
+        .then_some(waited_ns)
 }
 
 /// True if data is acknowledged much faster than the SYN was answered, after `answered_ns`, or than its answer was.
@@ -230,6 +259,16 @@ fn finding(
             ),
             "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
              and that no firewall drops the port.",
+        ),
+        Opening::Unanswered => (
+            Cause::NoAnswer,
+            0.6,
+            format!(
+                "{client} opened {connections} to {server} and asked: the request was acknowledged and not answered, until \
+                 {client} gave up after {time}."
+            ),
+            "Either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
+             a time), or its answer is lost each time, such as one above the MTU of the path. A capture at the server decides.",
         ),
         Opening::Refused if attempts.after_accept == attempts.connections => (
             Cause::Refused,

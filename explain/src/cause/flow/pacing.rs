@@ -283,6 +283,23 @@ mod tests {
         findings.iter().map(|it| it.finding.cause).collect()
     }
 
+    /// Pairs of segments, each `lag_ns` after the acknowledgment of the pair before.
+    fn causes_of_lag(lag_ns: u64) -> Vec<Cause> {
+        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        for pair in 0..300 {
+            upload.at(10 * MS + pair * (4 * MS + lag_ns));
+            upload.send(2, MSS, 10_000).after(4 * MS - 10_000).ack_all();
+        }
+        let (findings, _) = explain_flows(&[upload.flow()]);
+        findings.iter().map(|it| it.finding.cause).collect()
+    }
+
+    #[test]
+    fn segments_that_leave_long_after_their_acknowledgment_are_paced() {
+        assert_eq!(causes_of_lag(480_000), [Cause::HostPacing]);
+        assert_eq!(causes_of_lag(10_000), [Cause::SendBuffer]);
+    }
+
     #[test]
     fn pictures_of_one_size_at_a_standard_rate_are_no_idle_sender() {
         assert_eq!(causes_of_blocks(40 * MS), []);

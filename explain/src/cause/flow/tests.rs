@@ -1,6 +1,7 @@
 //! Rules about windows, silences and gains, on synthetic uploads.
 
 mod parts;
+mod receivers;
 mod senders;
 
 use super::*;

@@ -72,6 +72,30 @@ impl<D, const N: usize> fmt::Debug for Memory<D, N> {
     }
 }
 
+/// Memory of the two rings of a network device, `N` frames per direction.
+#[derive(Debug)]
+pub struct Rings<D, const N: usize> {
+    pub(crate) receive: Memory<D, N>,
+    pub(crate) transmit: Memory<D, N>,
+}
+
+impl<D: Descriptor, const N: usize> Rings<D, N> {
+    /// Empty rings.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            receive: Memory::new(),
+            transmit: Memory::new(),
+        }
+    }
+}
+
+impl<D: Descriptor, const N: usize> Default for Rings<D, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// Program side of a ring: one descriptor per buffer, returned in order.
 #[derive(Debug)]
 pub struct Ring<D: 'static, C, const N: usize> {
@@ -172,7 +196,7 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
         (self.submitted > 0).then_some((self.next + N - self.submitted) % N)
     }
 
-    /// Address of the oldest descriptor that belongs to the device, for one that must be told where to go on.
+    /// Address of the oldest descriptor that belongs to the device, for one that does not find it by itself.
     #[inline]
     #[must_use]
     pub fn pending_address(&self) -> Option<usize> {

@@ -191,7 +191,8 @@ impl SoftSoc {
         }
     }
 
-    /// Lets the time of leaving a `wfi` pass, up to `until`; returns true while there is some.
+    /// Lets the time of leaving a `wfi` pass, up to `until` or the next event, which may send a frame; returns true while
+    /// there is some.
     fn wakes_at(&mut self, until: Instant) -> bool {
         if self.is_asleep && self.awake_at.is_none() && self.soc.interrupt().is_some() {
             self.awake_at = Some(self.now() + self.wfi_exit);
@@ -200,7 +201,7 @@ impl SoftSoc {
             return false;
         };
         if self.now() < awake {
-            self.sleep_until(awake.min(until));
+            self.sleep_until(awake.min(until).min(self.soc.next_event()));
             return true;
         }
         (self.is_asleep, self.awake_at) = (false, None);

@@ -33,19 +33,12 @@ impl LineRate {
         Span::from_ticks(count * ns * TICKS_PER_NS)
     }
 
-    /// As the mode of a link.
-    pub const fn mode(self) -> LinkMode {
-        LinkMode {
-            mbit_per_s: (self.bits_per_s() / 1_000_000) as u32,
-        }
-    }
-
-    /// In bit/s.
-    pub const fn bits_per_s(self) -> u64 {
-        match self {
-            Self::Mbit10 => 10_000_000,
-            Self::Mbit100 => 100_000_000,
-            Self::Mbit1000 => 1_000_000_000,
+    /// Rate of a link with this mode.
+    pub const fn of(mode: LinkMode) -> Self {
+        match mode.mbit_per_s {
+            1000 => Self::Mbit1000,
+            100 => Self::Mbit100,
+            _ => Self::Mbit10,
         }
     }
 

@@ -5,7 +5,7 @@
 //! - `transmit`: descriptors to send, checksum insertion, pause frames, the line.
 //! - `checksum`: the accelerators.
 //! - `engine`: the rates of both DMA paths and their arbiter (erratum ERR004512).
-//! - `counters`: the MIB counters. `phy`: MDIO and the PHY. `line`: frames on the line.
+//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY. `line`: frames on the line.
 //!
 //! Master port 0 receives (writes frames), port 1 sends (reads them). Output 0 interrupts.
 //!
@@ -27,7 +27,7 @@ mod checksum;
 mod counters;
 mod engine;
 mod line;
-mod phy;
+mod mdio;
 mod receive;
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ use super::{Device, Transfer};
 use crate::time::Instant;
 use counters::Counters;
 use engine::Engine;
-use phy::Mdio;
+use mdio::Mdio;
 use receive::Receiver;
 use transmit::Transmitter;
 
@@ -277,12 +277,12 @@ impl Enet {
 
     /// Rate of the line, if the PHY has negotiated one.
     pub fn negotiated(&self) -> Option<LineRate> {
-        self.mdio.phy.resolve().map(|mode| mode.rate)
+        self.mdio.phy.mode().map(LineRate::of)
     }
 
     /// True if both sides negotiated that this side may send PAUSE frames.
     pub fn may_pause_partner(&self) -> bool {
-        self.mdio.phy.resolve().is_some_and(|mode| mode.pause)
+        self.mdio.phy.has_pause()
     }
 
     /// A MIB counter by its offset, with its full width.
@@ -441,12 +441,12 @@ impl Device for Enet {
 }
 
 impl Line for Enet {
-    fn connect(&mut self, partner: Option<Partner>, _: Instant) {
-        self.mdio.phy.connect(partner);
+    fn connect(&mut self, partner: Option<Partner>, now: Instant) {
+        self.mdio.phy.connect(partner, now);
     }
 
     fn mode(&self) -> Option<LinkMode> {
-        self.negotiated().map(LineRate::mode)
+        self.mdio.phy.mode()
     }
 
     fn take_frame(&mut self) -> Option<port::LineFrame> {

@@ -1,11 +1,14 @@
 //! Losses that permit a second explanation.
 
 use super::queue::MIN_DELAY_SHARE;
-use super::{Losses, RING_SEGMENTS, bucket, queue, queue_capacity};
+use super::{Losses, bucket, queue, queue_capacity};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_results::record::Cause;
 use std::collections::BTreeMap;
+
+/// A receiver that is busy with a frame has room for few behind it: two descriptors, besides the frame that it processes.
+const BUSY_SEGMENTS: f64 = 3.0;
 
 /// The other explanation of the losses that `rule` explains.
 pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Cause> {
@@ -13,14 +16,14 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
     Some(match rule.cause {
         Cause::LossInBursts => Cause::QueueOverflow,
         Cause::QueueOverflow | Cause::ShallowQueue => {
-            let is_ring = figure("bucket_segments").is_none_or(|it| it <= RING_SEGMENTS);
-            let delay = figure("delay_by_level").unwrap_or(1.0);
-            if rule.cause == Cause::QueueOverflow && is_ring {
+            let is_busy = figure("bucket_segments").is_none_or(|it| it <= BUSY_SEGMENTS);
+            let is_delayed = figure("delay_by_level").is_none_or(|it| it >= MIN_DELAY_SHARE);
+            if rule.cause == Cause::QueueOverflow && is_busy {
                 Cause::LossInBursts
-            } else if delay < MIN_DELAY_SHARE {
-                Cause::Policed
-            } else {
+            } else if is_delayed {
                 Cause::RandomLoss
+            } else {
+                Cause::Policed
             }
         }
         Cause::Policed => Cause::ShallowQueue,

@@ -1,0 +1,90 @@
+//! Receivers whose programs stop, read slowly, or answer nothing.
+
+use super::{causes, upload};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::synthetic::{MS, MSS, Script};
+use linerate_capture::model::Limit;
+use linerate_capture::tcp::{End, Segment};
+use linerate_results::record::Cause;
+
+/// Rounds that fill a window of twenty segments. In each sixth, the first is lost; after its repair nothing is sent for
+/// 300 ms.
+fn repairs(closes: bool) -> Option<Cause> {
+    let full = 20 * MSS as u16;
+    let mut upload = upload(MS / 50, 5 * MS, full);
+    let mut at_ns = 10 * MS;
+    for round in 0..60_u64 {
+        let first = upload.sent();
+        upload.at(at_ns).send(20, MSS, 100_000);
+        at_ns += 8 * MS;
+        if round % 6 == 5 {
+            upload.at(at_ns).duplicate_acks(3, first, 10_000);
+            upload.after(10_000).segment(first, MSS);
+            at_ns += 6 * MS;
+            let window = if closes { 0 } else { full };
+            upload.at(at_ns).ack_all_with(window);
+            at_ns += 300 * MS;
+        }
+        upload.at(at_ns).ack_all_with(full);
+    }
+    causes(upload).first().copied()
+}
+
+#[test]
+fn a_window_that_is_closed_after_a_repair_is_that_of_a_program_that_stops() {
+    assert_eq!(repairs(true), Some(Cause::ReceiverStalls));
+    assert_eq!(repairs(false), Some(Cause::SenderIdle));
+}
+
+#[test]
+fn a_window_that_is_full_until_a_late_acknowledgment_is_the_limit() {
+    let late = |segments: u32| {
+        let mut upload = upload(MS / 50, 10 * MS, 9 * MSS as u16);
+        for round in 0..100_u64 {
+            let at_ns = 30 * MS + round * 40 * MS;
+            upload.at(at_ns).send(segments, MSS, 10_000);
+            upload.at(at_ns + 39 * MS).ack_all();
+        }
+        causes(upload)
+    };
+    assert_eq!(late(9), [Cause::ReceiveWindow]);
+    assert!(!late(4).contains(&Cause::ReceiveWindow));
+}
+
+/// A request that is acknowledged, and after `patience_ns` the client's FIN.
+fn question(bytes: u32, patience_ns: u64, is_answered: bool) -> Vec<Cause> {
+    let mut request = upload(MS / 50, 5 * MS, 60_000);
+    request.after(MS).write(End::First, bytes).after(5 * MS);
+    request.confirm(End::Second);
+    if is_answered {
+        request.after(MS).write(End::Second, 300);
+        request.after(MS).confirm(End::First);
+    }
+    let numbers = request.next;
+    request.after(patience_ns);
+    request.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    causes(request)
+}
+
+#[test]
+fn a_server_that_acknowledges_a_request_until_its_client_gives_up_does_not_answer() {
+    assert_eq!(question(80, 6_000 * MS, false), [Cause::NoAnswer]);
+    assert_eq!(question(80, 6_000 * MS, true), []);
+    // A report that expects no answer, and a transfer whose end is awaited.
+    assert_eq!(question(80, 100 * MS, false), []);
+    assert_eq!(question(50_000, 6_000 * MS, false), []);
+}
+
+#[test]
+fn an_answer_after_a_silence_repairs_nothing() {
+    let mut dialogue = Script::open(End::Second, 20 * MS, MS / 50, 60_000);
+    for _ in 0..10 {
+        dialogue.after(300 * MS).write(End::First, 100);
+        dialogue.after(100 * MS).write(End::Second, MSS);
+        dialogue.after(MS / 20).confirm(End::First);
+    }
+    let flow = dialogue.flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    assert!(facts.model.is_near_receiver());
+    assert_eq!(facts.model.time_ns(Limit::Timeout), 0);
+}
