@@ -1,7 +1,7 @@
 """Causes at the ends: windows, buffers, programs, stations that stop."""
 
 from draw import case
-from setups import LIGHTTPD, REDIS, both, check, counted, download, faster, line, socket, transfer, upload
+from setups import LIGHTTPD, REDIS, both, check, counted, download, faster, line, socket, transfer, upload, wide_congestion_window
 
 CGI = "#!/bin/sh\nsleep @T\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\nhead -c @S /dev/zero\n"
 
@@ -55,7 +55,7 @@ def crumbs(d):
 
 
 @case("small-send-buffer", ["send-buffer", "congestion-window"], "The sender's buffer is smaller than what the path holds.", 3,
-      check=both(faster(1.3), socket("sndbuf_limited_share", 30)))
+      check=both(faster(1.3), wide_congestion_window(1.3)))
 def small_send_buffer(d):
     rate, buffer = d.log("rate", 10e6, 30e6), d.log("buffer", 8_000, 30_000)
     rtt = round(buffer * 8e3 / (rate * d.log("share", 0.08, 0.25)), 1)

@@ -68,7 +68,7 @@ def many_flows(d):
 @control("board-full", "A slow line to an emulated board is full.", count=2, check=filled(0.8))
 def board_full(d):
     if d.turn("way", "up", "down") == "up":
-        return {**line(d.log("rate", 1.2e6, 3e6), d.log("rtt_ms", 1, 3), 20), **upload(0, "iperf-board")}
+        return {**line(d.log("rate", 0.6e6, 1.2e6), d.log("rtt_ms", 1, 3), 20), **upload(0, "iperf-board")}
     rate = d.log("rate", 10e6, 14e6)
     return {**line(rate, d.log("rtt_ms", 1, 3), 50), **download(rate, "board")}
 

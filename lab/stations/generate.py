@@ -228,6 +228,7 @@ def main():
     parser.add_argument("--draft", action="store_true", help="keep runs that a busy machine disturbed: to try a case, not to label it")
     options = parser.parse_args()
     IS_DRAFT = options.draft
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     names = [it for it in CASES if not options.only or it in options.only]
     # One trial of each case after the other, so that what is alike does not run at a time.
     wanted = [(name, number) for number in range(1, 9) for name in names if number <= (1 if options.first else CASES[name]["count"])]

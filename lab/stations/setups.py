@@ -139,6 +139,14 @@ def socket(name, least):
                  lambda truth, trial: truth["path"]["socket"].get(name, 0) >= least)
 
 
+def wide_congestion_window(times):
+    def holds(truth, trial):
+        it = truth["path"]["socket"]
+        return it["cwnd"] * it["mss"] * 8e3 / it["minrtt"] >= times * truth["goodput_bits_per_s"] and it.get("rwnd_limited_share", 0) < 10
+    return check(f"the sender's congestion window permits {times} times the goodput; nothing is lost",
+                 lambda truth, trial: truth["lost_segments"] == 0 and holds(truth, trial))
+
+
 def printed(text, key, least):
     """A program printed a JSON value under `key`, at least so much."""
     return check(f"{text}: {key} at least {least}",
