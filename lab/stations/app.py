@@ -4,7 +4,7 @@ names|blocks|fetch|stream|echo ADDRESS PORT NAME=VALUE.... Times are in ms. Each
 
 send     octets or seconds, chunk, pause (between chunks), works and stops, sndbuf, pace (octets/s), nodelay,
          drained (waits until all is acknowledged before it pauses)
-read     rcvbuf, clamp (TCP_WINDOW_CLAMP), chunk, pause, works and stops
+read     rcvbuf, chunk, pause, works and stops
 ask      count, request, answer, pause, split (the request in two writes, the first of so many octets), nodelay
 answer   request, answer, think, spread (think times differ by this factor), header (a write of its own before the answer)
 beat     count, octets, pause: a message now and then, which the other end repeats
@@ -43,8 +43,7 @@ def prepared(o):
     s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     for name, level, option in (("sndbuf", socket.SOL_SOCKET, socket.SO_SNDBUF), ("rcvbuf", socket.SOL_SOCKET, socket.SO_RCVBUF),
-                                ("pace", socket.SOL_SOCKET, 47), ("nodelay", socket.IPPROTO_TCP, socket.TCP_NODELAY),
-                                ("clamp", socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP)):
+                                ("pace", socket.SOL_SOCKET, 47), ("nodelay", socket.IPPROTO_TCP, socket.TCP_NODELAY)):
         if name in o:
             s.setsockopt(level, option, number(o, name))
     return s

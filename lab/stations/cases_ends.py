@@ -16,13 +16,12 @@ def small_window(d):
     # The window fills the path to a twelfth up to a half.
     rtt = round(window * 8e3 / (rate * d.log("share", 0.09, 0.5)), 1)
     d.note(rtt_ms=rtt)
-    how = d.turn("how", "route", "socket", "clamped socket", "route")
+    how = d.turn("how", "route", "socket", "socket", "socket")
     if how == "route":
         it = transfer(d, window * 8e3 / rtt, "down:lighttpd-curl", "down:redis", "up:ncat", "down:lighttpd-lftp")
         receiver = "B" if it["sender"] == "A" else "A"
         return {**line(rate, rtt, 40), **it, "route": {receiver: f"window {window}"}, "without": {"route": {}}}
-    option = f"clamp={window}" if how == "clamped socket" else f"rcvbuf={window}"
-    return {**line(rate, rtt, 40), **upload(rate, more=option), "without": upload(rate)}
+    return {**line(rate, rtt, 40), **upload(rate, more=f"rcvbuf={window}"), "without": upload(rate)}
 
 
 @case("board-window", ["receive-window"], "An emulated board with a small window, far from its peer.", 2, gain=False,
