@@ -3,7 +3,6 @@
 
 import argparse
 import atexit
-import hashlib
 import ipaddress
 import json
 import os
@@ -17,10 +16,14 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 import packets
-from cases import CASES, Draw, expected_at
-from network import Lateness, Network
+from cases import CASES
+from cut import cut
+from draw import Draw
+from machine import Lateness
+from network import Network
 
 # A trial during which a waiting program was later than this, or in which a capture missed packets, is recorded again.
 LATE_P99_MS, LATE_MAX_MS = 4.0, 60.0
@@ -103,7 +106,7 @@ def again(trial, folder, log):
 def record(name, number, out, log):
     """A trial: its run, the run without the cause, the captures of each kind. Returns its labels."""
     case = CASES[name]
-    draw = Draw(name, number)
+    draw = Draw("routed", name, number)
     trial = case["make"](draw)
     draw.settings["congestion"] = trial.setdefault("congestion", draw.random.choice(("cubic", "cubic", "reno")))
     scratch = Path(tempfile.mkdtemp(prefix="routed-"))
@@ -131,46 +134,6 @@ def record(name, number, out, log):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def cut(name, number, case, draw, trial, truth, run, out):
-    ends = {"sender": trial["sender"], "receiver": "B" if trial["sender"] == "A" else "A", "middle": "R"}
-    turn = "sender" if trial.get("one_end") else ("sender", "receiver")[number % 2]
-    other = "sender" if trial.get("one_end") else ("receiver", "sender")[number % 2]
-    labels = []
-    for kind in case["kinds"]:
-        place = kind if kind in ends else turn if kind == "late" else other if kind == "snapped" else (turn, other)[(number // 2) % 2]
-        full = kind if kind in ends else f"{kind}-{place}"
-        head, found = packets.read(run / f"{ends[place]}.pcap")
-        first, last = packets.span(found)
-        more, snap, trailing = {}, 0, 0
-        if kind == "late":
-            share = draw.random.uniform(*case["late"])
-            found = [it for it in found if it[0] >= first + share * (last - first)]
-            more["begun_after_s"] = round(share * (last - first), 3)
-        elif kind == "truncated":
-            share = draw.random.uniform(*case["truncated"])
-            found = [it for it in found if it[0] <= first + share * (last - first)]
-            more["ended_after_s"] = round(share * (last - first), 3)
-            trailing = draw.random.choice((0, 7, 40))
-        elif kind == "snapped":
-            snap = draw.random.choice(packets.SNAPS[4:] if trial.get("ipv6") else packets.SNAPS)
-            more["octets_per_packet"] = snap
-        file = f"{name}-{number}-{full}.pcap"
-        packets.write(out / file, head, found, snap, trailing)
-        expected = expected_at(case["expected"], full)
-        if expected == ["unknown"] and trial.get("also_at_sender"):
-            expected = trial["also_at_sender"]
-        stated = {key: truth[key] for key in ("goodput_bits_per_s", "without_bits_per_s") if truth[key]}
-        if not case["gain"]:
-            stated.pop("without_bits_per_s", None)
-        labels.append({"file": file, "case": name, "seed": number, "part": "held-out", "kind": full, "expected": expected,
-                       **({"or_none": True} if trial.get("or_none") else {}), "control": case["control"],
-                       "reason": case["reason"], "truth": stated,
-                       "path": {**truth["path"], "lost_segments": truth["lost_segments"], "seconds": truth["seconds"]},
-                       "settings": draw.settings, "packets": len(found), **more,
-                       "sha256": hashlib.sha256((out / file).read_bytes()).hexdigest()})
-    return labels
-
-
 def stop(*_):
     raise SystemExit("ended")
 
@@ -186,7 +149,7 @@ def main():
     if options.list:
         for name, case in CASES.items():
             for number in range(1, case["count"] + 1):
-                draw = Draw(name, number)
+                draw = Draw("routed", name, number)
                 case["make"](draw)
                 print(name, number, json.dumps(draw.settings))
         return

@@ -4,19 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
 
-NICE = ["nice", "-n", "-12"]
+from machine import NICE, run
+
 HERE = Path(__file__).resolve().parent
-
-
-def run(*words):
-    done = subprocess.run([str(it) for it in words], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def shape(rate, frames, overhead=0):
@@ -31,27 +24,6 @@ def shape(rate, frames, overhead=0):
 def bucket(rate, octets):
     """The same by a token bucket filter with a queue of so many octets."""
     return [["qdisc", "add", "dev", "@", "root", "tbf", "rate", f"{rate}bit", "burst", "3100", "limit", str(octets)]]
-
-
-class Lateness(threading.Thread):
-    """Measures how late this machine runs a program that waits for 2 ms."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.late, self.ends = [], False
-
-    def run(self):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -12)
-        while not self.ends:
-            until = time.monotonic() + 0.002
-            time.sleep(0.002)
-            self.late.append(time.monotonic() - until)
-
-    def end(self):
-        self.ends = True
-        self.join()
-        late = sorted(self.late) or [0.0]
-        return {"late_p99_ms": round(1e3 * late[len(late) * 99 // 100], 2), "late_max_ms": round(1e3 * late[-1], 2)}
 
 
 class Network:

@@ -3,18 +3,20 @@
 import struct
 
 SNAPS = (60, 66, 70, 76, 84, 94, 100, 120)
+# Octets before the IP header, by link type: Ethernet, raw IP.
+LINK_OCTETS = {1: 14, 101: 0}
 
 
 def read(file):
     data = file.read_bytes()
     if data[:4] != b"\xd4\xc3\xb2\xa1":
         raise ValueError(f"{file}: no pcap")
-    packets, at = [], 24
+    packets, at, link = [], 24, LINK_OCTETS[struct.unpack_from("<I", data, 20)[0]]
     while at + 16 <= len(data):
         seconds, micros, kept, octets = struct.unpack_from("<IIII", data, at)
         if at + 16 + kept > len(data):
             break
-        packets.append((seconds + micros / 1e6, octets, data[at + 16:at + 16 + kept], data[at:at + 8]))
+        packets.append((seconds + micros / 1e6, octets, data[at + 16:at + 16 + kept], data[at:at + 8], link))
         at += 16 + kept
     return data[:24], packets
 
@@ -22,7 +24,7 @@ def read(file):
 def write(file, head, packets, snap=0, cut=0):
     with open(file, "wb") as out:
         out.write(head[:16] + struct.pack("<I", snap) + head[20:] if snap else head)
-        for _, octets, data, stamp in packets:
+        for _, octets, data, stamp, _ in packets:
             kept = data[:snap] if snap else data
             out.write(stamp + struct.pack("<II", len(kept), octets) + kept)
         if cut:
@@ -32,21 +34,21 @@ def write(file, head, packets, snap=0, cut=0):
 
 def payload(packet):
     """(protocol, source, destination, ports, sequence, octets of payload), or None."""
-    _, octets, frame, _ = packet
-    if frame[12:14] == b"\x08\x00":
-        head = (frame[14] & 15) * 4
-        at, protocol, total = 14 + head, frame[23], struct.unpack_from(">H", frame, 16)[0] - head
-        hosts = (frame[26:30], frame[30:34])
-    elif frame[12:14] == b"\x86\xdd":
-        at, protocol, total = 54, frame[20], struct.unpack_from(">H", frame, 18)[0]
-        hosts = (frame[22:38], frame[38:54])
-    else:
+    _, octets, frame, _, link = packet
+    if link and frame[12:14] not in (b"\x08\x00", b"\x86\xdd"):
         return None
+    ip = frame[link:]
+    if ip[0] >> 4 == 4:
+        at, protocol, total = (ip[0] & 15) * 4, ip[9], struct.unpack_from(">H", ip, 2)[0] - (ip[0] & 15) * 4
+        hosts = (ip[12:16], ip[16:20])
+    else:
+        at, protocol, total = 40, ip[6], struct.unpack_from(">H", ip, 4)[0]
+        hosts = (ip[8:24], ip[24:40])
     if protocol == 6:
-        ports = struct.unpack_from(">HH", frame, at)
-        return 6, *hosts, ports, struct.unpack_from(">I", frame, at + 4)[0], total - (frame[at + 12] >> 4) * 4
+        ports = struct.unpack_from(">HH", ip, at)
+        return 6, *hosts, ports, struct.unpack_from(">I", ip, at + 4)[0], total - (ip[at + 12] >> 4) * 4
     if protocol == 17:
-        return 17, *hosts, struct.unpack_from(">HH", frame, at), 0, total - 8
+        return 17, *hosts, struct.unpack_from(">HH", ip, at), 0, total - 8
     return None
 
 
