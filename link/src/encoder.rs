@@ -20,14 +20,20 @@ enum Stage {
     End,
 }
 
+/// What follows a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Follows {
+    Check,
+    Block,
+    /// A zero, which is in the block's code, and another block.
+    ZeroAndBlock,
+}
+
 /// The frame that is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Encoder {
     stage: Stage,
-    /// A code follows this block.
-    has_more: bool,
-    /// A zero follows this block, and is in its code.
-    has_zero: bool,
+    follows: Follows,
     /// Octets of the block that are left.
     block: u8,
     header: Header,
@@ -41,8 +47,7 @@ impl Encoder {
     pub(crate) const fn new() -> Self {
         Self {
             stage: Stage::Idle,
-            has_more: false,
-            has_zero: false,
+            follows: Follows::Check,
             block: 0,
             header: Header([0; HEADER]),
             total: 0,
@@ -130,18 +135,22 @@ impl Encoder {
             end += 1;
         }
         self.block = (end - self.at) as u8;
-        self.has_more = end < self.total;
-        self.has_zero = self.has_more && end - self.at < MAX_BLOCK;
+        self.follows = if end == self.total {
+            Follows::Check
+        } else if end - self.at < MAX_BLOCK {
+            Follows::ZeroAndBlock
+        } else {
+            Follows::Block
+        };
         self.stage = Stage::Block;
         self.block + 1
     }
 
     fn end_block(&mut self) {
-        self.at += u16::from(self.has_zero);
-        self.stage = if self.has_more {
-            Stage::Code
-        } else {
-            Stage::Check(0)
+        self.at += u16::from(self.follows == Follows::ZeroAndBlock);
+        self.stage = match self.follows {
+            Follows::Check => Stage::Check(0),
+            Follows::Block | Follows::ZeroAndBlock => Stage::Code,
         };
     }
 

@@ -8,6 +8,16 @@ use crate::wire::{WINDOW, credit_shift, max_message};
 /// Most doublings of the time-out.
 const MAX_BACKOFF: u8 = 6;
 
+/// State of the recovery from a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Recovery {
+    None,
+    /// The answer to a poll is awaited.
+    Polling,
+    /// The peer has the frame behind the oldest, or will have it.
+    Skipping,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Sender<B> {
     pub(crate) queue: TransmitQueue<B>,
@@ -31,9 +41,7 @@ pub(crate) struct Sender<B> {
     /// The time to ask the peer what it has.
     deadline: Deadline,
     backoff: u8,
-    is_polling: bool,
-    /// The peer has the frame behind the oldest, or will have it.
-    skips: bool,
+    recovery: Recovery,
     /// An acknowledgment frame that asks for an answer is due.
     pub(crate) poll_due: bool,
 }
@@ -53,8 +61,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             in_flight: 0,
             deadline: Deadline::NONE,
             backoff: 0,
-            is_polling: false,
-            skips: false,
+            recovery: Recovery::None,
             poll_due: false,
         }
     }
@@ -81,8 +88,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.credit = u16::from(credit) << self.shift;
         self.deadline = Deadline::NONE;
         self.backoff = 0;
-        self.is_polling = false;
-        self.skips = false;
+        self.recovery = Recovery::None;
         self.poll_due = false;
         lost
     }
@@ -122,7 +128,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     /// The fragment that may be sent now.
     pub(crate) fn ready(&self) -> Option<Fragment> {
         let fragment = self.queue.next(self.max_fragment)?;
-        (!self.is_polling && self.has_credit(fragment)).then_some(fragment)
+        (self.recovery != Recovery::Polling && self.has_credit(fragment)).then_some(fragment)
     }
 
     /// Counts a fragment as sent; returns its sequence number, and true if it was sent before.
@@ -133,7 +139,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         if !again {
             self.newest = self.next;
         }
-        let skips = core::mem::take(&mut self.skips) && self.next != self.newest;
+        let skips = self.recovery == Recovery::Skipping && self.next != self.newest;
+        self.recovery = Recovery::None;
         if let Some(fragment) = self.queue.next(self.max_fragment).filter(|_| skips) {
             self.advance(fragment);
         }
@@ -166,24 +173,25 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             }
         }
         let more = u16::from(credit) << self.shift;
-        self.skips &= count == 0;
+        if self.recovery == Recovery::Skipping && count > 0 || !self.is_outstanding() {
+            self.recovery = Recovery::None;
+        }
         if count > 0 || more > self.credit {
             self.backoff = 0;
             self.deadline = Deadline::NONE;
         }
         self.credit = more;
-        if !self.is_outstanding() {
-            self.is_polling = false;
-        }
         Some((first, count))
     }
 
     /// The peer has received everything that it will without a retransmission; with `keeps_next`, also the frame behind
     /// the next one, if that is on its way.
     pub(crate) fn on_reject(&mut self, now: Instant, timeout_us: u32, keeps_next: bool) {
-        self.is_polling = false;
+        self.recovery = Recovery::None;
         if self.is_reliable {
-            self.skips = keeps_next && self.is_outstanding();
+            if keeps_next && self.is_outstanding() {
+                self.recovery = Recovery::Skipping;
+            }
             self.next = self.oldest;
             self.in_flight = 0;
             self.queue.rewind();
@@ -219,7 +227,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             return false;
         }
         self.deadline = Deadline::NONE;
-        if self.is_outstanding() && (self.skips || sending == Some(self.oldest)) {
+        if self.is_outstanding()
+            && (self.recovery == Recovery::Skipping || sending == Some(self.oldest))
+        {
             self.arm(now, timeout_us);
             return false;
         }
@@ -227,7 +237,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
             return false;
         }
         self.poll_due = true;
-        self.is_polling = self.is_outstanding();
+        if self.is_outstanding() {
+            self.recovery = Recovery::Polling;
+        }
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
         self.arm(now, timeout_us);
         true

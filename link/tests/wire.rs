@@ -107,6 +107,21 @@ fn no_octet_of_a_damaged_frame_gets_into_a_kept_one() {
 }
 
 #[test]
+fn held_channels_send_nothing_until_they_are_released() {
+    let [mut one, mut two] = pair(256);
+    one.hold_below(1);
+    one.send(0, b"held").expect("the session is up");
+    one.send(1, b"not held").expect("the session is up");
+    two.receive(NOW, &octets_of(&mut one));
+    let mut message = [0; 8];
+    assert_eq!(two.read(0, &mut message), None);
+    assert_eq!(two.read(1, &mut message), Some(8));
+    one.hold_below(0);
+    two.receive(NOW, &octets_of(&mut one));
+    assert_eq!(two.read(0, &mut message), Some(4));
+}
+
+#[test]
 fn a_kept_frame_does_not_outlive_its_session() {
     let [mut one, mut two] = pair(256);
     for message in [b"first", b"other"] {
