@@ -36,11 +36,15 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
         Cause::StretchAcks => Cause::ReceiveWindow,
+        Cause::CongestionWindow if facts.model.view.lost() > 0 => Cause::RandomLoss,
         Cause::ReceiveWindow if acks::are_late(facts) && !facts.model.is_queued => Cause::LateAcks,
         Cause::LinkInterrupted => Cause::RetransmissionStalls,
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
         Cause::ChecksumErrors => Cause::ReceiverStalls,
+        Cause::ReceiverStalls if rule.limits.contains(&Limit::ClosedWindow) => {
+            Cause::ReceiverReadsSlowly
+        }
         Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
             Cause::RetransmissionStalls
         }
@@ -61,6 +65,11 @@ fn words(cause: Cause) -> Option<Alternative> {
             "The same pace fits a sender that sets it itself, by a timer.",
             "To decide: read the sender's settings (a rate limit of the program, SO_MAX_PACING_RATE, tc qdisc), or change its \
              buffer: a pace of its own stays the same.",
+        ),
+        Cause::ReceiverReadsSlowly => (
+            "The same closings fit a program that reads slowly, in steps that are larger than its buffer.",
+            "To decide: read the program's rate while nothing arrives (a limit of its own, the rate of a disk or display): a \
+             program that stops catches up afterwards.",
         ),
         Cause::LateAcks => (
             "The same waits fit a receiver that holds its acknowledgments back.",
