@@ -5,7 +5,6 @@
 //! before. A queue is told from a policer by the time that segments wait in it, and from chance by a separation that a few
 //! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
 
-use super::acks;
 use super::facts::FlowFacts;
 use super::loss;
 use super::rule::Rule;
@@ -37,7 +36,6 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
         Cause::StretchAcks => Cause::ReceiveWindow,
         Cause::CongestionWindow if facts.model.view.lost() > 0 => Cause::RandomLoss,
-        Cause::ReceiveWindow if acks::are_late(facts) && !facts.model.is_queued => Cause::LateAcks,
         Cause::LinkInterrupted => Cause::RetransmissionStalls,
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
@@ -70,11 +68,6 @@ fn words(cause: Cause) -> Option<Alternative> {
             "The same closings fit a program that reads slowly, in steps that are larger than its buffer.",
             "To decide: read the program's rate while nothing arrives (a limit of its own, the rate of a disk or display): a \
              program that stops catches up afterwards.",
-        ),
-        Cause::LateAcks => (
-            "The same waits fit a receiver that holds its acknowledgments back.",
-            "To decide: enlarge the receive buffer and measure again: if each acknowledgment comes as late as now, look at how \
-             the receiver is notified of frames (polling interval, interrupt moderation, sleep), and at its reading program.",
         ),
         Cause::ReceiveWindow => (
             "The same waits fit a receiver whose window is full: how much it grants at the time does not show.",
