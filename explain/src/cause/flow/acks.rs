@@ -122,13 +122,6 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// True if more acknowledgments than by accident are late.
-pub(super) fn are_late(facts: &FlowFacts<'_>) -> bool {
-    let trips = &facts.model.to_receiver;
-    let times = trips.percentile(75).zip(trips.base_ns());
-    times.is_some_and(|(late_ns, base_ns)| late_ns >= base_ns + LATE_NS)
-}
-
 pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share(Limit::LateAck);
     if share < MIN_SHARE || facts.class != FlowClass::Bulk {
@@ -136,7 +129,9 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let usual_ns = facts.model.to_receiver.percentile(50)?;
     let base_ns = facts.model.to_receiver.base_ns()?;
-    if !are_late(facts) {
+    // A few late ones are accidents.
+    let late_ns = facts.model.to_receiver.percentile(75)?;
+    if late_ns < base_ns + LATE_NS {
         return None;
     }
     Some(Rule {

@@ -5,7 +5,6 @@
 //! before. A queue is told from a policer by the time that segments wait in it, and from chance by a separation that a few
 //! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
 
-use super::acks;
 use super::facts::FlowFacts;
 use super::loss;
 use super::rule::Rule;
@@ -36,11 +35,14 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
         Cause::StretchAcks => Cause::ReceiveWindow,
-        Cause::ReceiveWindow if acks::are_late(facts) && !facts.model.is_queued => Cause::LateAcks,
+        Cause::CongestionWindow if facts.model.view.lost() > 0 => Cause::RandomLoss,
         Cause::LinkInterrupted => Cause::RetransmissionStalls,
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
         Cause::ChecksumErrors => Cause::ReceiverStalls,
+        Cause::ReceiverStalls if rule.limits.contains(&Limit::ClosedWindow) => {
+            Cause::ReceiverReadsSlowly
+        }
         Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
             Cause::RetransmissionStalls
         }
@@ -62,10 +64,10 @@ fn words(cause: Cause) -> Option<Alternative> {
             "To decide: read the sender's settings (a rate limit of the program, SO_MAX_PACING_RATE, tc qdisc), or change its \
              buffer: a pace of its own stays the same.",
         ),
-        Cause::LateAcks => (
-            "The same waits fit a receiver that holds its acknowledgments back.",
-            "To decide: enlarge the receive buffer and measure again: if each acknowledgment comes as late as now, look at how \
-             the receiver is notified of frames (polling interval, interrupt moderation, sleep), and at its reading program.",
+        Cause::ReceiverReadsSlowly => (
+            "The same closings fit a program that reads slowly, in steps that are larger than its buffer.",
+            "To decide: read the program's rate while nothing arrives (a limit of its own, the rate of a disk or display): a \
+             program that stops catches up afterwards.",
         ),
         Cause::ReceiveWindow => (
             "The same waits fit a receiver whose window is full: how much it grants at the time does not show.",

@@ -30,7 +30,9 @@ pub fn explain_traffic(analysis: &Analysis) -> ExplainedTraffic {
     if let Some(paused) = link::pause_frames(analysis) {
         // Pauses are why the sender waited.
         let is_larger = |it: &PathFinding| it.share_of_time > 2.0 * paused.share_of_time;
-        costs.retain(|it| !flow::is_generic(it.finding.cause) || is_larger(it));
+        // What is no reason has no alternative either.
+        let cause = |it: &PathFinding| it.alternative_to.unwrap_or(it.finding.cause);
+        costs.retain(|it| !flow::is_generic(cause(it)) || is_larger(it));
         costs.push(paused);
     }
     flow::sort_by_cost(&mut costs);

@@ -396,6 +396,19 @@ fn storms_and_pauses_concern_the_link() {
 }
 
 #[test]
+fn what_pauses_explain_has_no_other_explanation() {
+    let mut download = download(60_000, MS);
+    for number in 0..60 {
+        download.send(8, MSS, FRAME_NS).after(MS).ack_all();
+        download.after(u64::from(pseudo_random(number) % 60) * MS);
+    }
+    let mut capture = download.analysis();
+    assert_eq!(causes(&capture), [Cause::SenderIdle, Cause::HostPacing]);
+    capture.counts.paused_ns = capture.duration_ns / 5 * 4;
+    assert_eq!(causes(&capture), [Cause::Paused]);
+}
+
+#[test]
 fn losses_of_a_link_that_stays_full_are_no_cause() {
     // A segment each 2 ms, and 20 of them in the queue; one in 160 is lost and replaced while the others pass.
     let mut download = download(60_000, MS);

@@ -75,28 +75,36 @@ fn segments_that_end_where_each_grant_ends_show_a_silly_window_at_the_receiver()
     assert!(!other.contains(&Cause::SillyWindow), "{other:?}");
 }
 
+/// A segment that echoes the acknowledgment which left at `echoed_ms`, and its acknowledgment.
+fn echo(download: &mut Script, now_ms: u64, echoed_ms: u64) {
+    let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut stamp = |sent_ms: u64, echoed_ms: u64| {
+        options[4..8].copy_from_slice(&(sent_ms as u32 + 1_000).to_be_bytes());
+        options[8..].copy_from_slice(&(echoed_ms as u32 + 1_000).to_be_bytes());
+        options
+    };
+    let data = stamp(now_ms - 10, echoed_ms);
+    let numbers = [download.sent(), 1];
+    download.at(now_ms * MS);
+    download.packet(End::Second, Segment::ACK, numbers, MSS, &data);
+    download.next[End::Second as usize] += MSS;
+    let numbers = [1, download.sent()];
+    let ack = stamp(now_ms, now_ms - 10);
+    download.after(10 * US);
+    download.packet(End::First, Segment::ACK, numbers, 0, &ack);
+}
+
 /// Segments every 6 ms that echo acknowledgments which left `echo_ms` before.
 fn echoes(echo_ms: u64) -> Vec<Cause> {
     let mut download = download();
     for number in 0..600_u64 {
         let now_ms = 60 + number * 6;
-        let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
-        let mut stamp = |sent_ms: u64, echoed_ms: u64| {
-            options[4..8].copy_from_slice(&(sent_ms as u32 + 1_000).to_be_bytes());
-            options[8..].copy_from_slice(&(echoed_ms as u32 + 1_000).to_be_bytes());
-            options
-        };
         // Acknowledgments leave every 6 ms.
-        let echoed_ms = now_ms - echo_ms.min(number * 6 + 20) / 6 * 6;
-        let data = stamp(now_ms - 10, echoed_ms);
-        let numbers = [download.sent(), 1];
-        download.at(now_ms * MS);
-        download.packet(End::Second, Segment::ACK, numbers, MSS, &data);
-        download.next[End::Second as usize] += MSS;
-        let numbers = [1, download.sent()];
-        let ack = stamp(now_ms, now_ms - 10);
-        download.after(10 * US);
-        download.packet(End::First, Segment::ACK, numbers, 0, &ack);
+        echo(
+            &mut download,
+            now_ms,
+            now_ms - echo_ms.min(number * 6 + 20) / 6 * 6,
+        );
     }
     causes(download)
 }
@@ -105,6 +113,22 @@ fn echoes(echo_ms: u64) -> Vec<Cause> {
 fn segments_that_echo_old_acknowledgments_show_a_full_way_back() {
     assert_eq!(echoes(300), [Cause::AckPathFull]);
     assert_eq!(echoes(20), [Cause::HostPacing]);
+}
+
+/// Flights of four segments, each of which echoes the acknowledgment of the flight `round_ms` before.
+fn echoing_flights(round_ms: u64) -> Vec<Cause> {
+    let mut download = download();
+    for number in 0..400_u64 {
+        let now_ms = 60 + number / 4 * round_ms + number % 4;
+        echo(&mut download, now_ms, now_ms - round_ms.min(now_ms));
+    }
+    causes(download)
+}
+
+#[test]
+fn flights_that_echo_old_acknowledgments_show_a_full_way_back_without_a_queue() {
+    assert_eq!(echoing_flights(100)[0], Cause::AckPathFull);
+    assert!(!echoing_flights(30).contains(&Cause::AckPathFull));
 }
 
 /// Flights of eight segments every 47 ms or so, captured late at the receiver; `last` are the octets of each last one.

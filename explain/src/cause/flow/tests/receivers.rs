@@ -7,6 +7,42 @@ use linerate_capture::model::Limit;
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 
+/// A program that stops for 60 ms after each eighth window of sixteen segments.
+fn closings() -> Vec<Cause> {
+    let full = 16 * MSS as u16;
+    let mut upload = upload(MS / 50, 4 * MS, full);
+    let mut at_ns = 10 * MS;
+    for window in 0..240 {
+        upload.at(at_ns).send(16, MSS, 10_000);
+        at_ns += 6 * MS;
+        if window % 8 == 7 {
+            upload.at(at_ns).ack_all_with(0);
+            at_ns += 60 * MS;
+        }
+        upload.at(at_ns).ack_all_with(full);
+    }
+    causes(upload)
+}
+
+/// Nothing arrives for three seconds, in which the first missing segment is repeated four times.
+fn outage() -> Vec<Cause> {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    let mut at_ns = 20 * MS;
+    for round in 0..200 {
+        let first = upload.sent();
+        upload.at(at_ns).send(10, MSS, MS);
+        if round == 100 {
+            for wait_ms in [200, 600, 1_400, 3_000] {
+                upload.at(at_ns + wait_ms * MS).segment(first, MSS);
+            }
+            at_ns += 3_000 * MS;
+        }
+        at_ns += 20 * MS;
+        upload.at(at_ns).ack_all();
+    }
+    causes(upload)
+}
+
 /// Rounds that fill a window of twenty segments. In each sixth, the first is lost; after its repair nothing is sent for
 /// 300 ms.
 fn repairs(closes: bool) -> Option<Cause> {
@@ -28,6 +64,18 @@ fn repairs(closes: bool) -> Option<Cause> {
         upload.at(at_ns).ack_all_with(full);
     }
     causes(upload).first().copied()
+}
+
+#[test]
+fn what_may_limit_the_same_time_instead_is_the_second_explanation() {
+    assert_eq!(
+        closings(),
+        [Cause::ReceiverStalls, Cause::ReceiverReadsSlowly]
+    );
+    assert_eq!(
+        outage(),
+        [Cause::LinkInterrupted, Cause::RetransmissionStalls]
+    );
 }
 
 #[test]
