@@ -254,7 +254,7 @@ impl<R: Registers, C: Coherence + Copy, const N: usize> Tse<R, C, N> {
     }
 }
 
-/// Its engine is started again by [`wake`].
+/// Its engine is started again by `wake`.
 impl<C: Coherence, const N: usize> ReceiveQueue for &mut Ring<Descriptor, C, N> {
     #[inline]
     fn submit_empty(&mut self, buffer: Buffer) {
