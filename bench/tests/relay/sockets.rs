@@ -87,20 +87,15 @@ fn no_datagram_with_bit_errors_reaches_a_program() {
     let (arrived, report, record) = send(rig, 1000, 500);
     let counts = report.forward.counts;
     assert!(counts.corrupted_frames > 200, "{counts:?}");
-    assert_eq!(
-        (counts.frames_out, record.corrupted_went),
-        (1000, counts.corrupted_frames)
-    );
+    assert_eq!(counts.frames_out, 1000);
     for (payload, number) in arrived.iter().zip(numbers(&arrived)) {
         assert_eq!(*payload, self::payload(number, 500));
     }
-    // Errors in the sender's hardware address and in a few other fields have no effect.
+    // Errors in the sender's hardware address have no effect.
     let missing = 1000 - arrived.len() as u64;
-    assert!(missing <= counts.corrupted_frames, "{missing} {counts:?}");
-    assert!(
-        missing > counts.corrupted_frames * 8 / 10,
-        "{missing} {counts:?}"
-    );
+    assert_eq!(missing, record.corrupted_went, "{counts:?}");
+    let received = counts.corrupted_frames - missing;
+    assert!((1..20).contains(&received), "{received} {counts:?}");
 }
 
 #[test]
