@@ -54,6 +54,11 @@ impl Transport {
             Self::LinkDatagrams => "datagrams",
         }
     }
+
+    /// True over a byte link (UART, USB serial, pseudoterminal): no IP, and none of its queues.
+    pub const fn is_byte_link(self) -> bool {
+        matches!(self, Self::LinkStream | Self::LinkDatagrams)
+    }
 }
 
 /// The end that made a count.

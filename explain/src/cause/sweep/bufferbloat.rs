@@ -3,7 +3,7 @@
 use crate::cause::scored::{ScoredFinding, evidence};
 use crate::series::latency::{idle_p50, loaded_rtt};
 use linerate_results::format;
-use linerate_results::record::{Cause, Finding, Latency};
+use linerate_results::record::{Cause, Finding, Latency, Transport};
 use linerate_results::stats;
 
 /// Finds the load under which a round trip waits longest.
@@ -43,9 +43,19 @@ pub(super) fn evaluate(all: &[&Latency]) -> Option<ScoredFinding> {
                 ("load_bytes_per_s", rate),
                 ("queue_bytes", queue_bytes),
             ]),
-            advice: "Find the queue, starting with this machine's (tc -s qdisc, ethtool -g). A managed queue \
-                     (fq_codel, cake), a shorter queue or a smaller TCP window keeps the rate without the delay."
-                .into(),
+            advice: advice(worst).into(),
         },
     })
+}
+
+/// Where the queue is on such a link, and what shortens it.
+fn advice(worst: &Latency) -> &'static str {
+    let load = worst.params.load.map(|it| it.transport);
+    if load.is_some_and(Transport::is_byte_link) {
+        return "Find the queue: this machine's transmit buffer (that of a USB-serial adapter or a pseudoterminal), \
+                then the device's. Shorter buffers, or fewer octets under way at a time, keep the rate without the \
+                delay.";
+    }
+    "Find the queue, starting with this machine's (tc -s qdisc, ethtool -g). A managed queue (fq_codel, cake), a \
+     shorter queue or a smaller TCP window keeps the rate without the delay."
 }

@@ -380,6 +380,27 @@ fn round_trips_that_wait_under_load_are_named() {
 }
 
 #[test]
+fn a_queue_of_a_byte_link_is_not_sought_in_ip() {
+    let under = |transport| {
+        let load = Load {
+            transport,
+            ..Load::default()
+        };
+        let loaded = round_trips(302_000_000, Some(load));
+        let found = found(vec![round_trips(2_000_000, None), loaded]);
+        found[0].advice.clone()
+    };
+    assert!(under(Transport::Tcp).contains("tc -s qdisc"));
+    for transport in [Transport::LinkStream, Transport::LinkDatagrams] {
+        let advice = under(transport);
+        assert!(advice.contains("USB-serial"), "{advice}");
+        for word in ["TCP", "qdisc", "ethtool", "fq_codel"] {
+            assert!(!advice.contains(word), "{word}: {advice}");
+        }
+    }
+}
+
+#[test]
 fn this_machine_comes_first() {
     let mut results = vec![
         to([300.0; 3]),
