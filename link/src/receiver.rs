@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         self.max_fragment = max_fragment.min(max_message(self.fifo.capacity()));
         self.acknowledgment_due = false;
         self.reject_due = false;
-        // The hello tells it.
+        // The hello carries it.
         self.grant();
     }
 

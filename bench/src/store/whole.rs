@@ -10,8 +10,9 @@ const SUFFIX: &str = ".tmp";
 /// Replaces the file at `path` by one with `content`: at any moment, also after a kill or on a full disk, it holds
 /// either the earlier content or all of `content`. What is no regular file (a pipe, a terminal) is written directly.
 ///
-/// It does not wait for the disk: fsync(2) would wait for what all other programs write, longer than a command may take, and
-/// helps only when the power fails.
+/// It does not wait for the disk: fsync(2) would wait for what all other programs write, longer than a command may take. So
+/// the promise is for local file systems and a machine that goes on: after a power failure or a crash of the kernel both
+/// contents may be lost, and a network file system may report a full disk only after the earlier content is replaced.
 ///
 /// # Errors
 /// The system's error; the earlier file, if any, is unchanged.

@@ -50,8 +50,9 @@ pub struct ComparedPoint {
 }
 
 impl ComparedPoint {
-    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has 16 bits;
-    /// taken are those overflows that bring it nearest to two per datagram.
+    /// PAUSE frames per datagram that reached the MAC: published and simulated. The published counter has 16 bits, and how
+    /// often it overflowed is unknown; taken are those overflows that bring it nearest to two per datagram, so the published
+    /// figure is no evidence that there were two.
     pub fn pauses_per_datagram(&self) -> (Option<f64>, f64) {
         let simulated = self.point.pause_frames as f64 / self.point.datagrams.max(1) as f64;
         let published = self.published_pause_frames.map(|counter| {

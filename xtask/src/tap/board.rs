@@ -48,7 +48,8 @@ impl Namespace {
         sh::out("tap").join(format!("{}-{name}", self.0))
     }
 
-    /// Command that runs in the namespace, before all others: hardware keeps its time however busy this machine is.
+    /// Command that runs in the namespace before all others: a board in real time must keep it however busy this machine
+    /// is, and its stock peers must not be what is slow.
     pub fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = sh::cmd("nice");
         command.args(["-n", "-20", "ip", "netns", "exec", &self.0]);

@@ -50,8 +50,8 @@ fn a_trial_has_a_longest_time() {
         let longest = target.deadline(&Trial::Frames(frames));
         longest.expect("bounded").as_secs()
     };
-    // Two timeouts of 10 s, three seconds for the last answers of both exchanges, and the frames twice: at the rate of the
-    // slowest line, or at the requested interval.
+    // Two timeouts of 10 s, three seconds for the last answers of both exchanges (one second before quiet polls were counted:
+    // 22 s in all), and the frames twice: at the rate of the slowest line, or at the requested interval.
     assert_eq!(seconds(1, 0.0), 26);
     assert_eq!(seconds(10_000, 0.0), 26 + 24);
     assert_eq!(seconds(10, 1e9), 26 + 20);

@@ -6,6 +6,7 @@ use crate::time::{Instant, Span, TICKS_PER_SECOND};
 
 /// Periods of MDC in a frame of clause 22.
 const MDIO_BITS: u64 = 64;
+
 /// An MDIO transfer in progress.
 #[derive(Clone, Copy, Debug)]
 struct Running {
