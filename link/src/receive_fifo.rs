@@ -76,7 +76,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
 
     /// True if a fragment of `len` octets fits.
     pub(crate) fn has_room(&self, is_first: bool, len: usize) -> bool {
-        let free = if self.keeps() {
+        // A kept fragment without octets takes no memory, wherever it is.
+        let free = if self.kept.len > 0 {
             let capacity = self.capacity();
             let begin = ring::index(capacity, self.head, self.used + self.partial);
             ring::distance(capacity, begin, self.kept.at)

@@ -24,6 +24,8 @@ pub(crate) struct Receiver<B> {
     expected: u8,
     /// The peer was asked to send this frame again.
     is_rejected: bool,
+    /// That frame came damaged, so the one behind it may be on its way.
+    next_may_come: bool,
     /// Largest fragment that may come, octets.
     max_fragment: u16,
     /// Octets that the peer believes are free.
@@ -45,6 +47,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
             is_reliable: true,
             expected: 0,
             is_rejected: false,
+            next_may_come: false,
             max_fragment: 0,
             granted: 0,
             lost: 0,
@@ -60,6 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         self.is_reliable = is_reliable;
         self.expected = 0;
         self.is_rejected = false;
+        self.next_may_come = false;
         self.max_fragment = max_fragment.min(max_message(self.fifo.capacity()));
         self.acknowledgment_due = false;
         self.reject_due = false;
@@ -91,7 +95,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
 
     /// True if the frame behind the rejected one is kept, or will be if it comes.
     pub(crate) const fn keeps_next(&self) -> bool {
-        self.is_rejected || self.fifo.keeps()
+        self.next_may_come || self.fifo.keeps()
     }
 
     /// Handles a data frame whose payload is stored behind the FIFO.
@@ -113,6 +117,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
             }
             self.reject_due |= !self.is_rejected;
             self.is_rejected = true;
+            self.next_may_come = false;
             return Verdict::Gap;
         }
         if !self.fifo.has_room(is_first, len.into()) {
@@ -128,6 +133,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         }
         self.granted = self.granted.saturating_sub(cost);
         self.is_rejected = false;
+        self.next_may_come = false;
         self.acknowledgment_due = true;
         Verdict::Accepted
     }
@@ -155,6 +161,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
             self.reject_due = true;
             // Nothing is on its way that could be kept.
             self.is_rejected = false;
+            self.next_may_come = false;
         } else if newest.wrapping_sub(self.expected) < 128 {
             self.skip_to(newest, true);
         }
@@ -165,6 +172,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         if self.is_reliable && sequence == self.expected {
             self.reject_due = true;
             self.is_rejected = true;
+            self.next_may_come = true;
         }
     }
 

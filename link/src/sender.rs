@@ -221,15 +221,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     }
 
     /// Asks the peer if its answer is overdue; returns true if it does. `sending` is the number of the frame that is
-    /// being sent, if it is one of the channel. The answer to the oldest frame cannot be overdue before that is sent.
+    /// being sent, if it is one of the channel. The answer to the oldest frame cannot be overdue before that is sent,
+    /// unless it waits for credit, which may be lost.
     pub(crate) fn on_time(&mut self, now: Instant, timeout_us: u32, sending: Option<u8>) -> bool {
         if !self.deadline.is_due(now) {
             return false;
         }
         self.deadline = Deadline::NONE;
-        if self.is_outstanding()
-            && (self.recovery == Recovery::Skipping || sending == Some(self.oldest))
-        {
+        let will_be_sent = self.recovery == Recovery::Skipping && !self.is_blocked();
+        if self.is_outstanding() && (will_be_sent || sending == Some(self.oldest)) {
             self.arm(now, timeout_us);
             return false;
         }

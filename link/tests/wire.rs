@@ -2,109 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod support;
+
 use linerate_ether::random::Random;
-use linerate_link::{Channel, Config, Instant, Link, MAX_FRAGMENT, frame_octets};
+use linerate_link::{MAX_FRAGMENT, frame_octets};
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
-
-type End = Link<Vec<u8>, 2>;
-
-const NOW: Instant = Instant::from_us(0);
-
-fn end(session: u32, max_fragment: u16) -> End {
-    let config = Config {
-        max_fragment,
-        ..Config::new(session)
-    };
-    let memory = || vec![0; 2000];
-    Link::new(
-        config,
-        [0, 1].map(|_| Channel::reliable(memory(), memory())),
-    )
-}
-
-/// Everything that an end sends now.
-fn octets_of(end: &mut End) -> Vec<u8> {
-    let mut octets = vec![0; 5000];
-    let count = end.transmit(NOW, &mut octets);
-    octets.truncate(count);
-    octets
-}
-
-/// Two ends with a session and nothing to send.
-fn pair(max_fragment: u16) -> [End; 2] {
-    connected([
-        end(0x1111_1111, max_fragment),
-        end(0x2222_2222, max_fragment),
-    ])
-}
-
-/// Two ends after everything that they have to send.
-fn connected(mut ends: [End; 2]) -> [End; 2] {
-    loop {
-        let octets = ends.each_mut().map(octets_of);
-        if octets.iter().all(Vec::is_empty) {
-            return ends;
-        }
-        ends[1].receive(NOW, &octets[0]);
-        ends[0].receive(NOW, &octets[1]);
-    }
-}
-
-#[test]
-fn the_frame_behind_a_damaged_one_is_kept() {
-    let [mut one, mut two] = pair(256);
-    for message in [b"first", b"other", b"third"] {
-        one.send(1, message).expect("the session is up");
-    }
-    let mut octets = octets_of(&mut one);
-    octets[6] ^= 4;
-    two.receive(NOW, &octets);
-    assert_eq!(two.unread(1), 0);
-    one.receive(NOW, &octets_of(&mut two));
-    two.receive(NOW, &octets_of(&mut one));
-    let mut message = [0; 8];
-    for expected in [b"first", b"other", b"third"] {
-        assert_eq!(two.read(1, &mut message), Some(5));
-        assert_eq!(&message[..5], expected);
-    }
-    // The first and the third, which was not kept.
-    assert_eq!(one.counters().retransmitted, 2);
-    assert_eq!(two.counters().duplicates, 0);
-}
-
-#[test]
-fn no_octet_of_a_damaged_frame_gets_into_a_kept_one() {
-    // Memory for the two messages and little more.
-    let small = |session| {
-        let memory = || vec![0; 64];
-        Link::new(
-            Config::new(session),
-            [0, 1].map(|_| Channel::reliable(memory(), memory())),
-        )
-    };
-    let [mut one, mut two] = connected([small(1), small(2)]);
-    let messages = [[1; 20], [2; 20]];
-    for message in &messages {
-        one.send(1, message).expect("the session is up");
-    }
-    let octets = octets_of(&mut one);
-    // The first frame without its delimiter but with octets behind it, as if its end had been damaged.
-    let mut joined = octets[..26].to_vec();
-    joined.extend([0xF0; 200]);
-    joined.push(0);
-    two.receive(NOW, &joined);
-    let begin = octets.iter().position(|octet| *octet == 0).expect("an end") + 1;
-    two.receive(NOW, &octets[begin..]);
-    two.receive(NOW, &joined);
-    one.receive(NOW, &octets_of(&mut two));
-    two.receive(NOW, &octets_of(&mut one));
-    let mut message = [0; 20];
-    for expected in messages {
-        assert_eq!(two.read(1, &mut message), Some(20));
-        assert_eq!(message, expected);
-    }
-}
+use support::direct::{NOW, end, octets_of, pair};
 
 #[test]
 fn held_channels_send_nothing_until_they_are_released() {
@@ -119,44 +23,6 @@ fn held_channels_send_nothing_until_they_are_released() {
     one.hold_below(0);
     two.receive(NOW, &octets_of(&mut one));
     assert_eq!(two.read(0, &mut message), Some(4));
-}
-
-#[test]
-fn a_kept_frame_does_not_outlive_its_session() {
-    let [mut one, mut two] = pair(256);
-    for message in [b"first", b"other"] {
-        one.send(1, message).expect("the session is up");
-    }
-    let mut octets = octets_of(&mut one);
-    octets[6] ^= 4;
-    two.receive(NOW, &octets);
-    let [mut one, mut two] = connected([end(0x3333_3333, 256), two]);
-    one.send(1, b"new").expect("the session is up");
-    two.receive(NOW, &octets_of(&mut one));
-    let mut message = [0; 8];
-    assert_eq!(two.read(1, &mut message), Some(3));
-    assert_eq!(two.read(1, &mut message), None);
-}
-
-#[test]
-fn a_poll_is_answered_with_reject_only_if_something_is_missing() {
-    for is_lost in [false, true] {
-        let [mut one, mut two] = pair(256);
-        one.send(1, b"message").expect("the session is up");
-        let octets = octets_of(&mut one);
-        if !is_lost {
-            two.receive(NOW, &octets);
-            octets_of(&mut two);
-        }
-        let later = Instant::from_us(3_000_000);
-        let mut poll = [0; 64];
-        let count = one.transmit(later, &mut poll);
-        assert_eq!(one.counters().polls, 1);
-        two.receive(later, &poll[..count]);
-        let answer = octets_of(&mut two);
-        // Behind the code: an acknowledgment of channel 1, and REJECT.
-        assert_eq!(answer[1], if is_lost { 0x51 } else { 0x41 }, "{answer:?}");
-    }
 }
 
 #[test]
@@ -276,7 +142,7 @@ proptest! {
             if next.is_some_and(|message| one.send(1, message).is_ok()) {
                 next = waiting.next();
             }
-            let now = Instant::from_us(now_us);
+            let now = linerate_link::Instant::from_us(now_us);
             let mut octets = [0; 16];
             for back in [false, true] {
                 let (from, to) = if back { (&mut two, &mut one) } else { (&mut one, &mut two) };

@@ -168,6 +168,8 @@ pub struct Link<B, const N: usize> {
     /// The last answer to a probe, if it was not reported.
     answer: Probe,
     is_answered: bool,
+    /// A damaged frame may restart the timers: once until a good one comes, so that noise holds no poll up.
+    may_restart_timers: bool,
     counters: Counters,
 }
 
@@ -201,6 +203,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             incompatible: None,
             answer: Probe::default(),
             is_answered: false,
+            may_restart_timers: true,
             counters: Counters::default(),
         }
     }

@@ -97,8 +97,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         }
     }
 
-    /// A frame that is no good may have had the acknowledgment that is waited for, which comes again with the next one.
+    /// A damaged frame may have had the acknowledgment that is waited for, which comes again with the next one.
     fn restart_timers(&mut self, now: Instant) {
+        if !core::mem::replace(&mut self.may_restart_timers, false) {
+            return;
+        }
         for channel in &mut self.channels {
             channel.sender.stop();
         }
@@ -107,6 +110,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
 
     fn on_frame(&mut self, now: Instant, len: usize) {
         self.counters.frames = self.counters.frames.wrapping_add(1);
+        self.may_restart_timers = true;
         let kind = self.decoder.header().kind();
         if kind == Kind::Hello {
             return self.on_hello(len);

@@ -316,6 +316,17 @@ fn a_fifo_is_never_overrun_and_every_message_arrives_in_order() {
 }
 
 #[test]
+fn an_empty_message_takes_its_place_in_the_order() {
+    let states = enumerate(&Plan {
+        messages: [&[1, 0], &[]],
+        is_reliable: true,
+        restarts: 0,
+        on_the_wire: 1 + usize::from(is_long()),
+    });
+    std::println!("{states} states");
+}
+
+#[test]
 fn messages_in_both_directions_arrive_in_order() {
     // Nearly a million states.
     if !is_long() {

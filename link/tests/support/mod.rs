@@ -1,6 +1,8 @@
 //! Two ends of a link over two simulated UARTs.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod direct;
+
 use linerate_link::{Channel, Config, Instant, Link};
 use linerate_uart_model::{Faults, Line, Uart};
 
