@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Path of the checkout.
 ///
@@ -36,19 +37,29 @@ thread_local! {
     static IS_LOW_PRIORITY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True if commands of this thread run at the lowest priority.
+/// Commands run beside those of a thread of low priority.
+static HAS_FOREGROUND: AtomicBool = AtomicBool::new(false);
+
+/// True if commands of this thread run at the lowest priority while there is a foreground.
 pub fn is_low_priority() -> bool {
     IS_LOW_PRIORITY.get()
 }
 
-/// Sets the priority of this thread's commands: the lowest, where the system has `nice`, or the usual one.
+/// Sets the priority of this thread's commands: the lowest while there is a foreground, where the system has `nice`, or
+/// the usual one.
 pub fn set_low_priority(low: bool) {
     IS_LOW_PRIORITY.set(low && has("nice"));
 }
 
+/// Sets whether anything runs beside threads of low priority. When it has ended, the commands that they start then run
+/// at the usual priority: on a machine with other load the lowest one gets next to no time.
+pub fn set_foreground(is_running: bool) {
+    HAS_FOREGROUND.store(is_running, Ordering::Relaxed);
+}
+
 /// Command that runs in the checkout, without the variables that cargo sets for `xtask` itself.
 pub fn cmd(program: impl AsRef<OsStr>) -> Command {
-    let mut command = if is_low_priority() {
+    let mut command = if is_low_priority() && HAS_FOREGROUND.load(Ordering::Relaxed) {
         let mut nice = Command::new("nice");
         nice.args(["-n", "19"]).arg(program);
         nice
@@ -179,4 +190,18 @@ pub fn sha256(file: &Path) -> Result<String> {
         write!(hex, "{byte:02x}")?;
     }
     Ok(hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cmd, set_foreground, set_low_priority};
+
+    #[test]
+    fn only_what_runs_beside_a_foreground_has_a_low_priority() {
+        set_low_priority(true);
+        for (is_running, program) in [(true, "nice"), (false, "cargo")] {
+            set_foreground(is_running);
+            assert_eq!(cmd("cargo").get_program(), program);
+        }
+    }
 }

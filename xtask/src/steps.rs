@@ -72,14 +72,18 @@ impl Steps {
         !self.wanted.is_empty()
     }
 
-    /// Runs two sequences of steps at the same time, `beside` at the lowest priority.
+    /// Runs two sequences of steps at the same time, `beside` at the lowest priority until `here` has ended.
     pub fn both(&self, beside: impl FnOnce(&Self) + Send, here: impl FnOnce(&Self)) {
         self.are_two.store(true, Ordering::Relaxed);
         let beside = || {
             sh::set_low_priority(true);
             beside(self);
         };
-        concurrent::both(beside, || here(self));
+        sh::set_foreground(true);
+        concurrent::both(beside, || {
+            here(self);
+            sh::set_foreground(false);
+        });
         self.are_two.store(false, Ordering::Relaxed);
     }
 
