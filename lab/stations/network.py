@@ -151,7 +151,7 @@ class Network:
         return counts
 
     def sockets(self, end):
-        """What the kernel says about the connection of this end that sent most: `ss -ti`."""
+        """Counts that `ss -ti` prints of the connection of this end that sent most."""
         done = subprocess.run(["ip", "netns", "exec", self.space[end], "ss", "-tinOH", "state", "all"], capture_output=True, text=True)
         found = {}
         for line in done.stdout.splitlines():
