@@ -5,7 +5,7 @@
 //! - `transmit`: descriptors to send, checksum insertion, pause frames, the line.
 //! - `checksum`: the accelerators.
 //! - `engine`: the rates of both DMA paths and their arbiter (erratum ERR004512).
-//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY. `line`: frames on the line.
+//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY.
 //!
 //! Master port 0 receives (writes frames), port 1 sends (reads them). Output 0 interrupts.
 //!
@@ -26,18 +26,15 @@
 mod checksum;
 mod counters;
 mod engine;
-mod line;
 mod mdio;
 mod receive;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
-pub use line::{LineFrame, LineRate};
-
 use std::collections::VecDeque;
 
-use super::port::{self, Line, LinkMode, Partner};
+use super::port::{Line, LineFrame, LinkMode, Partner};
 use super::{Device, Transfer};
 use crate::time::Instant;
 use counters::Counters;
@@ -234,15 +231,16 @@ impl Enet {
         }
     }
 
-    /// Rate of the line that the MAC is set to.
-    fn line_rate(&self) -> LineRate {
-        if field!(self, ECR, SPEED) != 0 {
-            LineRate::Mbit1000
+    /// Mode of the line that the MAC is set to.
+    fn line_mode(&self) -> LinkMode {
+        let mbit_per_s = if field!(self, ECR, SPEED) != 0 {
+            1000
         } else if field!(self, RCR, RMII_10T) != 0 {
-            LineRate::Mbit10
+            10
         } else {
-            LineRate::Mbit100
-        }
+            100
+        };
+        LinkMode { mbit_per_s }
     }
 
     fn is_full_duplex(&self) -> bool {
@@ -273,11 +271,6 @@ impl Enet {
         if field!(self, MIBC, MIB_DIS) == 0 {
             self.counters.add(offset, by);
         }
-    }
-
-    /// Rate of the line, if the PHY has negotiated one.
-    pub fn negotiated(&self) -> Option<LineRate> {
-        self.mdio.phy.mode().map(LineRate::of)
     }
 
     /// True if both sides negotiated that this side may send PAUSE frames.
@@ -449,16 +442,14 @@ impl Line for Enet {
         self.mdio.phy.mode()
     }
 
-    fn take_frame(&mut self) -> Option<port::LineFrame> {
-        self.sent.pop_front().map(LineFrame::into_port)
+    fn take_frame(&mut self) -> Option<LineFrame> {
+        self.sent.pop_front()
     }
 
-    fn receive_frame(&mut self, frame: port::LineFrame) {
+    fn receive_frame(&mut self, frame: LineFrame) {
         // Without a link nothing arrives.
-        if let Some(rate) = self.negotiated() {
-            self.receiver
-                .arrivals
-                .push_back(LineFrame::from_port(frame, rate));
+        if self.mode().is_some() {
+            self.receiver.arrivals.push_back(frame);
         }
     }
 }

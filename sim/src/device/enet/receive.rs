@@ -58,7 +58,7 @@ impl Stored {
         if self.is_closed {
             Instant::ZERO
         } else if octets >= self.len {
-            self.frame.end()
+            self.frame.end
         } else {
             self.frame.arrival(octets)
         }
@@ -175,13 +175,13 @@ impl Enet {
         let receiver = &self.receiver;
         let mut next = receiver.waiting.map_or(Instant::NEVER, |(_, at)| at);
         if let Some(frame) = receiver.arrivals.front() {
-            next = next.min(frame.first_octet());
+            next = next.min(frame.arrival(0));
         }
         if let Some((end, _)) = receiver.pauses.front() {
             next = next.min(*end);
         }
         if let Some((last, _)) = self.arriving() {
-            next = next.min(last.frame.end());
+            next = next.min(last.frame.end);
             if let Some((at, _)) = self.overrun() {
                 next = next.min(at);
             }
@@ -208,18 +208,18 @@ impl Enet {
             && end <= now
         {
             self.receiver.pauses.pop_front();
-            self.transmitter.paused_until = end + self.line_rate().quanta(quanta);
+            self.transmitter.paused_until = end + self.line_mode().quanta(quanta.into());
         }
         if let Some((at, stored)) = self.overrun()
             && at <= now
         {
             self.cut_off(stored);
         }
-        let ended = |it: &Stored| !it.is_closed && it.frame.end() <= now;
+        let ended = |it: &Stored| !it.is_closed && it.frame.end <= now;
         if self.receiver.fifo.back().is_some_and(ended) {
             self.close();
         }
-        let begins = |frame: &LineFrame| frame.first_octet() <= now;
+        let begins = |frame: &LineFrame| frame.arrival(0) <= now;
         if self.receiver.arrivals.front().is_some_and(begins)
             && let Some(frame) = self.receiver.arrivals.pop_front()
         {
@@ -230,12 +230,12 @@ impl Enet {
 
     /// A frame begins to arrive.
     fn begin(&mut self, frame: LineFrame) {
-        if !self.is_enabled() || frame.rate != self.line_rate() {
+        if !self.is_enabled() || frame.octet() != self.line_mode().duration(1) {
             return;
         }
         let len = frame.octets.len();
         if len < MIN_LEN {
-            let counter = if frame.is_bad {
+            let counter = if frame.fault.is_some() {
                 offsets::RMON_R_FRAG
             } else {
                 offsets::RMON_R_UNDERSIZE
@@ -243,12 +243,11 @@ impl Enet {
             self.count(counter.offset, 1);
             return;
         }
-        if is_mac_control(&frame.octets) && !frame.is_bad {
+        if is_mac_control(&frame.octets) && frame.fault.is_none() {
             if let Ok(pause) = Pause::parse(&frame.octets) {
                 self.count(offsets::IEEE_R_FDXFC.offset, 1);
                 if self.has_flow_control() {
-                    let end = frame.end();
-                    self.receiver.pauses.push_back((end, pause.quanta));
+                    self.receiver.pauses.push_back((frame.end, pause.quanta));
                 }
                 if field!(self, RCR, PAUFWD) == 0 {
                     return;
@@ -318,7 +317,7 @@ impl Enet {
         };
         last.is_closed = true;
         let len = last.frame.octets.len();
-        let is_bad = last.frame.is_bad;
+        let is_bad = last.frame.fault.is_some();
         let flags = last.flags;
         let too_long = len > longest;
         last.flags |= if too_long { TOO_LONG } else { 0 } | if is_bad { BAD_FCS } else { 0 };

@@ -1,10 +1,10 @@
 //! Descriptors to send, the transmit FIFO, and the line ("Transmit FIFO", "Full-duplex flow control operation").
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use linerate_ether::fcs;
 use linerate_ether::frame::{MIN_LEN, MacAddress};
+use linerate_ether::ledger::DropCause;
 use linerate_ether::pause::{self, Pause};
 
 use super::counters::{offsets, size_class};
@@ -164,13 +164,10 @@ impl Enet {
     fn sending_until(&self) -> Option<Instant> {
         let front = self.transmitter.queue.front()?;
         let started = front.started?;
-        let frame = LineFrame {
-            octets: Arc::from([]),
-            start: started,
-            rate: self.line_rate(),
-            is_bad: false,
-        };
-        front.is_complete.then(|| frame.arrival(front.octets.len()))
+        let mode = self.line_mode();
+        front
+            .is_complete
+            .then(|| mode.arrival(started, front.octets.len()))
     }
 
     fn is_sending(&self) -> bool {
@@ -218,12 +215,9 @@ impl Enet {
         let Some(frame) = self.transmitter.queue.pop_front() else {
             return;
         };
-        let sent = LineFrame {
-            octets: frame.octets.into(),
-            start: frame.started.unwrap_or_default(),
-            rate: self.line_rate(),
-            is_bad: frame.underflowed,
-        };
+        let start = frame.started.unwrap_or_default();
+        let mut sent = LineFrame::new(frame.octets, start, self.line_mode());
+        sent.fault = frame.underflowed.then_some(DropCause::FifoUnderrun);
         self.transmitter.line_free = sent.next_start();
         self.count_sent(&sent.octets);
         if frame.underflowed {
@@ -234,7 +228,7 @@ impl Enet {
             let octets = sent.octets.len() as u32;
             self.count(offsets::IEEE_T_OCTETS_OK.offset, octets);
         }
-        self.transmitter.ready = self.transmitter.ready.max(sent.end());
+        self.transmitter.ready = self.transmitter.ready.max(sent.end);
         self.sent.push_back(sent);
         let last = frame.descriptors.len().saturating_sub(1);
         for (index, mut descriptor) in frame.descriptors.into_iter().enumerate() {
@@ -276,7 +270,7 @@ impl Enet {
     /// Sends the PAUSE frame that is due.
     fn send_pause(&mut self, now: Instant) {
         let full = field!(self, OPD, PAUSE_DUR) as u16;
-        let rate = self.line_rate();
+        let mode = self.line_mode();
         let quanta = if self.transmitter.resume.take().is_some() {
             0
         } else {
@@ -288,16 +282,11 @@ impl Enet {
         // The buffer has the frame's length.
         let _ = Pause { source, quanta }.emit(&mut octets);
         octets.extend(fcs::crc32(&octets).to_le_bytes());
-        let frame = LineFrame {
-            octets: octets.into(),
-            start: now,
-            rate,
-            is_bad: false,
-        };
+        let frame = LineFrame::new(octets, now, mode);
         self.transmitter.line_free = frame.next_start();
         if quanta > 0 && self.transmitter.is_pausing() {
-            let time = rate.quanta(quanta).ticks() / REFRESHES_IN;
-            let next = frame.end() + Span::from_ticks(time);
+            let time = mode.quanta(quanta.into()).ticks() / REFRESHES_IN;
+            let next = frame.end + Span::from_ticks(time);
             self.transmitter.pause = PauseState::Sent(next);
         }
         self.count(offsets::IEEE_T_FDXFC.offset, 1);
@@ -349,13 +338,7 @@ impl Enet {
         }
         let front = queue.front()?;
         let start = front.started?;
-        let frame = LineFrame {
-            octets: Arc::from([]),
-            start,
-            rate: self.line_rate(),
-            is_bad: false,
-        };
-        (excess <= front.octets.len()).then(|| frame.arrival(excess))
+        (excess <= front.octets.len()).then(|| self.line_mode().arrival(start, excess))
     }
 
     /// The bus accepted the transfer of the transmit path.
@@ -427,18 +410,12 @@ impl Enet {
 
     /// `data` of a descriptor are in the FIFO.
     fn on_data(&mut self, descriptor: Fetched, addr: u32, left: u32, data: &[u8], done: Instant) {
-        let rate = self.line_rate();
+        let mode = self.line_mode();
         let Some(frame) = self.transmitter.queue.back_mut() else {
             return;
         };
         if let Some(start) = frame.started {
-            let line = LineFrame {
-                octets: Arc::from([]),
-                start,
-                rate,
-                is_bad: false,
-            };
-            frame.underflowed |= line.arrival(frame.octets.len()) < done;
+            frame.underflowed |= mode.arrival(start, frame.octets.len()) < done;
         }
         frame.octets.extend_from_slice(data);
         frame.octets.truncate(LONGEST);

@@ -47,8 +47,6 @@ const HEADER_AND_CONTROL: usize = 6;
 const STATUS_ODD: u16 = 1 << 12;
 const STATUS_BROADCAST: u16 = 1 << 14;
 const CONTROL_ODD: u8 = 1 << 5;
-/// Octets between frames.
-const GAP: u64 = 12;
 
 /// A transmission on the line.
 #[derive(Clone, Copy, Debug)]
@@ -240,10 +238,10 @@ impl Lan91c111 {
         let Some(&packet) = self.to_send.front() else {
             return;
         };
-        let octets = self.frame_to_send(packet).len() as u64;
+        let octets = self.frame_to_send(packet).len();
         let start = now.max(self.line_free);
-        let end = start + Self::MODE.duration(LinkMode::PREAMBLE + octets);
-        self.line_free = end + Self::MODE.duration(GAP);
+        let end = Self::MODE.arrival(start, octets);
+        self.line_free = end + Self::MODE.duration(LinkMode::GAP);
         self.sending = Some(Sending { packet, start, end });
     }
 

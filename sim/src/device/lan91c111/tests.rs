@@ -51,13 +51,7 @@ fn frame(to: [u8; 6], len: usize, start: Instant) -> LineFrame {
     octets[..6].copy_from_slice(&to);
     octets.resize(len + fcs::LEN, 0);
     fcs::append(&mut octets, len).unwrap();
-    let end = start + Lan91c111::MODE.duration(octets.len() as u64 + LinkMode::PREAMBLE);
-    LineFrame {
-        octets,
-        start,
-        end,
-        fault: None,
-    }
+    LineFrame::new(octets, start, Lan91c111::MODE)
 }
 
 #[test]
