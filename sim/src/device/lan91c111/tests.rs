@@ -1,6 +1,9 @@
 //! The chip as a driver and a line see it.
 
+use linerate_ether::fcs;
+
 use super::*;
+use crate::device::port::Partner;
 use crate::time::Span;
 
 const OWN: [u8; 6] = [2, 0, 0, 0, 0, 2];
