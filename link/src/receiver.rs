@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         self.max_fragment = max_fragment.min(max_message(self.fifo.capacity()));
         self.acknowledgment_due = false;
         self.reject_due = false;
-        // The hello tells it.
+        // The hello carries it.
         self.grant();
     }
 
@@ -180,7 +180,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         units
     }
 
-    /// Memory became free: the peer is told if it may wait for that.
+    /// Memory became free: the peer gets the new credit if it may wait for that.
     pub(crate) fn on_read(&mut self) {
         let free = self.fifo.free();
         let fragment = self.max_fragment + LENGTH;

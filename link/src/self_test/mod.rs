@@ -25,7 +25,7 @@ use trial::{Counts, Trial};
 /// Something that the user of a self-test has to know or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// A period is over: [`SelfTest::figures`] and [`SelfTest::changes`] tell about it.
+    /// A period is over: [`SelfTest::figures`] and [`SelfTest::changes`] describe it.
     Period,
     /// The hardware is to be switched to this bit rate.
     SetRate(u32),

@@ -397,7 +397,7 @@ fn segments_of_half_a_window_do_not_show_the_mss() {
     assert!(!small(900));
 }
 
-/// Each round trip of 20 ms, near the sender, as many segments as `segments` says pass at once; one acknowledgment answers
+/// Each round trip of 20 ms, near the sender, `segments` segments pass at once; one acknowledgment answers
 /// all of them.
 fn bursts(segments: impl Fn(u32) -> u32, round_ns: u64) -> Vec<Cause> {
     let mut upload = upload(MS / 50, 20 * MS, 60_000);
