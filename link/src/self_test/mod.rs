@@ -136,12 +136,7 @@ impl SelfTest {
         &self.baseline
     }
 
-    /// Makes a new baseline from the next periods: after a change that is to stay.
-    pub fn renew_baseline(&mut self) {
-        self.baseline = Baseline::default();
-    }
-
-    /// Uses a stored baseline.
+    /// Uses a stored baseline; the default one is made anew from the next periods, after a change that is to stay.
     pub fn set_baseline(&mut self, baseline: Baseline) {
         self.baseline = baseline;
     }

@@ -77,7 +77,7 @@ impl<S: Station> EnetBoard<S> {
     }
 
     /// Calls `with` on the ENET.
-    pub fn with_enet<R>(&mut self, with: impl FnOnce(&mut Enet, Instant) -> R) -> Option<R> {
+    fn with_enet<R>(&mut self, with: impl FnOnce(&mut Enet, Instant) -> R) -> Option<R> {
         self.soc.with_device(&self.enet, with)
     }
 

@@ -222,7 +222,7 @@ impl Soc {
     }
 
     /// Makes the hart return before its next instruction.
-    pub fn stop_now(&mut self) {
+    fn stop_now(&mut self) {
         self.deadline_at = Instant::ZERO;
         self.deadline = 0;
     }

@@ -249,11 +249,6 @@ impl Enet {
     pub fn counter(&self, offset: u32) -> u64 {
         self.counters.total(offset)
     }
-
-    /// Octets in the receive FIFO.
-    pub fn receive_level(&self, now: Instant) -> u32 {
-        self.receiver.level(now)
-    }
 }
 
 impl Device for Enet {
