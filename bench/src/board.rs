@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// The chip, or a product with it, behaves as its maker says; a model as its author wrote it.
+    /// The chip, or a product with it, behaves as its data sheet specifies; a model as its author wrote it.
     #[test]
     fn a_simulated_board_has_a_name_of_its_own() {
         for board in all() {

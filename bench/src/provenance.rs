@@ -7,7 +7,7 @@ use linerate_results::record::{Provenance, SourceKind};
 use crate::machine::Identity;
 
 /// The commit that this program was built from.
-pub const GIT: &str = env!("LINERATE_GIT");
+const GIT: &str = env!("LINERATE_GIT");
 
 /// The provenance known before a machine is switched on: this program, this host, the time.
 pub fn current() -> Provenance {

@@ -183,7 +183,7 @@ impl Effect {
     }
 
     /// True if the receive loop still locks: nothing lost, nothing wrong.
-    pub fn locks(&self) -> bool {
+    fn locks(&self) -> bool {
         self.failed.is_none() && self.frames_lost == 0 && self.frames_wrong == 0
     }
 

@@ -107,7 +107,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// Takes what is written only when told to.
+    /// Each write waits for the permission of the test.
     struct Reluctant {
         may_go: Receiver<()>,
         began: Sender<()>,

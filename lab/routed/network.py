@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from machine import NICE, run
+from namespaces import QUIET, Namespaces
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,41 +27,23 @@ def bucket(rate, octets):
     return [["qdisc", "add", "dev", "@", "root", "tbf", "rate", f"{rate}bit", "burst", "3100", "limit", str(octets)]]
 
 
-class Network:
-    """A - router - wirefilter - B. Use with `with`."""
+class Network(Namespaces):
+    """A - router - wirefilter - B."""
+
+    PROGRAMS = str(HERE / "programs")
+    PATIENCE_S = 4
 
     def __init__(self, trial, folder):
-        self.trial, self.folder = trial, Path(folder)
-        self.space = {it: f"causes-{it}" for it in "ARB"}
+        super().__init__(trial, folder, {it: f"causes-{it}" for it in "ARB"})
         v6 = trial.get("ipv6")
         self.net = ["fd00:61::", "fd00:62::"] if v6 else ["10.61.7.", "10.61.9."]
         self.address = {"A": self.net[0] + "1", "B": self.net[1] + "1"}
         self.router = [self.net[0] + "fe" if v6 else self.net[0] + "254", self.net[1] + "fe" if v6 else self.net[1] + "254"]
-        self.processes, self.pids = [], []
-
-    def __enter__(self):
-        self.remove()
-        try:
-            self.build()
-            return self
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def ip(self, end, *words):
-        return run("ip", "-n", self.space[end], *words)
-
-    def inside(self, end, *words):
-        return run("ip", "netns", "exec", self.space[end], *words)
+        self.pids = []
 
     def build(self):
         trial, folder = self.trial, self.folder
-        for space in self.space.values():
-            run("ip", "netns", "add", space)
-            run("ip", "-n", space, "link", "set", "lo", "up")
-            if not trial.get("ipv6"):
-                run("ip", "netns", "exec", space, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1",
-                    "net.ipv6.conf.default.disable_ipv6=1")
+        self.add_spaces(*() if trial.get("ipv6") else QUIET)
         for name, tap in (("s1", "causes-r"), ("s2", "causes-b")):
             run("vde_switch", "-s", folder / name, "-tap", tap, "-d", "-p", folder / f"{name}.pid")
             self.pids.append(folder / f"{name}.pid")
@@ -88,15 +71,10 @@ class Network:
         for name, commands in (("eth1", trial.get("there", [])), ("eth0", trial.get("back", []))):
             for command in commands:
                 self.inside("R", "tc", *[name if it == "@" else it for it in command])
-        for end, rules in trial.get("nft", {}).items():
-            file = folder / f"rules-{end}.nft"
-            file.write_text(rules)
-            self.inside(end, "nft", "-f", file)
+        for end in trial.get("nft", {}):
+            self.add_rules(end)
         if trial.get("resolver"):
-            folder = Path("/etc/netns") / self.space["A"]
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "resolv.conf").write_text(f"nameserver {self.address['B']}\noptions timeout:5 attempts:2\n")
-            folder = self.folder
+            self.add_resolver("A", f"nameserver {self.address['B']}\noptions timeout:5 attempts:2\n")
         words = ["wirefilter", "-v", f"{self.folder / 's1'}:{self.folder / 's2'}", "-M", self.folder / "manage",
                  *trial.get("filter", []), "--daemon", "--pidfile", self.folder / "wire.pid"]
         run(*NICE, *words)
@@ -110,30 +88,6 @@ class Network:
         if not trial.get("no_host"):
             self.inside("A", "ping", "-c", "2", "-i", "0.1", "-W", "3", self.address["B"])
 
-    def start(self, end, command, name):
-        for key, value in (("@A", self.address["A"]), ("@B", self.address["B"]), ("@D", str(self.folder)),
-                           ("@P", str(HERE / "programs"))):
-            command = command.replace(key, value)
-        out = open(self.folder / f"{name}.out", "w+")
-        process = subprocess.Popen(["ip", "netns", "exec", self.space[end], *NICE, "bash", "-c", command], stdout=out,
-                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                                   cwd=self.folder)
-        process.out = out
-        self.processes.append(process)
-        return process
-
-    def stop(self, process, wait=4):
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(wait)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        process.out.flush()
-        process.out.seek(0)
-        return process.out.read()
-
     def counters(self):
         """What the router's queues and filters counted."""
         counts = {}
@@ -141,30 +95,14 @@ class Network:
             queues = json.loads(self.inside("R", "tc", "-j", "-s", "qdisc", "show", "dev", name) or "[]")
             counts[name] = {"dropped": max([it.get("drops", 0) for it in queues], default=0),
                             "packets": max([it.get("packets", 0) for it in queues], default=0)}
-        for end in self.trial.get("nft", {}):
-            rules = json.loads(self.inside(end, "nft", "-j", "list", "ruleset"))["nftables"]
-            found = [part["counter"]["packets"] for it in rules if "rule" in it for part in it["rule"]["expr"]
-                     if "counter" in part]
-            counts[f"filtered_{end}"] = sum(found)
-        return counts
-
-    def remove(self):
-        for space in self.space.values():
-            if Path(f"/run/netns/{space}").exists():
-                subprocess.run(["ip", "netns", "del", space], capture_output=True)
+        return counts | self.filtered()
 
     def __exit__(self, *_):
-        for process in reversed(self.processes):
-            self.stop(process, 1)
-            process.out.close()
+        self.end_programs()
         for pid in self.pids:
             try:
                 os.kill(int(pid.read_text()), signal.SIGTERM)
             except (OSError, ValueError):
                 pass
         time.sleep(0.1)
-        self.remove()
-        resolver = Path("/etc/netns") / self.space["A"] / "resolv.conf"
-        if resolver.exists():
-            resolver.unlink()
-            resolver.parent.rmdir()
+        super().__exit__()

@@ -1,56 +1,39 @@
 """Two stations in network namespaces and path.c between them, in a namespace of its own."""
 
 import json
-import os
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
 
-from machine import NICE, run
+from machine import run
+from namespaces import QUIET, Namespaces
 
 HERE = Path(__file__).resolve().parent
 ADDRESS = {"A": "10.0.0.1", "B": "10.0.0.2"}
 MAC = {"A": "02:00:5e:10:00:01", "B": "02:00:5e:10:00:02"}
-QUIET = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
 BOARD = ["qemu-system-arm", "-M", "versatilepb", "-cpu", "cortex-a8", "-semihosting", "-audiodev", "none,id=a0", "-nographic",
          "-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no", "-net", f"nic,netdev=n0,model=smc91c111,macaddr={MAC['B']}"]
 
 
-class Network:
-    """A - path - B. Use with `with`. `lane` tells networks of one time apart."""
+class Network(Namespaces):
+    """A - path - B. `lane` distinguishes networks that exist at the same time."""
+
+    PROGRAMS = f"python3 {HERE}/app.py"
+    PATIENCE_S = 3
+    address = ADDRESS
 
     def __init__(self, trial, folder, lane, program):
-        self.trial, self.folder, self.program = trial, Path(folder), program
-        self.space = {it: f"stations-{lane}{it}" for it in "APB"}
-        self.processes = []
-
-    def __enter__(self):
-        self.remove()
-        try:
-            self.build()
-            return self
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def inside(self, end, *words):
-        return run("ip", "netns", "exec", self.space[end], *words)
+        super().__init__(trial, folder, {it: f"stations-{lane}{it}" for it in "APB"})
+        self.program = program
 
     def build(self):
-        trial = self.trial
-        for space in self.space.values():
-            run("ip", "netns", "add", space)
-            run("ip", "-n", space, "link", "set", "lo", "up")
-            run("ip", "netns", "exec", space, "sysctl", "-qw", *QUIET)
+        self.add_spaces(*QUIET)
         self.connect_path()
         for end in "AB":
             self.configure(end)
-        if trial.get("resolver"):
-            folder = Path("/etc/netns") / self.space["A"]
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "resolv.conf").write_text(trial["resolver"])
+        if self.trial.get("resolver"):
+            self.add_resolver("A", self.trial["resolver"])
 
     def connect_path(self):
         """The links, then the path; TUN interfaces exist once it runs."""
@@ -108,43 +91,11 @@ class Network:
         self.inside(end, "sysctl", "-qw", *[f"{key}={value}" for key, value in settings.items()])
         for command in trial.get("tc", {}).get(end, []):
             self.inside(end, "tc", *command.split())
-        if end in trial.get("nft", {}):
-            file = self.folder / f"rules-{end}.nft"
-            file.write_text(trial["nft"][end])
-            self.inside(end, "nft", "-f", file)
-
-    def begin(self, end, words, name):
-        out = open(self.folder / f"{name}.out", "w+")
-        process = subprocess.Popen(["ip", "netns", "exec", self.space[end], *NICE, *map(str, words)], stdout=out, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, start_new_session=True, cwd=self.folder)
-        process.out = out
-        self.processes.append(process)
-        return process
-
-    def start(self, end, command, name):
-        for key, value in (("@A", ADDRESS["A"]), ("@B", ADDRESS["B"]), ("@D", str(self.folder)), ("@P", f"python3 {HERE}/app.py")):
-            command = command.replace(key, value)
-        return self.begin(end, ["bash", "-c", command], name)
-
-    def stop(self, process, wait=3, by=signal.SIGTERM):
-        if process.poll() is None:
-            os.killpg(process.pid, by)
-            try:
-                process.wait(wait)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        process.out.flush()
-        process.out.seek(0)
-        return process.out.read()
+        self.add_rules(end)
 
     def counters(self):
         """What the path counted; it ends."""
-        counts = json.loads(self.stop(self.path).split("ready\n", 1)[1])
-        for end in self.trial.get("nft", {}):
-            rules = json.loads(self.inside(end, "nft", "-j", "list", "ruleset"))["nftables"]
-            counts[f"filtered_{end}"] = sum(part["counter"]["packets"] for it in rules if "rule" in it for part in it["rule"]["expr"]
-                                            if "counter" in part)
+        counts = json.loads(self.stop(self.path).split("ready\n", 1)[1]) | self.filtered()
         for end in self.trial.get("tc", {}):
             queues = json.loads(self.inside(end, "tc", "-j", "-s", "qdisc", "show", "dev", "eth0"))
             counts[f"tc_{end}"] = {key: max(it.get(key, 0) for it in queues) for key in ("packets", "drops", "overlimits")}
@@ -161,18 +112,3 @@ class Network:
                 kept = ("bytes_sent", "bytes_retrans", "cwnd", "mss", "minrtt", "busy", "reord_seen", "dsack_dups", "lost", "notsent")
                 found = {key: values[key] for key in kept if key in values} | limited
         return found
-
-    def remove(self):
-        for space in self.space.values():
-            if Path(f"/run/netns/{space}").exists():
-                subprocess.run(["ip", "netns", "del", space], capture_output=True)
-
-    def __exit__(self, *_):
-        for process in reversed(self.processes):
-            self.stop(process, 1)
-            process.out.close()
-        self.remove()
-        resolver = Path("/etc/netns") / self.space["A"] / "resolv.conf"
-        if resolver.exists():
-            resolver.unlink()
-            resolver.parent.rmdir()

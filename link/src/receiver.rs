@@ -188,7 +188,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         units
     }
 
-    /// Memory became free: the peer is told if it may wait for that.
+    /// Memory became free: the peer gets the new credit if it may wait for that.
     pub(crate) fn on_read(&mut self) {
         let free = self.fifo.free();
         let fragment = self.max_fragment + LENGTH;

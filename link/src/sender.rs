@@ -97,10 +97,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.max_message
     }
 
-    pub(crate) const fn max_fragment(&self) -> u16 {
-        self.max_fragment
-    }
-
     pub(crate) const fn deadline(&self) -> Deadline {
         self.deadline
     }

@@ -71,7 +71,7 @@ impl Server {
             .by_ref()
             .filter(|line| line.contains(" on 127.0.0.1:"));
         assert_eq!(listening.take(protocols.len()).count(), protocols.len());
-        // What it says later belongs to a failure.
+        // Lines that it prints later belong to a failure.
         std::thread::spawn(move || lines.for_each(|line| eprintln!("{line}")));
         Self { child, ports }
     }

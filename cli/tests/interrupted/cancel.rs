@@ -37,9 +37,9 @@ fn cancel(mut command: Command, out: &Path, result: &str, parts: &[&str]) {
     let status = child.wait().expect("a child");
     assert!(has_measured && interrupted.is_ok_and(|status| status.success()));
     assert_eq!(status.code(), Some(130), "{rest:?}");
-    let says = |part: &str| rest.iter().any(|line| line.contains(part));
+    let prints = |part: &str| rest.iter().any(|line| line.contains(part));
     assert!(
-        says("report: ") && says("cancelled: the results are incomplete"),
+        prints("report: ") && prints("cancelled: the results are incomplete"),
         "{rest:?}"
     );
     for name in ["run.json", "report.md", "report.html", "junit.xml"] {

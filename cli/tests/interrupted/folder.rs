@@ -140,7 +140,7 @@ impl Folder<'_> {
         })
     }
 
-    /// The interrupted run has not begun: what is shown is the earlier one, and says so.
+    /// The interrupted run has not begun: the report is that of the earlier one and states it.
     fn check_not_begun(
         &self,
         finished: &Finished,
@@ -155,13 +155,13 @@ impl Folder<'_> {
             _ => finished.has_reached("truncate /.linerate-lock"),
         };
         let stated = format!("run started at {STARTED_LATER}");
-        let says = |text: &str| {
+        let states = |text: &str| {
             text.lines().any(|line| {
                 line.contains(&stated) && line.contains("was ended before its first result")
             })
         };
-        ensure(is_announced == says(&complained), || {
-            format!("nothing is said of the run that was ended: {complained}")
+        ensure(is_announced == states(&complained), || {
+            format!("the run that was ended is not announced as expected: {complained}")
         })?;
         if !report.status.success() {
             return ensure(
@@ -169,8 +169,8 @@ impl Folder<'_> {
                 || complained.clone(),
             );
         }
-        ensure(is_announced == says(&printed), || {
-            format!("nothing is said of the run that was ended: {printed}")
+        ensure(is_announced == states(&printed), || {
+            format!("the run that was ended is not announced as expected: {printed}")
         })?;
         ensure(
             printed.contains(&format!("started {STARTED_EARLIER}")),

@@ -1,4 +1,4 @@
-//! What makes serial ports slow or unusable, as Linux tells it in `/sys` and `/proc`.
+//! What makes serial ports slow or unusable, as Linux shows it in `/sys` and `/proc`.
 //!
 //! The roots are arguments, so that the tests use trees of files. Not tried on hardware.
 

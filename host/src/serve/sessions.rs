@@ -264,7 +264,7 @@ impl Service for Iperf3Sessions {
     fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
         let has_stream = |it: &&mut Session| it.server.has_stream_with(&from);
         let expects = |it: &&mut Session| it.server.expects_stream(from, None);
-        // Of several clients on one host, the last one has just been told to begin.
+        // Of several clients on one host, the last one has just received its request to begin.
         let newest = |it: &&mut Session| it.opened;
         if let Some(session) = self.sessions.iter_mut().find(has_stream) {
             session.activity.add(octets.len(), now);

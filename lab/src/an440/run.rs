@@ -18,8 +18,6 @@ use serde::Deserialize;
 pub const SKIPPED: u32 = 200_000;
 /// Bytes of a send, and of a segment.
 pub const SEND: f64 = 1458.0;
-/// Octets between frames beside preamble and SFD.
-const GAP: u64 = 12;
 /// A cell that is not done by then has failed.
 const LIMIT: Instant = Instant::from_ns(60_000_000_000);
 /// The longest time that the SoC runs ahead of the workstation, whose reaction takes longer than that.
@@ -121,14 +119,9 @@ impl Link {
             };
             let octets = Outgoing::frame(octets).complete();
             let start = at.max(soc.now());
-            let end = start + self.mode.duration(LinkMode::PREAMBLE + octets.len() as u64);
-            self.free = end + self.mode.duration(GAP);
-            soc.receive_frame(LineFrame {
-                octets,
-                start,
-                end,
-                fault: None,
-            });
+            let frame = LineFrame::new(octets, start, self.mode);
+            self.free = frame.next_start();
+            soc.receive_frame(frame);
         }
     }
 }

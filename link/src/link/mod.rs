@@ -14,7 +14,7 @@ use crate::receiver::Receiver;
 use crate::round_trip::RoundTrip;
 use crate::sender::Sender;
 use crate::time::{Deadline, Instant};
-use crate::wire::{LENGTH, MAX_CAPACITY, MAX_CHANNELS, MAX_FRAGMENT, PROBE, frame_octets};
+use crate::wire::{LENGTH, MAX_CAPACITY, MAX_CHANNELS, MAX_FRAGMENT, PROBE};
 
 /// Settings of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -341,14 +341,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Smoothed round trip from the end of a data frame to its acknowledgment, microseconds; 0 before the first.
     pub const fn round_trip_us(&self) -> u32 {
         self.round_trip.smoothed_us()
-    }
-
-    /// Octets of the largest frame of this session on the wire, delimiter included: what an urgent message waits for
-    /// at most, and one acknowledgment of [`ACKNOWLEDGMENT`](crate::ACKNOWLEDGMENT) octets.
-    pub fn max_frame(&self) -> usize {
-        let fragments = self.channels.iter().map(|c| c.sender.max_fragment());
-        let longest = fragments.max().map_or(PROBE, usize::from).max(PROBE);
-        frame_octets(longest)
     }
 
     fn timeout_us(&self) -> u32 {

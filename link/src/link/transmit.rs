@@ -125,7 +125,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             let reject = if receiver.reject_due { flag::REJECT } else { 0 };
             // Noise may have caused the loss, and may be before this frame, too.
             lead = sender.poll_due;
-            // An octet behind a REJECT says that the next frame is kept.
+            // An octet behind a REJECT indicates that the next frame is kept.
             let keeps = receiver.reject_due && receiver.keeps_next() && !lead;
             (kind, flags, len) = (Kind::Acknowledgment, poll | reject, keeps.into());
             sequence = sender.newest();

@@ -7,6 +7,7 @@
 mod arrivals;
 mod budget;
 mod message;
+mod octets;
 mod outgoing;
 mod responder;
 

@@ -16,7 +16,7 @@ pub struct ResponderConfig {
     pub channels: Range<usize>,
     /// Share of the line that its trains may take.
     pub budget: Budget,
-    /// What it tells about this end.
+    /// Description of this end for the peer.
     pub identity: Identity,
 }
 

@@ -1,91 +1,31 @@
 //! A link that tests itself in place, beside the traffic of its user.
 
 mod change;
+mod config;
 mod figures;
+mod negotiation;
 mod schedule;
 mod search;
 mod trial;
 
 pub use change::{BASELINE_PERIODS, Baseline, Cause, Change, MAX_CHANGES};
+pub use config::{DelayTooShort, SelfTestConfig};
 pub use figures::{Direction, DirectionFigures, End, Figures, SIZES, Spread};
 pub use search::HighestRate;
 
 use crate::link::{Event, Link};
 use crate::measure::{Budget, Identity, Message, Responder, ResponderConfig, VERSION};
 use crate::time::{Deadline, Instant};
-use crate::wire::{ACKNOWLEDGMENT, PROBE, frame_octets};
+use crate::wire::{ACKNOWLEDGMENT, frame_octets};
+use config::OTHERS;
 use schedule::{Schedule, TRAIN};
-use search::{Search, SearchStep};
-use trial::{Counts, Switch, Trial};
-
-/// Longest test message: up to here each frame has the same overhead.
-const LONGEST: usize = 240;
-/// Octets of a probe on the wire.
-const PROBE_FRAME: usize = frame_octets(PROBE);
-/// What a user's message may wait for besides a test message: a probe, an answer, an acknowledgment of tests.
-const OTHERS: usize = 2 * PROBE_FRAME + ACKNOWLEDGMENT;
-
-/// Longest guard and window that an end agrees to, microseconds.
-const MAX_GUARD_US: u32 = 1_000_000;
-const MAX_WINDOW_US: u32 = 10_000_000;
-
-/// Settings of a [`SelfTest`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SelfTestConfig {
-    /// Channel of the tests: the last of both ends, unreliable, with memory for five of its longest messages
-    /// each way, as its longest messages are a fifth of it: 1000 octets are enough.
-    pub channel: usize,
-    /// Rate of the line, octets a second: a tenth of the baud rate of a UART.
-    pub octets_per_s: u32,
-    /// Octets of this end's hardware receive FIFO; 0 without one.
-    pub hardware_fifo: u16,
-    /// Time from report to report, microseconds.
-    pub period_us: u32,
-    /// Most that the tests of this end may take of its direction, per mille.
-    pub share_permille: u16,
-    /// Longest time that they may add to a message of the user, microseconds.
-    pub max_delay_us: u32,
-    /// Bit rates that this end has, ascending: empty if it takes no part in a search.
-    pub rates: &'static [u32],
-    /// Time in which a message goes out and arrives, at most, microseconds: the pause before and behind a trial.
-    pub guard_us: u32,
-    /// Time for which each rate is tried, microseconds.
-    pub window_us: u32,
-}
-
-impl SelfTestConfig {
-    /// A report every 10 s, 5% of the line, at most 5 ms of delay, and no search for a rate.
-    #[must_use]
-    pub const fn new(channel: usize, octets_per_s: u32) -> Self {
-        Self {
-            channel,
-            octets_per_s,
-            hardware_fifo: 0,
-            period_us: 10_000_000,
-            share_permille: 50,
-            max_delay_us: 5_000,
-            rates: &[],
-            guard_us: 10_000,
-            window_us: 100_000,
-        }
-    }
-
-    /// Octets of the longest test message that keeps the delay; `None` if none does.
-    fn longest(&self) -> Option<usize> {
-        let octets = u64::from(self.max_delay_us) * u64::from(self.octets_per_s) / 1_000_000;
-        let fits = |len: &usize| (frame_octets(*len) + OTHERS) as u64 <= octets;
-        (Message::MAX..=LONGEST).rev().find(fits)
-    }
-}
-
-/// The delay is too short even for the shortest report: at least this many microseconds are needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct DelayTooShort(pub u32);
+use search::Search;
+use trial::{Counts, Trial};
 
 /// Something that the user of a self-test has to know or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// A period is over: [`SelfTest::figures`] and [`SelfTest::changes`] tell about it.
+    /// A period is over: [`SelfTest::figures`] and [`SelfTest::changes`] describe it.
     Period,
     /// The hardware is to be switched to this bit rate.
     SetRate(u32),
@@ -196,12 +136,7 @@ impl SelfTest {
         &self.baseline
     }
 
-    /// Makes a new baseline from the next periods: after a change that is to stay.
-    pub fn renew_baseline(&mut self) {
-        self.baseline = Baseline::default();
-    }
-
-    /// Uses a stored baseline.
+    /// Uses a stored baseline; the default one is made anew from the next periods, after a change that is to stay.
     pub fn set_baseline(&mut self, baseline: Baseline) {
         self.baseline = baseline;
     }
@@ -326,223 +261,5 @@ impl SelfTest {
             self.baseline.add(&self.figures);
         }
         Some(Notice::Period)
-    }
-
-    /// Handles messages of trials, and the peer's name.
-    fn on_message<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize>(
-        &mut self,
-        now: Instant,
-        link: &mut Link<B, N>,
-        message: &Message,
-    ) {
-        let channel = self.config.channel;
-        match *message {
-            Message::Identity(identity) => {
-                self.fifos[1] = identity.hardware_fifo;
-                self.peer_name = Some(identity);
-            }
-            Message::Trial {
-                number,
-                rate,
-                guard_us,
-                window_us,
-            } if self.trial.is_none() && self.search.is_none() => {
-                let times = (guard_us.min(MAX_GUARD_US), window_us.min(MAX_WINDOW_US));
-                let is_accepted = self.config.rates.contains(&rate);
-                let agreed = Message::Agreed {
-                    number,
-                    is_accepted,
-                };
-                if self.responder.send(link, channel, &agreed) && is_accepted {
-                    self.hold(now, trial::hold_us(times.0, times.1));
-                    self.trial = Some(Trial::new(now, (number, rate), times, false));
-                }
-            }
-            Message::Agreed {
-                number,
-                is_accepted,
-            } => self.on_agreed(now, number, is_accepted),
-            Message::TrialQuery { number } => {
-                // The query may come before this end's pause behind the trial is over.
-                let current = self.trial.map(|trial| (trial.number, trial.counts));
-                let (last, counts) = current.unwrap_or(self.last_trial);
-                let Counts { sent, good, bad } = if number == last {
-                    counts
-                } else {
-                    Counts::default()
-                };
-                let report = Message::TrialReport {
-                    number,
-                    sent,
-                    good,
-                    bad,
-                };
-                self.responder.send(link, channel, &report);
-            }
-            Message::TrialReport {
-                number,
-                sent,
-                good,
-                bad,
-            } => self.on_trial_report(now, number, Counts { sent, good, bad }),
-            _ => {}
-        }
-    }
-
-    /// Begins the trial that the peer agreed to.
-    fn on_agreed(&mut self, now: Instant, number: u8, is_accepted: bool) {
-        let times = (self.config.guard_us, self.config.window_us);
-        let hold_us = self.hold_us();
-        let Some(search) = &mut self.search else {
-            return;
-        };
-        if number != self.trial_number || !matches!(search.step, SearchStep::AwaitAgreed(_)) {
-            return;
-        }
-        // An answer that took too long is ignored: the peer's trial has begun without this end.
-        let Some(rate) = search.rate() else {
-            return;
-        };
-        if !is_accepted {
-            search.skip(now, hold_us);
-            self.held_until = Deadline::NONE;
-        } else if now.us_since(self.asked) < times.0 {
-            search.on_agreed();
-            self.trial = Some(Trial::new(now, (number, rate), times, true));
-        }
-    }
-
-    /// Takes the peer's counts of a trial.
-    fn on_trial_report(&mut self, now: Instant, number: u8, peer: Counts) {
-        let hold_us = self.hold_us();
-        let Some(search) = &mut self.search else {
-            return;
-        };
-        if number != self.trial_number || !matches!(search.step, SearchStep::AwaitReport(_)) {
-            return;
-        }
-        self.held_until = Deadline::NONE;
-        if search.is_lossy(self.last_trial.1, peer) {
-            self.schedule.found = Some(search.result());
-            self.search = None;
-        } else {
-            search.skip(now, hold_us);
-        }
-    }
-
-    /// Holds user data.
-    fn hold(&mut self, now: Instant, us: u32) {
-        self.held_until = Deadline::at(now.after_us(us));
-    }
-
-    /// Switches the rate when its time has come.
-    fn advance_trial(&mut self, now: Instant) -> Option<Notice> {
-        let trial = self.trial.as_mut()?;
-        match trial.switch(now) {
-            Some(Switch::To(rate)) => return Some(Notice::SetRate(rate)),
-            Some(Switch::Back) => return Some(Notice::RestoreRate),
-            None => {}
-        }
-        if trial.is_over(now) {
-            self.last_trial = (trial.number, trial.counts);
-            self.trial = None;
-            if let Some(search) = &mut self.search
-                && search.step == SearchStep::Running
-            {
-                search.step = SearchStep::Query;
-            }
-        }
-        None
-    }
-
-    /// Sends the next message of a search; returns its result.
-    fn advance_search<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize>(
-        &mut self,
-        now: Instant,
-        link: &mut Link<B, N>,
-    ) -> Option<Notice> {
-        if let Some(result) = self.schedule.found.take() {
-            return Some(Notice::HighestRate(result));
-        }
-        let (guard_us, window_us) = (self.config.guard_us, self.config.window_us);
-        let hold_us = self.hold_us();
-        let search = self.search.as_mut()?;
-        let is_given_up = search.on_time(now, hold_us);
-        let Some(rate) = search.rate().filter(|_| !is_given_up) else {
-            let result = search.result();
-            self.search = None;
-            self.held_until = Deadline::NONE;
-            return Some(Notice::HighestRate(result));
-        };
-        let (message, until) = match search.step {
-            // Behind a train, the request would take longer than the guard.
-            SearchStep::Ask
-                if self.responder.is_sending() || link.pending(self.config.channel) > 0 =>
-            {
-                return None;
-            }
-            SearchStep::Ask => {
-                self.trial_number = self.trial_number.wrapping_add(1);
-                let trial = Message::Trial {
-                    number: self.trial_number,
-                    rate,
-                    guard_us,
-                    window_us,
-                };
-                // Without an answer the peer may be in a trial alone.
-                self.hold(now, hold_us);
-                self.asked = now;
-                (trial, now.after_us(hold_us))
-            }
-            SearchStep::Query => {
-                let query = Message::TrialQuery {
-                    number: self.trial_number,
-                };
-                (query, now.after_us(2 * guard_us))
-            }
-            _ => return None,
-        };
-        link.hold_below(self.config.channel);
-        if self.responder.send(link, self.config.channel, &message)
-            && let Some(search) = &mut self.search
-        {
-            search.await_answer(until);
-        }
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{DelayTooShort, OTHERS, SelfTest, SelfTestConfig};
-    use crate::wire::frame_octets;
-
-    fn longest(max_delay_us: u32) -> Result<usize, DelayTooShort> {
-        let config = SelfTestConfig {
-            max_delay_us,
-            ..SelfTestConfig::new(2, 100_000)
-        };
-        SelfTest::new(config).map(|it| it.longest_message())
-    }
-
-    #[test]
-    fn the_longest_message_and_what_comes_with_it_keep_the_delay() {
-        for max_delay_us in [1_500, 2_000, 3_000] {
-            let longest = longest(max_delay_us).expect("long enough");
-            let us = |len: usize| (frame_octets(len) + OTHERS) * 10;
-            assert!(
-                us(longest) <= max_delay_us as usize,
-                "{max_delay_us}: {longest}"
-            );
-            assert!(
-                us(longest + 1) > max_delay_us as usize,
-                "{max_delay_us}: {longest}"
-            );
-        }
-        assert_eq!(longest(100_000), Ok(240));
-        let Err(DelayTooShort(least)) = longest(100) else {
-            panic!("a report does not fit");
-        };
-        assert!(longest(least).is_ok() && longest(least - 10).is_err());
     }
 }

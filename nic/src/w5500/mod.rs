@@ -4,8 +4,8 @@
 //! as one that sends header and data in one transfer by DMA while the processor does something else.
 //!
 //! SPI is the bottleneck of this chip, and short transactions are mostly idle time. So the driver reads a frame and the
-//! length of the next one in one transaction, reads all frames that arrived since the last look at the chip, and tells
-//! the chip once. W5500 Datasheet 1.0.9.
+//! length of the next one in one transaction, reads all frames that arrived since the last look at the chip, and
+//! returns their memory once. W5500 Datasheet 1.0.9.
 
 mod driver;
 mod port;

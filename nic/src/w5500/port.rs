@@ -26,7 +26,7 @@ pub(super) const RECEIVED: u8 = 1 << 2;
 pub(super) const MEMORY: u16 = 16 << 10;
 /// Octets of the length in front of a frame, which includes them.
 const LENGTH: u16 = 2;
-/// Octets that were read from which on the chip is told, so that it has room for more.
+/// Number of octets read from which on their memory is returned to the chip, so that it has room for more.
 const COMMIT_FROM: u16 = MEMORY / 4;
 /// Attempts to read a pointer that the chip does not change meanwhile.
 const MAX_READS: usize = 16;

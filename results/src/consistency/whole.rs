@@ -215,7 +215,7 @@ fn rates(it: &StatedFinding, connection: &StatedConnection) -> Vec<String> {
             "goodput {after_opening:.0} B/s through a window that allows {allowed:.0} B/s"
         ));
     }
-    // The handshake's round trip is that of the whole path, unless the finding says that it was held up.
+    // The handshake's round trip is that of the whole path, unless the finding states that it was delayed.
     let handshake_ns = connection.handshake_rtt_ns.map(|ns| ns as f64);
     let is_named = it.finding.summary.contains("from the capture point")
         || figure("handshake_rtt_ns").is_some_and(|ns| Some(ns) == handshake_ns);

@@ -53,7 +53,7 @@ impl Run {
 /// (33.3 MHz). The crate embassy-net-wiznet runs with and without DMA, and with esp-hal waiting in a loop for transfers
 /// of less than 65 octets or for none; and with both readings of the W5500's interrupt.
 pub const RUNS: &[Run] = &[
-    detailed("bytes-12", "bytes 12500000 0"),
+    detailed("octet-per-transfer-12", "bytes 12500000 0"),
     run("wiznet-12", "wiznet 12500000 0"),
     run("wiznet-dma-12", "wiznet-dma 12500000 0"),
     detailed("wiznet-raise-12", "wiznet 12500000 0").raising(),
@@ -63,7 +63,7 @@ pub const RUNS: &[Run] = &[
     detailed("burst-12", "burst 12500000 0"),
     run("dma-12", "dma 12500000 65"),
     detailed("ahead-12", "ahead 12500000 65"),
-    run("bytes-26", "bytes 26666667 0"),
+    run("octet-per-transfer-26", "bytes 26666667 0"),
     run("wiznet-raise-26", "wiznet 26666667 0").raising(),
     run("wiznet-loop-raise-26", "wiznet 26666667 65").raising(),
     run("wiznet-dma-raise-26", "wiznet-dma 26666667 0").raising(),

@@ -6,9 +6,9 @@
 use super::clock::{RC_FAST_HZ, XTAL_HZ};
 
 /// Frequency of the PLL in hertz.
-pub const PLL_HZ: u64 = 480_000_000;
+const PLL_HZ: u64 = 480_000_000;
 /// Frequency of the PLL's fixed output for peripherals in hertz.
-pub const PLL_F80M_HZ: u64 = 80_000_000;
+const PLL_F80M_HZ: u64 = 80_000_000;
 
 const UART0_CLK_CONF: u32 = 0x04;
 const UART1_CLK_CONF: u32 = 0x10;

@@ -10,7 +10,7 @@ use super::{ClockDomain, Device, InterruptRegisters};
 use crate::time::{Instant, Span};
 
 /// Bytes in each FIFO.
-pub const FIFO_BYTES: usize = 128;
+const FIFO_BYTES: usize = 128;
 
 const FIFO: u32 = 0x00;
 const INT_RAW: u32 = 0x04;
@@ -93,7 +93,7 @@ impl Uart {
     }
 
     /// Duration of one byte with start, parity and stop bits.
-    pub fn byte_time(&self) -> Span {
+    fn byte_time(&self) -> Span {
         let data = 5 + u64::from(self.conf0 >> 2 & 3);
         let parity = u64::from(self.conf0 >> 1 & 1);
         let stop = if self.conf0 >> 4 & 3 > 1 { 2 } else { 1 };
@@ -101,7 +101,7 @@ impl Uart {
     }
 
     /// Bytes in the transmit FIFO.
-    pub fn tx_count(&mut self, now: Instant) -> usize {
+    fn tx_count(&mut self, now: Instant) -> usize {
         while self.tx_end_times.front().is_some_and(|&left| left <= now) {
             self.tx_end_times.pop_front();
         }

@@ -8,7 +8,7 @@ use super::{Device, InterruptRegisters};
 use crate::time::{Instant, Span};
 
 /// Bytes in a bulk packet, and in each FIFO.
-pub const PACKET_BYTES: usize = 64;
+const PACKET_BYTES: usize = 64;
 
 const EP1: u32 = 0x00;
 const EP1_CONF: u32 = 0x04;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::switch::SwitchPort;
 use crate::chip::soft_soc::{self, Config, SoftSoc};
-use crate::device::enet::{Enet, LineFrame};
+use crate::device::LineFrame;
+use crate::device::enet::Enet;
 use crate::elf::Elf;
 use crate::peer::Station;
 use crate::rv32::Fault;
@@ -76,7 +77,7 @@ impl<S: Station> EnetBoard<S> {
     }
 
     /// Calls `with` on the ENET.
-    pub fn with_enet<R>(&mut self, with: impl FnOnce(&mut Enet, Instant) -> R) -> Option<R> {
+    fn with_enet<R>(&mut self, with: impl FnOnce(&mut Enet, Instant) -> R) -> Option<R> {
         self.soc.with_device(&self.enet, with)
     }
 
@@ -93,7 +94,7 @@ impl<S: Station> EnetBoard<S> {
             if now >= until {
                 return Stop::Reached;
             }
-            let arrival = self.in_transit.front().map(LineFrame::end);
+            let arrival = self.in_transit.front().map(|it| it.end);
             let next = self
                 .port
                 .next_event()
@@ -112,25 +113,20 @@ impl<S: Station> EnetBoard<S> {
 
     fn exchange(&mut self) {
         let now = self.soc.now();
-        let mode = self.with_enet(|enet, _| {
-            let rate = enet.negotiated()?;
-            Some((rate, enet.may_pause_partner()))
-        });
-        let mode = mode.flatten();
-        self.port.set_link(mode);
+        let mode = self.soc.link_mode();
+        let may_pause = self.with_enet(|enet, _| enet.may_pause_partner());
+        self.port.set_link(mode, may_pause.unwrap_or_default());
         while let Some(frame) = self.soc.take_frame() {
-            // A link that is down has no rate, and carries nothing.
-            if let Some((rate, _)) = mode {
-                self.in_transit.push_back(LineFrame::from_port(frame, rate));
+            // A link that is down carries nothing.
+            if mode.is_some() {
+                self.in_transit.push_back(frame);
             }
         }
-        while self.in_transit.front().is_some_and(|it| it.end() <= now)
-            && let Some(frame) = self.in_transit.pop_front()
-        {
+        while let Some(frame) = self.in_transit.pop_front_if(|it| it.end <= now) {
             self.port.receive(&frame);
         }
         if let Some(frame) = self.port.poll(now) {
-            self.soc.receive_frame(frame.into_port());
+            self.soc.receive_frame(frame);
         }
     }
 }

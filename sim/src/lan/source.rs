@@ -2,7 +2,7 @@
 
 use linerate_ether::checksum::{UDP, checksum, transport_checksum};
 
-use crate::device::enet::LineRate;
+use crate::device::LinkMode;
 use crate::peer::Station;
 use crate::random::Random;
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
@@ -108,7 +108,7 @@ impl Station for DatagramSource {
         }
         self.number += 1;
         self.left -= 1;
-        let on_line = LineRate::Mbit1000.octets(frame.len() as u64 + LINE_OVERHEAD);
+        let on_line = LinkMode::GIGABIT.duration(frame.len() as u64 + LINE_OVERHEAD);
         // Each datagram moves the plan by its share of the rate.
         let ticks = u128::from(self.bits()) * u128::from(TICKS_PER_SECOND);
         self.planned += Span::from_ticks((ticks / u128::from(self.config.bits_per_s)) as u64);

@@ -6,8 +6,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{EtherType, MIN_LEN};
 use linerate_ether::pause::Pause;
 
-use crate::device::Partner;
-use crate::device::enet::{LineFrame, LineRate};
+use crate::device::{LineFrame, LinkMode, Partner};
 use crate::peer::Station;
 use crate::time::Instant;
 
@@ -60,7 +59,7 @@ pub struct SwitchPort<S> {
     pub station: S,
     queue: VecDeque<Vec<u8>>,
     queued_bytes: usize,
-    rate: Option<LineRate>,
+    mode: Option<LinkMode>,
     /// Pause frames were negotiated.
     obeys_pause: bool,
     line_free: Instant,
@@ -76,7 +75,7 @@ impl<S: Station> SwitchPort<S> {
             station,
             queue: VecDeque::new(),
             queued_bytes: 0,
-            rate: None,
+            mode: None,
             obeys_pause: false,
             line_free: Instant::ZERO,
             paused_until: Instant::ZERO,
@@ -94,10 +93,10 @@ impl<S: Station> SwitchPort<S> {
         self.statistics
     }
 
-    /// The negotiated mode: its rate, and whether the board may send pause frames. `None`: no link.
-    pub fn set_link(&mut self, mode: Option<(LineRate, bool)>) {
-        self.rate = mode.map(|(rate, _)| rate);
-        self.obeys_pause = mode.is_some_and(|(_, pause)| pause);
+    /// The negotiated mode (`None`: no link), and true if the board may send pause frames.
+    pub fn set_link(&mut self, mode: Option<LinkMode>, obeys_pause: bool) {
+        self.mode = mode;
+        self.obeys_pause = obeys_pause;
         if mode.is_none() {
             self.queue.clear();
             self.queued_bytes = 0;
@@ -110,7 +109,7 @@ impl<S: Station> SwitchPort<S> {
 
     /// The next time that [`Self::poll`] does something.
     pub fn next_event(&self) -> Instant {
-        let can_send = !self.queue.is_empty() && self.rate.is_some();
+        let can_send = !self.queue.is_empty() && self.mode.is_some();
         let send = if can_send {
             self.line_free.max(self.paused_until)
         } else {
@@ -130,14 +129,14 @@ impl<S: Station> SwitchPort<S> {
             let Some(frame) = self.station.poll_transmit(now) else {
                 break;
             };
-            if self.rate.is_none() || !self.has_room() {
+            if self.mode.is_none() || !self.has_room() {
                 self.statistics.dropped += 1;
                 continue;
             }
             self.queued_bytes += frame.len();
             self.queue.push_back(frame);
         }
-        let rate = self.rate?;
+        let mode = self.mode?;
         if self.line_free.max(self.paused_until) > now {
             return None;
         }
@@ -145,12 +144,7 @@ impl<S: Station> SwitchPort<S> {
         self.queued_bytes -= octets.len();
         octets.resize(octets.len().max(MIN_LEN - fcs::LEN), 0);
         octets.extend(fcs::crc32(&octets).to_le_bytes());
-        let frame = LineFrame {
-            octets: octets.into(),
-            start: now,
-            rate,
-            is_bad: false,
-        };
+        let frame = LineFrame::new(octets, now, mode);
         self.line_free = frame.next_start();
         self.statistics.sent += 1;
         Some(frame)
@@ -158,17 +152,17 @@ impl<S: Station> SwitchPort<S> {
 
     /// A frame of the board has arrived.
     pub fn receive(&mut self, frame: &LineFrame) {
-        if self.rate != Some(frame.rate) {
+        let Some(mode) = self.mode.filter(|mode| mode.duration(1) == frame.octet()) else {
             return;
-        }
-        if frame.is_bad || !fcs::is_good(&frame.octets) {
+        };
+        if frame.fault.is_some() || !fcs::is_good(&frame.octets) {
             self.statistics.damaged += 1;
             return;
         }
         let octets = &frame.octets[..frame.octets.len() - fcs::LEN];
         if octets.get(12..14) != Some(&EtherType::MAC_CONTROL.0.to_be_bytes()) {
             self.statistics.received += 1;
-            self.station.receive(octets, frame.end());
+            self.station.receive(octets, frame.end);
             return;
         }
         let Ok(pause) = Pause::parse(octets) else {
@@ -180,7 +174,7 @@ impl<S: Station> SwitchPort<S> {
             self.statistics.paused += 1;
         }
         if self.obeys_pause {
-            self.paused_until = frame.end() + frame.rate.quanta(pause.quanta);
+            self.paused_until = frame.end + mode.quanta(pause.quanta.into());
         }
     }
 }

@@ -10,7 +10,7 @@ pub mod host;
 pub mod kinds;
 pub mod outgoing;
 pub mod tcp;
-pub mod with_traffic;
+mod with_traffic;
 
 pub use counted::Counted;
 pub use generator::Generator;

@@ -91,7 +91,6 @@ pub struct Hart {
     pub(super) fetch_line: u32,
     pub(super) predictor: Predictor,
     pub(super) code: Translations,
-    last_fault: Option<Fault>,
 }
 
 /// Reason that the fast path returned.
@@ -122,7 +121,6 @@ impl Hart {
             reservation: None,
             fetch_line: UNCACHED,
             code: Translations::new(),
-            last_fault: None,
         }
     }
 
@@ -174,11 +172,6 @@ impl Hart {
         self.waiting
     }
 
-    /// The last exception, handled by the program or not.
-    pub fn last_fault(&self) -> Option<Fault> {
-        self.last_fault
-    }
-
     /// Blocks translated so far. A steadily growing number means that the program keeps changing
     /// its code, or writes so close to it that it seems to: simulation is slow then.
     pub fn translations(&self) -> u64 {
@@ -223,7 +216,6 @@ impl Hart {
                     pc: self.pc,
                     value,
                 };
-                self.last_fault = Some(fault);
                 let handler = self.csrs.mtvec & !3;
                 let fetchable = memory.kind(handler).is_some() || self.rom.contains(&handler);
                 if handler == self.pc || !fetchable {

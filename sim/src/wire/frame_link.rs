@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use linerate_ether::fcs;
 use linerate_ether::frame::{self, EtherType, MacAddress};
 use linerate_ether::ledger::DropCause;
-use linerate_ether::pause::{Pause, QUANTUM_BIT_TIMES};
+use linerate_ether::pause::Pause;
 
 use super::record::{Content, Event, ReceivedFrame, SentFrame, StationStatistics, Statistics};
 use crate::device::{LineFrame, LinkMode, Partner};
@@ -17,8 +17,6 @@ use crate::time::{Instant, Span};
 
 /// Frames in the transmit ring of the station's adapter.
 const TX_RING_FRAMES: usize = 256;
-/// Inter-packet gap in octets.
-const GAP: u64 = 12;
 
 /// Configuration of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +205,7 @@ impl<S: Station> FrameLink<S> {
             return;
         };
         let octets = outgoing.complete();
-        let end = now + mode.duration(LinkMode::PREAMBLE + octets.len() as u64);
+        let end = mode.arrival(now, octets.len());
         let record = SentFrame {
             id: self.next_sent,
             station: 0,
@@ -222,12 +220,8 @@ impl<S: Station> FrameLink<S> {
             tag: outgoing.options.tag,
         };
         self.next_sent += 1;
-        self.outgoing.push_back(LineFrame {
-            octets: octets.clone(),
-            start: record.start,
-            end: record.end,
-            fault: None,
-        });
+        self.outgoing
+            .push_back(LineFrame::new(octets.clone(), record.start, mode));
         self.events.push_back(Event::Started(record.clone()));
         self.statistics.stations[0].transmissions += 1;
         self.statistics.stations[0].frames_begun += 1;
@@ -239,7 +233,9 @@ impl<S: Station> FrameLink<S> {
     }
 
     fn finish(&mut self, sending: Sending) {
-        let gap = self.mode.map_or(Span::ZERO, |mode| mode.duration(GAP));
+        let gap = self
+            .mode
+            .map_or(Span::ZERO, |mode| mode.duration(LinkMode::GAP));
         self.free_at = sending.end + gap;
         let mut record = sending.record;
         if self.mode.is_none() {
@@ -286,8 +282,7 @@ impl<S: Station> FrameLink<S> {
             let content = &octets[..octets.len() - fcs::LEN];
             match (pause_of(content), self.mode) {
                 (Some(pause), Some(mode)) => {
-                    let octets = u64::from(pause.quanta) * u64::from(QUANTUM_BIT_TIMES) / 8;
-                    self.pause_until = end + mode.duration(octets);
+                    self.pause_until = end + mode.quanta(pause.quanta.into());
                 }
                 _ => self.station.receive(content, end),
             }

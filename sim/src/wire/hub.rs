@@ -104,6 +104,6 @@ impl FrameSource {
 
 /// Address of station number `station`.
 #[must_use]
-pub const fn station_address(station: u8) -> [u8; 6] {
+const fn station_address(station: u8) -> [u8; 6] {
     [2, 0, 0, 0, 1, station]
 }

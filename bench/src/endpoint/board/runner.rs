@@ -90,7 +90,7 @@ pub(super) fn find(
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
         return Err(wrong("nothing may follow the board's name".to_owned()));
     }
-    // The scheme has said `qemu` already.
+    // The scheme is `qemu` already.
     let full = format!("{}-{}", url.scheme, url.host);
     let board = board::find(&url.host)
         .or_else(|error| board::find(&full).map_err(|_| error))

@@ -78,7 +78,7 @@ impl LinkTarget {
         }
     }
 
-    /// Opens the port and waits until the device has said who it is.
+    /// Opens the port and waits until the device has identified itself.
     fn connect(&self) -> Result<(LinkEnd, Identity), TargetError> {
         let (port, _) =
             port::open(&self.address).map_err(|error| self.failed(error.to_string()))?;

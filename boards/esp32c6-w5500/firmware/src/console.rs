@@ -31,7 +31,7 @@ const DRIVERS: [(&str, Driver); 6] = [
     ("ahead", Driver::Ahead),
 ];
 
-/// What the line says.
+/// Content of the line.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The driver.

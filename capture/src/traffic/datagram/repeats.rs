@@ -49,7 +49,7 @@ impl RecentPackets {
         let Some(header) = octets.first_chunk::<20>() else {
             return;
         };
-        // An identification of 0 says nothing: senders may use it for any packet that must not be fragmented.
+        // An identification of 0 identifies nothing: senders may use it for any packet that must not be fragmented.
         if header[0] >> 4 != 4 || header[4..6] == [0, 0] {
             return;
         }

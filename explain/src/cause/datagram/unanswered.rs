@@ -40,7 +40,7 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
         is_wanted(it, analysis).then(|| absent(it, share))
     });
     let found = requests.chain(absent);
-    // A connection that nothing answers says the same of this host.
+    // A connection that nothing answers shows the same about this host.
     let is_known = |it: &PathFinding| {
         others.iter().any(|other| {
             other.finding.cause == it.finding.cause

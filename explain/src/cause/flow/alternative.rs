@@ -2,7 +2,7 @@
 //!
 //! A capture shows which segments did not arrive, but not always why. Near the receiver the distance of a lost segment to the
 //! one before it is unknown, and a ring of few buffers loses the same segments as a receiver that is busy with the segment
-//! before. A queue is told from a policer by the time that segments wait in it, and from chance by a separation that a few
+//! before. A queue differs from a policer in the time that segments wait in it, and from chance in a separation that a few
 //! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
 
 use super::facts::FlowFacts;

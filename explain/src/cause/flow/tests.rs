@@ -22,6 +22,12 @@ fn causes(upload: Script) -> Vec<Cause> {
     findings.iter().map(|it| it.finding.cause).collect()
 }
 
+/// Three duplicate acknowledgments of the lost segment at `first`, and its retransmission.
+fn repair(upload: &mut Script, first: u32) {
+    upload.duplicate_acks(3, first, 10_000);
+    upload.after(10_000).segment(first, MSS);
+}
+
 /// Segments of a round of 20 ms fill the window of `segments`, and pass 400 us apart.
 fn window_rounds(segments: u32) -> Script {
     let mut upload = upload(19 * MS, MS / 50, 60_000);
@@ -117,8 +123,7 @@ fn a_sender_that_stops_after_a_repair_is_idle() {
         at_ns += 6 * MS;
         if round % 6 == 5 {
             // The first segment of the round is lost and repaired; then the program stops.
-            upload.at(at_ns).duplicate_acks(3, first, 10_000);
-            upload.after(10_000).segment(first, MSS);
+            repair(upload.at(at_ns), first);
             at_ns += 6 * MS;
             upload.at(at_ns).ack_all();
             at_ns += 100 * MS;
@@ -392,7 +397,7 @@ fn segments_of_half_a_window_do_not_show_the_mss() {
     assert!(!small(900));
 }
 
-/// Each round trip of 20 ms, near the sender, as many segments as `segments` says pass at once; one acknowledgment answers
+/// Each round trip of 20 ms, near the sender, `segments` segments pass at once; one acknowledgment answers
 /// all of them.
 fn bursts(segments: impl Fn(u32) -> u32, round_ns: u64) -> Vec<Cause> {
     let mut upload = upload(MS / 50, 20 * MS, 60_000);

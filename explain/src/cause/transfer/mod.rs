@@ -10,7 +10,7 @@
 //! | `requests` | handshake, and time to the first octet of an answer |
 //! | `merge` | the findings of a capture |
 //!
-//! A limit that the figures do not decide is not named: the answer says what would decide.
+//! A limit that the figures do not decide is not named: the answer names the measurement that would decide.
 
 mod figures;
 mod line;

@@ -207,7 +207,7 @@ fn of_two_clients_that_begin_at_once_one_is_denied() {
     assert!(bench.receive(late.control).is_empty());
 }
 
-/// Nothing in a hello names its test: the client that was last told to send one means its own.
+/// Nothing in a hello names its test: the client that was last asked for one means its own.
 #[test]
 fn a_stream_of_datagrams_belongs_to_its_host_and_to_the_last_client_on_it() {
     let mut bench = Bench::new();

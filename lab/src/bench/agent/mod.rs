@@ -91,8 +91,8 @@ pub fn measure() -> Result<String> {
          link-time optimisation, no unwinding; on riscv32imac with the target feature `relax`, with which the linker \
          shortens calls, as C toolchains do). Code includes constants; RAM is all variables. The limits are one test of \
          each kind at a time, two streams of iperf 3, and a history of 256 numbers for each stream of datagrams, in \
-         which late datagrams are told from duplicates; one of 1024, the default, takes 96 octets more of RAM for \
-         each stream, 288 for all servers.\n\n{table}\n\
+         which late datagrams are distinguished from duplicates; one of 1024, the default, takes 96 octets more of RAM \
+         for each stream, 288 for all servers.\n\n{table}\n\
          The target for the four servers on riscv32imac is {CODE_TARGET} octets of code, which are {code}{missed}, and \
          {RAM_TARGET} of RAM, which are {ram}. Without the target feature `relax` they take {without_relaxation} octets \
          of code, and with `opt-level = \"s\"` as well {less_small}.\n\n\

@@ -36,7 +36,7 @@ pub const RAM: Range<u32> = 0x4080_0000..0x4088_0000;
 /// Window that the flash is mapped into.
 pub const FLASH: Range<u32> = 0x4200_0000..0x4300_0000;
 /// Low-power RAM; it keeps its contents through resets.
-pub const LP_RAM: Range<u32> = 0x5000_0000..0x5000_4000;
+const LP_RAM: Range<u32> = 0x5000_0000..0x5000_4000;
 /// ROM: fetches from here are calls of ROM functions.
 pub const ROM: Range<u32> = 0x4000_0000..0x4005_0000;
 

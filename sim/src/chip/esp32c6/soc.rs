@@ -153,8 +153,8 @@ impl Soc {
         soc
     }
 
-    /// Continues from `before` after a reset at `cycle`: time, consoles, reports and the devices of which the wiring
-    /// says so are kept.
+    /// Continues from `before` after a reset at `cycle`: time, consoles, reports and the devices that the wiring
+    /// marks are kept.
     pub fn resume_from(&mut self, before: &mut Self, cycle: u64, cause: ResetCause) {
         let hertz = self.clock.hertz();
         self.clock = before.clock;
@@ -222,7 +222,7 @@ impl Soc {
     }
 
     /// Makes the hart return before its next instruction.
-    pub fn stop_now(&mut self) {
+    fn stop_now(&mut self) {
         self.deadline_at = Instant::ZERO;
         self.deadline = 0;
     }

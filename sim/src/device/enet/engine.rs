@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// The earliest start of the next transfer of `port`, where `ready` says since when each port waits; `None`
+    /// The earliest start of the next transfer of `port`, where `ready` has the time since which each port waits; `None`
     /// if it does not wait, or the other one is next.
     pub fn grant(&self, port: usize, ready: [Option<Instant>; 2]) -> Option<Instant> {
         let own = ready[port]?;

@@ -5,7 +5,7 @@
 //! - `transmit`: descriptors to send, checksum insertion, pause frames, the line.
 //! - `checksum`: the accelerators.
 //! - `engine`: the rates of both DMA paths and their arbiter (erratum ERR004512).
-//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY. `line`: frames on the line.
+//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY.
 //!
 //! Master port 0 receives (writes frames), port 1 sends (reads them). Output 0 interrupts.
 //!
@@ -26,18 +26,18 @@
 mod checksum;
 mod counters;
 mod engine;
-mod line;
 mod mdio;
+mod parameters;
 mod receive;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
-pub use line::{LineFrame, LineRate};
+pub use parameters::Parameters;
 
 use std::collections::VecDeque;
 
-use super::port::{self, Line, LinkMode, Partner};
+use super::port::{Line, LineFrame, LinkMode, Partner};
 use super::{Device, Transfer};
 use crate::time::Instant;
 use counters::Counters;
@@ -69,42 +69,6 @@ const WORDS: usize = SIZE as usize / 4;
 /// Receive and transmit port.
 pub(super) const RECEIVE: usize = 0;
 pub(super) const TRANSMIT: usize = 1;
-
-/// Properties of one chip, or of one board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// Size of the receive FIFO.
-    pub receive_fifo: u32,
-    /// Size of the transmit FIFO.
-    pub transmit_fifo: u32,
-    /// Longest burst of a DMA path.
-    pub burst: u32,
-    /// Rate of each DMA path alone, receive and transmit, in bit/s.
-    pub rates: [u64; 2],
-    /// Time that the arbiter of the two DMA paths takes to change from one to the other, in ns.
-    pub turnaround_ns: u64,
-    /// Received frames per interrupt, and the longest time that one waits for it; 0: one each.
-    pub coalesced: (u32, u64),
-    /// Width of the MIB counters: 16 or 32.
-    pub counter_bits: u32,
-    /// MDIO address of the PHY.
-    pub phy: u8,
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            receive_fifo: 2048,
-            transmit_fifo: 4096,
-            burst: 64,
-            rates: [1_000_000_000; 2],
-            turnaround_ns: 0,
-            coalesced: (0, 0),
-            counter_bits: 32,
-            phy: 0,
-        }
-    }
-}
 
 /// The MAC with its PHY.
 #[derive(Debug)]
@@ -234,15 +198,16 @@ impl Enet {
         }
     }
 
-    /// Rate of the line that the MAC is set to.
-    fn line_rate(&self) -> LineRate {
-        if field!(self, ECR, SPEED) != 0 {
-            LineRate::Mbit1000
+    /// Mode of the line that the MAC is set to.
+    fn line_mode(&self) -> LinkMode {
+        let mbit_per_s = if field!(self, ECR, SPEED) != 0 {
+            1000
         } else if field!(self, RCR, RMII_10T) != 0 {
-            LineRate::Mbit10
+            10
         } else {
-            LineRate::Mbit100
-        }
+            100
+        };
+        LinkMode { mbit_per_s }
     }
 
     fn is_full_duplex(&self) -> bool {
@@ -275,11 +240,6 @@ impl Enet {
         }
     }
 
-    /// Rate of the line, if the PHY has negotiated one.
-    pub fn negotiated(&self) -> Option<LineRate> {
-        self.mdio.phy.mode().map(LineRate::of)
-    }
-
     /// True if both sides negotiated that this side may send PAUSE frames.
     pub fn may_pause_partner(&self) -> bool {
         self.mdio.phy.has_pause()
@@ -288,11 +248,6 @@ impl Enet {
     /// A MIB counter by its offset, with its full width.
     pub fn counter(&self, offset: u32) -> u64 {
         self.counters.total(offset)
-    }
-
-    /// Octets in the receive FIFO.
-    pub fn receive_level(&self, now: Instant) -> u32 {
-        self.receiver.level(now)
     }
 }
 
@@ -449,16 +404,14 @@ impl Line for Enet {
         self.mdio.phy.mode()
     }
 
-    fn take_frame(&mut self) -> Option<port::LineFrame> {
-        self.sent.pop_front().map(LineFrame::into_port)
+    fn take_frame(&mut self) -> Option<LineFrame> {
+        self.sent.pop_front()
     }
 
-    fn receive_frame(&mut self, frame: port::LineFrame) {
+    fn receive_frame(&mut self, frame: LineFrame) {
         // Without a link nothing arrives.
-        if let Some(rate) = self.negotiated() {
-            self.receiver
-                .arrivals
-                .push_back(LineFrame::from_port(frame, rate));
+        if self.mode().is_some() {
+            self.receiver.arrivals.push_back(frame);
         }
     }
 }

@@ -1,4 +1,6 @@
-//! The receive FIFO and the DMA path that drains it ("Receive FIFO", "Full-duplex flow control operation").
+//! The receive FIFO and its thresholds ("Receive FIFO", "Full-duplex flow control operation").
+
+mod dma;
 
 use std::collections::VecDeque;
 
@@ -7,14 +9,10 @@ use linerate_ether::frame::{EtherType, MIN_LEN};
 use linerate_ether::pause::Pause;
 
 use super::counters::{offsets, size_class};
-use super::{Enet, LineFrame, RECEIVE, checksum, field, regs};
-use crate::device::Transfer;
-use crate::time::{Instant, Span};
+use super::{Enet, LineFrame, field, regs};
+use crate::time::Instant;
 
-/// Bits of a receive descriptor's first word ("Enhanced buffer descriptors"), and of its control word.
-const EMPTY: u32 = 1 << 31;
-const WRAP: u32 = 1 << 29;
-const LAST: u32 = 1 << 27;
+/// Flags of a frame, in the first word of its last receive descriptor ("Enhanced buffer descriptors").
 const MISS: u32 = 1 << 24;
 const BROADCAST: u32 = 1 << 23;
 const MULTICAST: u32 = 1 << 22;
@@ -22,11 +20,6 @@ const TOO_LONG: u32 = 1 << 21;
 const BAD_FCS: u32 = 1 << 18;
 const OVERRUN: u32 = 1 << 17;
 const TRUNCATED: u32 = 1 << 16;
-/// Those that belong to the program.
-const PROGRAMS: u32 = 0x7000_0000;
-const INTERRUPT: u32 = 1 << 23;
-const CONTROL: usize = 8;
-const UPDATED: (usize, u32) = (16, 1 << 31);
 /// Octets of a word of the FIFO.
 const WORD: u32 = 8;
 
@@ -58,7 +51,7 @@ impl Stored {
         if self.is_closed {
             Instant::ZERO
         } else if octets >= self.len {
-            self.frame.end()
+            self.frame.end
         } else {
             self.frame.arrival(octets)
         }
@@ -175,13 +168,13 @@ impl Enet {
         let receiver = &self.receiver;
         let mut next = receiver.waiting.map_or(Instant::NEVER, |(_, at)| at);
         if let Some(frame) = receiver.arrivals.front() {
-            next = next.min(frame.first_octet());
+            next = next.min(frame.arrival(0));
         }
         if let Some((end, _)) = receiver.pauses.front() {
             next = next.min(*end);
         }
         if let Some((last, _)) = self.arriving() {
-            next = next.min(last.frame.end());
+            next = next.min(last.frame.end);
             if let Some((at, _)) = self.overrun() {
                 next = next.min(at);
             }
@@ -208,18 +201,18 @@ impl Enet {
             && end <= now
         {
             self.receiver.pauses.pop_front();
-            self.transmitter.paused_until = end + self.line_rate().quanta(quanta);
+            self.transmitter.paused_until = end + self.line_mode().quanta(quanta.into());
         }
         if let Some((at, stored)) = self.overrun()
             && at <= now
         {
             self.cut_off(stored);
         }
-        let ended = |it: &Stored| !it.is_closed && it.frame.end() <= now;
+        let ended = |it: &Stored| !it.is_closed && it.frame.end <= now;
         if self.receiver.fifo.back().is_some_and(ended) {
             self.close();
         }
-        let begins = |frame: &LineFrame| frame.first_octet() <= now;
+        let begins = |frame: &LineFrame| frame.arrival(0) <= now;
         if self.receiver.arrivals.front().is_some_and(begins)
             && let Some(frame) = self.receiver.arrivals.pop_front()
         {
@@ -230,12 +223,12 @@ impl Enet {
 
     /// A frame begins to arrive.
     fn begin(&mut self, frame: LineFrame) {
-        if !self.is_enabled() || frame.rate != self.line_rate() {
+        if !self.is_enabled() || frame.octet() != self.line_mode().duration(1) {
             return;
         }
         let len = frame.octets.len();
         if len < MIN_LEN {
-            let counter = if frame.is_bad {
+            let counter = if frame.fault.is_some() {
                 offsets::RMON_R_FRAG
             } else {
                 offsets::RMON_R_UNDERSIZE
@@ -243,12 +236,11 @@ impl Enet {
             self.count(counter.offset, 1);
             return;
         }
-        if is_mac_control(&frame.octets) && !frame.is_bad {
+        if is_mac_control(&frame.octets) && frame.fault.is_none() {
             if let Ok(pause) = Pause::parse(&frame.octets) {
                 self.count(offsets::IEEE_R_FDXFC.offset, 1);
                 if self.has_flow_control() {
-                    let end = frame.end();
-                    self.receiver.pauses.push_back((end, pause.quanta));
+                    self.receiver.pauses.push_back((frame.end, pause.quanta));
                 }
                 if field!(self, RCR, PAUFWD) == 0 {
                     return;
@@ -318,7 +310,7 @@ impl Enet {
         };
         last.is_closed = true;
         let len = last.frame.octets.len();
-        let is_bad = last.frame.is_bad;
+        let is_bad = last.frame.fault.is_some();
         let flags = last.flags;
         let too_long = len > longest;
         last.flags |= if too_long { TOO_LONG } else { 0 } | if is_bad { BAD_FCS } else { 0 };
@@ -346,180 +338,6 @@ impl Enet {
         if too_long {
             self.raise(regs::EIR::BABR.mask());
         }
-    }
-
-    /// Octets before each frame.
-    fn shift(&self) -> u32 {
-        2 * field!(self, RACC, SHIFT16)
-    }
-
-    /// Size of the program's buffers.
-    fn buffer_bytes(&self) -> u32 {
-        (16 * field!(self, MRBR, R_BUF_SIZE)).max(16)
-    }
-
-    /// The next transfer of the receive path, from the time since when it waits.
-    pub(super) fn receive_transfer(&self) -> Option<Transfer> {
-        let receiver = &self.receiver;
-        let front = receiver.fifo.front()?;
-        match &receiver.step {
-            Step::Halted => None,
-            Step::Descriptor => {
-                // A further part of a frame follows at once.
-                let forwarded = match self.register(regs::RSFL.offset) & 0x1ff {
-                    0 => front.len,
-                    words => (WORD * words) as usize,
-                };
-                let from = front.available(forwarded).max(receiver.ready);
-                Some(Transfer::read(
-                    receiver.descriptor,
-                    self.descriptor_bytes(),
-                    from,
-                ))
-            }
-            Step::Data(filling) => {
-                let (chunk, shifted) = self.chunk(front, filling);
-                let kept = WORD * (self.register(regs::RAEM.offset) & 0x1ff);
-                let needed = front.taken + chunk + kept as usize;
-                let from = front.available(needed).max(receiver.ready);
-                let octets = &front.frame.octets[front.taken..front.taken + chunk];
-                let data = [&[0; 2][..shifted as usize], octets].concat();
-                Some(Transfer::write(
-                    filling.buffer.wrapping_add(filling.filled),
-                    data,
-                    from,
-                ))
-            }
-            Step::Status(filling, is_last) => {
-                let mut descriptor = filling.descriptor.clone();
-                let total = front.taken as u32 + self.shift() - receiver.shift;
-                let mut state = self.word(&descriptor, 0) & PROGRAMS;
-                // The length in a frame's last descriptor is that of the frame.
-                state |= if *is_last {
-                    LAST | front.flags | total & 0xffff
-                } else {
-                    filling.filled
-                };
-                descriptor[..4].copy_from_slice(&self.bytes(state));
-                if descriptor.len() > CONTROL {
-                    let program = self.word(&descriptor, CONTROL) & INTERRUPT;
-                    let control = program | checksum::receive_flags(&front.frame.octets);
-                    descriptor[CONTROL..][..4].copy_from_slice(&self.bytes(control));
-                    let (at, updated) = UPDATED;
-                    descriptor[at..][..4].copy_from_slice(&self.bytes(updated));
-                }
-                Some(Transfer::write(
-                    receiver.descriptor,
-                    descriptor,
-                    receiver.ready,
-                ))
-            }
-        }
-    }
-
-    /// Octets of the next burst, and those of the shift before them.
-    fn chunk(&self, front: &Stored, filling: &Filling) -> (usize, u32) {
-        let burst = self.parameters.burst;
-        let boundary = burst - filling.buffer.wrapping_add(filling.filled) % burst;
-        let room = boundary.min(self.buffer_bytes() - filling.filled);
-        let shifted = self.receiver.shift.min(room);
-        let chunk = (front.len - front.taken).min((room - shifted) as usize);
-        (chunk, shifted)
-    }
-
-    /// The bus accepted the transfer of the receive path.
-    pub(super) fn received(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
-        self.receiver.ready = done;
-        match core::mem::take(&mut self.receiver.step) {
-            Step::Halted => {}
-            Step::Descriptor => self.on_descriptor(transfer, data, done),
-            Step::Data(mut filling) => {
-                self.engine.occupy(RECEIVE, transfer.from, transfer.bytes);
-                let buffer_bytes = self.buffer_bytes();
-                let Some(front) = self.receiver.fifo.front_mut() else {
-                    return;
-                };
-                let shifted = self.receiver.shift.min(transfer.bytes);
-                self.receiver.shift -= shifted;
-                front.taken += (transfer.bytes - shifted) as usize;
-                filling.filled += transfer.bytes;
-                let is_last = front.taken == front.len;
-                self.receiver.step = if is_last || filling.filled == buffer_bytes {
-                    Step::Status(filling, is_last)
-                } else {
-                    Step::Data(filling)
-                };
-            }
-            Step::Status(filling, is_last) => {
-                self.engine.occupy(RECEIVE, transfer.from, 0);
-                self.on_status(&filling, is_last, done);
-            }
-        }
-    }
-
-    fn on_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
-        self.engine.occupy(RECEIVE, transfer.from, 0);
-        let size = self.descriptor_bytes() as usize;
-        if data.len() < size {
-            // Nothing answers at this address.
-            self.fail(done);
-            return;
-        }
-        if self.word(data, 0) & EMPTY == 0 {
-            self.set_register(regs::RDAR.offset, 0);
-            return;
-        }
-        if self.receiver.fifo.front().is_some_and(|it| it.taken == 0) {
-            self.receiver.shift = self.shift();
-        }
-        self.receiver.step = Step::Data(Filling {
-            buffer: self.word(data, 4),
-            filled: 0,
-            descriptor: data[..size].to_vec(),
-        });
-    }
-
-    fn on_status(&mut self, filling: &Filling, is_last: bool, done: Instant) {
-        let wraps = self.word(&filling.descriptor, 0) & WRAP != 0;
-        let receiver = &mut self.receiver;
-        let size = filling.descriptor.len() as u32;
-        receiver.descriptor = if wraps {
-            self.registers[regs::RDSR.offset as usize / 4] & !7
-        } else {
-            receiver.descriptor.wrapping_add(size)
-        };
-        self.receiver.step = Step::Descriptor;
-        let is_enhanced = filling.descriptor.len() > CONTROL;
-        let interrupts = !is_enhanced || self.word(&filling.descriptor, CONTROL) & INTERRUPT != 0;
-        if !is_last {
-            if interrupts {
-                self.raise_at(done, regs::EIR::RXB.mask());
-            }
-            return;
-        }
-        self.receiver.fifo.pop_front();
-        if !interrupts {
-            return;
-        }
-        let (frames, us) = self.parameters.coalesced;
-        let (count, at) = self
-            .receiver
-            .waiting
-            .unwrap_or((0, done + Span::from_us(us)));
-        if count + 1 >= frames {
-            self.receiver.waiting = None;
-            self.raise_at(done, regs::EIR::RXF.mask());
-        } else {
-            self.receiver.waiting = Some((count + 1, at));
-        }
-    }
-
-    /// A bus error: the MAC halts.
-    pub(super) fn fail(&mut self, at: Instant) {
-        self.raise_at(at, regs::EIR::EBERR.mask());
-        let control = self.register(regs::ECR.offset);
-        self.set_register(regs::ECR.offset, control & !regs::ECR::ETHEREN.mask());
-        self.stop();
     }
 }
 

@@ -1,7 +1,5 @@
 //! The MAC at its registers, its memory and its line.
 
-use std::sync::Arc;
-
 use linerate_ether::fcs;
 use proptest::prelude::*;
 
@@ -122,12 +120,7 @@ fn frame(len: usize, to: [u8; 6], start: Instant) -> LineFrame {
     octets[..6].copy_from_slice(&to);
     octets[12..14].copy_from_slice(&[0x88, 0xb5]);
     octets.extend(fcs::crc32(&octets).to_le_bytes());
-    LineFrame {
-        octets: octets.into(),
-        start,
-        rate: LineRate::Mbit1000,
-        is_bad: false,
-    }
+    LineFrame::new(octets, start, LinkMode::GIGABIT)
 }
 
 const fn us(us: u64) -> Instant {
@@ -146,7 +139,7 @@ fn a_frame_is_in_memory_with_its_length_and_interrupts() {
     assert_eq!(bench.enet.interrupts(), 1);
     assert_eq!(bench.word(RX_RING), (1 << 27) + 1518);
     let place = &bench.memory[BUFFERS as usize..][..1518];
-    assert_eq!(place, &*sent.octets);
+    assert_eq!(place, sent.octets);
     bench.write(regs::EIR, u32::MAX, us(40));
     assert_eq!(bench.enet.interrupts(), 0);
 }
@@ -174,7 +167,7 @@ fn an_overrun_leaves_its_first_part() {
     let mut bench = Bench::new(slow);
     bench.start(4, 0, 16);
     for number in 0..2 {
-        let start = us(1) + LineRate::Mbit1000.octets(1538 * number);
+        let start = us(1) + LinkMode::GIGABIT.duration(1538 * number);
         bench.enet.deliver(frame(1514, OWN, start));
     }
     bench.run(us(1000));
@@ -207,7 +200,7 @@ fn a_frame_above_the_threshold_makes_a_pause_frame_and_one_that_ends_it() {
         .collect();
     assert_eq!(quanta, [0xfff0, 0]);
     // Preamble and 1056 octets take 8.512 us.
-    assert_eq!(sent[0].start, us(1) + LineRate::Mbit1000.octets(8 + 1056));
+    assert_eq!(sent[0].start, us(1) + LinkMode::GIGABIT.duration(8 + 1056));
     assert!(sent.iter().all(|it| fcs::is_good(&it.octets)));
     assert_eq!(
         bench.enet.counter(counters::offsets::IEEE_T_FDXFC.offset),
@@ -228,10 +221,9 @@ fn a_pause_frame_of_the_partner_holds_the_transmitter() {
     .emit(&mut pause);
     assert_eq!(written, Ok(60));
     pause.extend(fcs::crc32(&pause).to_le_bytes());
-    bench.enet.deliver(LineFrame {
-        octets: Arc::from(pause),
-        ..frame(100, OWN, us(1))
-    });
+    bench
+        .enet
+        .deliver(LineFrame::new(pause, us(1), LinkMode::GIGABIT));
     bench.run(us(3));
     bench.set_word(TX_RING, (1 << 31 | 1 << 29 | 1 << 27 | 1 << 26) + 100);
     bench.set_word(TX_RING + 4, BUFFERS);
@@ -240,7 +232,7 @@ fn a_pause_frame_of_the_partner_holds_the_transmitter() {
     let sent = bench.enet.take_frames();
     assert_eq!(sent.len(), 1);
     // The pause frame ends after 72 octets; 100 quanta of 512 bit times are 51.2 us.
-    let until = us(1) + LineRate::Mbit1000.octets(72) + LineRate::Mbit1000.quanta(100);
+    let until = us(1) + LinkMode::GIGABIT.duration(72) + LinkMode::GIGABIT.quanta(100);
     assert_eq!(sent[0].start, until);
     assert_eq!(bench.word(TX_RING) >> 31, 0, "returned");
 }

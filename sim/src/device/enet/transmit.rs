@@ -1,16 +1,17 @@
-//! Descriptors to send, the transmit FIFO, and the line ("Transmit FIFO", "Full-duplex flow control operation").
+//! Descriptors to send, the transmit FIFO, and the line ("Transmit FIFO").
+
+mod pause;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use linerate_ether::fcs;
-use linerate_ether::frame::{MIN_LEN, MacAddress};
-use linerate_ether::pause::{self, Pause};
+use linerate_ether::frame::MIN_LEN;
+use linerate_ether::ledger::DropCause;
 
 use super::counters::{offsets, size_class};
-use super::{Enet, LineFrame, RECEIVE, TRANSMIT, checksum, field, regs};
+use super::{Enet, LineFrame, TRANSMIT, checksum, field, regs};
 use crate::device::Transfer;
-use crate::time::{Instant, Span};
+use crate::time::Instant;
 
 /// Bits of a transmit descriptor's first word, and of its control word.
 const READY: u32 = 1 << 31;
@@ -26,8 +27,6 @@ const CONTROL: usize = 8;
 const LONGEST: usize = 2047;
 /// TFWR counts in these.
 const WATERMARK: usize = 64;
-/// A PAUSE frame is sent again when this part of its time is over.
-const REFRESHES_IN: u64 = 2;
 
 /// A descriptor whose data are in the FIFO.
 #[derive(Clone, Debug)]
@@ -105,51 +104,9 @@ impl Transmitter {
             self.ready = self.ready.max(now);
         }
     }
-
-    /// True from the time that the FIFO is above its threshold.
-    pub fn is_pausing(&self) -> bool {
-        !matches!(self.pause, PauseState::Off)
-    }
-
-    /// When a PAUSE frame is due.
-    fn pause_due(&self) -> Instant {
-        let due = match self.pause {
-            PauseState::Off => Instant::NEVER,
-            PauseState::Due(at) | PauseState::Sent(at) => at,
-        };
-        let due = due.min(self.resume.unwrap_or(Instant::NEVER));
-        if self.pause_requested {
-            Instant::ZERO
-        } else {
-            due
-        }
-    }
 }
 
 impl Enet {
-    /// Compares the receive FIFO with its pause threshold.
-    pub(super) fn check_pause(&mut self, now: Instant) {
-        let Some(threshold) = self.pause_level() else {
-            self.transmitter.pause = PauseState::Off;
-            self.transmitter.resume = None;
-            return;
-        };
-        let leaving = self.engine.leaving(RECEIVE, now);
-        let is_above = self.receiver.level(now) + leaving >= threshold;
-        match self.transmitter.pause {
-            PauseState::Off if is_above => {
-                self.transmitter.pause = PauseState::Due(now);
-                self.transmitter.resume = None;
-            }
-            PauseState::Due(_) if !is_above => self.transmitter.pause = PauseState::Off,
-            PauseState::Sent(_) if !is_above => {
-                self.transmitter.pause = PauseState::Off;
-                self.transmitter.resume = Some(now);
-            }
-            _ => {}
-        }
-    }
-
     /// A frame that can be sent, and since when.
     fn sendable(&self) -> Option<Instant> {
         let front = self.transmitter.queue.front()?;
@@ -164,13 +121,10 @@ impl Enet {
     fn sending_until(&self) -> Option<Instant> {
         let front = self.transmitter.queue.front()?;
         let started = front.started?;
-        let frame = LineFrame {
-            octets: Arc::from([]),
-            start: started,
-            rate: self.line_rate(),
-            is_bad: false,
-        };
-        front.is_complete.then(|| frame.arrival(front.octets.len()))
+        let mode = self.line_mode();
+        front
+            .is_complete
+            .then(|| mode.arrival(started, front.octets.len()))
     }
 
     fn is_sending(&self) -> bool {
@@ -218,12 +172,9 @@ impl Enet {
         let Some(frame) = self.transmitter.queue.pop_front() else {
             return;
         };
-        let sent = LineFrame {
-            octets: frame.octets.into(),
-            start: frame.started.unwrap_or_default(),
-            rate: self.line_rate(),
-            is_bad: frame.underflowed,
-        };
+        let start = frame.started.unwrap_or_default();
+        let mut sent = LineFrame::new(frame.octets, start, self.line_mode());
+        sent.fault = frame.underflowed.then_some(DropCause::FifoUnderrun);
         self.transmitter.line_free = sent.next_start();
         self.count_sent(&sent.octets);
         if frame.underflowed {
@@ -234,7 +185,7 @@ impl Enet {
             let octets = sent.octets.len() as u32;
             self.count(offsets::IEEE_T_OCTETS_OK.offset, octets);
         }
-        self.transmitter.ready = self.transmitter.ready.max(sent.end());
+        self.transmitter.ready = self.transmitter.ready.max(sent.end);
         self.sent.push_back(sent);
         let last = frame.descriptors.len().saturating_sub(1);
         for (index, mut descriptor) in frame.descriptors.into_iter().enumerate() {
@@ -271,38 +222,6 @@ impl Enet {
         } else if octets[0] & 1 != 0 {
             self.count(offsets::RMON_T_MC_PKT.offset, 1);
         }
-    }
-
-    /// Sends the PAUSE frame that is due.
-    fn send_pause(&mut self, now: Instant) {
-        let full = field!(self, OPD, PAUSE_DUR) as u16;
-        let rate = self.line_rate();
-        let quanta = if self.transmitter.resume.take().is_some() {
-            0
-        } else {
-            full
-        };
-        self.transmitter.pause_requested = false;
-        let mut octets = vec![0; pause::FRAME_LEN];
-        let source = MacAddress(self.address());
-        // The buffer has the frame's length.
-        let _ = Pause { source, quanta }.emit(&mut octets);
-        octets.extend(fcs::crc32(&octets).to_le_bytes());
-        let frame = LineFrame {
-            octets: octets.into(),
-            start: now,
-            rate,
-            is_bad: false,
-        };
-        self.transmitter.line_free = frame.next_start();
-        if quanta > 0 && self.transmitter.is_pausing() {
-            let time = rate.quanta(quanta).ticks() / REFRESHES_IN;
-            let next = frame.end() + Span::from_ticks(time);
-            self.transmitter.pause = PauseState::Sent(next);
-        }
-        self.count(offsets::IEEE_T_FDXFC.offset, 1);
-        self.count_sent(&frame.octets);
-        self.sent.push_back(frame);
     }
 
     /// The next transfer of the transmit path, from the time since when it waits.
@@ -349,13 +268,7 @@ impl Enet {
         }
         let front = queue.front()?;
         let start = front.started?;
-        let frame = LineFrame {
-            octets: Arc::from([]),
-            start,
-            rate: self.line_rate(),
-            is_bad: false,
-        };
-        (excess <= front.octets.len()).then(|| frame.arrival(excess))
+        (excess <= front.octets.len()).then(|| self.line_mode().arrival(start, excess))
     }
 
     /// The bus accepted the transfer of the transmit path.
@@ -427,18 +340,12 @@ impl Enet {
 
     /// `data` of a descriptor are in the FIFO.
     fn on_data(&mut self, descriptor: Fetched, addr: u32, left: u32, data: &[u8], done: Instant) {
-        let rate = self.line_rate();
+        let mode = self.line_mode();
         let Some(frame) = self.transmitter.queue.back_mut() else {
             return;
         };
         if let Some(start) = frame.started {
-            let line = LineFrame {
-                octets: Arc::from([]),
-                start,
-                rate,
-                is_bad: false,
-            };
-            frame.underflowed |= line.arrival(frame.octets.len()) < done;
+            frame.underflowed |= mode.arrival(start, frame.octets.len()) < done;
         }
         frame.octets.extend_from_slice(data);
         frame.octets.truncate(LONGEST);

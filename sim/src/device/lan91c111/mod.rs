@@ -4,18 +4,17 @@
 //! Full duplex at 100 Mbit/s, as forced in `RPCR`. Not modelled: MDIO and auto-negotiation, the EEPROM, the hash table,
 //! counters of collisions, the duration of a release.
 
+mod line;
 mod packets;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use linerate_ether::fcs;
-use linerate_ether::frame::MIN_LEN;
-
+use self::line::Sending;
 use self::packets::Packets;
 use super::Device;
-use super::port::{Line, LineFrame, LinkMode, Partner};
+use super::port::{Line, LineFrame};
 use crate::time::Instant;
 
 /// The registers.
@@ -40,23 +39,6 @@ mod bank3 {
 /// Offset of the bank select in every bank, and the upper half of its value.
 const BANK: u32 = 0x0e;
 const BANK_ID: u16 = 0x3300;
-/// Octets around a frame in a packet: status, byte count, control.
-const FRAME: usize = 4;
-const HEADER_AND_CONTROL: usize = 6;
-/// In the status of a received packet, and in the control byte: the last octet is in the control word.
-const STATUS_ODD: u16 = 1 << 12;
-const STATUS_BROADCAST: u16 = 1 << 14;
-const CONTROL_ODD: u8 = 1 << 5;
-/// Octets between frames.
-const GAP: u64 = 12;
-
-/// A transmission on the line.
-#[derive(Clone, Copy, Debug)]
-struct Sending {
-    packet: u8,
-    start: Instant,
-    end: Instant,
-}
 
 /// The chip.
 #[derive(Clone, Debug)]
@@ -117,8 +99,6 @@ impl Default for Lan91c111 {
 }
 
 impl Lan91c111 {
-    const MODE: LinkMode = LinkMode { mbit_per_s: 100 };
-
     fn register(&self, bank: usize, register: linerate_regs::RegisterRef) -> u32 {
         self.stored[bank][register.offset as usize / 2].into()
     }
@@ -229,116 +209,6 @@ impl Lan91c111 {
             }
             _ => {}
         }
-    }
-
-    /// Begins to send the next packet, if the line and the settings allow it.
-    fn start(&mut self, now: Instant) {
-        let enabled = bank0::TCR::TXENA.is_set(self.register(0, bank0::TCR));
-        if self.sending.is_some() || !enabled {
-            return;
-        }
-        let Some(&packet) = self.to_send.front() else {
-            return;
-        };
-        let octets = self.frame_to_send(packet).len() as u64;
-        let start = now.max(self.line_free);
-        let end = start + Self::MODE.duration(LinkMode::PREAMBLE + octets);
-        self.line_free = end + Self::MODE.duration(GAP);
-        self.sending = Some(Sending { packet, start, end });
-    }
-
-    /// The frame in a packet, with padding and FCS as `TCR` demands.
-    fn frame_to_send(&self, packet: u8) -> Vec<u8> {
-        let control = self.register(0, bank0::TCR);
-        let count = usize::from(self.packets.word(packet, 2)) & 0x7fe;
-        let len = count.saturating_sub(HEADER_AND_CONTROL);
-        let mut octets: Vec<u8> = (0..len)
-            .map(|at| self.packets.read(packet, FRAME + at))
-            .collect();
-        if self.packets.read(packet, FRAME + len + 1) & CONTROL_ODD != 0 {
-            octets.push(self.packets.read(packet, FRAME + len));
-        }
-        if bank0::TCR::PAD_EN.is_set(control) && octets.len() < MIN_LEN - fcs::LEN {
-            octets.resize(MIN_LEN - fcs::LEN, 0);
-        }
-        if !bank0::TCR::NOCRC.is_set(control) {
-            let len = octets.len();
-            octets.resize(len + fcs::LEN, 0);
-            // There is room for it.
-            let _ = fcs::append(&mut octets, len);
-        }
-        octets
-    }
-
-    fn finish_sending(&mut self, Sending { packet, start, end }: Sending) {
-        self.to_send.pop_front();
-        if self.is_connected {
-            self.sent.push_back(LineFrame {
-                octets: self.frame_to_send(packet),
-                start,
-                end,
-                fault: None,
-            });
-        }
-        self.stored[0][bank0::EPHSR.offset as usize / 2] |= bank0::EPHSR::TX_SUC.mask() as u16;
-        if bank1::CTR::AUTO_RELEASE.is_set(self.register(1, bank1::CTR)) {
-            self.release(packet);
-        } else {
-            self.sent_packets.push_back(packet);
-        }
-        if self.to_send.is_empty() {
-            self.events |= bank2::IST::TX_EMPTY.mask() as u8;
-        }
-    }
-
-    fn accepts(&self, frame: &LineFrame) -> bool {
-        let control = self.register(0, bank0::RCR);
-        let Some(to) = frame.octets.first_chunk::<6>() else {
-            return false;
-        };
-        let is_group = to[0] & 1 != 0;
-        let is_ours = *to == self.address() || *to == [0xff; 6];
-        bank0::RCR::RXEN.is_set(control)
-            && frame.fault.is_none()
-            && (is_ours
-                || bank0::RCR::PRMS.is_set(control)
-                || is_group && bank0::RCR::ALMUL.is_set(control))
-    }
-
-    fn take_in(&mut self, frame: &LineFrame) {
-        if !self.accepts(frame) {
-            return;
-        }
-        let Some(packet) = self.packets.allocate() else {
-            self.events |= bank2::IST::RX_OVRN.mask() as u8;
-            return;
-        };
-        let strips = bank0::RCR::STRIP_CRC.is_set(self.register(0, bank0::RCR));
-        let len = frame.octets.len()
-            - if strips {
-                fcs::LEN.min(frame.octets.len())
-            } else {
-                0
-            };
-        let octets = &frame.octets[..len];
-        let odd = !len.is_multiple_of(2);
-        let broadcast = octets.first() == Some(&0xff);
-        let status =
-            if odd { STATUS_ODD } else { 0 } | if broadcast { STATUS_BROADCAST } else { 0 };
-        let count = (len & !1) + HEADER_AND_CONTROL;
-        let mut contents = Vec::with_capacity(len + HEADER_AND_CONTROL);
-        contents.extend(status.to_le_bytes());
-        contents.extend((count as u16).to_le_bytes());
-        contents.extend(octets);
-        if odd {
-            contents.push(CONTROL_ODD);
-        } else {
-            contents.extend([0, 0]);
-        }
-        for (at, octet) in contents.into_iter().enumerate() {
-            self.packets.write(packet, at, octet);
-        }
-        self.received.push_back(packet);
     }
 
     /// Reads the 16-bit register at `offset`.
@@ -487,23 +357,5 @@ impl Device for Lan91c111 {
 
     fn reads_have_side_effects(&self) -> bool {
         true
-    }
-}
-
-impl Line for Lan91c111 {
-    fn connect(&mut self, partner: Option<Partner>, _: Instant) {
-        self.is_connected = partner.is_some();
-    }
-
-    fn mode(&self) -> Option<LinkMode> {
-        self.is_connected.then_some(Self::MODE)
-    }
-
-    fn take_frame(&mut self) -> Option<LineFrame> {
-        self.sent.pop_front()
-    }
-
-    fn receive_frame(&mut self, frame: LineFrame) {
-        self.arriving.push_back(frame);
     }
 }

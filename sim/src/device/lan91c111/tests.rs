@@ -1,6 +1,9 @@
 //! The chip as a driver and a line see it.
 
+use linerate_ether::fcs;
+
 use super::*;
+use crate::device::port::Partner;
 use crate::time::Span;
 
 const OWN: [u8; 6] = [2, 0, 0, 0, 0, 2];
@@ -51,13 +54,7 @@ fn frame(to: [u8; 6], len: usize, start: Instant) -> LineFrame {
     octets[..6].copy_from_slice(&to);
     octets.resize(len + fcs::LEN, 0);
     fcs::append(&mut octets, len).unwrap();
-    let end = start + Lan91c111::MODE.duration(octets.len() as u64 + LinkMode::PREAMBLE);
-    LineFrame {
-        octets,
-        start,
-        end,
-        fault: None,
-    }
+    LineFrame::new(octets, start, Lan91c111::MODE)
 }
 
 #[test]

@@ -14,7 +14,6 @@ mod transmit;
 use std::collections::VecDeque;
 
 use linerate_ether::ledger::DropCause;
-use linerate_ether::pause::QUANTUM_BIT_TIMES;
 use linerate_regs::RegisterRef;
 
 use self::receive::Receiver;
@@ -123,12 +122,6 @@ impl Tse {
         self.transmitter.send_pause(quanta, now);
     }
 
-    /// Duration of a pause time.
-    fn quanta(&self, quanta: u32) -> Span {
-        let octets = u64::from(quanta) * u64::from(QUANTUM_BIT_TIMES) / 8;
-        self.settings.mode().duration(octets)
-    }
-
     /// Sends pause frames while the level of the receive FIFO asks for it.
     fn hold_off(&mut self, now: Instant) {
         let limit = self.settings.octets(tse::RX_SECTION_EMPTY);
@@ -141,7 +134,7 @@ impl Tse {
         if is_full {
             self.send_pause(now);
             let holdoff = self.settings.value(tse::HOLDOFF_QUANT) & 0xffff;
-            self.holds_off = Some(now + self.quanta(holdoff.max(1)));
+            self.holds_off = Some(now + self.settings.mode().quanta(holdoff.max(1)));
         } else {
             self.transmitter.send_pause(0, now);
             self.holds_off = None;
@@ -245,7 +238,7 @@ impl Device for Tse {
                 .receiver
                 .advance(&self.settings, &mut self.statistics, now)
             {
-                let span = self.quanta(request.quanta.into());
+                let span = self.settings.mode().quanta(request.quanta.into());
                 self.transmitter.pause(span, request.at);
                 continue;
             }

@@ -9,8 +9,8 @@ use linerate_ether::pause::Pause;
 use super::registers as tse;
 use super::settings::Settings;
 use super::statistics::Statistics;
-use crate::device::port::{Fragment, LineFrame, LinkMode};
-use crate::time::{Instant, Span};
+use crate::device::port::{Fragment, LineFrame};
+use crate::time::Instant;
 
 /// Octets after which the level of the FIFO is looked at again while a frame arrives.
 const STEP: usize = 64;
@@ -41,22 +41,6 @@ struct Arriving {
     seen: usize,
     /// The FIFO was full.
     is_truncated: bool,
-}
-
-impl Arriving {
-    /// Duration of an octet, in ticks.
-    fn octet(&self) -> u64 {
-        let octets = self.frame.octets.len() as u64 + LinkMode::PREAMBLE;
-        self.frame.end.since(self.frame.start).ticks() / octets
-    }
-
-    fn at(&self, octets: usize) -> Instant {
-        if octets >= self.frame.octets.len() {
-            return self.frame.end;
-        }
-        let octets = octets as u64 + LinkMode::PREAMBLE;
-        self.frame.start + Span::from_ticks(octets * self.octet())
-    }
 }
 
 /// Consequence of a received frame for the transmitter.
@@ -114,7 +98,7 @@ impl Receiver {
                 if !arriving.is_accepted || whole && left <= self.room(settings) {
                     arriving.frame.end
                 } else {
-                    arriving.at((arriving.seen + STEP).min(len))
+                    arriving.frame.arrival((arriving.seen + STEP).min(len))
                 }
             }
             (None, Some(frame)) => frame.start,

@@ -48,16 +48,9 @@ fn frame(destination: [u8; 6], len: usize) -> Vec<u8> {
 
 /// It arrives from `start` on at this speed.
 fn arrive(mac: &mut Tse, octets: Vec<u8>, start: Instant, mbit_per_s: u32) -> Instant {
-    let end = start + LinkMode { mbit_per_s }.duration(8 + octets.len() as u64);
-    Line::receive_frame(
-        mac,
-        LineFrame {
-            octets,
-            start,
-            end,
-            fault: None,
-        },
-    );
+    let frame = LineFrame::new(octets, start, LinkMode { mbit_per_s });
+    let end = frame.end;
+    Line::receive_frame(mac, frame);
     end
 }
 

@@ -48,7 +48,7 @@ impl Sending {
     }
 
     fn end(&self, octets: usize) -> Instant {
-        self.start + self.mode.duration(LinkMode::PREAMBLE + octets as u64)
+        self.mode.arrival(self.start, octets)
     }
 }
 

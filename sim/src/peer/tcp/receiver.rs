@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::time::{Instant, Span};
 
 /// Maximum delay of an acknowledgment that waits for a second segment (Linux's minimum).
-pub const DELAYED_ACK: Span = Span::from_ms(40);
+const DELAYED_ACK: Span = Span::from_ms(40);
 /// Number of immediate acknowledgments on a new connection, so that the peer's window opens fast.
 const QUICK_ACKS: u32 = 16;
 

@@ -43,7 +43,7 @@ impl SentSegment {
 
     /// True if the segment waits for retransmission.
     #[must_use]
-    pub const fn needs_retransmission(&self) -> bool {
+    const fn needs_retransmission(&self) -> bool {
         self.lost && !self.sacked && !self.retransmitting
     }
 }

@@ -15,7 +15,7 @@ pub const RTO_MAX: Span = Span::from_secs(120);
 pub const RTO_INITIAL: Span = Span::from_secs(1);
 
 /// The timeout after a handshake whose SYN was repeated, so that no round trip is known (RFC 6298 section 5.7).
-pub const RTO_FALLBACK: Span = Span::from_secs(3);
+const RTO_FALLBACK: Span = Span::from_secs(3);
 
 /// Round-trip estimator of one connection. All times are in ticks.
 #[derive(Debug, Clone)]

@@ -192,7 +192,7 @@ impl Sender {
 
     /// Octets that [`Self::write`] would accept.
     #[must_use]
-    pub fn free_space(&self) -> usize {
+    fn free_space(&self) -> usize {
         self.capacity.saturating_sub(self.buffer.len())
     }
 

@@ -274,7 +274,7 @@ linerate_line_rate_receive:
     add     t6, t2, t3
     lui     t0, 9 << 4
     add     t3, t3, t0
-    /* 16 cycles and as many as t3 says, whole cycles being from bit 16 on. */
+    /* 16 cycles and the number in t3, whole cycles being from bit 16 on. */
     .irp    weight, 8, 4, 2, 1
     .if     \weight == 8
     slli    t2, t3, 12

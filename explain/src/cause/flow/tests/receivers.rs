@@ -1,28 +1,11 @@
 //! Receivers whose programs stop, read slowly, or answer nothing.
 
-use super::{causes, upload};
+use super::{causes, closings, repair, upload};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::synthetic::{MS, MSS, Script};
 use linerate_capture::model::Limit;
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
-
-/// A program that stops for 60 ms after each eighth window of sixteen segments.
-fn closings() -> Vec<Cause> {
-    let full = 16 * MSS as u16;
-    let mut upload = upload(MS / 50, 4 * MS, full);
-    let mut at_ns = 10 * MS;
-    for window in 0..240 {
-        upload.at(at_ns).send(16, MSS, 10_000);
-        at_ns += 6 * MS;
-        if window % 8 == 7 {
-            upload.at(at_ns).ack_all_with(0);
-            at_ns += 60 * MS;
-        }
-        upload.at(at_ns).ack_all_with(full);
-    }
-    causes(upload)
-}
 
 /// Nothing arrives for three seconds, in which the first missing segment is repeated four times.
 fn outage() -> Vec<Cause> {
@@ -54,8 +37,7 @@ fn repairs(closes: bool) -> Option<Cause> {
         upload.at(at_ns).send(20, MSS, 100_000);
         at_ns += 8 * MS;
         if round % 6 == 5 {
-            upload.at(at_ns).duplicate_acks(3, first, 10_000);
-            upload.after(10_000).segment(first, MSS);
+            repair(upload.at(at_ns), first);
             at_ns += 6 * MS;
             let window = if closes { 0 } else { full };
             upload.at(at_ns).ack_all_with(window);
@@ -69,7 +51,7 @@ fn repairs(closes: bool) -> Option<Cause> {
 #[test]
 fn what_may_limit_the_same_time_instead_is_the_second_explanation() {
     assert_eq!(
-        closings(),
+        closings(8, 60),
         [Cause::ReceiverStalls, Cause::ReceiverReadsSlowly]
     );
     assert_eq!(
