@@ -73,6 +73,11 @@ impl From<SendClass> for PacketClass {
 }
 
 impl LoggedPacket {
+    /// True if it acknowledges all octets before this sequence number (RFC 9293 section 3.4).
+    pub const fn acknowledges(&self, seq: u32) -> bool {
+        self.has_any(Segment::ACK) && seq_le(seq, self.ack)
+    }
+
     /// The end that sent it.
     pub fn from(&self) -> End {
         if self.is_from_second {

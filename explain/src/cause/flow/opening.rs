@@ -206,8 +206,14 @@ fn unanswered_ns(packets: &[LoggedPacket]) -> Option<u64> {
     };
     let asked_ns = before().map(|it| it.time_ns).max()?;
     let bytes: u64 = before().map(|it| u64::from(it.len)).sum();
+    let answer = packets
+        .iter()
+        .rfind(|it| it.from() == End::Second && it.time_ns < last.time_ns)?;
     let is_client = |it: &LoggedPacket| it.from() == End::First;
-    let is_asking = before().all(is_client) && is_client(last) && bytes <= REQUEST_BYTES;
+    let is_acked = |it: &LoggedPacket| answer.acknowledges(it.seq.wrapping_add(it.len));
+    let is_asking = before().all(|it| is_client(it) && is_acked(it))
+        && is_client(last)
+        && bytes <= REQUEST_BYTES;
     let waited_ns = last.time_ns - asked_ns;
     // What sends now and then expects no answer.
     (is_asking && waited_ns >= ANSWER_NS && waited_ns as f64 >= MOST * last.time_ns as f64)
@@ -264,10 +270,10 @@ fn finding(
             Cause::NoAnswer,
             0.6,
             format!(
-                "{client} opened {connections} to {server} and asked: the request was acknowledged and not answered, until \
-                 {client} gave up after {time}."
+                "{client} opened {connections} to {server} and sent what may be a request: all of it was acknowledged and \
+                 nothing came back, until {client} closed after {time}."
             ),
-            "Either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
+            "If nothing was to come back, this is no fault. Otherwise either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
              a time), or its answer is lost each time, such as one above the MTU of the path. A capture at the server decides.",
         ),
         Opening::Refused if attempts.after_accept == attempts.connections => (

@@ -106,6 +106,32 @@ fn a_server_that_acknowledges_a_request_until_its_client_gives_up_does_not_answe
 }
 
 #[test]
+fn a_request_that_does_not_arrive_is_not_left_unanswered_by_its_server() {
+    let mut request = upload(MS / 50, 5 * MS, 60_000);
+    let start = request.sent();
+    request.after(MS).segment(start, 80);
+    for again in 0..5_u32 {
+        request.after((200 << again) * MS).segment(start, 80);
+    }
+    let numbers = request.next;
+    request.after(9_000 * MS);
+    request.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    assert!(!causes(request).contains(&Cause::NoAnswer));
+}
+
+#[test]
+fn a_request_of_which_a_part_arrives_is_not_left_unanswered_by_its_server() {
+    let mut request = upload(MS / 50, 5 * MS, 60_000);
+    let start = request.sent();
+    request.after(MS).segment(start, 80).after(5 * MS).ack_all();
+    request.after(MS).segment(start + 80, 40);
+    let numbers = request.next;
+    request.after(6_000 * MS);
+    request.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    assert!(!causes(request).contains(&Cause::NoAnswer));
+}
+
+#[test]
 fn an_answer_after_a_silence_repairs_nothing() {
     let mut dialogue = Script::open(End::Second, 20 * MS, MS / 50, 60_000);
     for _ in 0..10 {
