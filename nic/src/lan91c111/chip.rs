@@ -40,7 +40,7 @@ pub(super) mod bank2 {
         RXFIFO { REMPTY }
         PTR { RCV AUTO_INCR READ NOT_EMPTY }
         DATA
-        IST { EPH RX_OVRN ALLOC TX_EMPTY TX RCV }
+        IST { EPH RX_OVRN ALLOC TX RCV }
         MSK
     );
 }
@@ -62,7 +62,7 @@ const LINK: u32 = 0;
 const TRAFFIC: u32 = 4;
 
 /// Maximum polls of a status bit; the slowest change takes one maximum-length frame at 10 Mbit/s.
-const MAX_POLLS: u32 = 100_000;
+pub(super) const MAX_POLLS: u32 = 100_000;
 
 /// A bus with byte enables: registers of 8 and 16 bits, data of 16 and 32.
 pub trait Bus: Registers<u8> + Registers<u16> + Registers<u32> {}
@@ -155,19 +155,14 @@ impl<R: Bus> Chip<R> {
         registers.write(bank1::CTR, (rest | bank1::CTR::LE_ENABLE.mask()) as u16);
     }
 
-    /// Stops receiving at the end of a frame, and waits until all frames are sent (sections 8.5 and
-    /// 8.7).
-    pub(super) fn stop_traffic(&mut self) {
+    /// Disables interrupts, and stops receiving at the end of a frame (section 8.7).
+    pub(super) fn stop_receiver(&mut self) {
         self.bank(2).write(bank2::MSK, 0_u8);
         self.bank(0).write(bank0::RCR, 0_u16);
-        let sent = bank2::IST::TX_EMPTY.mask() as u8;
-        let registers = self.bank(2);
-        (0..MAX_POLLS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
     }
 
-    /// The same; also disables the transmitter and frees all memory.
-    pub(super) fn stop(&mut self) {
-        self.stop_traffic();
+    /// Stops the transmitter at the end of a frame, and frees all memory (sections 8.5 and 8.16).
+    pub(super) fn stop_transmitter(&mut self) {
         self.bank(0).write(bank0::TCR, 0_u16);
         self.command(bank2::MMUCR::COMMAND::RESET);
     }

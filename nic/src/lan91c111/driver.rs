@@ -1,6 +1,6 @@
 //! The network device.
 
-use super::chip::{Bus, Chip, InitError, bank0, bank2};
+use super::chip::{Bus, Chip, InitError, MAX_POLLS, bank0, bank2};
 use crate::accounts::{self, Collisions, Offered, OutgoingFrame};
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
@@ -108,8 +108,7 @@ impl<R: Bus> Lan91c111<R> {
         Ok(it)
     }
 
-    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost and counted. Returns
-    /// the registers, with which the chip can be started again.
+    /// Stops as [`Managed::halt`] does. Returns the registers, with which the chip can be started again.
     pub fn stop(mut self) -> R {
         self.halt();
         self.chip.registers
@@ -357,8 +356,12 @@ impl<R: Bus> Managed for Lan91c111<R> {
     type Error = InitError;
 
     fn halt(&mut self) {
-        self.chip.stop_traffic();
-        self.reclaim();
+        self.chip.stop_receiver();
+        // TX_EMPTY may still be latched from an earlier frame (section 8.21): the pages show which frames are left.
+        (0..MAX_POLLS).any(|_| {
+            self.reclaim();
+            self.pages.iter().all(|page| page.is_sent)
+        });
         while let Some(octets) = self.next() {
             let frame = &self.frames.rx.bytes()[COUNT..][..octets];
             drop(Offered::new(frame, self.ledger));
@@ -367,7 +370,7 @@ impl<R: Bus> Managed for Lan91c111<R> {
             self.ledger.count(Counter::TxLinkDown);
             page.is_sent = true;
         }
-        self.chip.stop();
+        self.chip.stop_transmitter();
         self.is_halted = true;
     }
 

@@ -1,8 +1,9 @@
 //! Frames between the packets in memory and the line.
 
 use linerate_ether::fcs;
-use linerate_ether::frame::MIN_LEN;
+use linerate_ether::frame::{MAX_LEN, MIN_LEN};
 
+use super::packets::BYTES;
 use super::{Lan91c111, bank0, bank1, bank2};
 use crate::device::port::{Line, LineFrame, LinkMode, Partner};
 use crate::time::Instant;
@@ -13,7 +14,11 @@ const HEADER_AND_CONTROL: usize = 6;
 /// In the status of a received packet, and in the control byte: the last octet is in the control word.
 const STATUS_ODD: u16 = 1 << 12;
 const STATUS_BROADCAST: u16 = 1 << 14;
+const STATUS_TOO_LONG: u16 = 1 << 11;
+const STATUS_MULTICAST: u16 = 1 << 0;
 const CONTROL_ODD: u8 = 1 << 5;
+/// Set in the control byte of each received packet (section 8.1).
+const CONTROL_RECEIVED: u8 = 1 << 6;
 
 /// A transmission on the line.
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +80,17 @@ impl Lan91c111 {
                 fault: None,
             });
         }
+        // The status in the packet is that of the register (section 8.6).
         self.stored[0][bank0::EPHSR.offset as usize / 2] |= bank0::EPHSR::TX_SUC.mask() as u16;
+        for (at, octet) in self.frame_status().to_le_bytes().into_iter().enumerate() {
+            self.packets.write(packet, at, octet);
+        }
         if bank1::CTR::AUTO_RELEASE.is_set(self.register(1, bank1::CTR)) {
             self.release(packet);
         } else {
             self.sent_packets.push_back(packet);
         }
-        if self.to_send.is_empty() {
-            self.events |= bank2::IST::TX_EMPTY.mask() as u8;
-        }
+        self.latch_empty();
     }
 
     fn accepts(&self, frame: &LineFrame) -> bool {
@@ -93,8 +100,11 @@ impl Lan91c111 {
         };
         let is_group = to[0] & 1 != 0;
         let is_ours = *to == self.address() || *to == [0xff; 6];
+        // Fragments are not kept without RCV_BAD (section 8.14), and no packet is longer than its memory.
+        let has_length = (MIN_LEN..=BYTES - HEADER_AND_CONTROL).contains(&frame.octets.len());
         bank0::RCR::RXEN.is_set(control)
             && frame.fault.is_none()
+            && has_length
             && (is_ours
                 || bank0::RCR::PRMS.is_set(control)
                 || is_group && bank0::RCR::ALMUL.is_set(control))
@@ -117,18 +127,28 @@ impl Lan91c111 {
             };
         let octets = &frame.octets[..len];
         let odd = !len.is_multiple_of(2);
-        let broadcast = octets.first() == Some(&0xff);
-        let status =
-            if odd { STATUS_ODD } else { 0 } | if broadcast { STATUS_BROADCAST } else { 0 };
+        let is_broadcast = octets.starts_with(&[0xff; 6]);
+        let is_group = octets.first().is_some_and(|it| it & 1 != 0);
+        let bits = [
+            (STATUS_ODD, odd),
+            (STATUS_BROADCAST, is_broadcast),
+            (STATUS_MULTICAST, is_group && !is_broadcast),
+            (STATUS_TOO_LONG, frame.octets.len() > MAX_LEN),
+        ];
+        let status = bits
+            .iter()
+            .filter(|(_, set)| *set)
+            .map(|(bit, _)| bit)
+            .sum::<u16>();
         let count = (len & !1) + HEADER_AND_CONTROL;
         let mut contents = Vec::with_capacity(len + HEADER_AND_CONTROL);
         contents.extend(status.to_le_bytes());
         contents.extend((count as u16).to_le_bytes());
         contents.extend(octets);
         if odd {
-            contents.push(CONTROL_ODD);
+            contents.push(CONTROL_RECEIVED | CONTROL_ODD);
         } else {
-            contents.extend([0, 0]);
+            contents.extend([0, CONTROL_RECEIVED]);
         }
         for (at, octet) in contents.into_iter().enumerate() {
             self.packets.write(packet, at, octet);

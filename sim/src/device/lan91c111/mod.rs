@@ -92,7 +92,8 @@ impl Default for Lan91c111 {
             arriving: VecDeque::new(),
             sent: VecDeque::new(),
             is_connected: false,
-            events: 0,
+            // The transmit FIFO is empty.
+            events: bank2::IST::TX_EMPTY.mask() as u8,
             mask: 0,
         }
     }
@@ -184,13 +185,15 @@ impl Lan91c111 {
         match command {
             Command::ALLOC => self.allocate(),
             Command::RESET => {
-                self.packets = Packets::default();
+                self.packets.release_all();
+                self.pnr = 0;
                 self.to_send.clear();
                 self.sent_packets.clear();
                 self.received.clear();
                 self.sending = None;
                 self.allocated = None;
                 self.waits_for_memory = false;
+                self.latch_empty();
             }
             Command::REMOVE => drop(self.received.pop_front()),
             Command::REMOVE_RELEASE => {
@@ -206,9 +209,33 @@ impl Lan91c111 {
             Command::RESET_TX => {
                 self.to_send.clear();
                 self.sent_packets.clear();
+                self.latch_empty();
             }
             _ => {}
         }
+    }
+
+    /// `EPHSR`: the state of the link, and the fate of the last frame.
+    fn frame_status(&self) -> u16 {
+        let link = bank0::EPHSR::LINK_OK.of(self.is_connected.into());
+        self.register(0, bank0::EPHSR) as u16 | link as u16
+    }
+
+    /// `TX_EMPTY` is set as long as nothing is to be sent, and stays until it is acknowledged afterwards (section 8.21).
+    fn latch_empty(&mut self) {
+        if self.to_send.is_empty() {
+            self.events |= bank2::IST::TX_EMPTY.mask() as u8;
+        }
+    }
+
+    /// `RCR.SOFT_RST`: everything has its values of power-on except `CR`, `BAR` and the address (section 8.7).
+    fn soft_reset(&mut self) {
+        let before = std::mem::take(self);
+        let kept = ..bank1::GPR.offset as usize / 2;
+        self.stored[1][kept].copy_from_slice(&before.stored[1][kept]);
+        self.packets = before.packets;
+        self.packets.release_all();
+        (self.is_connected, self.sent) = (before.is_connected, before.sent);
     }
 
     /// Reads the 16-bit register at `offset`.
@@ -221,10 +248,7 @@ impl Lan91c111 {
             return BANK_ID | self.bank;
         }
         match (self.bank, offset) {
-            (0, it) if it == bank0::EPHSR.offset => {
-                let link = bank0::EPHSR::LINK_OK.of(self.is_connected.into());
-                self.register(0, bank0::EPHSR) as u16 | link as u16
-            }
+            (0, it) if it == bank0::EPHSR.offset => self.frame_status(),
             (0, it) if it == bank0::MIR.offset => pair(4, self.packets.free()),
             (2, it) if it == bank2::PNR.offset => {
                 let failed = bank2::ARR::FAILED.mask() as u8;
@@ -266,6 +290,7 @@ impl Lan91c111 {
             (2, it) if it == bank2::IST.offset => {
                 if has_low {
                     self.events &= !low;
+                    self.latch_empty();
                     if bank2::IST::TX.is_set(low.into()) {
                         self.sent_packets.pop_front();
                     }
@@ -285,9 +310,7 @@ impl Lan91c111 {
                 let control = self.register(0, bank0::RCR);
                 if self.bank == 0 && it == bank0::RCR.offset && bank0::RCR::SOFT_RST.is_set(control)
                 {
-                    let (partner, sent) = (self.is_connected, std::mem::take(&mut self.sent));
-                    *self = Self::default();
-                    (self.is_connected, self.sent) = (partner, sent);
+                    self.soft_reset();
                 }
             }
         }

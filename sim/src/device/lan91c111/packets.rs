@@ -1,7 +1,8 @@
 //! The packet memory: 8 KB in packets of 2 KB, shared by both directions.
 
 const COUNT: usize = 4;
-const BYTES: usize = 2048;
+/// Octets of a packet.
+pub(super) const BYTES: usize = 2048;
 
 /// The memory.
 #[derive(Clone, Debug)]
@@ -32,6 +33,11 @@ impl Packets {
         if let Some(used) = self.used.get_mut(usize::from(packet)) {
             *used = false;
         }
+    }
+
+    /// Frees all packets; their contents stay.
+    pub fn release_all(&mut self) {
+        self.used = [false; COUNT];
     }
 
     /// Number of free packets.
