@@ -102,7 +102,9 @@ pub enum Error {
 
 /// No device of the board has a network line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no device of the board has a network line; the models that have one are enet and tse")]
+#[error(
+    "no device of the board has a network line; the models that have one are enet, lan91c111 and tse"
+)]
 pub struct NoLine;
 
 /// Reason that [`SoftSoc::run`] returned.

@@ -43,7 +43,7 @@ pub struct Model {
     pub parameters: &'static [Parameter],
     /// One-line description.
     pub description: &'static str,
-    pub(super) make: fn(&[u64]) -> Box<dyn Device>,
+    make: fn(&[u64]) -> Box<dyn Device>,
 }
 
 /// Name of the interrupt controller, to which the others' interrupts lead.
@@ -177,6 +177,11 @@ const fn model(
 }
 
 impl Model {
+    /// A device with `numbers`, one for each of [`Self::parameters`].
+    pub fn create(&self, numbers: &[u64]) -> Box<dyn Device> {
+        (self.make)(numbers)
+    }
+
     const fn with(self, streams: Streams, parameters: &'static [Parameter]) -> Self {
         Self {
             streams,
@@ -187,7 +192,7 @@ impl Model {
 }
 
 /// Every model, by name.
-pub fn models() -> impl Iterator<Item = &'static Model> {
+pub fn models() -> impl ExactSizeIterator<Item = &'static Model> {
     MODELS.iter()
 }
 

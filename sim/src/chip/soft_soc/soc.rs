@@ -93,7 +93,7 @@ impl Soc {
                 device: device.name.clone(),
                 model: device.model.clone(),
             })?;
-            let mut made = (model.make)(&device.parameters);
+            let mut made = model.create(&device.parameters);
             made.set_clocks(&[device.hertz], Instant::ZERO);
             if made.line().is_some() {
                 line = line.or(Some(number));

@@ -241,6 +241,26 @@ fn a_frame_that_runs_dry_is_broken_off() {
 }
 
 #[test]
+fn a_frame_that_is_broken_off_at_once_has_a_preamble() {
+    let mut mac = gigabit(0);
+    mac.write(0x28, 2, ns(1000));
+    mac.write(0x34, 8, ns(1000));
+    mac.stream_input(
+        Fragment {
+            octets: vec![0; 8],
+            end: None,
+        },
+        ns(2000),
+    );
+    // Before the first octet is due, and when it is.
+    mac.advance(ns(2000));
+    assert_eq!(mac.take_frame(), None);
+    run(&mut mac, ns(10_000));
+    let frame = mac.take_frame().expect("its beginning is on the line");
+    assert!(frame.end >= ns(2000 + 8 * 8), "{frame:?}");
+}
+
+#[test]
 fn pause_frames_are_obeyed_and_sent() {
     let mut mac = gigabit(0);
     let mut octets = vec![0; 60];

@@ -258,7 +258,10 @@ impl Transmitter {
     ) -> Option<LineFrame> {
         let needed = sent as usize + settings.octets(tse::TX_ALMOST_EMPTY);
         let packet = self.packets.front_mut()?;
-        if needed <= packet.octets.len() {
+        // The preamble is always sent.
+        let is_begun =
+            (self.sending.as_ref()).is_some_and(|it| it.mode.arrival(it.start, 0) <= now);
+        if needed <= packet.octets.len() || !is_begun {
             return None;
         }
         statistics.count(tse::IF_OUT_ERRORS);
