@@ -16,6 +16,8 @@ const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
 /// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
 const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
 const REGISTERS: &str = "published/imx6_registers.csv";
+/// Published rates of TCP.
+const TCP: &str = "published/imx6_tcp.csv";
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -149,6 +151,8 @@ pub struct Curves {
     published: BTreeMap<String, Vec<Published>>,
     /// Published counters by test and register.
     registers: BTreeMap<(String, String), u32>,
+    /// Published rates of TCP: kernel, WAIT mode, the board sends, it receives.
+    tcp: Vec<(String, String, f64, f64)>,
     is_long: bool,
     /// Further words of every boot line.
     boot: String,
@@ -180,6 +184,7 @@ impl Curves {
             board: file::parse(BOARD, "boards/rv32-enet/system.toml")?.config,
             published,
             registers,
+            tcp: read_tcp(&text(TCP)?)?,
             is_long,
             boot: boot.to_owned(),
         })
@@ -188,6 +193,16 @@ impl Curves {
     /// The curves.
     pub fn all(&self) -> &[Curve] {
         &self.file.curve
+    }
+
+    /// Published rates of TCP in Mbit/s of a kernel with the WAIT mode on or off: the board sends, it receives.
+    pub fn tcp(&self, kernel: Option<&str>, wait_mode: Option<&str>) -> [Vec<f64>; 2] {
+        let rows = self
+            .tcp
+            .iter()
+            .filter(|it| Some(it.0.as_str()) == kernel && Some(it.1.as_str()) == wait_mode);
+        let (sent, received) = rows.map(|it| (it.2, it.3)).unzip();
+        [sent, received]
     }
 
     /// The fitted parameters.
@@ -333,6 +348,24 @@ fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>>
             });
     }
     Ok(sweeps)
+}
+
+/// The rates of TCP.
+fn read_tcp(text: &str) -> Result<Vec<(String, String, f64, f64)>> {
+    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
+    let rows = rows.map(|row| {
+        let fields: Vec<&str> = row.split(',').collect();
+        let [kernel, wait_mode, sent, received] = fields[..] else {
+            bail!("{TCP}: {row}");
+        };
+        Ok((
+            kernel.to_owned(),
+            wait_mode.to_owned(),
+            sent.parse()?,
+            received.parse()?,
+        ))
+    });
+    rows.collect()
 }
 
 /// The counters by test and register.

@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod ablation;
+mod between;
 mod curves;
 mod page;
 mod point;
 mod score;
+mod transfer;
 
 use std::path::PathBuf;
 
@@ -38,6 +40,12 @@ const FURTHER: [(&str, f64); 3] = [
 struct Cli {
     /// The firmware `udp_sink` of boards/rv32-enet
     elf: PathBuf,
+    /// The firmware `kernel_agent`, for TCP, ping and both directions at once
+    #[arg(long)]
+    agent: PathBuf,
+    /// Simulate TCP, ping and both directions at once only
+    #[arg(long)]
+    between: bool,
     /// Folder of the published data
     #[arg(long, env = "LINERATE_DATA")]
     data: PathBuf,
@@ -88,6 +96,8 @@ pub struct Results {
     pub rms_log_error_held_out_as_printed: f64,
     /// The curves.
     pub curves: Vec<Compared>,
+    /// TCP, ping, and both directions at once.
+    pub between: between::Tests,
     /// What each change brings.
     pub ablations: Vec<ablation::Row>,
     parameters: Vec<Sensitivity>,
@@ -99,6 +109,8 @@ fn main() -> Result<()> {
     let cli = Cli::parse();
     let bytes = std::fs::read(&cli.elf).with_context(|| cli.elf.display().to_string())?;
     let elf = Elf::parse(&bytes)?;
+    let bytes = std::fs::read(&cli.agent).with_context(|| cli.agent.display().to_string())?;
+    let agent = Elf::parse(&bytes)?;
     let curves = Curves::read(&cli.data, cli.long, &cli.boot)?;
     if cli.fit {
         let fitted = fit(&curves, &elf, |values, error| {
@@ -113,6 +125,10 @@ fn main() -> Result<()> {
     for word in &cli.set {
         let (name, value) = word.split_once('=').context("--set NAME=VALUE")?;
         values.insert(name.to_owned(), value.parse()?);
+    }
+    if cli.between {
+        between::print(&between::simulate(&curves, &values, &agent)?);
+        return Ok(());
     }
     let mut chosen = all(&curves);
     chosen.retain(|it| {
@@ -138,6 +154,8 @@ fn main() -> Result<()> {
     if cli.curves.is_some() {
         return Ok(());
     }
+    let between = between::simulate(&curves, &values, &agent)?;
+    between::print(&between);
     let ablations = ablation::run(&curves, &RATES, &values, &elf)?;
     print_ablations(&ablations);
     let parameters = sensitivities(&curves, &values, &elf)?;
@@ -147,6 +165,7 @@ fn main() -> Result<()> {
         rms_log_error_held_out: held_out,
         rms_log_error_held_out_without_cratering: calm,
         rms_log_error_held_out_as_printed: printed,
+        between,
         ablations,
         parameters,
         kernel: curves.kernel().clone(),
