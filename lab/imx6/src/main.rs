@@ -4,6 +4,7 @@
 mod ablation;
 mod between;
 mod curves;
+mod drawn;
 mod page;
 mod point;
 mod score;
@@ -46,6 +47,9 @@ struct Cli {
     /// Simulate TCP, ping and both directions at once only
     #[arg(long)]
     between: bool,
+    /// Draw settings at random, and name the causes of what is measured
+    #[arg(long)]
+    explain: bool,
     /// Folder of the published data
     #[arg(long, env = "LINERATE_DATA")]
     data: PathBuf,
@@ -125,6 +129,14 @@ fn main() -> Result<()> {
     for word in &cli.set {
         let (name, value) = word.split_once('=').context("--set NAME=VALUE")?;
         values.insert(name.to_owned(), value.parse()?);
+    }
+    if cli.explain {
+        let drawn = drawn::run(&curves, &values, [&elf, &agent], &cli.out)?;
+        drawn::print(&drawn);
+        let file = cli.out.join("explained.json");
+        std::fs::write(&file, serde_json::to_string_pretty(&drawn)?)?;
+        println!("{}", file.display());
+        return Ok(());
     }
     if cli.between {
         between::print(&between::simulate(&curves, &values, &agent)?);
