@@ -104,11 +104,19 @@ pub fn simulate(curves: &Curves, values: &Values, elf: &Elf) -> Result<Tests> {
     let lasts = Span::from_ms(file.run.lasts_ms);
     let setup = |test: &Test| -> Result<Setup> {
         let mut setup = curves.setup(&test.boot, 1, values)?;
+        let figure = |name: &str, common: &Sourced| {
+            let of_revision = values.get(name);
+            of_revision.copied().unwrap_or(common.value)
+        };
         if test.waits {
-            setup.set("wfi_exit_ns", file.wait.wfi_exit_ns.value)?;
+            let exit = figure("wfi_exit_ns", &file.wait.wfi_exit_ns);
+            setup.set("wfi_exit_ns", exit)?;
         }
         if test.waits && !test.wakes {
-            setup.set("wfi_ignores", file.wait.wfi_ignores.value)?;
+            let ignores = figure("wfi_ignores", &file.wait.wfi_ignores);
+            setup.set("wfi_ignores", ignores)?;
+        } else {
+            setup.set("wfi_ignores", 0.0)?;
         }
         Ok(setup)
     };

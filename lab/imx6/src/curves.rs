@@ -13,6 +13,7 @@ use crate::point::{PAYLOAD, Setup};
 
 const SETTINGS: &str = include_str!("../curves.toml");
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
+const REVISIONS: &str = include_str!("../../../boards/rv32-enet/revisions.toml");
 /// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
 const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
 const REGISTERS: &str = "published/imx6_registers.csv";
@@ -322,6 +323,25 @@ impl Curves {
     }
 }
 
+/// The entries of a silicon revision, such as `to1.2`.
+///
+/// # Errors
+/// There is no such revision.
+pub fn revision(name: &str) -> Result<Values> {
+    type Entries = BTreeMap<String, BTreeMap<String, Sourced>>;
+    let families: BTreeMap<String, Entries> = toml::from_str(REVISIONS)?;
+    let (family, minor) = name.split_once('.').context("a revision such as to1.2")?;
+    let family = families
+        .get(family)
+        .with_context(|| format!("no revision {name}"))?;
+    let entries = family.iter().map(|(entry, values)| {
+        let value = values.get(minor);
+        let value = value.with_context(|| format!("no revision {name}"))?;
+        Ok((entry.clone(), value.value))
+    });
+    entries.collect()
+}
+
 /// The sweeps in which the board receives, by kernel.
 fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>> {
     let mut sweeps: BTreeMap<String, Vec<Published>> = BTreeMap::new();
@@ -384,7 +404,17 @@ fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, SETTINGS};
+    use super::{File, SETTINGS, revision};
+
+    #[test]
+    fn revisions_differ_in_named_entries_only() {
+        let [first, second, third] = ["to1.0", "to1.1", "to1.2"].map(|it| revision(it).unwrap());
+        assert_eq!(first, second);
+        assert!(third["receive_bits_per_s"] > first["receive_bits_per_s"]);
+        assert!(third["wfi_exit_ns"] < first["wfi_exit_ns"]);
+        assert_eq!(third.len(), 3);
+        assert!(revision("to1.3").is_err());
+    }
 
     #[test]
     fn rates_leave_out_the_wait_for_the_last_datagram() {

@@ -68,6 +68,9 @@ struct Cli {
     /// Use the priors instead of the fitted values
     #[arg(long)]
     priors: bool,
+    /// Use the entries of this silicon revision: to1.0, to1.1 or to1.2
+    #[arg(long, value_name = "NAME")]
+    revision: Option<String>,
     /// Other values, such as `receive_fifo_bytes=2048`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -126,6 +129,9 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let mut values = curves.values(!cli.priors);
+    if let Some(name) = &cli.revision {
+        values.extend(curves::revision(name)?);
+    }
     for word in &cli.set {
         let (name, value) = word.split_once('=').context("--set NAME=VALUE")?;
         values.insert(name.to_owned(), value.parse()?);
