@@ -251,12 +251,12 @@ fn between(tests: &Tests, text: &mut String) {
     }
     let _ = write!(
         text,
-        "</table><h2>Both directions at once</h2><p>UDP, without the cycles of a kernel. The erratum gives \
+        "</table><h2>Both directions at once</h2><p>UDP to the board, TCP from it, without the cycles of a kernel. The erratum gives \
          {ERRATUM_MBIT_PER_S} Mbit/s for the sum.</p>"
     );
     for with_pause in [false, true] {
         let rows = || tests.both.iter().filter(|it| it.with_pause == with_pause);
-        let offered = |it: &BothRow| 2.0 * it.target_mbit_per_s as f64;
+        let offered = |it: &BothRow| it.target_mbit_per_s as f64;
         let picture = Picture {
             unit: "sum of the frames of both directions, Mbit/s",
             line: rows()

@@ -62,7 +62,7 @@ pub enum Direction {
 pub struct Transfer {
     /// Direction of the data.
     pub direction: Direction,
-    /// Payload of UDP in bit/s and direction; `None`: TCP.
+    /// Payload of UDP in bit/s; `None`: TCP. With both directions the board sends by TCP.
     pub udp_bits_per_s: Option<u64>,
     /// Time in which data are sent.
     pub lasts: Span,
@@ -151,18 +151,21 @@ impl Bench {
 
 /// The client of a test: the host sends, or the board does.
 fn client(transfer: &Transfer, reverse: bool) -> iperf2::Client {
+    // The agent serves a stream and datagrams at once.
+    let is_udp = !reverse || transfer.direction != Direction::Both;
+    let udp_bits_per_s = transfer.udp_bits_per_s.filter(|_| is_udp);
     iperf2::Client::new(iperf2::Plan {
         to: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), PORT),
-        udp: transfer.udp_bits_per_s.is_some(),
+        udp: udp_bits_per_s.is_some(),
         test: iperf2::Test {
             port: PORT,
-            buffer_octets: if transfer.udp_bits_per_s.is_some() {
+            buffer_octets: if udp_bits_per_s.is_some() {
                 DATAGRAM_OCTETS
             } else {
                 WRITE_OCTETS
             },
             amount: iperf2::Amount::Span(Duration::from_nanos(transfer.lasts.as_ns())),
-            rate_bits_per_s: transfer.udp_bits_per_s.unwrap_or(0),
+            rate_bits_per_s: udp_bits_per_s.unwrap_or(0),
             return_test: iperf2::ReturnTest::No,
             reverse,
             full_duplex: false,
