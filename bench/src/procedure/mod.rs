@@ -5,6 +5,7 @@
 //! it is available. It does not depend on the kinds of targets.
 
 pub mod conformance;
+mod device_counters;
 pub mod latency;
 pub mod packet_gaps;
 pub mod rfc2544;
@@ -19,6 +20,7 @@ pub mod throughput;
 pub mod udp_sweep;
 pub mod window_sweep;
 
+pub use device_counters::CountersCommand;
 pub use session::{RequestedProcedure, SessionConfig, SessionError, longest, run};
 
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@ use linerate_results::record::{
 };
 
 use super::sweep_trials::{SweepOutcome, SweepTrials, max_duration};
-use super::{Procedure, SessionError, TrialContext};
+use super::{CountersCommand, Procedure, SessionError, TrialContext};
 use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
 /// Consecutive loads without a report from the receiver: then the load alone is not the cause.
@@ -37,6 +37,8 @@ pub struct UdpSweep {
     pub payload_octets: u16,
     /// Time between two loads, for queues to drain. A simulated target needs none.
     pub settle: Duration,
+    /// Reads the device's counters before and after each trial.
+    pub counters: Option<CountersCommand>,
 }
 
 /// The loads of a sweep: payload, bits a second.
@@ -127,7 +129,7 @@ impl SweepRun<'_, '_, '_> {
     /// the receiver.
     fn run_load(&mut self, direction: Direction, offer: u64) -> Result<Option<f64>, SessionError> {
         let sweep = self.sweep;
-        let params = UdpSweepParams {
+        let mut params = UdpSweepParams {
             setting: self.trials.context.setting(),
             direction,
             payload_bytes: u64::from(sweep.payload_octets),
@@ -135,7 +137,8 @@ impl SweepRun<'_, '_, '_> {
             span_ns: sweep.span.as_nanos() as u64,
         };
         let trial = sweep.trial(direction, offer);
-        let (metrics, received) = match self.trials.run_one(&trial, direction)? {
+        let before = sweep.counters.as_ref().map(CountersCommand::read);
+        let (mut metrics, received) = match self.trials.run_one(&trial, direction)? {
             SweepOutcome::Flow(flow, _) if flow.datagrams.is_some() => {
                 let metrics = UdpSweepMetrics::of(&params, *flow);
                 let received = metrics.received_bytes_per_s;
@@ -149,6 +152,12 @@ impl SweepRun<'_, '_, '_> {
             SweepOutcome::NoReport(why) => (failed(why), None),
             SweepOutcome::Cancelled => return Ok(None),
         };
+        if let (Some(command), Some(before)) = (&sweep.counters, before) {
+            match before.and_then(|before| Ok(command.read()?.since(&before))) {
+                Ok(changes) => metrics.device_counters = changes,
+                Err(why) => params.setting.notes.push(why),
+            }
+        }
         self.trials.context.save(Measurement::UdpSweep(Record {
             params,
             metrics,

@@ -11,7 +11,7 @@ use crate::procedure::packet_gaps::PacketGaps;
 use crate::procedure::size_sweep::SizeSweep;
 use crate::procedure::udp_sweep::{OfferedLoads, UdpSweep};
 use crate::procedure::window_sweep::WindowSweep;
-use crate::procedure::{Procedure, RequestedProcedure, steps};
+use crate::procedure::{CountersCommand, Procedure, RequestedProcedure, steps};
 
 /// First load when searching the range of loads, bit/s.
 const SEARCH_FROM: u64 = 500_000;
@@ -87,7 +87,7 @@ impl SweepValues {
 }
 
 /// A sweep of one quantity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SweepRequest {
     /// The quantity.
     pub quantity: SweepQuantity,
@@ -105,6 +105,8 @@ pub struct SweepRequest {
     pub span: Duration,
     /// Pause between trials, for queues to drain.
     pub settle: Duration,
+    /// A command that prints the device's counters, read before and after each trial of a load sweep.
+    pub counters: Option<String>,
 }
 
 impl SweepRequest {
@@ -166,6 +168,7 @@ impl SweepRequest {
             span: self.span,
             payload_octets: self.payload_octets.unwrap_or(PAYLOAD_OCTETS),
             settle: self.settle,
+            counters: self.counters.clone().map(CountersCommand),
         }))
     }
 
@@ -262,6 +265,7 @@ mod tests {
             payload_octets: None,
             span: Duration::from_secs(2),
             settle: Duration::ZERO,
+            counters: None,
         }
     }
 

@@ -50,6 +50,13 @@ pub fn enet() -> Mmio {
     device(ENET)
 }
 
+#[allow(dead_code, reason = "of one of the programs")]
+/// True if an interrupt of the MAC is pending.
+pub fn is_interrupted() -> bool {
+    let pending: u32 = device(INTC).read_at(0);
+    pending & 1 << ENET_LINE != 0
+}
+
 /// Cycles since the start.
 pub fn cycles() -> u64 {
     loop {

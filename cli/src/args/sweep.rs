@@ -60,6 +60,10 @@ pub struct Sweep {
     /// Pause between trials in milliseconds, for queues to drain
     #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=60_000))]
     pub settle: u64,
+    /// load: command that prints the device's counters, run before and after each trial: ssh BOARD with ethtool -S,
+    /// devregs, ifconfig, ip -s link or cat /proc/net/dev
+    #[arg(long, value_name = "COMMAND")]
+    pub counters: Option<String>,
 }
 
 /// Quantity of a sweep.

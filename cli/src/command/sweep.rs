@@ -45,6 +45,7 @@ fn request(args: &args::Sweep) -> SweepRequest {
         payload_octets: args.length,
         span: Duration::from_secs(args.time),
         settle: Duration::from_millis(args.settle),
+        counters: args.counters.clone(),
     }
 }
 

@@ -13,9 +13,12 @@ use crate::point::{PAYLOAD, Setup};
 
 const SETTINGS: &str = include_str!("../curves.toml");
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
+const REVISIONS: &str = include_str!("../../../boards/rv32-enet/revisions.toml");
 /// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
 const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
 const REGISTERS: &str = "published/imx6_registers.csv";
+/// Published rates of TCP.
+const TCP: &str = "published/imx6_tcp.csv";
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -149,6 +152,8 @@ pub struct Curves {
     published: BTreeMap<String, Vec<Published>>,
     /// Published counters by test and register.
     registers: BTreeMap<(String, String), u32>,
+    /// Published rates of TCP: kernel, WAIT mode, the board sends, it receives.
+    tcp: Vec<(String, String, f64, f64)>,
     is_long: bool,
     /// Further words of every boot line.
     boot: String,
@@ -180,6 +185,7 @@ impl Curves {
             board: file::parse(BOARD, "boards/rv32-enet/system.toml")?.config,
             published,
             registers,
+            tcp: read_tcp(&text(TCP)?)?,
             is_long,
             boot: boot.to_owned(),
         })
@@ -188,6 +194,16 @@ impl Curves {
     /// The curves.
     pub fn all(&self) -> &[Curve] {
         &self.file.curve
+    }
+
+    /// Published rates of TCP in Mbit/s of a kernel with the WAIT mode on or off: the board sends, it receives.
+    pub fn tcp(&self, kernel: Option<&str>, wait_mode: Option<&str>) -> [Vec<f64>; 2] {
+        let rows = self
+            .tcp
+            .iter()
+            .filter(|it| Some(it.0.as_str()) == kernel && Some(it.1.as_str()) == wait_mode);
+        let (sent, received) = rows.map(|it| (it.2, it.3)).unzip();
+        [sent, received]
     }
 
     /// The fitted parameters.
@@ -307,6 +323,25 @@ impl Curves {
     }
 }
 
+/// The entries of a silicon revision, such as `to1.2`.
+///
+/// # Errors
+/// There is no such revision.
+pub fn revision(name: &str) -> Result<Values> {
+    type Entries = BTreeMap<String, BTreeMap<String, Sourced>>;
+    let families: BTreeMap<String, Entries> = toml::from_str(REVISIONS)?;
+    let (family, minor) = name.split_once('.').context("a revision such as to1.2")?;
+    let family = families
+        .get(family)
+        .with_context(|| format!("no revision {name}"))?;
+    let entries = family.iter().map(|(entry, values)| {
+        let value = values.get(minor);
+        let value = value.with_context(|| format!("no revision {name}"))?;
+        Ok((entry.clone(), value.value))
+    });
+    entries.collect()
+}
+
 /// The sweeps in which the board receives, by kernel.
 fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>> {
     let mut sweeps: BTreeMap<String, Vec<Published>> = BTreeMap::new();
@@ -335,6 +370,24 @@ fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>>
     Ok(sweeps)
 }
 
+/// The rates of TCP.
+fn read_tcp(text: &str) -> Result<Vec<(String, String, f64, f64)>> {
+    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
+    let rows = rows.map(|row| {
+        let fields: Vec<&str> = row.split(',').collect();
+        let [kernel, wait_mode, sent, received] = fields[..] else {
+            bail!("{TCP}: {row}");
+        };
+        Ok((
+            kernel.to_owned(),
+            wait_mode.to_owned(),
+            sent.parse()?,
+            received.parse()?,
+        ))
+    });
+    rows.collect()
+}
+
 /// The counters by test and register.
 fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
     let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
@@ -351,7 +404,17 @@ fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, SETTINGS};
+    use super::{File, SETTINGS, revision};
+
+    #[test]
+    fn revisions_differ_in_named_entries_only() {
+        let [first, second, third] = ["to1.0", "to1.1", "to1.2"].map(|it| revision(it).unwrap());
+        assert_eq!(first, second);
+        assert!(third["receive_bits_per_s"] > first["receive_bits_per_s"]);
+        assert!(third["wfi_exit_ns"] < first["wfi_exit_ns"]);
+        assert_eq!(third.len(), 3);
+        assert!(revision("to1.3").is_err());
+    }
 
     #[test]
     fn rates_leave_out_the_wait_for_the_last_datagram() {

@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod ablation;
+mod between;
 mod curves;
+mod drawn;
 mod page;
 mod point;
 mod score;
+mod transfer;
 
 use std::path::PathBuf;
 
@@ -38,6 +41,15 @@ const FURTHER: [(&str, f64); 3] = [
 struct Cli {
     /// The firmware `udp_sink` of boards/rv32-enet
     elf: PathBuf,
+    /// The firmware `kernel_agent`, for TCP, ping and both directions at once
+    #[arg(long)]
+    agent: PathBuf,
+    /// Simulate TCP, ping and both directions at once only
+    #[arg(long)]
+    between: bool,
+    /// Draw settings at random, and name the causes of what is measured
+    #[arg(long)]
+    explain: bool,
     /// Folder of the published data
     #[arg(long, env = "LINERATE_DATA")]
     data: PathBuf,
@@ -56,6 +68,9 @@ struct Cli {
     /// Use the priors instead of the fitted values
     #[arg(long)]
     priors: bool,
+    /// Use the entries of this silicon revision: to1.0, to1.1 or to1.2
+    #[arg(long, value_name = "NAME")]
+    revision: Option<String>,
     /// Other values, such as `receive_fifo_bytes=2048`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -88,6 +103,8 @@ pub struct Results {
     pub rms_log_error_held_out_as_printed: f64,
     /// The curves.
     pub curves: Vec<Compared>,
+    /// TCP, ping, and both directions at once.
+    pub between: between::Tests,
     /// What each change brings.
     pub ablations: Vec<ablation::Row>,
     parameters: Vec<Sensitivity>,
@@ -99,6 +116,8 @@ fn main() -> Result<()> {
     let cli = Cli::parse();
     let bytes = std::fs::read(&cli.elf).with_context(|| cli.elf.display().to_string())?;
     let elf = Elf::parse(&bytes)?;
+    let bytes = std::fs::read(&cli.agent).with_context(|| cli.agent.display().to_string())?;
+    let agent = Elf::parse(&bytes)?;
     let curves = Curves::read(&cli.data, cli.long, &cli.boot)?;
     if cli.fit {
         let fitted = fit(&curves, &elf, |values, error| {
@@ -110,9 +129,24 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let mut values = curves.values(!cli.priors);
+    if let Some(name) = &cli.revision {
+        values.extend(curves::revision(name)?);
+    }
     for word in &cli.set {
         let (name, value) = word.split_once('=').context("--set NAME=VALUE")?;
         values.insert(name.to_owned(), value.parse()?);
+    }
+    if cli.explain {
+        let drawn = drawn::run(&curves, &values, [&elf, &agent], &cli.out)?;
+        drawn::print(&drawn);
+        let file = cli.out.join("explained.json");
+        std::fs::write(&file, serde_json::to_string_pretty(&drawn)?)?;
+        println!("{}", file.display());
+        return Ok(());
+    }
+    if cli.between {
+        between::print(&between::simulate(&curves, &values, &agent)?);
+        return Ok(());
     }
     let mut chosen = all(&curves);
     chosen.retain(|it| {
@@ -138,6 +172,8 @@ fn main() -> Result<()> {
     if cli.curves.is_some() {
         return Ok(());
     }
+    let between = between::simulate(&curves, &values, &agent)?;
+    between::print(&between);
     let ablations = ablation::run(&curves, &RATES, &values, &elf)?;
     print_ablations(&ablations);
     let parameters = sensitivities(&curves, &values, &elf)?;
@@ -147,6 +183,7 @@ fn main() -> Result<()> {
         rms_log_error_held_out: held_out,
         rms_log_error_held_out_without_cratering: calm,
         rms_log_error_held_out_as_printed: printed,
+        between,
         ablations,
         parameters,
         kernel: curves.kernel().clone(),

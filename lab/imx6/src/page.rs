@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::Results;
+use crate::between::{BothRow, ERRATUM_MBIT_PER_S, Tests};
 use crate::score::{Compared, ComparedPoint};
 
 /// Size of a picture, and its margins.
@@ -219,8 +220,57 @@ pub fn render(results: &Results) -> String {
         }
         text.push_str("</tr>");
     }
-    text.push_str("</table></html>\n");
+    text.push_str("</table>");
+    between(&results.between, &mut text);
+    text.push_str("</html>\n");
     text
+}
+
+/// Tables of TCP, ping and both directions at once.
+fn between(tests: &Tests, text: &mut String) {
+    text.push_str(
+        "<h2>TCP and ping</h2><table><tr><th>board</th><th>sends, Mbit/s</th><th>published</th><th>receives</th>\
+         <th>published</th><th>ping: least, median, greatest, ms</th></tr>",
+    );
+    let published = |rates: &[f64]| {
+        let rates: Vec<String> = rates.iter().map(ToString::to_string).collect();
+        rates.join(", ")
+    };
+    for row in &tests.tcp {
+        let [least, median, _, greatest] = row.ping_ms;
+        let _ = write!(
+            text,
+            "<tr><td>{}</td><td class=\"n\">{:.0}</td><td>{}</td><td class=\"n\">{:.1}</td><td>{}</td>\
+             <td>{least:.2}, {median:.2}, {greatest:.2}</td></tr>",
+            row.name,
+            row.sends.sent_mbit_per_s,
+            published(&row.published_sent_mbit_per_s),
+            row.receives.received_mbit_per_s,
+            published(&row.published_received_mbit_per_s),
+        );
+    }
+    let _ = write!(
+        text,
+        "</table><h2>Both directions at once</h2><p>UDP to the board, TCP from it, without the cycles of a kernel. The erratum gives \
+         {ERRATUM_MBIT_PER_S} Mbit/s for the sum.</p>"
+    );
+    for with_pause in [false, true] {
+        let rows = || tests.both.iter().filter(|it| it.with_pause == with_pause);
+        let offered = |it: &BothRow| it.target_mbit_per_s as f64;
+        let picture = Picture {
+            unit: "sum of the frames of both directions, Mbit/s",
+            line: rows()
+                .map(|it| (offered(it), it.total_mbit_per_s))
+                .collect(),
+            points: Vec::new(),
+        };
+        let caption = if with_pause { "with" } else { "without" };
+        let _ = write!(
+            text,
+            "<figure>{}<figcaption>{caption} pause frames</figcaption></figure>",
+            picture.svg()
+        );
+    }
 }
 
 #[cfg(test)]

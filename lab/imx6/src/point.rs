@@ -58,7 +58,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets a parameter of the ENET, or `wfi_exit_ns` or `burst_millis`.
+    /// Sets a parameter of the ENET, or `wfi_exit_ns`, `wfi_ignores` or `burst_millis`.
     ///
     /// # Errors
     /// There is no such parameter.
@@ -66,6 +66,7 @@ impl Setup {
         let whole = value.round().max(0.0) as u64;
         match name {
             "wfi_exit_ns" => self.board.wfi_exit = Span::from_ns(whole),
+            "wfi_ignores" => self.board.wfi_ignores = whole as u32,
             "burst_millis" => self.burst_millis = whole,
             _ => {
                 let model = models().find(|it| it.name == "enet").context("no model")?;
@@ -213,16 +214,27 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
 /// # Errors
 /// As [`run`].
 pub fn run_all(setups: &[Setup], elf: &Elf) -> Result<Vec<Point>> {
+    in_parallel(setups, |setup| run(setup, elf))
+}
+
+/// Calls `work` with each of `items` on all cores; the results are in their order.
+///
+/// # Errors
+/// Those of `work`.
+pub fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(setup) = setups.get(index) else {
+            let Some(item) = items.get(index) else {
                 return done;
             };
-            done.push((index, run(setup, elf)));
+            done.push((index, work(item)));
         }
     };
     let mut all: Vec<_> = std::thread::scope(|scope| {
@@ -233,5 +245,5 @@ pub fn run_all(setups: &[Setup], elf: &Elf) -> Result<Vec<Point>> {
             .collect()
     });
     all.sort_by_key(|(index, _)| *index);
-    all.into_iter().map(|(_, point)| point).collect()
+    all.into_iter().map(|(_, result)| result).collect()
 }

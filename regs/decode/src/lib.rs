@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`dump`] | formats in which tools print values, including `ethtool`'s text for a PHY's bits |
+//! | [`counters`] | counters of an interface from `ethtool -S`, `devregs`, `ifconfig`, `ip` and `/proc/net/dev` |
 //! | [`decode`] | values by field |
 //! | [`diff`] | differences between two dumps |
 //! | [`list`] | the maps themselves |
@@ -12,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod counters;
 pub mod decode;
 pub mod diff;
 pub mod dump;

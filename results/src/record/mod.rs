@@ -6,6 +6,7 @@
 
 mod conformance;
 mod describe;
+mod device_counters;
 mod distribution;
 mod finding;
 mod flood;
@@ -38,6 +39,7 @@ mod window_sweep;
 
 pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
 pub use describe::{Describe, ReportRow};
+pub use device_counters::DeviceCounters;
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
 pub use flood::{Flood, FloodMetrics, FloodParams, Rounds};

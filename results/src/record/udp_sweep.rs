@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Describe, Direction, Flow, Ledger, Setting};
+use super::{Describe, DeviceCounters, Direction, Flow, Ledger, Setting};
 use crate::format;
 use crate::stats;
 
@@ -47,6 +47,9 @@ pub struct UdpSweepMetrics {
     /// The count; left out without a report of the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
+    /// Changes of the device's own counters during the point; left out if they were not read.
+    #[serde(default, skip_serializing_if = "DeviceCounters::is_empty")]
+    pub device_counters: DeviceCounters,
     /// Why there is no count, in a sentence; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
@@ -67,6 +70,7 @@ impl UdpSweepMetrics {
             sent_bytes_per_s: rate(datagrams.sent.max(handed_over), params.span_ns),
             received_bytes_per_s: rate(datagrams.received, params.span_ns.max(flow.span_ns)),
             flow: Some(flow),
+            device_counters: DeviceCounters::default(),
             failure: String::new(),
         }
     }
@@ -105,6 +109,26 @@ impl Describe for UdpSweep {
                     ", jitter {}",
                     format::time(jitter)
                 )),
-        )
+        ) + &counted(&metrics.device_counters)
+    }
+}
+
+/// The losses and pause frames that the device counted, to follow a line.
+fn counted(counters: &DeviceCounters) -> String {
+    let named = [
+        ("FIFO overruns", counters.rx_fifo_overruns),
+        ("dropped", counters.rx_dropped),
+        ("wrong FCS", counters.rx_fcs_errors),
+        ("pause frames sent", counters.tx_pause_frames),
+        ("pause frames received", counters.rx_pause_frames),
+    ];
+    let named: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, count)| Some(format!("{} {name}", format::count(count?))))
+        .collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!("; device: {}", named.join(", "))
     }
 }

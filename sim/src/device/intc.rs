@@ -22,6 +22,11 @@ impl Intc {
         let bit = 1 << (line & 31);
         self.levels = self.levels & !bit | if level { bit } else { 0 };
     }
+
+    /// The enabled lines that are high.
+    pub fn pending(&self) -> u32 {
+        self.levels & self.enable
+    }
 }
 
 impl Device for Intc {

@@ -63,3 +63,37 @@ fn a_frame_is_handed_out_at_its_end_while_the_hart_leaves_a_wfi() {
     assert!(frame.end.since(start) < Span::from_us(60));
     assert!(late < Span::from_ns(100), "{late:?} late");
 }
+
+/// The same transfer, on a board on which the interrupt of the MAC (line 2) does not end a `wfi`.
+#[test]
+fn an_ignored_interrupt_does_not_end_a_wfi_but_another_one_does() {
+    let mut board = file::parse(BOARD, "system.toml").unwrap().config;
+    board.wfi_ignores = 1 << 2;
+    // lui t0, 1; addi t0, t0, -2048; csrw mie, t0; wfi; j .
+    let program = [0x0000_12b7, 0x8002_8293, 0x3042_9073, WFI, 0x0000_006f];
+    let mut soc = SoftSoc::new(&board, &elf(0x100, &program)).unwrap();
+    assert_eq!(soc.run(Instant::from_ns(10_000)), Stop::Asleep);
+    soc.with_device("intc", |it: &mut Intc, now| it.write(4, u32::MAX, now))
+        .unwrap();
+    soc.with_device("ethernet", |it: &mut Enet, now| {
+        for (register, value) in [
+            (enet::EIMR, enet::EIMR::MII.mask()),
+            (
+                enet::ECR,
+                enet::ECR::ETHEREN.mask() | enet::ECR::DBSWP.mask(),
+            ),
+            (enet::MSCR, enet::MSCR::MII_SPEED.of(4)),
+            (enet::MMFR, enet::MMFR::OP.of(enet::MMFR::OP::READ)),
+        ] {
+            it.write(register.offset, value, now);
+        }
+    })
+    .unwrap();
+    soc.run(Instant::from_ns(1_000_000));
+    assert!(soc.is_waiting(), "the MAC's interrupt woke the hart");
+    // Line 1 is the timer's.
+    soc.with_device("intc", |it: &mut Intc, _| it.set_line(1, true))
+        .unwrap();
+    soc.run(Instant::from_ns(2_000_000));
+    assert!(!soc.is_waiting(), "the timer's interrupt did not");
+}

@@ -35,6 +35,7 @@ fn sweep(offers: OfferedLoads) -> UdpSweep {
         span: Duration::from_secs(2),
         payload_octets: 1_000,
         settle: Duration::from_secs(1),
+        counters: None,
     }
 }
 
@@ -103,4 +104,25 @@ fn a_target_that_is_not_there_is_no_result() {
     let error = outcome.expect_err("nobody is there").to_string();
     assert_eq!(error, "a scripted target: nobody listens there");
     assert!(kept.is_empty());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_load_has_the_changes_of_the_device_s_counters_or_the_reason_why_not() {
+    let sweep = |command: &str| UdpSweep {
+        counters: Some(CountersCommand(command.to_owned())),
+        ..sweep(OfferedLoads::Listed(vec![4_000_000]))
+    };
+    let point = |sweep: &UdpSweep| {
+        let (_, kept, _) = done(sweep, &mut Scripted::new(|trial| Ok(outcome(trial))));
+        match &kept[0] {
+            Measurement::UdpSweep(it) => it.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let read = point(&sweep("echo ' IEEE_tx_fdxfc: 70'"));
+    assert_eq!(read.metrics.device_counters.tx_pause_frames, Some(0));
+    let failed = point(&sweep("exit 1"));
+    assert!(failed.metrics.device_counters.is_empty());
+    assert_eq!(failed.params.setting.notes.len(), 1);
 }

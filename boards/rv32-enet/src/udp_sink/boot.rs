@@ -41,6 +41,8 @@ pub struct Boot {
     pub backlog: u32,
     /// Datagrams that wait in the socket for the process, at most.
     pub socket: u32,
+    /// Frames of the backlog in a row after which the process reads what its socket holds; 0: never.
+    pub restart: u32,
 }
 
 impl Boot {
@@ -66,6 +68,7 @@ impl Boot {
             bad_cycles: 0,
             backlog: 1000,
             socket: 1000,
+            restart: 0,
         };
         // SAFETY: a static of this program; volatile, because the boot loader has changed it.
         let line = LINE.init(unsafe { core::ptr::read_volatile(&raw const BOOT_LINE) });
@@ -108,6 +111,7 @@ impl Boot {
             "process_cycles" => self.process_cycles = number()?,
             "bad_cycles" => self.bad_cycles = number()?,
             "backlog" => self.backlog = number()?,
+            "restart" => self.restart = number()?,
             "socket" => self.socket = number()?,
             _ => return None,
         }

@@ -135,6 +135,8 @@ fn serve(boot: &Boot) -> ! {
         socket: Queue::new(),
         process: Sink::new(),
     };
+    // Frames of the backlog in a row.
+    let mut in_a_row = 0;
     loop {
         if interrupt::is_scheduled() {
             receiver.take_turn();
@@ -147,8 +149,20 @@ fn serve(boot: &Boot) -> ! {
             }
         } else if let Some(datagram) = interrupt::next_of_backlog() {
             receiver.pass(datagram);
-        } else if !receiver.run_process() && boot.waits {
-            sleep();
+            in_a_row += 1;
+            if boot.restart > 0 && in_a_row >= boot.restart {
+                // From here on a thread does the work of the soft interrupt, and the process gets its turn.
+                in_a_row = 0;
+                let mut left = boot.socket;
+                while left > 0 && receiver.run_process() {
+                    left -= 1;
+                }
+            }
+        } else {
+            in_a_row = 0;
+            if !receiver.run_process() && boot.waits {
+                sleep();
+            }
         }
     }
 }

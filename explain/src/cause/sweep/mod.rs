@@ -9,12 +9,16 @@
 //! | `send_limit` | loads that this machine did not send |
 //! | `livelock` | the received rate beyond the knee |
 //! | `path_rate` | the same received rate at each load above it |
+//! | `device` | the device's own counters: overruns, pause frames |
 //! | `frame_cost` | the time of a frame as a function of its length |
 //! | `bufferbloat` | round trips under load, compared with idle ones |
+//! | `idle_wake` | idle round trips that are spread evenly |
 //! | `shared` | transfers in both directions at once, compared with each alone |
 
 mod bufferbloat;
+mod device;
 mod frame_cost;
+mod idle_wake;
 mod livelock;
 mod path_rate;
 mod receive_drops;
@@ -46,7 +50,7 @@ fn scored_findings(run: &Run) -> Vec<ScoredFinding> {
         found.extend(frame_sizes(sizes));
         found.extend(frame_loss(sizes));
     }
-    found.extend(bufferbloat::evaluate(&run.latencies().collect::<Vec<_>>()));
+    found.extend(round_trips(run));
     found
 }
 
@@ -82,8 +86,13 @@ pub(crate) fn of_frame_loss(sizes: &TrialsBySize<'_>) -> Vec<Finding> {
 
 /// Findings of round trips.
 pub(crate) fn of_latencies(run: &Run) -> Vec<Finding> {
+    ranked(round_trips(run))
+}
+
+fn round_trips(run: &Run) -> Vec<ScoredFinding> {
     let all: Vec<&Latency> = run.latencies().collect();
-    ranked(bufferbloat::evaluate(&all).into_iter().collect())
+    let found = [bufferbloat::evaluate(&all), idle_wake::evaluate(&all)];
+    found.into_iter().flatten().collect()
 }
 
 fn loads(run: &Run, payload_bytes: u64) -> Vec<ScoredFinding> {
@@ -95,10 +104,20 @@ fn loads(run: &Run, payload_bytes: u64) -> Vec<ScoredFinding> {
     // If this machine drops datagrams, the received rate is its own.
     let received = dropped.is_none().then(|| from.measured_points());
     let received = received.unwrap_or_default();
+    let own = device::evaluate(
+        run,
+        payload_bytes,
+        livelock::evaluate(&points, RateUnit::Payload),
+    );
+    // A sender that the device's pause frames stop cannot send more.
+    let limit = own.paused.is_none();
+    let limit = limit.then(|| send_limit::evaluate(&points, payload_bytes));
     let found = [
         dropped,
-        send_limit::evaluate(&points, payload_bytes),
-        livelock::evaluate(&points, RateUnit::Payload),
+        limit.flatten(),
+        own.paused,
+        own.livelock,
+        own.overrun,
         path_rate::evaluate(&points, Direction::ToDevice, payload_bytes),
         path_rate::evaluate(&received, Direction::FromDevice, payload_bytes),
     ];

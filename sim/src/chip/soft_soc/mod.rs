@@ -69,6 +69,8 @@ pub struct Config {
     pub pipeline: Timing,
     /// Time from the interrupt that ends a `wfi` to the next instruction.
     pub wfi_exit: Span,
+    /// Lines of the interrupt controller, a bit each, that do not end a `wfi`.
+    pub wfi_ignores: u32,
     /// The hart's caches and ports.
     pub ports: PortConfig,
     /// Buses, bridges, targets and masters.
@@ -128,6 +130,7 @@ pub struct SoftSoc {
     memory: Memory,
     soc: Soc,
     wfi_exit: Span,
+    wfi_ignores: u32,
     /// It is in a `wfi`, and leaves it then.
     is_asleep: bool,
     awake_at: Option<Instant>,
@@ -156,6 +159,7 @@ impl SoftSoc {
             memory,
             soc: Soc::new(config, fabric, ports)?,
             wfi_exit: config.wfi_exit,
+            wfi_ignores: config.wfi_ignores,
             is_asleep: false,
             awake_at: None,
             asleep_cycles: 0,
@@ -173,6 +177,15 @@ impl SoftSoc {
                 return Stop::Deadline;
             }
             if self.wakes_at(until) {
+                continue;
+            }
+            if self.is_asleep && self.soc.interrupt().is_some() {
+                // Only lines that do not wake the hart are high.
+                let next = self.soc.next_event();
+                if next == Instant::NEVER {
+                    return Stop::Asleep;
+                }
+                self.sleep_until(next.min(until));
                 continue;
             }
             self.soc.set_limit(until);
@@ -196,7 +209,7 @@ impl SoftSoc {
     /// Lets the time of leaving a `wfi` pass, up to `until` or the next event, which may send a frame; returns true while
     /// there is some.
     fn wakes_at(&mut self, until: Instant) -> bool {
-        if self.is_asleep && self.awake_at.is_none() && self.soc.interrupt().is_some() {
+        if self.is_asleep && self.awake_at.is_none() && self.soc.wakes(self.wfi_ignores) {
             self.awake_at = Some(self.now() + self.wfi_exit);
         }
         let Some(awake) = self.awake_at else {

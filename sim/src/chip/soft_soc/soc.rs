@@ -242,6 +242,12 @@ impl Soc {
         self.deadline
     }
 
+    /// True if an enabled line outside `ignored` is high.
+    pub fn wakes(&mut self, ignored: u32) -> bool {
+        let controller = self.rest.controller();
+        controller.is_some_and(|it| it.pending() & !ignored != 0)
+    }
+
     #[inline]
     pub fn interrupt(&self) -> Option<u8> {
         self.rest.interrupt

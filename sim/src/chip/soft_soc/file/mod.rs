@@ -60,7 +60,7 @@ pub fn parse(text: &str, file: &str) -> Result<Description, FileError> {
     system.read_clocks(&root)?;
     system.read_buses(&root)?;
     system.read_bridges(&root)?;
-    let (pipeline, ports, wfi_exit) = system.read_hart(&root)?;
+    let (pipeline, ports, wfi) = system.read_hart(&root)?;
     let memories = memories::read(&root, &mut system)?;
     let windows = read_windows(&root)?;
     let devices = system.read_devices(&root)?;
@@ -76,7 +76,8 @@ pub fn parse(text: &str, file: &str) -> Result<Description, FileError> {
     let config = Config {
         name,
         pipeline,
-        wfi_exit,
+        wfi_exit: wfi.exit,
+        wfi_ignores: wfi.ignores,
         ports,
         topology: system.topology,
         memories: memories.into_iter().map(|it| it.memory).collect(),
@@ -101,6 +102,12 @@ struct System {
     buses: Vec<String>,
     bus_clocks: Vec<usize>,
     topology: Topology,
+}
+
+/// Sleep of the hart: time to leave it, and the interrupt lines that do not end it.
+struct Wfi {
+    exit: Span,
+    ignores: u32,
 }
 
 /// Period of a clock in ticks.
@@ -185,7 +192,7 @@ impl System {
         Ok(self.topology.masters.len() - 1)
     }
 
-    fn read_hart(&mut self, root: &Section<'_>) -> Result<(Timing, PortConfig, Span), FileError> {
+    fn read_hart(&mut self, root: &Section<'_>) -> Result<(Timing, PortConfig, Wfi), FileError> {
         let mut harts = root.sections("hart")?;
         if harts.len() != 1 {
             let valid = "exactly one section [hart.NAME]";
@@ -219,9 +226,14 @@ impl System {
             cacheable: Vec::new(),
         };
         let pipeline = pipeline(&hart)?;
-        let wfi_exit = hart.optional("wfi_exit_ns", 0..=100_000_000)?.unwrap_or(0);
+        let exit_ns = hart.optional("wfi_exit_ns", 0..=100_000_000)?;
+        let ignores = hart.optional("wfi_ignores", 0..=u32::MAX.into())?;
+        let wfi = Wfi {
+            exit: Span::from_ns(exit_ns.unwrap_or(0)),
+            ignores: ignores.unwrap_or(0) as u32,
+        };
         hart.finish()?;
-        Ok((pipeline, ports, Span::from_ns(wfi_exit)))
+        Ok((pipeline, ports, wfi))
     }
 
     fn read_devices(&mut self, root: &Section<'_>) -> Result<Vec<DeviceConfig>, FileError> {
