@@ -49,7 +49,7 @@ static err_t initialise(struct netif *netif)
     netif->name[1] = 'n';
     netif->mtu = 1500;
     netif->hwaddr_len = 6;
-    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_LINK_UP;
+    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHERNET | NETIF_FLAG_LINK_UP;
     memcpy(netif->hwaddr, own_mac, 6);
     netif->output = etharp_output;
     netif->linkoutput = send;
@@ -70,6 +70,8 @@ static void start(void *unused)
     netif_add(&interface, &address, &mask, &gateway, NULL, initialise, ethernet_input);
     netif_set_default(&interface);
     netif_set_up(&interface);
+    /* Only now: it announces its address while the line is down otherwise. */
+    interface.flags |= NETIF_FLAG_ETHARP;
     memcpy(mac.addr, peer_mac, 6);
     if (etharp_add_static_entry(&peer, &mac) != ERR_OK)
         board_fail(__FILE__, __LINE__);

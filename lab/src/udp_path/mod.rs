@@ -16,7 +16,7 @@ use run::{Firmware, Length, Measured};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use variant::{BLASTER, Build, NO_LOOK_UP, PUBLISHED, VARIANTS, Variant};
+use variant::{BLASTER, Build, LWIP, NO_LOOK_UP, PUBLISHED, VARIANTS, Variant};
 use xtask::{concurrent, sh, stack};
 
 /// The board.
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Only the variants whose name contains each of these words
     #[arg(long)]
     only: Vec<String>,
+    /// Also lwIP's two ways, which send nothing yet: the command fails
+    #[arg(long)]
+    lwip: bool,
     /// List the functions that take most
     #[arg(long)]
     functions: bool,
@@ -103,7 +106,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .iter()
             .all(|word| it.name.contains(word.as_str()))
     };
-    let variants: Vec<Variant> = VARIANTS.iter().filter(wanted).copied().collect();
+    let lwip: &[Variant] = if arguments.lwip { &LWIP } else { &[] };
+    let variants: Vec<Variant> = VARIANTS
+        .iter()
+        .chain(lwip)
+        .filter(wanted)
+        .copied()
+        .collect();
     let config = config(&[], &[])?;
     let results = concurrent::map(&variants, concurrent::cores(), |variant| {
         let counted = if variant.logs {
