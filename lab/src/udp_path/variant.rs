@@ -148,7 +148,7 @@ impl Variant {
     /// `struct settings` of the firmware, for a processor and a UART at these frequencies.
     pub fn settings(&self, hertz: u64, uart_hertz: u64) -> Vec<u8> {
         let sixteenths = (uart_hertz * 16 + BAUD / 2) / BAUD;
-        let divider = (sixteenths / 16 | (sixteenths % 16) << 20) as u32;
+        let divider = ((sixteenths / 16) | ((sixteenths % 16) << 20)) as u32;
         [
             hertz as u32,
             self.path as u32,
