@@ -1,4 +1,4 @@
-//! Board files of soft SoCs (`system.toml`), with changes from other files and single figures changed.
+//! Board files of systems (`system.toml`), with changes from other files and single figures changed.
 
 use anyhow::{Context, Result};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ fn folder() -> PathBuf {
     sh::root().join("boards/rv32-soft-soc")
 }
 
-/// The file `name` of the soft SoCs' folder.
+/// The file `name` of the folder of soft systems.
 ///
 /// # Errors
 /// It cannot be read, or is no TOML.

@@ -9,13 +9,13 @@ use std::path::Path;
 pub enum Layer {
     /// The program: numbers, its loop.
     Application,
-    /// The send itself, and lwIP's sockets.
+    /// The send itself, and `lwIP`'s sockets.
     Send,
     /// Look-ups of the receiver's address.
     LookUp,
     /// Allocation of callbacks.
     Callbacks,
-    /// The network lock, work queue, and lwIP's messages.
+    /// The network lock, work queue, and `lwIP`'s messages.
     HandOver,
     /// Scheduler, semaphores, switches of tasks.
     Kernel,

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Only the variants whose name contains each of these words
     #[arg(long)]
     only: Vec<String>,
-    /// Also lwIP's two ways, which send nothing yet: the command fails
+    /// Also `lwIP`'s two ways, which send nothing yet: the command fails
     #[arg(long)]
     lwip: bool,
     /// List the functions that take most

@@ -4,10 +4,10 @@
 const WORKER_LOW: u32 = 2;
 const WORKER_HIGH: u32 = 5;
 
-/// How lwIP is built: a build for each value.
+/// How `lwIP` is built: a build for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Build {
-    /// The stack's thread does the work: `CORE_LOCKING` is 0. The paths without lwIP are in this build.
+    /// The stack's thread does the work: `CORE_LOCKING` is 0. The paths without `lwIP` are in this build.
     Thread,
     /// The sender does it, under a lock.
     CoreLocking,
@@ -122,7 +122,7 @@ pub const VARIANTS: [Variant; 10] = [
     BLASTER,
 ];
 
-/// lwIP's two ways: they send nothing yet.
+/// `lwIP`'s two ways: they send nothing yet.
 pub const LWIP: [Variant; 3] = [
     Variant {
         name: "lwIP, its thread",
