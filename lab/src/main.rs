@@ -7,6 +7,7 @@
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
 //! | `causes` | provoked causes, explained: docs/causes/README.md |
 //! | `explanations` | captures of other links, explained: lab/links/README.md |
+//! | `udp_path` | datagrams from a program to the line by several ways: docs/udp-path.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware's PHY and MAC |
 //! | `symbols` | functions and variables of a firmware |
@@ -16,10 +17,12 @@ mod accuracy;
 mod an440;
 mod answers;
 mod bench;
+mod board_file;
 mod causes;
 mod explanations;
 mod footprint;
 mod symbols;
+mod udp_path;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -79,6 +82,9 @@ enum Experiment {
         #[command(subcommand)]
         action: explanations::Action,
     },
+    /// Send datagrams by several ways on the RV32 with flash cache, beside a published measurement (needs the RISC-V
+    /// cross compiler)
+    UdpPath(udp_path::Arguments),
     /// Compare the simulator with QEMU and measure the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
@@ -120,6 +126,7 @@ fn main() -> ExitCode {
         } => causes::run(set, &only, linerate),
         Experiment::CausesEnd { words } => causes::programs::run(&words),
         Experiment::Explanations { action } => explanations::run(action),
+        Experiment::UdpPath(arguments) => udp_path::run(&arguments),
         Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
         Experiment::Bench {
             footprint,

@@ -88,6 +88,10 @@ enum Command {
     /// Simulate the published receive curves of an i.MX 6 (`LINERATE_DATA` names the folder of published data)
     #[command(disable_help_flag = true)]
     Imx6(Forwarded),
+    /// Send datagrams by several ways on the simulated board "RV32, 240 MHz, flash cache", beside a published
+    /// measurement; write target/udp-path/scores.json (needs the RISC-V cross compiler)
+    #[command(disable_help_flag = true)]
+    UdpPath(Forwarded),
     /// Write docs/fidelity.md, the README's figures and the pictures, from the last demo, the last loss
     /// surface and a capture (needs chromium)
     Docs,
@@ -136,6 +140,7 @@ fn main() -> ExitCode {
         Command::LinuxBoard => linux_board::run(),
         Command::Bench(it) => lab::run("bench", &it.arguments),
         Command::Imx6(it) => imx6::run(&it.arguments),
+        Command::UdpPath(it) => lab::run("udp-path", &it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };

@@ -1,5 +1,5 @@
-//! The program of `boards/rv32-soft-soc/stack`: `lwIP` on the `FreeRTOS` kernel and the benchmark of AN 440, in C. Cargo
-//! fetches the sources of both; Debian's cross compiler builds them.
+//! Programs in C of `boards/rv32-soft-soc` with `lwIP` and the `FreeRTOS` kernel, whose sources cargo fetches; Debian's
+//! cross compiler builds them.
 
 use crate::{concurrent, sh};
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ pub const COMPILER: &str = "riscv64-unknown-elf-gcc";
 /// Debian's package of the compiler.
 pub const PACKAGE: &str = "gcc-riscv64-unknown-elf";
 
-/// As the paper's compiler: -O3. The pools' allocator takes the place of lwIP's for packets.
+/// -O3 as the compiler of AN 440, unless a program's own flags differ.
 const FLAGS: [&str; 9] = [
     "-O3",
     "-march=rv32im_zicsr",
@@ -25,16 +25,43 @@ const FLAGS: [&str; 9] = [
     "-g1",
 ];
 /// `-march` of the linker selects the compiler's library, which has no variant with `zicsr`.
-const LINK_FLAGS: [&str; 8] = [
+const LINK_FLAGS: [&str; 7] = [
     "-march=rv32im",
     "-mabi=ilp32",
     "-nostdlib",
     "-nostartfiles",
     "-Wl,--gc-sections",
-    "-Wl,--wrap=pbuf_alloc",
     "-Wl,--no-warn-rwx-segments",
     "-Wl,--build-id=none",
 ];
+
+/// A program.
+#[derive(Debug)]
+pub struct Program {
+    /// Its folder below that of the board; a folder `port` in it configures kernel and stack.
+    pub folder: &'static str,
+    /// Files of [`BENCHMARK`]'s folder that it uses, too.
+    shared: &'static [&'static str],
+    /// Further flags of the compiler, and of the linker.
+    flags: &'static [&'static str],
+    link_flags: &'static [&'static str],
+}
+
+/// The benchmark of AN 440. The pools' allocator takes the place of lwIP's for packets.
+pub const BENCHMARK: Program = Program {
+    folder: "stack",
+    shared: &[],
+    flags: &[],
+    link_flags: &["-Wl,--wrap=pbuf_alloc"],
+};
+
+/// Datagrams by several ways: docs/udp-path.md.
+pub const UDP_PATH: Program = Program {
+    folder: "udp-path",
+    shared: &["start.S", "board.c", "console.c"],
+    flags: &["-Os"],
+    link_flags: &[],
+};
 
 /// Sources of the kernel, in its folder.
 const KERNEL: [&str; 6] = [
@@ -60,11 +87,12 @@ const LWIP: [&str; 9] = [
 /// Beside [`LWIP`]: a folder in a folder.
 const LWIP_IPV4: &str = "src/core/ipv4";
 
-/// Builds the program with `further` flags of the compiler, in `target/stack/<name>`; `None` without the compiler.
+/// Builds `program` with `further` flags of the compiler, in `target/stack/<name>`, with a map of the linker beside the
+/// ELF (`stack.map`); `None` without the compiler.
 ///
 /// # Errors
 /// The sources cannot be fetched, or do not compile.
-pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
+pub fn build(program: &Program, name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
     if !sh::has(COMPILER) {
         return Ok(None);
     }
@@ -77,12 +105,15 @@ pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
         package("lwip")?,
         package("freertos-next")?.join("FreeRTOS-Kernel"),
     );
-    let own = folder();
+    let own = board().join(program.folder);
+    let base = board().join(BENCHMARK.folder);
     let port = kernel.join("portable/GCC/RISC-V");
     let includes = [
         own.clone(),
-        own.join("libc"),
         own.join("port"),
+        base.clone(),
+        base.join("libc"),
+        base.join("port"),
         lwip.join("src/include"),
         lwip.join("contrib/ports/freertos/include"),
         kernel.join("include"),
@@ -90,7 +121,8 @@ pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
         port,
     ];
     let mut files = sources_in(&own)?;
-    files.extend(sources_in(&own.join("libc"))?);
+    files.extend(program.shared.iter().map(|file| base.join(file)));
+    files.extend(sources_in(&base.join("libc"))?);
     for path in LWIP.iter().chain([&LWIP_IPV4]).map(|it| lwip.join(it)) {
         files.extend(if path.is_dir() {
             sources_in(&path)?
@@ -104,11 +136,15 @@ pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
     let objects: Vec<(PathBuf, PathBuf)> = files
         .into_iter()
         .enumerate()
-        .map(|(number, file)| (file, out.join(format!("{number}.o"))))
+        .map(|(number, file)| {
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            let object = out.join(format!("{number}-{stem}.o"));
+            (file, object)
+        })
         .collect();
     let compiled = concurrent::map(&objects, concurrent::cores(), |(file, object)| {
         let mut command = sh::cmd(COMPILER);
-        command.args(FLAGS).args(further);
+        command.args(FLAGS).args(program.flags).args(further);
         for folder in &includes {
             command.arg("-I").arg(folder);
         }
@@ -116,7 +152,8 @@ pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
         for (folder, name) in [
             (lwip, "lwip"),
             (&kernel, "FreeRTOS-Kernel"),
-            (&own, "stack"),
+            (&own, program.folder),
+            (&base, BENCHMARK.folder),
         ] {
             command.arg(format!("-ffile-prefix-map={}={name}", folder.display()));
         }
@@ -127,15 +164,19 @@ pub fn build(name: &str, further: &[&str]) -> Result<Option<PathBuf>> {
     }
     let elf = out.join("stack.elf");
     let mut link = sh::cmd(COMPILER);
-    link.args(LINK_FLAGS).arg("-T").arg(own.join("link.x"));
+    link.args(LINK_FLAGS).args(program.link_flags);
+    link.arg("-T").arg(own.join("link.x"));
+    let mut map = std::ffi::OsString::from("-Wl,-Map=");
+    map.push(elf.with_extension("map"));
+    link.arg(map);
     link.args(objects.iter().map(|(_, object)| object));
     sh::read(link.arg("-lgcc").arg("-o").arg(&elf))?;
     Ok(Some(elf))
 }
 
-/// Folder of the program.
-pub fn folder() -> PathBuf {
-    sh::root().join("boards/rv32-soft-soc/stack")
+/// Folder of the board.
+fn board() -> PathBuf {
+    sh::root().join("boards/rv32-soft-soc")
 }
 
 /// The C and assembly files in `folder`, sorted.
@@ -155,7 +196,7 @@ fn fetch() -> Result<BTreeMap<String, PathBuf>> {
     let mut command = sh::cargo();
     command
         .args(["metadata", "--locked", "--format-version", "1"])
-        .current_dir(folder().join("sources"));
+        .current_dir(board().join(BENCHMARK.folder).join("sources"));
     let json: serde_json::Value = serde_json::from_str(&sh::read(&mut command)?)?;
     let Some(packages) = json["packages"].as_array() else {
         bail!("cargo metadata lists no packages");

@@ -243,9 +243,10 @@ fn long_runs(steps: &Steps, log: &Path) -> Result<Outcome> {
 /// The experiments that compare simulated boards with published figures; their tests run in the quick tier.
 fn published_boards(log: &Path) -> Result<Outcome> {
     lab::logged("an440", log)?;
+    lab::logged("udp-path", log)?;
     imx6::run(&[])?;
     links::run(false)?;
-    Ok(Outcome::Done("an440, imx6, links".to_owned()))
+    Ok(Outcome::Done("an440, udp-path, imx6, links".to_owned()))
 }
 
 /// Makes the Linux system of an emulated board, and measures it.

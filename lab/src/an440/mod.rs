@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     } else {
         flags.concat()
     };
-    let Some(elf) = stack::build(&name, &flags)? else {
+    let Some(elf) = stack::build(&stack::BENCHMARK, &name, &flags)? else {
         println!(
             "skipped: no {} (as root: apt-get install {}, or cargo xtask setup)",
             stack::COMPILER,

@@ -4,6 +4,7 @@ use super::cells::{Cell, Memory, System};
 use super::score::{Throughputs, mean_absolute_log_error};
 use super::system::{self, Parameters};
 use super::{Bench, throughputs};
+use crate::board_file;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -95,7 +96,7 @@ pub fn run(
 
 fn value(cell: Cell, guess: &str) -> Option<i64> {
     let table = system::table(cell.system, cell.memory).ok()?;
-    Some(system::get(&table, guess)?.0)
+    Some(board_file::get(&table, guess)?.0)
 }
 
 fn moved(guess: &str, old: i64, factor: f64) -> i64 {

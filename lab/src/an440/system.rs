@@ -1,11 +1,10 @@
 //! The systems: `boards/rv32-soft-soc/system.toml` with the changes of `boards/rv32-soft-soc/an440`.
 
 use super::cells::{Cell, Memory, System};
+use crate::board_file;
 use anyhow::{Context, Result, anyhow};
 use linerate_sim::chip::soft_soc::{Config, file};
-use std::path::PathBuf;
-use toml::{Table, Value};
-use xtask::sh;
+use toml::Table;
 
 /// Values that a fit or a sensitivity changes.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,27 +49,17 @@ const PIO: [(&str, u32); 2] = [
     ("device.ethernet.write_cycles", 6),
 ];
 
-fn folder() -> PathBuf {
-    sh::root().join("boards/rv32-soft-soc")
-}
-
-fn read(name: &str) -> Result<Table> {
-    let path = folder().join(name);
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    text.parse().with_context(|| path.display().to_string())
-}
-
 /// The board file of a cell's system.
 ///
 /// # Errors
 /// A file cannot be read, or does not describe a system.
 pub fn table(system: System, memory: Memory) -> Result<Table> {
-    let mut table = read(BASE)?;
+    let mut table = board_file::read(BASE)?;
     for change in system.changes() {
-        merge(&mut table, read(&format!("an440/{change}"))?);
+        board_file::merge(&mut table, board_file::read(&format!("an440/{change}"))?);
     }
     if memory == Memory::Ssram {
-        merge(&mut table, read(SSRAM)?);
+        board_file::merge(&mut table, board_file::read(SSRAM)?);
     }
     Ok(table)
 }
@@ -82,72 +71,18 @@ pub fn table(system: System, memory: Memory) -> Result<Table> {
 pub fn config(cell: Cell, parameters: &Parameters) -> Result<Config> {
     let mut table = table(cell.system, cell.memory)?;
     for (path, value) in &parameters.changes {
-        set(&mut table, path, *value).with_context(|| format!("{cell}: no field {path}"))?;
+        board_file::set(&mut table, path, *value)
+            .with_context(|| format!("{cell}: no field {path}"))?;
     }
     if let (System::Lan91c111, Some(cycles)) = (cell.system, parameters.pio_cycles) {
         for (path, tenths) in PIO {
-            set(&mut table, path, (cycles * tenths / 10).into())
+            board_file::set(&mut table, path, (cycles * tenths / 10).into())
                 .with_context(|| format!("{cell}: no field {path}"))?;
         }
     }
     let text = toml::to_string(&table)?;
     let description = file::parse(&text, cell.system.name()).map_err(|error| anyhow!("{error}"))?;
     Ok(description.config)
-}
-
-/// A figure with its source, which a change replaces as a whole.
-fn is_figure(table: &Table) -> bool {
-    table.contains_key("value")
-}
-
-/// Puts the sections and fields of `change` into `table`. A section `removed = true` goes.
-fn merge(table: &mut Table, change: Table) {
-    for (name, value) in change {
-        match (table.get_mut(&name), value) {
-            (_, Value::Table(section)) if section.get("removed").is_some() => {
-                table.remove(&name);
-            }
-            (Some(Value::Table(old)), Value::Table(new)) if !is_figure(old) && !is_figure(&new) => {
-                merge(old, new);
-            }
-            (_, value) => {
-                table.insert(name, value);
-            }
-        }
-    }
-}
-
-/// The number at `path`, with its source: its own or that of its section.
-pub fn get(table: &Table, path: &str) -> Option<(i64, String)> {
-    let (section, field) = path.rsplit_once('.')?;
-    let mut at = table;
-    for name in section.split('.') {
-        at = at.get(name)?.as_table()?;
-    }
-    let source = |table: &Table| Some(table.get("source")?.as_str()?.to_owned());
-    match at.get(field)? {
-        Value::Integer(value) => Some((*value, source(at)?)),
-        Value::Table(figure) => Some((figure.get("value")?.as_integer()?, source(figure)?)),
-        _ => None,
-    }
-}
-
-/// Sets the number at `path`, or the flag unless `value` is 0; `None` if it does not exist.
-fn set(table: &mut Table, path: &str, value: i64) -> Option<()> {
-    let (section, field) = path.rsplit_once('.')?;
-    let mut at = table;
-    for name in section.split('.') {
-        at = at.get_mut(name)?.as_table_mut()?;
-    }
-    let place = match at.get_mut(field)? {
-        Value::Table(figure) => figure.get_mut("value")?,
-        number => number,
-    };
-    *place = match place {
-        Value::Boolean(_) => Value::Boolean(value != 0),
-        _ => Value::Integer(value),
-    };
-    Some(())
 }
 
 #[cfg(test)]
@@ -181,7 +116,7 @@ mod tests {
             Optimisation::None,
         );
         let path = "hart.cpu.data_cache.size";
-        let (before, _) = get(&table(cell.system, cell.memory).unwrap(), path).unwrap();
+        let (before, _) = board_file::get(&table(cell.system, cell.memory).unwrap(), path).unwrap();
         assert_eq!(before, 2048);
         let parameters = Parameters {
             changes: vec![(path.to_owned(), 4096)],

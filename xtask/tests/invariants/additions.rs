@@ -286,11 +286,16 @@ fn device_model(file: &str) -> Option<&str> {
 }
 
 /// Shipped code that names a board: file or folder, board, reason.
-const BOARDS_NAMED_IN: [(&str, &str, &str); 11] = [
+const BOARDS_NAMED_IN: [(&str, &str, &str); 12] = [
     (
         "xtask/src/stack.rs",
         "rv32-soft-soc",
         "builds a program of this board in C",
+    ),
+    (
+        "lab/src/board_file.rs",
+        "rv32-soft-soc",
+        "reads the board files of soft SoCs",
     ),
     (
         "lab/src/an440",

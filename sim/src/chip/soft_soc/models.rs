@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::device::enet::{self, Enet};
 use crate::device::{
-    Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse,
+    Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse, Uart,
 };
 use crate::time::Span;
 
@@ -65,6 +65,7 @@ static MODELS: &[Model] = &[
     model("sgdma-to-stream", 0x40, 3, "scatter-gather DMA to a stream (ports: descriptors read, written, data)",
         |it| Box::new(sgdma(Direction::ToStream, it))).with(OUT, SGDMA),
     model("tse", 0x400, 0, "Triple-Speed Ethernet MAC with a PHY", |it| Box::new(tse(it))).with(BOTH, TSE),
+    model("uart", 0x100, 0, "UART with FIFOs of 128 bytes and a baud rate", |_| Box::new(Uart::default())),
 ];
 
 const NONE: Streams = Streams {
