@@ -55,12 +55,13 @@ const ROUND: Span = Span::from_us(10);
 const AHEAD: usize = 16;
 const URGENT: usize = 64;
 const BULK: usize = 1024;
-/// From one urgent message to the next.
-const URGENT_EVERY: Span = Span::from_ms(3);
+/// Octet times from one urgent message to the next, so that it and its answer take 4% of the line; 5 ms at least.
+const URGENT_EVERY_OCTETS: u64 = 1000;
 
 pub struct Bench {
     chip: Esp32c6,
     port: Port,
+    urgent_every: Span,
     line: VecDeque<(Instant, u8)>,
 }
 
@@ -83,6 +84,15 @@ impl Bench {
         let mut bench = Self {
             chip: chip.map_err(|error| error.to_string())?,
             port: Port::Uart1,
+            urgent_every: Span::from_us(
+                (URGENT_EVERY_OCTETS * 10_000_000
+                    / u64::from(if choice.baud == 0 {
+                        2_000_000
+                    } else {
+                        choice.baud
+                    }))
+                .max(5_000),
+            ),
             line: VecDeque::new(),
         };
         bench.wait_for("ready")?;
@@ -218,7 +228,7 @@ impl Bench {
                 }
             }
             if now >= urgent_at && link.is_up() {
-                urgent_at = now + URGENT_EVERY;
+                urgent_at = now + self.urgent_every;
                 let mut urgent = [0; 16];
                 urgent[..8].copy_from_slice(&now.as_ns().to_le_bytes());
                 let _ = link.send(0, &urgent);

@@ -5,8 +5,8 @@ use linerate_sim::time::Span;
 
 use crate::bench::{Bench, Choice, Seen};
 
-const WARM_UP: Span = Span::from_ms(30);
-const MEASURED: Span = Span::from_ms(150);
+const WARM_UP: Span = Span::from_ms(100);
+const MEASURED: Span = Span::from_ms(1000);
 /// Octets in the receive FIFO at which the UART interrupts, of 128.
 const THRESHOLD: u32 = 64;
 
