@@ -1,6 +1,7 @@
 //! The ports as lines: octets with the time at which the far end has them.
 
 use super::{Esp32c6, Port, UsbHost};
+use crate::device::usb_host::Bus;
 use crate::time::Instant;
 
 impl Esp32c6 {
@@ -19,13 +20,11 @@ impl Esp32c6 {
 
     /// Octets that the far end of a port has received since the last call, with the time, which may be later than now.
     pub fn take_line(&mut self, port: Port) -> Vec<(Instant, u8)> {
-        match uart(port) {
-            Some(number) => self.soc.uart(number).take_departures(),
-            None => {
-                let host = self.soc.usb_serial().host();
-                host.map(|host| host.take_arrived()).unwrap_or_default()
-            }
+        if let Some(number) = uart(port) {
+            return self.soc.uart(number).take_departures();
         }
+        let host = self.soc.usb_serial().host();
+        host.map(Bus::take_arrived).unwrap_or_default()
     }
 
     /// Octets from the far end of a port that are not at the chip yet; 0 for a USB host that is not modelled.
