@@ -47,6 +47,7 @@ pub(crate) struct Sender<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
+    #[inline(never)] // Once for all channels.
     pub(crate) const fn new(is_reliable: bool, memory: B) -> Self {
         Self {
             queue: TransmitQueue::new(memory),
@@ -110,6 +111,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.oldest != self.newest
     }
 
+    #[inline(always)] // Smaller than its calls.
     fn has_credit(&self, fragment: Fragment) -> bool {
         let on_their_way = self.next.wrapping_sub(self.oldest);
         self.in_flight + fragment.cost() <= self.credit && on_their_way < WINDOW

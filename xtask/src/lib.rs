@@ -17,6 +17,7 @@ pub mod foreign;
 pub mod fuzz;
 pub mod imx6;
 pub mod lab;
+mod link_boards;
 pub mod links;
 pub mod linux_board;
 pub mod procedures;

@@ -1,7 +1,7 @@
 //! `cargo xtask links`: sends messages through noise, changes links under a self-test, compares the link layer with
-//! others, and measures the drivers of the W5500; the figures are in target/links/scores.json.
+//! others, and measures the link on simulated boards and the drivers of the W5500; the figures are in target/links/scores.json.
 
-use crate::{self_test, sh, w5500};
+use crate::{link_boards, self_test, sh, w5500};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
@@ -29,6 +29,7 @@ pub fn run(long: bool) -> Result<()> {
         .current_dir(sh::root().join("link/compare"))
         .env("CARGO_TARGET_DIR", sh::out("links-compare"));
     sh::run(&mut command)?;
+    link_boards::run(&folder)?;
     w5500::run(&folder)
 }
 

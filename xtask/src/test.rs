@@ -107,6 +107,7 @@ fn format(log: &Path) -> Result<Outcome> {
     folders.push(sh::root().join("link/compare"));
     folders.push(sh::root().join("boards/rv32-soft-soc/firmware"));
     folders.push(sh::root().join("boards/esp32c6-w5500/firmware"));
+    folders.push(sh::root().join("boards/esp32c6-link/firmware"));
     for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
         let mut fmt = sh::cargo();
         sh::logged(fmt.args(["fmt", "--check"]).current_dir(folder), log)?;

@@ -32,6 +32,7 @@ mod systimer;
 mod timg;
 mod tse;
 mod uart;
+pub mod usb_host;
 mod usb_serial;
 mod watchdog;
 

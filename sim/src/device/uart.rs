@@ -57,6 +57,8 @@ pub struct Uart {
     received: VecDeque<u8>,
     timeout_at: Instant,
     lost: u64,
+    /// Octets that have left or will, with the end of each on the line, if they are recorded.
+    departures: Option<Vec<(Instant, u8)>>,
 }
 
 impl Default for Uart {
@@ -80,6 +82,7 @@ impl Default for Uart {
             received: VecDeque::new(),
             timeout_at: Instant::NEVER,
             lost: 0,
+            departures: None,
         }
     }
 }
@@ -130,8 +133,12 @@ impl Uart {
             return;
         }
         let begin = self.idle_at().max(now);
-        self.tx_end_times.push_back(begin + self.byte_time());
+        let end = begin + self.byte_time();
+        self.tx_end_times.push_back(end);
         self.sent.push(byte);
+        if let Some(departures) = &mut self.departures {
+            departures.push((end, byte));
+        }
         self.interrupts.raw &= !TX_DONE;
         self.update_tx_empty(now);
     }
@@ -139,6 +146,24 @@ impl Uart {
     /// Bytes that were lost because a FIFO was full.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Records the octets that are sent from now on, for [`take_departures`](Self::take_departures).
+    pub fn record_departures(&mut self) {
+        self.departures.get_or_insert_default();
+    }
+
+    /// Octets that were sent since the last call, with the end of each on the line, which may be later than now.
+    pub fn take_departures(&mut self) -> Vec<(Instant, u8)> {
+        self.departures
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Octets on their way from the far end.
+    pub fn backlog(&self) -> usize {
+        self.rx_in_flight.len()
     }
 
     /// Takes a byte from the receive FIFO.

@@ -1,9 +1,11 @@
-//! USB serial/JTAG controller: its serial port, with a host that always reads.
+//! USB serial/JTAG controller: its serial port, with a host that always reads, or one as a real controller
+//! ([`UsbHost`]).
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "USB Serial/JTAG Controller".
 
 use std::collections::VecDeque;
 
+use super::usb_host::{Bus, UsbHost};
 use super::{Device, InterruptRegisters};
 use crate::time::{Instant, Span};
 
@@ -37,6 +39,10 @@ pub struct UsbSerial {
     sent: Vec<u8>,
     received: VecDeque<u8>,
     lost: u64,
+    /// A host as a real controller.
+    bus: Option<Bus>,
+    /// Octets of the packet that is being written.
+    packet: Vec<u8>,
 }
 
 impl UsbSerial {
@@ -53,7 +59,19 @@ impl UsbSerial {
             sent: Vec::new(),
             received: VecDeque::new(),
             lost: 0,
+            bus: None,
+            packet: Vec::new(),
         }
+    }
+
+    /// Connects a host with frames, polls and latency instead of the one that always reads.
+    pub fn connect(&mut self, host: UsbHost) {
+        self.bus = Some(Bus::new(host));
+    }
+
+    /// The host, if one is [connected](Self::connect).
+    pub fn host(&mut self) -> Option<&mut Bus> {
+        self.bus.as_mut()
     }
 
     /// Bytes that were written while the FIFO was full.
@@ -74,6 +92,9 @@ impl UsbSerial {
         }
         self.sent.push(byte);
         self.filled += 1;
+        if self.bus.is_some() {
+            self.packet.push(byte);
+        }
         if self.filled == PACKET_BYTES {
             self.flush(now);
         }
@@ -83,7 +104,15 @@ impl UsbSerial {
     pub fn flush(&mut self, now: Instant) {
         if self.filled > 0 {
             self.filled = 0;
-            self.free_at = now + self.packet_time;
+            self.free_at = match &mut self.bus {
+                None => now + self.packet_time,
+                Some(bus) => bus.fetch(std::mem::take(&mut self.packet), now),
+            };
+            self.interrupts.raw &= !SERIAL_IN_EMPTY;
+        } else if let Some(bus) = &mut self.bus
+            && let Some(free_at) = bus.end_transfer(now.max(self.free_at))
+        {
+            self.free_at = free_at;
             self.interrupts.raw &= !SERIAL_IN_EMPTY;
         }
     }
@@ -93,7 +122,15 @@ impl Device for UsbSerial {
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
         self.advance(now);
         Some(match offset {
-            EP1 => u32::from(self.received.pop_front().unwrap_or(0)),
+            EP1 => {
+                let octet = self.received.pop_front();
+                if self.received.is_empty()
+                    && let Some(bus) = &mut self.bus
+                {
+                    bus.on_emptied(now);
+                }
+                u32::from(octet.unwrap_or(0))
+            }
             EP1_CONF => {
                 let free = if now >= self.free_at {
                     IN_EP_DATA_FREE
@@ -133,17 +170,23 @@ impl Device for UsbSerial {
 
     fn next_event(&self) -> Instant {
         let waits = self.interrupts.raw & SERIAL_IN_EMPTY == 0 && self.free_at != Instant::ZERO;
-        if waits && self.interrupts.enable & SERIAL_IN_EMPTY != 0 {
+        let fetched = if waits && self.interrupts.enable & SERIAL_IN_EMPTY != 0 {
             self.free_at
         } else {
             Instant::NEVER
-        }
+        };
+        let delivered = self.bus.as_ref().and_then(Bus::delivered_at);
+        fetched.min(delivered.unwrap_or(Instant::NEVER))
     }
 
     fn advance(&mut self, now: Instant) {
         if self.free_at != Instant::ZERO && self.free_at <= now {
             self.free_at = Instant::ZERO;
             self.interrupts.raw |= SERIAL_IN_EMPTY;
+        }
+        if let Some(packet) = self.bus.as_mut().and_then(|bus| bus.deliver(now)) {
+            self.received.extend(packet);
+            self.interrupts.raw |= SERIAL_OUT_RECV_PKT;
         }
     }
 
@@ -159,7 +202,10 @@ impl Device for UsbSerial {
         std::mem::take(&mut self.sent)
     }
 
-    fn receive(&mut self, bytes: &[u8], _: Instant) {
+    fn receive(&mut self, bytes: &[u8], now: Instant) {
+        if let Some(bus) = &mut self.bus {
+            return bus.send(bytes, now);
+        }
         self.received.extend(bytes);
         if !bytes.is_empty() {
             self.interrupts.raw |= SERIAL_OUT_RECV_PKT;

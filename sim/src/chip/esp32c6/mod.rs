@@ -10,6 +10,7 @@ mod clock;
 mod console;
 mod digest;
 mod fault;
+mod line;
 mod report;
 mod rom;
 mod soc;
@@ -19,6 +20,7 @@ mod wiring;
 use core::ops::Range;
 
 use super::{TimingError, TimingTable};
+pub use crate::device::usb_host::UsbHost;
 use crate::elf::{Elf, ElfError};
 use crate::mem::{Cache, CacheConfig, Memory, RegionConfig};
 use crate::pads::Pads;

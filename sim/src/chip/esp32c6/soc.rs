@@ -5,11 +5,12 @@ use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
 use super::rom::Rom;
 use super::storage::Storage;
-use super::wiring::{self, EFUSE, GDMA, SPI2, UART0, UART1, WIRING};
+use super::wiring::{self, EFUSE, GDMA, SPI2, UART0, UART1, USB_DEVICE, WIRING};
 use super::{Config, ResetCause, WatchEvent};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
     ClockTree, Device, DmaMemory, Efuse, Gdma, Gpio, IntMtx, MAX_BURST, Plic, SpiMaster, Uart,
+    UsbSerial,
 };
 use crate::mem::Memory;
 use crate::pads::{Pads, SpiOctets};
@@ -331,6 +332,13 @@ impl Soc {
     pub fn uart(&mut self, number: u32) -> &mut Uart {
         let uart = if number == 1 { UART1 } else { UART0 };
         self.peripherals.model(uart).expect("wired as a UART")
+    }
+
+    /// The USB Serial/JTAG.
+    pub fn usb_serial(&mut self) -> &mut UsbSerial {
+        self.peripherals
+            .model(USB_DEVICE)
+            .expect("wired as a USB Serial/JTAG")
     }
 
     /// The fuses.

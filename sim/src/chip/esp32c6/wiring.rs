@@ -29,6 +29,8 @@ pub(super) const EFUSE: usize = 2;
 pub(super) const GDMA: usize = 3;
 /// Number of the SPI controller.
 pub(super) const SPI2: usize = 4;
+/// Number of the USB Serial/JTAG.
+pub(super) const USB_DEVICE: usize = 5;
 
 /// Every device. Events at the same time are processed in this order.
 #[rustfmt::skip] // One line each.
@@ -196,5 +198,6 @@ mod tests {
         assert!(devices.model::<Efuse>(EFUSE).is_some());
         assert!(devices.model::<Gdma>(GDMA).is_some());
         assert!(devices.model::<SpiMaster>(SPI2).is_some());
+        assert!(devices.model::<UsbSerial>(USB_DEVICE).is_some());
     }
 }

@@ -1,0 +1,5 @@
+//! Passes esp-hal's linker script.
+
+fn main() {
+    println!("cargo::rustc-link-arg-bins=-Tlinkall.x");
+}

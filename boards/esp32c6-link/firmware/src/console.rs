@@ -1,0 +1,59 @@
+//! The line that chooses port and load.
+
+use esp_hal::peripherals::USB_DEVICE;
+use esp_println::println;
+
+/// Content of the line: `PORT THRESHOLD MESSAGE LOAD PERIOD`, such as `3000000 64 128 20 100`.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// Bits per second of UART 1; 0 in the line: the USB Serial/JTAG.
+    pub baud: Option<u32>,
+    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127.
+    pub threshold: u16,
+    /// Octets of the messages that are sent as fast as they go; 0: the program only counts what it receives.
+    pub message_octets: usize,
+    /// Microseconds of an interrupt handler of higher priority, and from one such interrupt to the next; 0: none.
+    pub load_us: u32,
+    /// Its period.
+    pub period_us: u32,
+}
+
+impl Choice {
+    fn parse(line: &str) -> Option<Self> {
+        let mut numbers = line.split_ascii_whitespace().map(|word| word.parse().ok());
+        let mut next = || numbers.next().flatten();
+        let baud: u32 = next()?;
+        Some(Self {
+            baud: (baud > 0).then_some(baud),
+            threshold: next()? as u16,
+            message_octets: next()? as usize,
+            load_us: next()?,
+            period_us: next()?,
+        })
+    }
+}
+
+/// Waits for a line with a choice.
+pub fn choice() -> Choice {
+    println!("@ {{\"event\":\"ready\"}}");
+    let mut line = [0; 80];
+    let mut len = 0;
+    loop {
+        let port = USB_DEVICE::regs();
+        if !port.ep1_conf().read().serial_out_ep_data_avail().bit() {
+            continue;
+        }
+        let octet = port.ep1().read().rdwr_byte().bits();
+        if octet == b'\n' {
+            let text = str::from_utf8(&line[..len]).unwrap_or_default();
+            if let Some(choice) = Choice::parse(text) {
+                return choice;
+            }
+            println!("not a choice: {text}");
+            len = 0;
+        } else if let Some(place) = line.get_mut(len) {
+            *place = octet;
+            len += 1;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! An end of a byte link on an ESP32-C6, on UART 1 or on the USB Serial/JTAG, beside an interrupt that takes time away.
+//!
+//! The console (USB Serial/JTAG) takes one line, see [`console`]. Then the program is a link's end, which sends messages
+//! as fast as they go and sends back those of channel 0, or only counts the octets that it receives. Its counts are in
+//! [`COUNTS`].
+
+#![no_std]
+#![no_main]
+
+mod console;
+mod counts;
+mod load;
+mod port;
+mod program;
+mod ring;
+
+use esp_hal::clock::CpuClock;
+
+pub use counts::COUNTS;
+
+/// The CPU clock: 160 MHz, or 80 if the program was built with `LINERATE_CPU_80` in its environment.
+const CLOCK: CpuClock = if option_env!("LINERATE_CPU_80").is_some() {
+    CpuClock::_80MHz
+} else {
+    CpuClock::_160MHz
+};
+
+// The boot loader requires a descriptor; its build time is fixed, so that builds are reproducible.
+esp_bootloader_esp_idf::esp_app_desc!(
+    env!("CARGO_PKG_VERSION"),
+    env!("CARGO_PKG_NAME"),
+    "00:00:00",
+    "1970-01-01",
+    esp_bootloader_esp_idf::ESP_IDF_COMPATIBLE_VERSION,
+    esp_bootloader_esp_idf::MMU_PAGE_SIZE,
+    0,
+    u16::MAX,
+    0
+);
+
+/// Reports a panic on the console and stops.
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo) -> ! {
+    esp_println::println!("PANIC - {info}");
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+#[esp_hal::main]
+fn main() -> ! {
+    let peripherals = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CLOCK));
+    let choice = console::choice();
+    esp_println::println!("@ {{\"event\":\"started\"}}");
+    let mut port = if let Some(baud) = choice.baud {
+        let wires = port::Wires {
+            uart: peripherals.UART1,
+            transmit: peripherals.GPIO4,
+            receive: peripherals.GPIO5,
+        };
+        port::Port::uart(wires, baud, choice.threshold)
+    } else {
+        port::Port::usb(peripherals.USB_DEVICE)
+    };
+    load::start(peripherals.TIMG0, choice.load_us, choice.period_us);
+    if choice.message_octets == 0 {
+        program::count(&mut port)
+    } else {
+        program::link(&mut port, choice.message_octets)
+    }
+}

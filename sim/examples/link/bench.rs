@@ -1,0 +1,255 @@
+//! The chip with a program at the other end of its port.
+
+use std::collections::VecDeque;
+
+use linerate_link::{Channel, Config, Link, memory_octets};
+use linerate_sim::chip::esp32c6::{self, Esp32c6, Port, Stop, UsbHost};
+use linerate_sim::elf::Elf;
+use linerate_sim::pads::Pads;
+use linerate_sim::time::{Instant, Span};
+
+/// Nothing at the pads: UART 1 is a line of octets.
+struct Open;
+
+impl Pads for Open {
+    fn level(&mut self, _: u8, _: Instant) -> bool {
+        true
+    }
+
+    fn next_edge(&mut self, _: u8, _: Instant) -> Instant {
+        Instant::NEVER
+    }
+
+    fn drive(&mut self, _: u8, _: bool, _: Instant) {}
+
+    fn deadline(&self) -> Instant {
+        Instant::NEVER
+    }
+}
+
+/// Settings of the program of the board, in the order of its console line.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// 0: USB Serial/JTAG.
+    pub baud: u32,
+    pub threshold: u32,
+    /// 0: the program only counts.
+    pub message: usize,
+    pub load_us: u32,
+    pub period_us: u32,
+}
+
+/// Counts of the program, in the order of its symbol `COUNTS`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub received: u32,
+    pub missed: u32,
+    pub overflows: u32,
+    pub fullest: u32,
+    pub unread: u32,
+}
+
+/// How often the program of the other end comes round.
+const ROUND: Span = Span::from_us(10);
+/// Octets that the other end has ahead of a UART's line: the FIFO of a 16550.
+const AHEAD: usize = 16;
+const URGENT: usize = 64;
+const BULK: usize = 1024;
+/// Octet times from one urgent message to the next, so that it and its answer take 4% of the line; 5 ms at least.
+const URGENT_EVERY_OCTETS: u64 = 1000;
+
+pub struct Bench {
+    chip: Esp32c6,
+    port: Port,
+    urgent_every: Span,
+    line: VecDeque<(Instant, u8)>,
+}
+
+/// What the program of the other end has seen.
+#[derive(Default)]
+pub struct Seen {
+    /// Times of the messages of the bulk channel.
+    pub at: Vec<Instant>,
+    pub octets: u64,
+    /// Messages with a wrong number or octet.
+    pub wrong: u64,
+    pub round_trips: Vec<Span>,
+    /// Damaged frames, and those sent again by this end.
+    pub damaged: u32,
+}
+
+impl Bench {
+    pub fn start(elf: &Elf, choice: Choice) -> Result<Self, String> {
+        let chip = Esp32c6::new(esp32c6::Config::default(), elf);
+        let mut bench = Self {
+            chip: chip.map_err(|error| error.to_string())?,
+            port: Port::Uart1,
+            urgent_every: Span::from_us(
+                (URGENT_EVERY_OCTETS * 10_000_000
+                    / u64::from(if choice.baud == 0 {
+                        2_000_000
+                    } else {
+                        choice.baud
+                    }))
+                .max(5_000),
+            ),
+            line: VecDeque::new(),
+        };
+        bench.wait_for("ready")?;
+        let Choice {
+            baud,
+            threshold,
+            message,
+            load_us,
+            period_us,
+        } = choice;
+        let text = format!("{baud} {threshold} {message} {load_us} {period_us}\n");
+        bench.chip.console_input(Port::UsbSerial, text.as_bytes());
+        bench.wait_for("started")?;
+        bench.pass(Span::from_ms(1))?;
+        if choice.baud == 0 {
+            bench.port = Port::UsbSerial;
+            bench.chip.connect_usb(UsbHost::default());
+        }
+        bench.chip.record_line(bench.port);
+        Ok(bench)
+    }
+
+    fn pass(&mut self, span: Span) -> Result<(), String> {
+        match self.chip.run(self.chip.now() + span, &mut Open) {
+            Stop::Deadline => Ok(()),
+            Stop::Fault(fault) => Err(fault.to_string()),
+            stop => Err(format!("{stop:?}")),
+        }
+    }
+
+    /// Runs until the console has `event`.
+    fn wait_for(&mut self, event: &str) -> Result<(), String> {
+        let mut text = String::new();
+        let limit = self.chip.now() + Span::from_secs(2);
+        while self.chip.now() < limit {
+            self.pass(Span::from_us(100))?;
+            text.extend(self.chip.console().iter().map(|byte| char::from(byte.byte)));
+            if text.contains(&format!("\"{event}\"")) {
+                return Ok(());
+            }
+        }
+        let reports: Vec<String> = self
+            .chip
+            .reports()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        Err(format!("no {event}: {text} {}", reports.join("; ")))
+    }
+
+    /// Serious reports of the simulator, such as an unknown register.
+    pub fn reports(&self) -> Vec<String> {
+        let serious = self
+            .chip
+            .reports()
+            .iter()
+            .filter(|report| report.is_serious());
+        serious.map(ToString::to_string).collect()
+    }
+
+    pub fn counts(&self) -> Result<Counts, String> {
+        let (addr, _) = self.chip.symbol("COUNTS").ok_or("no counts in the ELF")?;
+        let word = |number: u32| self.chip.memory().read_u32(addr + 4 * number).unwrap_or(0);
+        let [received, missed, overflows, fullest, unread] = [0, 1, 2, 3, 4].map(word);
+        Ok(Counts {
+            received,
+            missed,
+            overflows,
+            fullest,
+            unread,
+        })
+    }
+
+    /// Sends numbers without a pause for `span`; returns how many.
+    pub fn send_numbers(&mut self, span: Span) -> Result<u64, String> {
+        let end = self.chip.now() + span;
+        let mut sent = 0_u64;
+        while self.chip.now() < end {
+            while self.chip.line_backlog(self.port) < 2 * AHEAD {
+                self.chip.console_input(self.port, &[sent as u8]);
+                sent += 1;
+            }
+            self.pass(ROUND)?;
+            self.chip.take_line(self.port);
+        }
+        // The last ones arrive, and are taken from the FIFO.
+        self.pass(Span::from_ms(5))?;
+        let text: String = self
+            .chip
+            .console()
+            .iter()
+            .map(|byte| char::from(byte.byte))
+            .collect();
+        if text.contains("PANIC") {
+            return Err(text);
+        }
+        Ok(sent)
+    }
+
+    /// Runs the other end of the link for `span`, and drops what it saw in `warm_up` before it.
+    pub fn exchange(&mut self, warm_up: Span, span: Span) -> Result<Seen, String> {
+        let memory = |len: usize| vec![0; memory_octets(len) * 4];
+        let channel = |len| Channel::reliable(memory(len), memory(len));
+        let mut link = Link::new(Config::new(0x1057_0001), [channel(URGENT), channel(BULK)]);
+        let begin = self.chip.now() + warm_up;
+        let end = begin + span;
+        let (mut seen, mut expected) = (Seen::default(), 0_u32);
+        let mut urgent_at = begin;
+        let mut message = [0; BULK];
+        while self.chip.now() < end {
+            self.pass(ROUND)?;
+            self.chip.console();
+            let now = self.chip.now();
+            self.line.extend(self.chip.take_line(self.port));
+            while let Some((at, octet)) = self.line.pop_front_if(|(at, _)| *at <= now) {
+                link.receive(us(at), &[octet]);
+                while let Some(len) = link.read(1, &mut message) {
+                    let head = expected.to_le_bytes();
+                    let is_right = message[..len].iter().enumerate().all(|(number, octet)| {
+                        *octet == head.get(number).copied().unwrap_or(number as u8)
+                    });
+                    seen.wrong += u64::from(!is_right);
+                    expected = expected.wrapping_add(1);
+                    if at >= begin {
+                        seen.at.push(at);
+                        seen.octets += len as u64;
+                    }
+                }
+                while link.read(0, &mut message).is_some() {
+                    let ns = message[..8].try_into().map(u64::from_le_bytes);
+                    seen.round_trips
+                        .push(at.since(Instant::from_ns(ns.unwrap_or(0))));
+                }
+            }
+            if now >= urgent_at && link.is_up() {
+                urgent_at = now + self.urgent_every;
+                let mut urgent = [0; 16];
+                urgent[..8].copy_from_slice(&now.as_ns().to_le_bytes());
+                let _ = link.send(0, &urgent);
+            }
+            let room = if self.port == Port::UsbSerial {
+                64
+            } else {
+                AHEAD
+            };
+            let room = room - self.chip.line_backlog(self.port).min(room);
+            let mut octets = [0; 64];
+            let count = link.transmit(us(now), &mut octets[..room]);
+            if count > 0 {
+                self.chip.console_input(self.port, &octets[..count]);
+            }
+        }
+        seen.damaged = link.counters().damaged;
+        Ok(seen)
+    }
+}
+
+fn us(at: Instant) -> linerate_link::Instant {
+    linerate_link::Instant::from_us((at.as_ns() / 1000) as u32)
+}

@@ -1,0 +1,65 @@
+//! Histograms of the gaps between messages, with the equivalent bit rate on a second axis.
+
+use std::fmt::Write as _;
+
+use crate::runs::{Gaps, quantile};
+
+const WIDTH: f64 = 640.0;
+const ROW: f64 = 110.0;
+const BINS: usize = 80;
+
+/// An SVG with a row a run: the share of gaps by their length, and above it the bit rate of a message a gap.
+pub fn histograms(runs: &[&Gaps]) -> String {
+    let height = ROW * runs.len() as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"10\">\n",
+        WIDTH + 40.0,
+        height + 10.0
+    );
+    for (number, run) in runs.iter().enumerate() {
+        row(&mut svg, run, ROW * number as f64 + 40.0);
+    }
+    svg + "</svg>\n"
+}
+
+fn row(svg: &mut String, run: &Gaps, top: f64) {
+    let (bottom, high) = (top + 45.0, 45.0);
+    let longest = (quantile(&run.gaps_ns, 0.999) as f64 * 1.1).max(1.0);
+    let mut counts = [0_u32; BINS];
+    for gap in &run.gaps_ns {
+        let bin = *gap as f64 / longest * BINS as f64;
+        counts[(bin as usize).min(BINS - 1)] += 1;
+    }
+    let most = f64::from(counts.iter().copied().max().unwrap_or(1).max(1));
+    let width = WIDTH / BINS as f64;
+    for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let tall = (f64::from(*count) / most * high).max(1.0);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\" fill=\"#4477aa\"/>",
+            20.0 + bin as f64 * width,
+            bottom - tall
+        );
+    }
+    let _ = writeln!(
+        svg,
+        "<path d=\"M20 {bottom} h{WIDTH} M20 {top} h{WIDTH}\" stroke=\"#888\" fill=\"none\"/>\n\
+         <text x=\"20\" y=\"{:.1}\" font-weight=\"bold\">{} (n = {})</text>",
+        top - 14.0,
+        run.name,
+        run.gaps_ns.len()
+    );
+    for tick in 1..=4 {
+        let gap_ns = longest * f64::from(tick) / 4.0;
+        let x = 20.0 + WIDTH * f64::from(tick) / 4.0;
+        let rate = run.message as f64 * 8e3 / gap_ns;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{:.0} µs</text>\n\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#aa3377\">{rate:.2} Mbit/s</text>",
+            bottom + 11.0,
+            gap_ns / 1e3,
+            top - 3.0
+        );
+    }
+}
