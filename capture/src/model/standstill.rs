@@ -135,7 +135,8 @@ impl Silence {
     }
 
     /// True if segments were repeated in it, and the acknowledgment that ends it answers none of them: it comes too late
-    /// for that, covers more, and nothing acknowledged what followed a lost segment.
+    /// for that, covers more, or two segments that it would have acknowledged at once, and nothing acknowledged what
+    /// followed a lost segment.
     fn outlasts_repetition(&self, view: &DirectionView, prompt_ns: u64) -> bool {
         let Standstill { start_ns, end_ns } = self.time;
         let during = &view.sent[self.sent_until(view, end_ns)];
@@ -145,6 +146,8 @@ impl Silence {
         };
         let octets: BTreeMap<u64, u64> = repeated().map(|it| (it.start, it.end)).collect();
         let repeated_octets: u64 = octets.iter().map(|(start, end)| end - start).sum();
+        // All of a small window may be repeated: its end by a tail loss probe (RFC 8985 section 7), its start by the timer.
+        let is_owed = self.step >= OWED_SEGMENTS * u64::from(view.full_segment());
         let first = view.acks.partition_point(|ack| ack.time_ns < end_ns);
         // What was sent before is still under way for a while; a window that its program opens lets more be sent.
         let new = during.iter().filter(|it| !it.is_retransmission());
@@ -156,7 +159,9 @@ impl Silence {
             .rev()
             .take(MAX_LOOK_BACK)
             .any(is_answer);
-        end_ns - last_ns > prompt_ns && self.step > repeated_octets && !has_answers
+        end_ns - last_ns > prompt_ns
+            && (self.step > repeated_octets || is_owed && octets.len() >= 2)
+            && !has_answers
     }
 
     /// Marks what the sender repeats although it arrived: the receiver only acknowledged it late.

@@ -25,6 +25,9 @@ const EXCHANGE_TURNS: usize = 4;
 /// Segments of a transfer are larger on average, unless they are sent close together.
 const SMALL_BYTES: u64 = 400;
 
+/// Fewer segments than one in so many that end a write are those of a sender that always has more.
+pub(super) const HARDLY_ANY: usize = 8;
+
 /// Fewer losses have no pattern.
 const MIN_SECOND_LOST: u64 = 3;
 
@@ -82,11 +85,14 @@ impl TimeWithout {
 /// Any initial window admits so many segments at once (RFC 5681 section 3.1).
 const INITIAL_SEGMENTS: u64 = 3;
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
-const LEAST_FULL: u64 = 536;
+pub(super) const LEAST_FULL: u64 = 536;
 
 /// A sender that paces its segments spaces them at up to twice the rate of its window (Linux: `tcp_pacing_ss_ratio`, 200%),
 /// and clocks deviate.
 const PACED: f64 = 2.2;
+/// Without a window or a wait, a transfer is this many times faster at most: beyond three doublings of its window, other
+/// limits that did not show (buffers, queues, processors) come first, and only a bound is given.
+const MOST_EXTRAPOLATED: u64 = 8;
 /// The largest initial window in common use, in segments (RFC 6928 section 2).
 const MOST_INITIAL: u64 = 10;
 
@@ -304,7 +310,13 @@ impl<'a> FlowFacts<'a> {
         let is_paced = |rate: &f64| *rate < PACED * self.goodput();
         let rate = self.path_rate();
         if let Some(rate) = rate.filter(|it| next == NextLimit::Path || was_full || !is_paced(it)) {
-            return Some(TimeWithout::About(at(rate)));
+            let without_ns = at(rate);
+            let is_far = without_ns.saturating_mul(MOST_EXTRAPOLATED) < self.active_ns;
+            return Some(if next != NextLimit::Path && !was_full && is_far {
+                TimeWithout::AtMost(without_ns)
+            } else {
+                TimeWithout::About(without_ns)
+            });
         }
         let without_ns = at(self.fastest()?);
         Some(if without_ns as f64 <= rest_ns {
@@ -415,6 +427,11 @@ fn is_trickle(model: &FlowModel) -> bool {
     let sent = &model.view.sent;
     let bytes: u64 = sent.iter().map(|it| u64::from(it.len)).sum();
     if bytes / sent.len().max(1) as u64 >= SMALL_BYTES {
+        return false;
+    }
+    // A program's write ends with PSH (RFC 9293 section 3.9.1); a sender that has more to send does not set it.
+    let pushed = sent.iter().filter(|it| it.is_pushed).count();
+    if pushed * HARDLY_ANY < sent.len() {
         return false;
     }
     let flights = model.flights();

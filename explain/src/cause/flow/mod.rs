@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `rate` | the limit of a healthy transfer: the rate of the path |
 //! | `window` | the receiver's window |
+//! | `crumbs` | a window that only its sender sees |
 //! | `loss` | lost segments |
 //! | `sender` | the sender's program, buffer, congestion window |
 //! | `pacing` | a sender that sets its own pace |
@@ -26,6 +27,7 @@ mod ack_path;
 mod acks;
 mod alternative;
 mod combined;
+mod crumbs;
 mod exchange;
 mod facts;
 mod flight;
@@ -225,6 +227,13 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     }
     // A window that only lengthens a queue does not limit the rate.
     if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {
+        found.retain(|rule| rule.cause != Cause::CongestionWindow);
+    }
+    // After an interruption the window grows again from one segment (RFC 5681 section 3.1).
+    if found
+        .iter()
+        .any(|rule| rule.cause == Cause::LinkInterrupted)
+    {
         found.retain(|rule| rule.cause != Cause::CongestionWindow);
     }
     // None of the transfers that fill a path together is slow by itself.

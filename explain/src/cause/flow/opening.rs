@@ -96,7 +96,13 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && attempts.connections == 1
                 && total_ns * MIN_ASIDE > attempts.time_ns as f64
                 && flows.iter().any(carries_transfer);
-            (!is_retried && !is_aside)
+            // One of several connections that opened late, such as the first one, which waits for ARP.
+            let opens_others = accepted.before > 0 || accepted.after_ns.is_some();
+            let is_first = opening == Opening::Slow
+                && attempts.connections == 1
+                && opens_others
+                && (attempts.time_ns as f64) < (total_ns * MIN_SHARE).min(RETRY_NS as f64);
+            (!is_retried && !is_aside && !is_first)
                 .then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
         });
     findings.collect()

@@ -31,6 +31,10 @@ const LOSSES_DIVISOR: u64 = 100;
 const MIN_UNSEEN: f64 = 0.7;
 /// Fewer round trips do not show how they change.
 const MIN_ROUND_TRIPS: usize = 8;
+/// A sender that waits for acknowledgments is idle for less than half of the time.
+const MOSTLY_IDLE: f64 = 0.5;
+/// A tick of common timers.
+const TICK_NS: u64 = 1_000_000;
 /// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
 /// worth a finding.
 const LONG_START_NS: u64 = 100_000_000;
@@ -68,6 +72,12 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         || rate::is_full(facts)
         || mean < 0.6 * facts.full as f64
     {
+        return None;
+    }
+    // A program that writes at its own pace, whatever is acknowledged, waits for nothing.
+    let is_own_pace =
+        facts.share(Limit::SenderIdle) >= MOSTLY_IDLE && is_timed(&own_waits_ns(facts));
+    if is_own_pace {
         return None;
     }
     let rtt_ns = facts.model.round_trip_ns();
@@ -124,6 +134,27 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         ],
         has_gain: false,
     })
+}
+
+/// Intervals of new segments, nanoseconds.
+fn own_waits_ns(facts: &FlowFacts<'_>) -> Vec<u64> {
+    let new = facts.model.view.sent.iter();
+    let times: Vec<u64> = new
+        .filter(|it| it.len > 0 && !it.is_retransmission())
+        .map(|it| it.time_ns)
+        .collect();
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// True if nine in ten intervals differ from the usual one by a tick of a timer at most: a clock sets them.
+fn is_timed(intervals_ns: &[u64]) -> bool {
+    let Some(usual_ns) = percentile(intervals_ns.to_vec(), 50) else {
+        return false;
+    };
+    let near = intervals_ns
+        .iter()
+        .filter(|ns| ns.abs_diff(usual_ns) <= TICK_NS.min(usual_ns / 16));
+    near.count() * 10 >= intervals_ns.len() * 9
 }
 
 /// Segments far below the MSS, back to back.

@@ -34,7 +34,10 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_spread = facts.share_of(last.start_ns - first.start_ns) >= MIN_SPREAD;
     // Two timeouts may be anything.
     let is_pair = facts.model.standstills.len() == 2 && share >= MIN_SHARE_OF_TWO;
-    if share < MIN_SHARE || lost as usize * 2 > stalls.len() || !is_pair && !is_spread {
+    // Losses explain timeouts, but no silence after which all that was sent before is acknowledged.
+    let timeouts = stalls.len().saturating_sub(facts.model.standstills.len());
+    let is_loss = timeouts > 0 && lost as usize * 2 > stalls.len();
+    if share < MIN_SHARE || is_loss || !is_pair && !is_spread {
         return None;
     }
     // Between stalls it answers; an end that is gone does not.
@@ -166,6 +169,42 @@ mod tests {
                 Some(Cause::RetransmissionStalls | Cause::RandomLoss)
             ),
             "{missing:?}"
+        );
+    }
+
+    /// An upload through a window of two segments, both of which are repeated in each fortieth round: the second by a probe
+    /// for losses at the end, the first by the timer. The receiver acknowledges both `late_ns` after that, or misses them.
+    fn first_cause_of_small_window(late_ns: u64, is_missing: bool) -> Option<Cause> {
+        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 2 * MSS as u16);
+        let mut at_ns = 10 * MS;
+        for round in 0..240 {
+            let first = upload.sent();
+            upload.at(at_ns).send(2, MSS, 10_000);
+            at_ns += 4 * MS;
+            if round % 40 == 20 {
+                upload.at(at_ns + 20 * MS).segment(first + MSS, MSS);
+                if is_missing {
+                    upload.after(4 * MS).ack(first);
+                }
+                upload.at(at_ns + 230 * MS).segment(first, MSS);
+                at_ns += 230 * MS + late_ns;
+            }
+            upload.at(at_ns).ack_all();
+            at_ns += MS / 10;
+        }
+        let (findings, _) = explain_flows(&[upload.flow()]);
+        findings.first().map(|it| it.finding.cause)
+    }
+
+    #[test]
+    fn a_receiver_that_answers_no_repetition_of_a_whole_window_stands_still() {
+        assert_eq!(
+            first_cause_of_small_window(120 * MS, false),
+            Some(Cause::ReceiverStalls)
+        );
+        assert_ne!(
+            first_cause_of_small_window(4 * MS, true),
+            Some(Cause::ReceiverStalls)
         );
     }
 

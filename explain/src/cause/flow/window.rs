@@ -1,5 +1,6 @@
 //! The receiver's window.
 
+use super::crumbs::crumbs;
 use super::facts::{FlowClass, FlowFacts};
 use super::flight::ConstantFlight;
 use super::rate;
@@ -36,6 +37,9 @@ const MIN_BUFFER_SEGMENTS: u64 = 4;
 const UNSCALED: u32 = 65_535;
 
 pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
+    if let Some(rule) = crumbs(facts) {
+        return Some(rule);
+    }
     let at_receiver = silly_at_receiver(facts);
     if let Some(rule) = at_receiver.and_then(|share| silly_window(facts, share)) {
         return Some(rule);

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 /// A receiver that is busy with a frame has room for few behind it: two descriptors, besides the frame that it processes.
 const BUSY_SEGMENTS: f64 = 3.0;
 
+/// A window that grows by one segment in a round trip, from half of what overflows a queue, loses one in 3/8 of its square
+/// (Mathis et al. 1997): with 16 segments of room and more, fewer than this are lost.
+const MAX_PROBING_RATE: f64 = 0.01;
+
 /// The other explanation of the losses that `rule` explains.
 pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Cause> {
     let figure = |name: &str| rule.evidence.get(name).copied();
@@ -27,6 +31,8 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
             }
         }
         Cause::Policed => Cause::ShallowQueue,
+        // A sender probes for the room of a queue with one loss in each of its cycles, which cost little to repair.
+        Cause::RandomLoss if is_probing(rule) => Cause::ShallowQueue,
         Cause::RandomLoss if facts.model.is_near_receiver() => Cause::LossInBursts,
         Cause::RandomLoss => {
             // Only where the timer repairs most of them.
@@ -41,6 +47,13 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
         Cause::NoSack => pattern(facts),
         _ => return None,
     })
+}
+
+/// True for rare losses whose repair costs less than the smaller window behind them.
+fn is_probing(rule: &Rule) -> bool {
+    let figure = |name: &str| rule.evidence.get(name).copied().unwrap_or(0.0);
+    figure("loss_rate") < MAX_PROBING_RATE
+        && figure("repair_share") < figure("reduced_window_share")
 }
 
 /// The pattern of losses, whatever their repair costs.

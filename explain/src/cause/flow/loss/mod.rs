@@ -246,7 +246,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             queue(facts, &losses, capacity, &waits, figures)
         } else if in_bursts && !discards {
             bursts(facts, &losses, None, &waits, figures)
-        } else if losses.timeout >= MIN_STALL_SHARE * losses.repair() && losses.timeout >= MIN_COST
+        } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
+            && losses.timeout >= MIN_COST.max(losses.reduced)
             // So few losses have no pattern, and what they cost is that everything behind them comes again.
             || discards && losses.lost < MIN_PATTERN
         {

@@ -15,6 +15,8 @@ const INTERRUPTION_NS: u64 = 400_000_000;
 const SILENCE_NS: u64 = 580_000_000;
 /// A silence is longer than any queue of the path accounts for if it takes this many round trips.
 const MIN_ROUND_TRIPS: u64 = 4;
+/// Near the receiver, acknowledgments follow within this time: half of the usual least timeout.
+const ANSWERED_NS: u64 = 100_000_000;
 /// Transmissions without an answer during an interruption, at least.
 const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
@@ -31,10 +33,17 @@ struct Silence {
 
 /// Long silences of the end far from the capture point, with hardly any timeout otherwise.
 pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
-    if facts.class != FlowClass::Bulk {
+    // What others fill all the time is not interrupted.
+    if facts.class != FlowClass::Bulk || facts.fills_together {
         return None;
     }
     let silences = silences(facts);
+    // A receiver that already misses a segment waits for the sender's timer, which may take 1 s (RFC 6298 section 2.4). No
+    // link is interrupted again and again just then.
+    let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
+    if facts.model.is_near_receiver() && silences.len() >= 2 && silences.iter().all(is_loss) {
+        return None;
+    }
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     let share = facts.share_of(silences.iter().map(|it| it.cost_ns).sum());
     let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
@@ -106,6 +115,18 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if the receiver misses a segment before others that arrived until then.
+fn misses_at(facts: &FlowFacts<'_>, time_ns: u64) -> bool {
+    let view = &facts.model.view;
+    let arrived = view.sent.iter().take_while(|it| it.time_ns <= time_ns);
+    let highest = arrived.map(|it| it.end).max().unwrap_or(0);
+    let acks = view.acks.iter();
+    // The acknowledgment of what came last follows it.
+    let acks = acks.take_while(|it| it.time_ns <= time_ns + ANSWERED_NS);
+    let acked = acks.map(|it| it.ack).max().unwrap_or(0);
+    acked > 0 && highest > acked + 2 * facts.full
+}
+
 /// The silences of the far end during timeouts.
 fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
     let model = &facts.model;
@@ -118,6 +139,7 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
     let queue_ns = model.queue_ns.map_or(0, |(_, ns)| ns);
     let round_trip_ns = model.base_rtt_ns().unwrap_or(0) + queue_ns;
     let least_ns = INTERRUPTION_NS.max(MIN_ROUND_TRIPS * round_trip_ns);
+    let to_receiver_ns = model.to_receiver.base_ns().unwrap_or(0);
     let packets = facts.connection().log().packets();
     let times: Vec<u64> = packets
         .iter()
@@ -139,12 +161,14 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
             waited_ns += overlap_ns(gap, span);
             cost_ns += span.ns();
         }
-        // One lost segment is silence until the timer expires; in an interruption, what is repeated is lost, too.
+        // One lost segment is silence until the timer expires; in an interruption, what is repeated is lost, too. What the
+        // end of the silence answers was not.
+        let unanswered = gap[0]..gap[1].saturating_sub(to_receiver_ns);
         let repeated = model
             .view
             .sent
             .iter()
-            .filter(|it| it.is_retransmission() && it.time_ns > gap[0] && it.time_ns < gap[1]);
+            .filter(|it| it.is_retransmission() && unanswered.contains(&it.time_ns));
         let is_repeated = near_receiver || repeated.count() >= MIN_REPEATED;
         (is_repeated && waited_ns * 2 >= gap[1] - gap[0]).then_some(Silence {
             start_ns: gap[0],

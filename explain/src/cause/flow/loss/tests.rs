@@ -288,3 +288,75 @@ fn a_ring_that_is_empty_before_each_burst_is_no_policer() {
     assert_ne!(rule.cause, Cause::Policed, "{}", rule.summary);
     assert!(rule.evidence["lost_segments"] >= 50.0);
 }
+
+/// Flights of ten segments, captured at the receiver. In three of them, the fourth is lost, and comes again after a second
+/// (the least timeout of RFC 6298) in which nothing arrives; `is_seen` if the rest of the flight arrived.
+fn late_repairs(is_seen: bool) -> Option<Rule> {
+    let mut download = download();
+    let mut at_ns = 10 * MS;
+    for round in 0..300 {
+        let first = download.sent();
+        let is_lossy = round % 100 == 50;
+        for place in 0..10 {
+            let is_lost = is_lossy && (place == 3 || !is_seen && place > 3);
+            if !is_lost {
+                download.at(at_ns + u64::from(place) * 100 * US);
+                download.segment(first + place * MSS, MSS);
+            }
+            if is_lossy && place >= 2 {
+                download.ack(first + 3 * MSS);
+            }
+        }
+        if is_lossy {
+            at_ns += 1_000 * MS;
+            let missing = if is_seen { 1 } else { 7 };
+            for place in 0..missing {
+                // Slow start after the timeout.
+                let after_ns = if place == 0 { 0 } else { RTT_NS };
+                download.at(at_ns + after_ns + u64::from(place) * 100 * US);
+                download.segment(first + (3 + place) * MSS, MSS);
+                if place == 0 {
+                    download.ack(first + 4 * MSS);
+                }
+            }
+            at_ns += RTT_NS;
+        }
+        download.at(at_ns + 2 * MS).ack_all();
+        at_ns += 6 * MS;
+    }
+    evaluate(download)
+}
+
+#[test]
+fn a_silence_behind_each_missing_segment_is_the_timer_and_no_interruption() {
+    assert_ne!(cause(late_repairs(true)), Some(Cause::LinkInterrupted));
+    assert_eq!(cause(late_repairs(false)), Some(Cause::LinkInterrupted));
+}
+
+#[test]
+fn rare_losses_behind_which_a_smaller_window_costs_most_may_be_those_of_a_queue() {
+    let other = |repair: f64, reduced: f64| {
+        let mut script = download();
+        script.segment(1, MSS).ack_all();
+        let flow = script.flow();
+        let facts = FlowFacts::of(&flow).expect("payload");
+        let figures = [
+            ("loss_rate", 0.002),
+            ("repair_share", repair),
+            ("reduced_window_share", reduced),
+        ];
+        let rule = Rule {
+            share: 0.9,
+            cause: Cause::RandomLoss,
+            confidence: 0.6,
+            summary: String::new(),
+            evidence: evidence(figures),
+            advice: String::new(),
+            limits: &[],
+            has_gain: true,
+        };
+        alternative(&facts, &rule)
+    };
+    assert_eq!(other(0.03, 0.9), Some(Cause::ShallowQueue));
+    assert_ne!(other(0.6, 0.1), Some(Cause::ShallowQueue));
+}

@@ -144,3 +144,22 @@ fn an_answer_after_a_silence_repairs_nothing() {
     assert!(facts.model.is_near_receiver());
     assert_eq!(facts.model.time_ns(Limit::Timeout), 0);
 }
+
+/// Segments of 182 octets, one in a round trip of 4 ms, captured at the receiver, which grants much more.
+fn crumbs(flags: u8) -> Vec<Cause> {
+    let mut download = Script::open(End::Second, 4 * MS, MS / 50, 60_000);
+    for round in 0..400 {
+        let numbers = [download.sent(), 1];
+        download.at(10 * MS + round * 4 * MS);
+        download.packet(End::Second, Segment::ACK | flags, numbers, 182, &[]);
+        download.next[End::Second as usize] += 182;
+        download.after(MS / 50).ack_all();
+    }
+    causes(download)
+}
+
+#[test]
+fn small_segments_that_end_no_write_are_those_of_a_small_window() {
+    assert_eq!(crumbs(0)[..1], [Cause::SillyWindow]);
+    assert!(!crumbs(Segment::PSH).contains(&Cause::SillyWindow));
+}

@@ -74,3 +74,19 @@ fn one_or_two_long_closings_between_many_windows_are_stalls() {
     assert_eq!(stops(0), Some(Cause::ReceiverStalls));
     assert_eq!(stops(1), Some(Cause::ReceiverStalls));
 }
+
+/// Segments of one size, each acknowledged after 12 ms, and sent `wait_ns` after that.
+fn one_by_one(wait_ns: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 12 * MS, 20 * US, 60_000);
+    for number in 0..150 {
+        upload.at(20 * MS + number * (12 * MS + wait_ns));
+        upload.send(1, 1_000, 0).after(12 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_program_that_sends_at_its_own_pace_waits_for_no_acknowledgment() {
+    assert_eq!(one_by_one(50 * US)[..1], [Cause::OneInFlight]);
+    assert!(!one_by_one(31 * MS).contains(&Cause::OneInFlight));
+}
