@@ -1,4 +1,4 @@
-//! Any accesses to the registers of the DesignWare MAC, any descriptors and frames: its time goes on, and no transfer is
+//! Any accesses to the registers of the `DesignWare` MAC, any descriptors and frames: its time goes on, and no transfer is
 //! empty or longer than a burst. The bench refuses transfers outside the memory, as the board's buses do.
 #![no_main]
 

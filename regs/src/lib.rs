@@ -34,7 +34,7 @@ pub use map::{Block, Found, Map, ParseError};
 pub use reference::{Bits, RegisterRef};
 pub use register::{Decoded, Field, Register, Value};
 
-/// The DesignWare MAC, universal 3.x.
+/// The `DesignWare` MAC, universal 3.x.
 pub const DWMAC: Map<'static> = Map(include_str!("../data/dwmac.regs"));
 /// The ESP32-C6: all peripherals, without their fields.
 pub const ESP32C6: Map<'static> = Map(include_str!("../data/esp32c6.regs"));

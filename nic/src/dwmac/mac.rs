@@ -37,7 +37,7 @@ const MAX_POLLS: u32 = 100_000;
 /// Order of the two blocks of registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RegisterOrder {
-    /// The MAC at 0 and the DMA at 0x1000: STM32 and most SoCs.
+    /// The MAC at 0 and the DMA at 0x1000: STM32 and most others.
     #[default]
     MacFirst,
     /// The DMA at 0 and the MAC at 0x1000: ESP32.

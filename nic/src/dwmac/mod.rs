@@ -1,4 +1,4 @@
-//! The DesignWare MAC, universal 3.x: the Ethernet MAC of STM32 and ESP32, and of many Linux SoCs (RM0090 chapter 33;
+//! The `DesignWare` MAC, universal 3.x: the Ethernet MAC of STM32 and ESP32, and of many Linux systems (RM0090 chapter 33;
 //! sections of it are cited by title).
 //!
 //! - [`descriptor`]: descriptors of four words (normal) and of eight (enhanced: extended status), in a ring or a chain.

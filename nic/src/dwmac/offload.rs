@@ -15,7 +15,7 @@ const HEAD: usize = 10;
 const PAYLOAD: u32 = 1 << 0;
 const TYPE: u32 = 1 << 5;
 const HEADER: u32 = 1 << 7;
-/// Bits of the extended status ("RDES4: IPHE, IPPE, IPCB, IPv4PR, IPv6PR").
+/// Bits of the extended status ("RDES4: IPHE, IPPE, IPCB, `IPv4PR`").
 const EXTENDED_HEADER: u32 = 1 << 3;
 const EXTENDED_PAYLOAD: u32 = 1 << 4;
 const BYPASSED: u32 = 1 << 5;
@@ -50,9 +50,9 @@ impl Verdict {
     }
 }
 
-/// Protocol and first octet of the payload of an IPv4 packet that is no fragment; `Some(None)` for another one.
+/// Protocol and first octet of the payload of an IPv4 packet; 0 as the protocol of a fragment.
 #[inline]
-fn ipv4(frame: &[u8]) -> Option<Option<(u8, usize)>> {
+fn ipv4(frame: &[u8]) -> Option<(u8, usize)> {
     let field = |at: usize| {
         Some(EtherType(u16::from_be_bytes(
             *frame.get(at..)?.first_chunk()?,
@@ -69,7 +69,7 @@ fn ipv4(frame: &[u8]) -> Option<Option<(u8, usize)>> {
     let packet: &[u8; HEAD] = frame.get(at..)?.first_chunk()?;
     let fragment = u16::from_be_bytes([packet[6], packet[7]]) & FRAGMENT;
     let payload = at + 4 * usize::from(packet[0] & 0xf);
-    Some((fragment == 0).then_some((packet[9], payload)))
+    Some((if fragment == 0 { packet[9] } else { 0 }, payload))
 }
 
 /// Bits of the first word for a frame to send. Checksum fields to be inserted must be zero. The engine does not know
@@ -78,7 +78,7 @@ fn ipv4(frame: &[u8]) -> Option<Option<(u8, usize)>> {
 pub(super) fn checksum_insertions(frame: &[u8]) -> u32 {
     match ipv4(frame) {
         None => 0,
-        Some(Some((TCP | UDP | ICMP, _))) => INSERT_ALL,
+        Some((TCP | UDP | ICMP, _)) => INSERT_ALL,
         Some(_) => INSERT_IPV4,
     }
 }
@@ -93,8 +93,8 @@ pub(super) fn is_bad(frame: &[u8], found: Verdict) -> bool {
         return false;
     };
     let has_sum = match packet {
-        Some((UDP, at)) => frame.get(at + 6..at + 8) != Some(&[0, 0]),
-        Some((TCP | ICMP, _)) => true,
+        (UDP, at) => frame.get(at + 6..at + 8) != Some(&[0, 0]),
+        (TCP | ICMP, _) => true,
         _ => false,
     };
     found.bad_header || found.bad_payload && has_sum

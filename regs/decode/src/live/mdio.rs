@@ -252,7 +252,7 @@ impl MdioBus for Lan9118 {
     }
 }
 
-/// The DesignWare MAC: writing MACMIIAR starts a transfer, and its bit MB is set until the end.
+/// The `DesignWare` MAC: writing MACMIIAR starts a transfer, and its bit MB is set until the end.
 pub(super) struct Dwmac {
     base: u32,
     /// Content of both registers, which the driver may not have read yet.

@@ -6,7 +6,7 @@ use linerate_ether::checksum::{
 use linerate_ether::frame::EtherType;
 
 const ICMP: u8 = 1;
-/// Bits of a normal receive descriptor's first word: payload error, frame with an EtherType, header error.
+/// Bits of a normal receive descriptor's first word: payload error, frame with an `EtherType`, header error.
 const PAYLOAD: u32 = 1 << 0;
 const TYPE: u32 = 1 << 5;
 const HEADER: u32 = 1 << 7;
@@ -16,7 +16,7 @@ const EXTENDED_PAYLOAD: u32 = 1 << 4;
 const BYPASSED: u32 = 1 << 5;
 const IPV4: u32 = 1 << 6;
 const IPV6: u32 = 1 << 7;
-/// Field of an EtherType below which it is a length.
+/// Field of an `EtherType` below which it is a length.
 const FIRST_TYPE: u16 = 0x600;
 
 /// What the engine found in a received frame.
@@ -81,7 +81,7 @@ impl Verdict {
     }
 }
 
-/// Start of the packet and its EtherType.
+/// Start of the packet and its `EtherType`.
 fn ethertype(frame: &[u8]) -> Option<(usize, u16)> {
     let at = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
     let first = at(12)?;

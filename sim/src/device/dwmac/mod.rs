@@ -1,4 +1,4 @@
-//! The DesignWare MAC, universal 3.x, with time: the Ethernet MAC of STM32 and ESP32, and of many Linux SoCs (RM0090
+//! The `DesignWare` MAC, universal 3.x, with time: the Ethernet MAC of STM32 and ESP32, and of many Linux systems (RM0090
 //! chapter 33). Frames pass through FIFOs that run full or empty, and through one DMA that serves both directions.
 //!
 //! - `descriptor`: descriptors, normal and enhanced, in rings and chains.

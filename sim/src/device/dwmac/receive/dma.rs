@@ -82,7 +82,6 @@ impl Dwmac {
         const WAITING: u32 = 3;
         let is_on = field!(self, DMAOMR, SR) != 0;
         match &self.receiver.step {
-            Step::Stopped => 0,
             Step::Suspended if is_on => SUSPENDED,
             Step::Descriptor if is_on => FETCHING,
             Step::Data(filling) if is_on || !filling.is_first || filling.filled > 0 => {
@@ -94,7 +93,7 @@ impl Dwmac {
             }
             Step::Next(_) => FETCHING,
             Step::Extended(_) | Step::Status(..) => CLOSING,
-            Step::Suspended | Step::Descriptor | Step::Data(_) => 0,
+            Step::Stopped | Step::Suspended | Step::Descriptor | Step::Data(_) => 0,
         }
     }
 
