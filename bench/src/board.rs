@@ -185,6 +185,7 @@ const BOARDS: &[Files] = &[
     files!("qemu-riscv32-virt"),
     files!("qemu-sabrelite"),
     files!("qemu-versatilepb"),
+    files!("rv32-dwmac", system),
     files!("rv32-enet", system),
     files!("rv32-soft-soc", system),
 ];
@@ -340,7 +341,12 @@ mod tests {
         let error = find_simulated("qemu-sabrelite").expect_err("emulated");
         assert_eq!(
             error.known,
-            ["esp32c6-bitbang", "rv32-enet", "rv32-soft-soc"]
+            [
+                "esp32c6-bitbang",
+                "rv32-dwmac",
+                "rv32-enet",
+                "rv32-soft-soc"
+            ]
         );
         let error = find("z80").expect_err("no such board").to_string();
         let start = "there is no board `z80`; the boards are esp32c6-bitbang, qemu-";

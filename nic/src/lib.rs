@@ -10,7 +10,7 @@
 //! - [`mmio`], [`dma`]: registers, and memory that a device accesses by DMA.
 //! - [`mdio`]: external PHYs and the result of their auto-negotiation.
 //! - [`pio`]: code shared by drivers whose processor copies frames (programmed I/O).
-//! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`], [`tse`], [`w5500`]: drivers.
+//! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`], [`dwmac`], [`tse`], [`w5500`]: drivers.
 //! - [`window`]: the TCP receive window that a queue can buffer.
 //! - [`adapter`]: smoltcp and embassy-net, each behind the feature of that name.
 //!
@@ -29,6 +29,7 @@ pub mod device;
 pub mod digest;
 #[allow(unsafe_code, reason = "lends memory to devices and reclaims it")]
 pub mod dma;
+pub mod dwmac;
 pub mod enet;
 pub mod filter;
 pub mod lan9118;

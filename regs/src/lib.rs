@@ -34,6 +34,8 @@ pub use map::{Block, Found, Map, ParseError};
 pub use reference::{Bits, RegisterRef};
 pub use register::{Decoded, Field, Register, Value};
 
+/// The `DesignWare` MAC, universal 3.x.
+pub const DWMAC: Map<'static> = Map(include_str!("../data/dwmac.regs"));
 /// The ESP32-C6: all peripherals, without their fields.
 pub const ESP32C6: Map<'static> = Map(include_str!("../data/esp32c6.regs"));
 /// The i.MX 6Dual/6Quad: its Ethernet MAC.
@@ -50,4 +52,4 @@ pub const TSE: Map<'static> = Map(include_str!("../data/tse.regs"));
 pub const VIRTIO: Map<'static> = Map(include_str!("../data/virtio.regs"));
 
 /// All maps.
-pub const MAPS: [Map<'static>; 7] = [ESP32C6, IMX6, LAN9118, LAN91C111, MII, TSE, VIRTIO];
+pub const MAPS: [Map<'static>; 8] = [DWMAC, ESP32C6, IMX6, LAN9118, LAN91C111, MII, TSE, VIRTIO];

@@ -1,7 +1,7 @@
 //! Invariants of all maps, and each map against an independent source.
 
 use linerate_regs::{
-    Bits, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, TSE, VIRTIO,
+    Bits, DWMAC, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, TSE, VIRTIO,
 };
 
 #[test]
@@ -116,6 +116,7 @@ fn esp32c6_agrees_with_what_programs_use() {
 #[test]
 fn maps_agree_with_tables_by_others() {
     for (map, reference) in [
+        (DWMAC, include_str!("reference/dwmac.txt")),
         (IMX6, include_str!("reference/imx6.txt")),
         (LAN9118, include_str!("reference/lan9118.txt")),
         (LAN91C111, include_str!("reference/lan91c111.txt")),

@@ -3,8 +3,11 @@
 use super::decode::Value;
 
 /// The bit that makes a MAC obey pause frames: map, register, field.
-const ENABLES: [(&str, &str, &str); 2] =
-    [("imx6", "ENET.RCR", "FCE"), ("lan9118", "MAC.FLOW", "FCEN")];
+const ENABLES: [(&str, &str, &str); 3] = [
+    ("dwmac", "ETH.MACFCR", "RFCE"),
+    ("imx6", "ENET.RCR", "FCE"),
+    ("lan9118", "MAC.FLOW", "FCEN"),
+];
 
 /// Bits of a base page (IEEE 802.3 clause 28.2.4.1.3).
 #[derive(Clone, Copy)]

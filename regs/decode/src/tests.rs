@@ -214,7 +214,7 @@ fn the_chip_is_detected_or_has_to_be_given() {
     assert_eq!(chips, ["imx6", "mii"]);
     assert_eq!(
         error("RCR 1", on_chip("imx9")),
-        "there is no map `imx9`; there are esp32c6, imx6, lan9118, lan91c111, mii, tse, virtio"
+        "there is no map `imx9`; there are dwmac, esp32c6, imx6, lan9118, lan91c111, mii, tse, virtio"
     );
 }
 

@@ -7,6 +7,7 @@
 mod checksum;
 mod clock;
 mod dma;
+pub mod dwmac;
 mod efuse;
 pub mod enet;
 mod gdma;

@@ -2,7 +2,7 @@
 
 use linerate_regs::{Block, Found, Map};
 
-use super::mdio::{Enet, Lan9118, MdioAccess};
+use super::mdio::{Dwmac, Enet, Lan9118, MdioAccess};
 use super::{Error, Memory, MemoryError, ReadRequest};
 
 /// The registers for indirect access.
@@ -147,6 +147,9 @@ fn mdio_access(map: Map, base: u32, block: &str) -> Option<Box<dyn BlockAccess>>
         _ => return None,
     };
     match map.name() {
+        "dwmac" => Some(Box::new(
+            MdioAccess::new(Dwmac::new(base)).with_phy_id(phy_id),
+        )),
         "imx6" => Some(Box::new(
             MdioAccess::new(Enet::new(base)).with_phy_id(phy_id),
         )),

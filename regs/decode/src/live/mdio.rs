@@ -13,6 +13,11 @@ mod enet {
         EIR { MII } MMFR { ST OP { READ } PA RA TA DATA } MSCR { MII_SPEED }
     );
 }
+mod dwmac {
+    linerate_regs::constants!(linerate_regs::DWMAC, "ETH":
+        MACMIIAR { PA MR CR MB } MACMIIDR { MD }
+    );
+}
 mod mac {
     linerate_regs::constants!(linerate_regs::LAN9118, "MAC":
         MII_ACC { PHY_ADDR MIIRINDA MII_BUSY } MII_DATA
@@ -244,5 +249,70 @@ impl MdioBus for Lan9118 {
     fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         self.index.write(memory, mac::MII_DATA.offset, self.data)?;
         self.index.leave(memory)
+    }
+}
+
+/// The `DesignWare` MAC: writing MACMIIAR starts a transfer, and its bit MB is set until the end.
+pub(super) struct Dwmac {
+    base: u32,
+    /// Content of both registers, which the driver may not have read yet.
+    address: u32,
+    data: u32,
+}
+
+impl Dwmac {
+    pub const fn new(base: u32) -> Self {
+        Self {
+            base,
+            address: 0,
+            data: 0,
+        }
+    }
+
+    const fn at(&self, place: linerate_regs::RegisterRef) -> u32 {
+        self.base.wrapping_add(place.offset)
+    }
+
+    fn wait(&self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
+        for _ in 0..MAX_POLLS {
+            if !dwmac::MACMIIAR::MB.is_set(memory.read(self.at(dwmac::MACMIIAR), 32)?) {
+                return Ok(());
+            }
+        }
+        Err(MemoryError::Refused(
+            "a transfer on MDIO does not end".to_owned(),
+        ))
+    }
+}
+
+impl MdioBus for Dwmac {
+    const FIRST_PHY: u32 = 0;
+
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
+        self.wait(memory)?;
+        self.address = memory.read(self.at(dwmac::MACMIIAR), 32)?;
+        self.data = memory.read(self.at(dwmac::MACMIIDR), 32)?;
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        memory: &mut dyn Memory,
+        phy: u32,
+        register: u32,
+    ) -> Result<u32, MemoryError> {
+        use dwmac::MACMIIAR::{CR, MB, MR, PA};
+        // The driver's clock of MDC is kept.
+        let clock = CR.mask() & self.address;
+        let start = MB.mask() | PA.of(phy) | MR.of(register) | clock;
+        memory.write(self.at(dwmac::MACMIIAR), 32, start)?;
+        self.wait(memory)?;
+        let data = memory.read(self.at(dwmac::MACMIIDR), 32)?;
+        Ok(dwmac::MACMIIDR::MD.get(data))
+    }
+
+    /// A driver that was about to read a value finds it.
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
+        memory.write(self.at(dwmac::MACMIIDR), 32, self.data)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::device::dwmac::{self, Dwmac};
 use crate::device::enet::{self, Enet};
 use crate::device::{
     Checksum, Device, Direction, Dma, Intc, IntervalTimer, JtagUart, Lan91c111, Sgdma, Tse, Uart,
@@ -55,6 +56,7 @@ static MODELS: &[Model] = &[
     model("checksum", 0x20, 1, "adds up memory as the Internet checksum does (read port)",
         |it| Box::new(Checksum::new(it.first().copied().unwrap_or(4) as u32))).with(NONE, CHECKSUM),
     model("dma", 0x20, 2, "copies memory as a bus master (read port, write port)", |_| Box::new(Dma::default())),
+    model("dwmac", dwmac::SIZE, 1, "DesignWare MAC, 10/100 Mbit/s, with DMA and a PHY", |it| Box::new(dwmac(it))).with(NONE, DWMAC),
     model("enet", enet::SIZE, 2, "10/100/1000 Mbit/s MAC with DMA (receive port, transmit port)", |it| Box::new(enet(it))).with(NONE, ENET),
     model(INTERRUPT_CONTROLLER, 0x10, 0, "interrupt controller, 32 lines", |_| Box::new(Intc::default())),
     model("interval-timer", 0x20, 0, "32-bit timer", |_| Box::new(IntervalTimer::default())),
@@ -109,6 +111,31 @@ fn enet(values: &[u64]) -> Enet {
         coalesced: (value(6) as u32, value(7)),
         counter_bits: value(8) as u32,
         phy: value(9) as u8,
+    })
+}
+
+const DWMAC: &[Parameter] = &[
+    number("receive_fifo_bytes", 512..=1 << 15),
+    number("transmit_fifo_bytes", 512..=1 << 15),
+    number("pause_level_bytes", 0..=1 << 15),
+    number("checksums", 0..=1),
+    number("enhanced_descriptors", 0..=1),
+    number("dma_first", 0..=1),
+    number("phy_address", 0..=31),
+    number("negotiation_ms", 0..=5000),
+];
+
+fn dwmac(values: &[u64]) -> Dwmac {
+    let value = |index: usize| values.get(index).copied().unwrap_or_default();
+    Dwmac::new(dwmac::Parameters {
+        receive_fifo: value(0) as u32,
+        transmit_fifo: value(1) as u32,
+        pause_level: value(2) as u32,
+        has_checksums: value(3) != 0,
+        has_enhanced_descriptors: value(4) != 0,
+        dma_first: value(5) != 0,
+        phy: value(6) as u8,
+        negotiation: Span::from_ms(value(7)),
     })
 }
 
