@@ -24,9 +24,9 @@ pub fn histograms(runs: &[&Gaps]) -> String {
 
 fn row(svg: &mut String, run: &Gaps, top: f64) {
     let (bottom, high) = (top + 45.0, 45.0);
-    let longest = (quantile(&run.gaps_ns, 0.999) as f64 * 1.1).max(1.0);
+    let longest = (quantile(&run.sorted_ns, 0.999) as f64 * 1.1).max(1.0);
     let mut counts = [0_u32; BINS];
-    for gap in &run.gaps_ns {
+    for gap in &run.sorted_ns {
         let bin = *gap as f64 / longest * BINS as f64;
         counts[(bin as usize).min(BINS - 1)] += 1;
     }
@@ -47,7 +47,7 @@ fn row(svg: &mut String, run: &Gaps, top: f64) {
          <text x=\"20\" y=\"{:.1}\" font-weight=\"bold\">{} (n = {})</text>",
         top - 14.0,
         run.name,
-        run.gaps_ns.len()
+        run.sorted_ns.len()
     );
     for tick in 1..=4 {
         let gap_ns = longest * f64::from(tick) / 4.0;

@@ -37,7 +37,7 @@ const PERIOD_US: u32 = 500;
 pub struct Gaps {
     pub name: String,
     pub message: usize,
-    pub gaps_ns: Vec<u64>,
+    pub sorted_ns: Vec<u64>,
     bits_per_s: f64,
     seen: Seen,
 }
@@ -58,13 +58,13 @@ impl Gaps {
             return Err(format!("{name}: no message arrived"));
         };
         let octets = seen.octets as f64 * (ns.len() - 1) as f64 / ns.len() as f64;
-        let mut gaps_ns: Vec<u64> = ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mut sorted_ns: Vec<u64> = ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let bits_per_s = octets * 8e9 / (last - first) as f64;
-        gaps_ns.sort_unstable();
+        sorted_ns.sort_unstable();
         Ok(Self {
             name,
             message,
-            gaps_ns,
+            sorted_ns,
             bits_per_s,
             seen,
         })
@@ -82,7 +82,7 @@ impl Gaps {
     }
 
     pub fn json(&self) -> String {
-        let [p50, p99] = [0.5, 0.99].map(|share| quantile(&self.gaps_ns, share) as f64 / 1e3);
+        let [p50, p99] = [0.5, 0.99].map(|share| quantile(&self.sorted_ns, share) as f64 / 1e3);
         let [trip, trip_p99] = self.round_trips_us();
         format!(
             "  {{\"name\": \"{}\", \"bits_per_s\": {:.0}, \"messages\": {}, \"wrong\": {}, \"damaged\": {}, \

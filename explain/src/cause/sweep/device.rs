@@ -51,7 +51,7 @@ fn by_weight(one: &ScoredFinding, other: &ScoredFinding) -> std::cmp::Ordering {
 
 /// Overruns of a point.
 struct Overruns {
-    overruns: u64,
+    frames: u64,
     sent: u64,
     lost: u64,
     offered_bytes_per_s: f64,
@@ -61,7 +61,7 @@ impl Overruns {
     fn of(point: &UdpSweep) -> Option<Self> {
         let datagrams = point.metrics.flow.as_ref()?.datagrams?;
         Some(Self {
-            overruns: point.metrics.device_counters.rx_fifo_overruns?,
+            frames: point.metrics.device_counters.rx_fifo_overruns?,
             sent: datagrams.sent,
             lost: datagrams.lost,
             offered_bytes_per_s: point.params.offered_bytes_per_s,
@@ -69,11 +69,11 @@ impl Overruns {
     }
 
     fn share(&self) -> f64 {
-        stats::ratio(self.overruns as f64, self.sent as f64)
+        stats::ratio(self.frames as f64, self.sent as f64)
     }
 
     fn explain_the_loss(&self) -> bool {
-        self.share() >= MIN_OVERRUNS && self.overruns as f64 >= EXPLAINS * self.lost as f64
+        self.share() >= MIN_OVERRUNS && self.frames as f64 >= EXPLAINS * self.lost as f64
     }
 
     fn finding(self, most: f64) -> Option<ScoredFinding> {
@@ -88,13 +88,13 @@ impl Overruns {
                 summary: format!(
                     "The receive FIFO of the device's MAC overflowed: {} overruns for {} datagrams at {}, of which {} \
                      are missing. Its DMA empties the FIFO more slowly than bursts fill it.",
-                    format::count(self.overruns),
+                    format::count(self.frames),
                     format::count(self.sent),
                     format::bit_rate(self.offered_bytes_per_s),
                     format::count(self.lost),
                 ),
                 evidence: evidence([
-                    ("rx_fifo_overruns", self.overruns as f64),
+                    ("rx_fifo_overruns", self.frames as f64),
                     ("sent_datagrams", self.sent as f64),
                     ("lost_datagrams", self.lost as f64),
                     ("offered_bytes_per_s", self.offered_bytes_per_s),

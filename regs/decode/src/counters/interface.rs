@@ -55,10 +55,14 @@ impl Reader {
                 self.columns = names.iter().map(|it| detail(it)).collect();
             }
             ["RX", ref rest @ ..] => pairs(rest, |name, value| {
-                received(name).into_iter().for_each(|it| found(it, value));
+                if let Some(it) = received(name) {
+                    found(it, value);
+                }
             }),
             ["TX", ref rest @ ..] => pairs(rest, |name, value| {
-                sent(name).into_iter().for_each(|it| found(it, value));
+                if let Some(it) = sent(name) {
+                    found(it, value);
+                }
             }),
             _ => {}
         }

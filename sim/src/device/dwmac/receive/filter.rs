@@ -28,7 +28,7 @@ impl Dwmac {
                 _ => {}
             }
         }
-        let to: &[u8; 6] = octets.first_chunk()?;
+        let to: [u8; 6] = *octets.first_chunk()?;
         let passes = self.accepts(to);
         if passes || field!(self, MACFFR, PM) != 0 {
             Some(0)
@@ -37,8 +37,8 @@ impl Dwmac {
         }
     }
 
-    fn accepts(&self, to: &[u8; 6]) -> bool {
-        if *to == [0xff; 6] {
+    fn accepts(&self, to: [u8; 6]) -> bool {
+        if to == [0xff; 6] {
             return field!(self, MACFFR, BFD) == 0;
         }
         let is_group = to[0] & 1 != 0;
@@ -60,18 +60,18 @@ impl Dwmac {
     }
 
     /// The upper six bits of the CRC, most significant bit first, select a bit of the table.
-    fn is_in_table(&self, to: &[u8; 6]) -> bool {
-        let bin = Crc32::with(&SLICING_4).update(to).finish().reverse_bits() >> 26;
+    fn is_in_table(&self, to: [u8; 6]) -> bool {
+        let bin = Crc32::with(&SLICING_4).update(&to).finish().reverse_bits() >> 26;
         let high = u64::from(self.register(regs::MACHTHR.offset));
         let table = high << 32 | u64::from(self.register(regs::MACHTLR.offset));
         table >> bin & 1 != 0
     }
 
-    fn is_address(&self, number: u32, to: &[u8; 6]) -> bool {
+    fn is_address(&self, number: u32, to: [u8; 6]) -> bool {
         let high = self.register(regs::MACA0HR.offset + 8 * number);
         let low = self.register(regs::MACA0LR.offset + 8 * number);
         let is_enabled = number == 0 || regs::MACA1HR::AE.is_set(high);
         let own = u64::from(high & 0xffff) << 32 | u64::from(low);
-        is_enabled && own.to_le_bytes()[..6] == *to
+        is_enabled && own.to_le_bytes()[..6] == to
     }
 }
