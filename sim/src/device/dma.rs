@@ -73,7 +73,11 @@ impl Device for Dma {
             STATUS => self.done = false,
             READ_ADDRESS => self.read_address = value & !3,
             WRITE_ADDRESS => self.write_address = value & !3,
-            LENGTH => (self.to_read, self.to_write) = (value & !3, value & !3),
+            LENGTH => {
+                (self.to_read, self.to_write) = (value & !3, value & !3);
+                // What an unfinished transfer has read belongs to none.
+                self.fifo.clear();
+            }
             CONTROL => {
                 if value & GO != 0 && self.control & GO == 0 {
                     self.free = [now; 2];
@@ -135,6 +139,16 @@ impl Device for Dma {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_length_ends_an_unfinished_transfer() {
+        let mut dma = started(8);
+        let read = dma.transfer(READ_PORT).expect("it reads first");
+        dma.transferred(READ_PORT, &[1; 4], read.from);
+        dma.write(LENGTH, 0, Instant::ZERO);
+        assert_eq!(dma.transfer(READ_PORT), None);
+        assert_eq!(dma.transfer(1), None);
+    }
 
     fn started(bytes: u32) -> Dma {
         let mut dma = Dma::default();
