@@ -106,6 +106,11 @@ const REGISTRIES: [Registry; 4] = [
                 "host",
                 "the workstation of the experiment is one",
             ),
+            (
+                "lab/imx6/src/transfer.rs",
+                "host",
+                "the other end of the published transfers is one",
+            ),
         ],
     },
     Registry {
