@@ -142,7 +142,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
     }
 
     /// Counts the frames before `sequence` as lost, on an unreliable channel.
-    #[inline(always)] // Smaller than two calls.
+    #[expect(clippy::inline_always, reason = "smaller than two calls")]
+    #[inline(always)]
     fn skip_to(&mut self, sequence: u8, drops_partial: bool) {
         let ahead = sequence.wrapping_sub(self.expected);
         if ahead > 0 {

@@ -111,7 +111,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         self.oldest != self.newest
     }
 
-    #[inline(always)] // Smaller than its calls.
+    #[expect(clippy::inline_always, reason = "smaller than its calls")]
+    #[inline(always)]
     fn has_credit(&self, fragment: Fragment) -> bool {
         let on_their_way = self.next.wrapping_sub(self.oldest);
         self.in_flight + fragment.cost() <= self.credit && on_their_way < WINDOW
