@@ -243,12 +243,13 @@ fn dependencies_on(registry: &Registry, additions: &[String]) -> Vec<(String, St
 }
 
 /// Parts of device models, which are no models.
-const DEVICE_PARTS: [&str; 6] = [
+const DEVICE_PARTS: [&str; 7] = [
     "sim/src/device/mod.rs",
     "sim/src/device/clock.rs",
     "sim/src/device/interrupts.rs",
     "sim/src/device/phy.rs",
     "sim/src/device/port.rs",
+    "sim/src/device/usb_host.rs",
     "sim/src/device/watchdog.rs",
 ];
 /// Further files of the simulator that a device model may use: time, random numbers, and the levels of pads.

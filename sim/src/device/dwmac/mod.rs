@@ -30,10 +30,14 @@ mod descriptor;
 mod mdio;
 mod parameters;
 mod receive;
+mod receive_dma;
+mod receive_filter;
 mod registers;
 #[cfg(test)]
 mod tests;
 mod transmit;
+mod transmit_dma;
+mod transmit_pause;
 
 pub use parameters::Parameters;
 

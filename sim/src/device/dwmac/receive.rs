@@ -1,8 +1,5 @@
 //! The receive FIFO (RM0090 section 33.5.3): what enters it, overflow, filters.
 
-mod dma;
-mod filter;
-
 use std::collections::VecDeque;
 
 use linerate_ether::fcs;
@@ -11,14 +8,14 @@ use linerate_ether::ledger::DropCause;
 
 use super::checksum::{self, Verdict};
 use super::counters::{offsets, size_class};
+use super::receive_dma::Step;
 use super::{Dwmac, LineFrame, field, regs};
 use crate::time::Instant;
-use dma::Step;
 
 /// Flags of a frame in the first word of its last descriptor.
 pub(super) const FILTER_FAILED: u32 = 1 << 30;
-const ERROR_SUMMARY: u32 = 1 << 15;
-const DESCRIPTOR_ERROR: u32 = 1 << 14;
+pub(super) const ERROR_SUMMARY: u32 = 1 << 15;
+pub(super) const DESCRIPTOR_ERROR: u32 = 1 << 14;
 const OVERFLOW: u32 = 1 << 11;
 const TAGGED: u32 = 1 << 10;
 const WATCHDOG: u32 = 1 << 4;
@@ -28,26 +25,26 @@ const BAD_FCS: u32 = 1 << 1;
 const LONGEST: usize = 2048;
 const LONGEST_WITHOUT_WATCHDOG: usize = 16_383;
 /// `DMAOMR.RTC` in octets.
-const THRESHOLDS: [usize; 4] = [64, 32, 96, 128];
+pub(super) const THRESHOLDS: [usize; 4] = [64, 32, 96, 128];
 
 /// A frame in the FIFO, or on its way into it.
 #[derive(Debug)]
-struct Stored {
-    frame: LineFrame,
+pub(super) struct Stored {
+    pub(super) frame: LineFrame,
     /// Octets of it that are stored in the end.
-    len: usize,
+    pub(super) len: usize,
     /// Octets that left the FIFO.
-    taken: usize,
-    flags: u32,
-    verdict: Verdict,
+    pub(super) taken: usize,
+    pub(super) flags: u32,
+    pub(super) verdict: Verdict,
     /// It was cut off, or has ended.
-    is_closed: bool,
+    pub(super) is_closed: bool,
     /// No descriptor was found for it; it waits for a poll demand.
-    was_tried: bool,
+    pub(super) was_tried: bool,
 }
 
 impl Stored {
-    fn arrived(&self, now: Instant) -> usize {
+    pub(super) fn arrived(&self, now: Instant) -> usize {
         if self.is_closed {
             self.len
         } else {
@@ -56,7 +53,7 @@ impl Stored {
     }
 
     /// When this many octets of it are in the FIFO, or all that will be.
-    fn available(&self, octets: usize) -> Instant {
+    pub(super) fn available(&self, octets: usize) -> Instant {
         if self.is_closed {
             Instant::ZERO
         } else if octets >= self.len {
@@ -71,17 +68,17 @@ impl Stored {
 pub(super) struct Receiver {
     /// Frames that have not begun to arrive.
     pub arrivals: VecDeque<LineFrame>,
-    fifo: VecDeque<Stored>,
+    pub(super) fifo: VecDeque<Stored>,
     /// PAUSE frames that arrive: their end and quanta.
-    pauses: VecDeque<(Instant, u16)>,
+    pub(super) pauses: VecDeque<(Instant, u16)>,
     /// Address of the next descriptor.
     pub descriptor: u32,
-    step: Step,
+    pub(super) step: Step,
     /// When the DMA can go on.
-    ready: Instant,
+    pub(super) ready: Instant,
     pub is_running: bool,
     /// When the interrupt watchdog expires.
-    watchdog: Option<Instant>,
+    pub(super) watchdog: Option<Instant>,
 }
 
 impl Receiver {
@@ -106,26 +103,26 @@ impl Receiver {
 }
 
 impl Dwmac {
-    fn stores_received(&self) -> bool {
+    pub(super) fn stores_received(&self) -> bool {
         field!(self, DMAOMR, RSF) != 0
     }
 
     /// The frame that is arriving, and the octets of the others.
-    fn arriving(&self) -> Option<(&Stored, usize)> {
+    pub(super) fn arriving(&self) -> Option<(&Stored, usize)> {
         let last = self.receiver.fifo.back().filter(|it| !it.is_closed)?;
         let others = self.receiver.fifo.iter().rev().skip(1);
         Some((last, others.map(|it| it.len - it.taken).sum()))
     }
 
     /// Number of octets of the arriving frame at which the FIFO holds `level`.
-    fn octets_at_level(&self, level: u32) -> Option<(&Stored, usize)> {
+    pub(super) fn octets_at_level(&self, level: u32) -> Option<(&Stored, usize)> {
         let (last, others) = self.arriving()?;
         let octets = (level as usize + last.taken).saturating_sub(others);
         Some((last, octets))
     }
 
     /// When the arriving frame does not fit any more, and how much of it is stored.
-    fn overflow(&self) -> Option<(Instant, usize)> {
+    pub(super) fn overflow(&self) -> Option<(Instant, usize)> {
         let (last, fitting) = self.octets_at_level(self.parameters.receive_fifo)?;
         (fitting < last.len).then(|| (last.frame.arrival(fitting + 1), fitting))
     }
@@ -186,7 +183,7 @@ impl Dwmac {
     }
 
     /// A frame begins to arrive.
-    fn begin(&mut self, frame: LineFrame) {
+    pub(super) fn begin(&mut self, frame: LineFrame) {
         let is_on = field!(self, MACCR, RE) != 0;
         if !is_on || frame.octet() != self.line_mode().duration(1) {
             return;
@@ -226,7 +223,7 @@ impl Dwmac {
     }
 
     /// Octets of a frame that are stored: without FCS (CSTF), without padding and FCS (APCS).
-    fn stripped(&self, octets: &[u8]) -> usize {
+    pub(super) fn stripped(&self, octets: &[u8]) -> usize {
         let kind = octets
             .get(12..14)
             .map_or(0, |it| usize::from(it[0]) << 8 | usize::from(it[1]));
@@ -242,7 +239,7 @@ impl Dwmac {
     }
 
     /// The FIFO is full: what arrives of the frame from here on is lost.
-    fn cut_off(&mut self, stored: usize) {
+    pub(super) fn cut_off(&mut self, stored: usize) {
         self.count(offsets::RX_FIFO_OVERFLOW, 1);
         self.missed[1] += 1;
         self.raise(regs::DMASR::ROS.mask());
@@ -259,7 +256,7 @@ impl Dwmac {
     }
 
     /// The frame has arrived.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let verifies = field!(self, MACCR, IPCO) != 0 && self.parameters.has_checksums;
         let Some(mut last) = self.receiver.fifo.pop_back() else {
             return;
@@ -299,7 +296,7 @@ impl Dwmac {
         }
     }
 
-    fn count_received(&mut self, it: &Stored, is_bad: bool) {
+    pub(super) fn count_received(&mut self, it: &Stored, is_bad: bool) {
         let octets = &it.frame.octets;
         let len = octets.len();
         self.count(offsets::RX_FRAMECOUNT_GB, 1);

@@ -1,8 +1,5 @@
 //! The transmit FIFO and the line (RM0090 section 33.5.2).
 
-mod dma;
-mod pause;
-
 use std::collections::VecDeque;
 
 use linerate_ether::fcs;
@@ -11,10 +8,10 @@ use linerate_ether::ledger::DropCause;
 
 use super::counters::{offsets, size_class};
 use super::descriptor::Descriptor;
+use super::transmit_dma::{Returned, Step};
+use super::transmit_pause::PauseState;
 use super::{Dwmac, LineFrame, checksum, field, regs};
 use crate::time::Instant;
-use dma::{Returned, Step};
-use pause::PauseState;
 
 /// Bits of the first word: no FCS, no padding, the checksums to insert.
 const NO_FCS: u32 = 1 << 27;
@@ -27,44 +24,44 @@ const UNDERFLOW: u32 = 1 << 1;
 /// `DMAOMR.TTC` in octets.
 const THRESHOLDS: [usize; 8] = [64, 128, 192, 256, 40, 32, 24, 16];
 /// Longest frame that is sent.
-const LONGEST: usize = 16_384;
+pub(super) const LONGEST: usize = 16_384;
 
 /// A frame in the FIFO.
 #[derive(Debug, Default)]
-struct Queued {
-    octets: Vec<u8>,
+pub(super) struct Queued {
+    pub(super) octets: Vec<u8>,
     /// First word of its first descriptor.
-    control: u32,
+    pub(super) control: u32,
     /// All of it is in the FIFO, with FCS.
-    is_complete: bool,
+    pub(super) is_complete: bool,
     /// When it was complete, or could begin.
-    ready: Instant,
+    pub(super) ready: Instant,
     /// When its preamble began.
-    started: Option<Instant>,
-    underflowed: bool,
+    pub(super) started: Option<Instant>,
+    pub(super) underflowed: bool,
     /// Its last descriptor.
-    last: Descriptor,
+    pub(super) last: Descriptor,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Transmitter {
     /// Address of the next descriptor.
     pub descriptor: u32,
-    step: Step,
-    ready: Instant,
-    queue: VecDeque<Queued>,
+    pub(super) step: Step,
+    pub(super) ready: Instant,
+    pub(super) queue: VecDeque<Queued>,
     /// Descriptors to be written back.
-    returned: VecDeque<Returned>,
+    pub(super) returned: VecDeque<Returned>,
     pub is_running: bool,
     /// The earliest start of the next frame.
-    line_free: Instant,
+    pub(super) line_free: Instant,
     /// A PAUSE frame of the partner holds data frames until then.
     pub paused_until: Instant,
     /// The program asked for a PAUSE frame.
     pub pause_requested: bool,
-    pause: PauseState,
+    pub(super) pause: PauseState,
     /// A PAUSE frame of time 0 is due since then.
-    resume: Option<Instant>,
+    pub(super) resume: Option<Instant>,
 }
 
 impl Transmitter {
@@ -78,12 +75,12 @@ impl Transmitter {
 }
 
 impl Dwmac {
-    fn stores_sent(&self) -> bool {
+    pub(super) fn stores_sent(&self) -> bool {
         field!(self, DMAOMR, TSF) != 0
     }
 
     /// Since when the frame at the front can be sent.
-    fn sendable(&self) -> Option<Instant> {
+    pub(super) fn sendable(&self) -> Option<Instant> {
         let front = self.transmitter.queue.front()?;
         let threshold = THRESHOLDS[field!(self, DMAOMR, TTC) as usize];
         // A frame above the size of the FIFO cannot be stored.
@@ -94,13 +91,13 @@ impl Dwmac {
         (front.started.is_none() && is_ready && is_on).then_some(front.ready)
     }
 
-    fn is_sending(&self) -> bool {
+    pub(super) fn is_sending(&self) -> bool {
         let front = self.transmitter.queue.front();
         front.is_some_and(|it| it.started.is_some())
     }
 
     /// The end of the frame that is being sent.
-    fn sending_until(&self) -> Instant {
+    pub(super) fn sending_until(&self) -> Instant {
         let front = self.transmitter.queue.front().filter(|it| it.is_complete);
         let Some((front, started)) = front.and_then(|it| Some((it, it.started?))) else {
             return Instant::NEVER;
@@ -139,7 +136,7 @@ impl Dwmac {
     }
 
     /// All data of the frame at the back are in the FIFO.
-    fn complete(&mut self) {
+    pub(super) fn complete(&mut self) {
         let inserts = self.stores_sent() && self.parameters.has_checksums;
         let Some(frame) = self.transmitter.queue.back_mut() else {
             return;
@@ -159,7 +156,7 @@ impl Dwmac {
     }
 
     /// The frame has been sent.
-    fn end_frame(&mut self, now: Instant) {
+    pub(super) fn end_frame(&mut self, now: Instant) {
         let Some(frame) = self.transmitter.queue.pop_front() else {
             return;
         };
@@ -198,7 +195,7 @@ impl Dwmac {
         }
     }
 
-    fn count_sent(&mut self, octets: &[u8], underflowed: bool) {
+    pub(super) fn count_sent(&mut self, octets: &[u8], underflowed: bool) {
         let len = octets.len();
         self.count(offsets::TX_FRAMECOUNT_GB, 1);
         self.count(offsets::TX_OCTETCOUNT_GB, len as u32);

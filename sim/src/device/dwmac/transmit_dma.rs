@@ -1,9 +1,9 @@
 //! The DMA that fills the transmit FIFO (RM0090 section 33.6.7).
 
-use super::{LONGEST, Queued, Transmitter};
+use super::descriptor::{Descriptor, OWN};
+use super::transmit::{LONGEST, Queued, Transmitter};
+use super::{Dwmac, Path, field, regs};
 use crate::device::Transfer;
-use crate::device::dwmac::descriptor::{Descriptor, OWN};
-use crate::device::dwmac::{Dwmac, Path, field, regs};
 use crate::time::Instant;
 
 /// Bits of the first word: interrupt, the frame's last and first descriptor.
@@ -51,14 +51,14 @@ impl Transmitter {
     }
 
     /// In the middle of a frame.
-    fn is_mid_frame(&self) -> bool {
+    pub(super) fn is_mid_frame(&self) -> bool {
         self.queue.back().is_some_and(|it| !it.is_complete)
     }
 }
 
 impl Dwmac {
     /// Value of DMASR.TPS.
-    pub(in crate::device::dwmac) fn transmit_state(&self) -> u32 {
+    pub(super) fn transmit_state(&self) -> u32 {
         use regs::DMASR::TPS::{CLOSING, FETCHING, READING, STOPPED, SUSPENDED, WAITING};
         let transmitter = &self.transmitter;
         let is_on = field!(self, DMAOMR, ST) != 0;
@@ -73,7 +73,7 @@ impl Dwmac {
     }
 
     /// The next transfer, from the time since when it waits.
-    pub(in crate::device::dwmac) fn transmit_transfer(&self) -> Option<Transfer> {
+    pub(super) fn transmit_transfer(&self) -> Option<Transfer> {
         let transmitter = &self.transmitter;
         let ready = transmitter.ready;
         if let Some(returned) = transmitter.returned.front() {
@@ -102,7 +102,7 @@ impl Dwmac {
     }
 
     /// When the FIFO has room for `bytes`; `None` before the next frame is sent.
-    fn room_at(&self, bytes: u32) -> Option<Instant> {
+    pub(super) fn room_at(&self, bytes: u32) -> Option<Instant> {
         let queue = &self.transmitter.queue;
         let held: usize = queue.iter().map(|it| it.octets.len()).sum();
         let excess = (held + bytes as usize).saturating_sub(self.parameters.transmit_fifo as usize);
@@ -115,12 +115,7 @@ impl Dwmac {
     }
 
     /// The bus accepted the transfer.
-    pub(in crate::device::dwmac) fn fetched(
-        &mut self,
-        transfer: &Transfer,
-        data: &[u8],
-        done: Instant,
-    ) {
+    pub(super) fn fetched(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
         self.transmitter.ready = done;
         if let Some(returned) = self.transmitter.returned.pop_front() {
             if returned.is_last && returned.descriptor.words[0] & INTERRUPT != 0 {
@@ -138,7 +133,12 @@ impl Dwmac {
         }
     }
 
-    fn on_transmit_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
+    pub(super) fn on_transmit_descriptor(
+        &mut self,
+        transfer: &Transfer,
+        data: &[u8],
+        done: Instant,
+    ) {
         let Some(descriptor) = Descriptor::parse(transfer.addr, data, true) else {
             return;
         };
@@ -173,7 +173,7 @@ impl Dwmac {
     }
 
     /// No data follow: a frame that has begun ends with an underflow.
-    fn end_of_data(&mut self) {
+    pub(super) fn end_of_data(&mut self) {
         let Some(back) = self.transmitter.queue.back_mut() else {
             return;
         };
@@ -184,7 +184,7 @@ impl Dwmac {
     }
 
     /// `data` of a descriptor are in the FIFO.
-    fn on_data(&mut self, descriptor: Descriptor, at: u32, data: &[u8], done: Instant) {
+    pub(super) fn on_data(&mut self, descriptor: Descriptor, at: u32, data: &[u8], done: Instant) {
         let mode = self.line_mode();
         let Some(frame) = self.transmitter.queue.back_mut() else {
             return;

@@ -1,9 +1,9 @@
 //! The DMA that drains the receive FIFO (RM0090 section 33.6.8).
 
-use super::{DESCRIPTOR_ERROR, ERROR_SUMMARY, Receiver, Stored, THRESHOLDS};
+use super::descriptor::{Descriptor, OWN};
+use super::receive::{DESCRIPTOR_ERROR, ERROR_SUMMARY, Receiver, Stored, THRESHOLDS};
+use super::{Dwmac, Path, field, regs};
 use crate::device::Transfer;
-use crate::device::dwmac::descriptor::{Descriptor, OWN};
-use crate::device::dwmac::{Dwmac, Path, field, regs};
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
 
 /// Bits of the first word: the frame's first and last descriptor, its length, an extended status follows.
@@ -39,10 +39,10 @@ pub(super) enum Step {
 /// A descriptor whose buffers are being filled.
 #[derive(Clone, Debug)]
 pub(super) struct Filling {
-    descriptor: Descriptor,
-    filled: u32,
-    is_first: bool,
-    is_last: bool,
+    pub(super) descriptor: Descriptor,
+    pub(super) filled: u32,
+    pub(super) is_first: bool,
+    pub(super) is_last: bool,
 }
 
 impl Filling {
@@ -76,7 +76,7 @@ impl Receiver {
 
 impl Dwmac {
     /// Value of DMASR.RPS.
-    pub(in crate::device::dwmac) fn receive_state(&self) -> u32 {
+    pub(super) fn receive_state(&self) -> u32 {
         use regs::DMASR::RPS::{CLOSING, FETCHING, SUSPENDED, WRITING};
         /// Waits for a frame.
         const WAITING: u32 = 3;
@@ -98,7 +98,7 @@ impl Dwmac {
     }
 
     /// When the DMA can begin with a frame.
-    fn forwarded(&self, front: &Stored) -> Instant {
+    pub(super) fn forwarded(&self, front: &Stored) -> Instant {
         if self.stores_received() {
             front.available(front.len)
         } else {
@@ -107,7 +107,7 @@ impl Dwmac {
     }
 
     /// The next transfer, from the time since when it waits.
-    pub(in crate::device::dwmac) fn receive_transfer(&self) -> Option<Transfer> {
+    pub(super) fn receive_transfer(&self) -> Option<Transfer> {
         let receiver = &self.receiver;
         let is_on = field!(self, DMAOMR, SR) != 0;
         let (size, _) = self.descriptor_bytes();
@@ -160,19 +160,19 @@ impl Dwmac {
     }
 
     /// Octets of the next burst.
-    fn chunk(&self, front: &Stored, addr: u32, room: u32) -> usize {
+    pub(super) fn chunk(&self, front: &Stored, addr: u32, room: u32) -> usize {
         let burst = self.burst(Path::Receive);
         let boundary = burst - addr % burst;
         (front.len - front.taken).min(boundary.min(room) as usize)
     }
 
-    fn after(&self, descriptor: &Descriptor) -> u32 {
+    pub(super) fn after(&self, descriptor: &Descriptor) -> u32 {
         let (_, stride) = self.descriptor_bytes();
         descriptor.next(self.register(regs::DMARDLAR.offset), stride)
     }
 
     /// The first word to write back.
-    fn status(&self, filling: &Filling) -> u32 {
+    pub(super) fn status(&self, filling: &Filling) -> u32 {
         let Some(front) = self.receiver.fifo.front() else {
             return filling.descriptor.words[0] & !OWN;
         };
@@ -193,17 +193,12 @@ impl Dwmac {
         word
     }
 
-    fn verifies(&self) -> bool {
+    pub(super) fn verifies(&self) -> bool {
         field!(self, MACCR, IPCO) != 0 && self.parameters.has_checksums
     }
 
     /// The bus accepted the transfer.
-    pub(in crate::device::dwmac) fn received(
-        &mut self,
-        transfer: &Transfer,
-        data: &[u8],
-        done: Instant,
-    ) {
+    pub(super) fn received(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
         self.receiver.ready = done;
         match core::mem::take(&mut self.receiver.step) {
             Step::Stopped => {}
@@ -234,7 +229,7 @@ impl Dwmac {
     }
 
     /// The step that closes a frame's last descriptor.
-    fn closing(&self, filling: Filling) -> Step {
+    pub(super) fn closing(&self, filling: Filling) -> Step {
         if self.is_enhanced() {
             Step::Extended(filling)
         } else {
@@ -242,7 +237,7 @@ impl Dwmac {
         }
     }
 
-    fn on_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
+    pub(super) fn on_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
         let Some(descriptor) = Descriptor::parse(transfer.addr, data, false) else {
             return;
         };
@@ -284,12 +279,18 @@ impl Dwmac {
     }
 
     /// Drops the frame at the front; what still arrives of it is lost, too.
-    fn drop_front(&mut self) {
+    pub(super) fn drop_front(&mut self) {
         self.receiver.fifo.pop_front();
     }
 
     /// The descriptor after a full one was read.
-    fn on_next(&mut self, mut filling: Filling, transfer: &Transfer, data: &[u8], done: Instant) {
+    pub(super) fn on_next(
+        &mut self,
+        mut filling: Filling,
+        transfer: &Transfer,
+        data: &[u8],
+        done: Instant,
+    ) {
         let next = Descriptor::parse(transfer.addr, data, false).filter(Descriptor::is_owned);
         if next.is_none() {
             // The rest of the frame has no place.
@@ -304,7 +305,7 @@ impl Dwmac {
         self.receiver.step = Step::Status(filling, next);
     }
 
-    fn on_status(&mut self, filling: &Filling, next: Option<Descriptor>, done: Instant) {
+    pub(super) fn on_status(&mut self, filling: &Filling, next: Option<Descriptor>, done: Instant) {
         self.receiver.descriptor = self.after(&filling.descriptor);
         if let Some(next) = next {
             if filling.is_first {

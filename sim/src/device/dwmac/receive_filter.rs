@@ -4,9 +4,9 @@ use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::EtherType;
 use linerate_ether::pause::Pause;
 
-use super::FILTER_FAILED;
-use crate::device::dwmac::counters::offsets;
-use crate::device::dwmac::{Dwmac, LineFrame, field, regs};
+use super::counters::offsets;
+use super::receive::FILTER_FAILED;
+use super::{Dwmac, LineFrame, field, regs};
 
 impl Dwmac {
     /// Flags of an accepted frame; `None` if it is dropped. A PAUSE frame is taken note of.
@@ -37,7 +37,7 @@ impl Dwmac {
         }
     }
 
-    fn accepts(&self, to: [u8; 6]) -> bool {
+    pub(super) fn accepts(&self, to: [u8; 6]) -> bool {
         if to == [0xff; 6] {
             return field!(self, MACFFR, BFD) == 0;
         }
@@ -60,14 +60,14 @@ impl Dwmac {
     }
 
     /// The upper six bits of the CRC, most significant bit first, select a bit of the table.
-    fn is_in_table(&self, to: [u8; 6]) -> bool {
+    pub(super) fn is_in_table(&self, to: [u8; 6]) -> bool {
         let bin = Crc32::with(&SLICING_4).update(&to).finish().reverse_bits() >> 26;
         let high = u64::from(self.register(regs::MACHTHR.offset));
         let table = high << 32 | u64::from(self.register(regs::MACHTLR.offset));
         table >> bin & 1 != 0
     }
 
-    fn is_address(&self, number: u32, to: [u8; 6]) -> bool {
+    pub(super) fn is_address(&self, number: u32, to: [u8; 6]) -> bool {
         let high = self.register(regs::MACA0HR.offset + 8 * number);
         let low = self.register(regs::MACA0LR.offset + 8 * number);
         let is_enabled = number == 0 || regs::MACA1HR::AE.is_set(high);

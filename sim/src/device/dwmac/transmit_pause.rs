@@ -4,9 +4,9 @@ use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::pause::{self, Pause};
 
-use super::Transmitter;
-use crate::device::dwmac::counters::offsets;
-use crate::device::dwmac::{Dwmac, LineFrame, field, regs};
+use super::counters::offsets;
+use super::transmit::Transmitter;
+use super::{Dwmac, LineFrame, field, regs};
 use crate::time::{Instant, Span};
 
 /// `MACFCR.PLT` in quanta.
@@ -28,7 +28,7 @@ pub(super) enum PauseState {
 
 impl Transmitter {
     /// True from the time that the FIFO is above its threshold.
-    pub(in crate::device::dwmac) fn is_pausing(&self) -> bool {
+    pub(super) fn is_pausing(&self) -> bool {
         !matches!(self.pause, PauseState::Off)
     }
 
@@ -47,7 +47,7 @@ impl Transmitter {
 
 impl Dwmac {
     /// Levels of the receive FIFO from which PAUSE frames are sent, and below which they end.
-    fn levels(&self) -> Option<(u32, u32)> {
+    pub(super) fn levels(&self) -> Option<(u32, u32)> {
         let size = self.parameters.receive_fifo;
         if size < HAS_THRESHOLDS {
             let level = self.parameters.pause_level;
@@ -63,14 +63,14 @@ impl Dwmac {
     }
 
     /// The same, if this side sends PAUSE frames.
-    pub(in crate::device::dwmac) fn pause_levels(&self) -> Option<(u32, u32)> {
+    pub(super) fn pause_levels(&self) -> Option<(u32, u32)> {
         let sends = field!(self, MACFCR, TFCE) != 0 && self.is_full_duplex();
         let is_on = field!(self, MACCR, TE) != 0;
         self.levels().filter(|_| sends && is_on)
     }
 
     /// Value of `MACDBGR.RFFL`.
-    pub(in crate::device::dwmac) fn level_class(&self, now: Instant) -> u32 {
+    pub(super) fn level_class(&self, now: Instant) -> u32 {
         let level = self.receiver.level(now);
         let (start, _) = self.levels().unwrap_or((u32::MAX, 0));
         if level == 0 {
@@ -85,7 +85,7 @@ impl Dwmac {
     }
 
     /// Compares the receive FIFO with its thresholds.
-    pub(in crate::device::dwmac) fn check_pause(&mut self, now: Instant) {
+    pub(super) fn check_pause(&mut self, now: Instant) {
         let Some((start, end)) = self.pause_levels() else {
             self.transmitter.pause = PauseState::Off;
             self.transmitter.resume = None;
