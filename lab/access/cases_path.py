@@ -1,7 +1,7 @@
 """Causes on the path."""
 
 from draw import case
-from setups import at_most, between, both, check, counted, download, faster, filled, line, missing, no_payload, on_path, printed, transfer
+from setups import at_most, between, both, check, counted, download, faster, filled, line, missing, mostly, no_payload, on_path, printed, transfer
 
 RULE = "table ip s {\nchain i {\ntype filter hook input priority 0;\ntcp dport 8081 counter @R\n}\n}\n"
 LOSS = ["random-loss", "wire-errors"]
@@ -39,7 +39,7 @@ def narrow_line(d):
     return {**line(rate, rtt, 12 * 1514 * 8e3 / rate), **transfer(d, rate, "up:ends", "down:nginx-wget", seconds=9), "longest": 40}
 
 
-@case("bad-cable", LOSS, "Frames are lost at random, alone.", 3, check=both(missing(6), faster(1.2)))
+@case("bad-cable", LOSS, "Frames are lost at random, alone.", 3, check=both(missing(6), mostly("lost"), faster(1.2)))
 def bad_cable(d):
     rtt, rate, share = d.log("rtt_ms", 16, 80), d.log("rate", 16e6, 30e6), d.log("loss", 0.004, 0.014)
     it = {**line(rate, rtt, 1.2 * rtt), **transfer(d, rate * 0.15, "down:nginx-curl", "up:ends", "down:rsync")}
@@ -48,27 +48,27 @@ def bad_cable(d):
 
 @case("mains-noise", [*LOSS, "loss-in-bursts", "retransmission-stalls"],
       "A power line: impulses each 10 ms destroy the frames that are on the line meanwhile, some of the time.", 2,
-      check=both(counted("disturbed", 8), faster(1.15)))
+      check=both(counted("disturbed", 8), mostly("disturbed"), faster(1.15)))
 def mains_noise(d):
     rtt, rate = d.log("rtt_ms", 12, 40), d.log("rate", 10e6, 20e6)
-    it = {**line(rate, rtt, 40), **transfer(d, rate * 0.3, "down:ftp", "up:nuttcp"), "congestion": "reno"}
-    return on_path(it, there_impulse=d.log("impulse_ms", 0.3, 0.8), there_impulse_p=d.log("impulse_p", 0.02, 0.06))
+    it = {**line(rate, rtt, 30 + 2.2 * rtt), **transfer(d, rate * 0.3, "down:ftp", "up:nuttcp"), "congestion": "reno"}
+    return on_path(it, there_impulse=d.log("impulse_ms", 0.3, 0.8), there_impulse_p=d.log("impulse_p", 0.04, 0.1))
 
 
 @case("bad-moments", ["loss-in-bursts", *LOSS, "retransmission-stalls"], "The radio has bad moments in which several frames are lost.", 2,
-      check=both(missing(10), faster(1.2)))
+      check=both(missing(10), mostly("lost"), faster(1.2)))
 def bad_moments(d):
     rtt, rate = d.log("rtt_ms", 10, 40), d.log("rate", 10e6, 20e6)
-    it = {**line(rate, rtt, 30), **transfer(d, rate * 0.2, "up:socat", "down:nginx-wget")}
-    return on_path(it, there_bad=d.log("bad", 0.002, 0.006), there_bad_length=d.log("bad_length", 3, 6))
+    it = {**line(rate, rtt, 30 + 2.2 * rtt), **transfer(d, rate * 0.2, "up:socat", "down:nginx-wget")}
+    return on_path(it, there_bad=d.log("bad", 0.004, 0.009), there_bad_length=d.log("bad_length", 3, 6))
 
 
 @case("changed-bits", {"receiver": ["checksum-errors"], "else": [*LOSS, "checksum-errors"]},
-      "A router changes bits; TCP's checksum is wrong.", 2, check=both(counted("corrupted", 8), faster(1.15)),
+      "A router changes bits; TCP's checksum is wrong.", 2, check=both(counted("corrupted", 8), mostly("corrupted"), faster(1.15)),
       kinds=("sender", "receiver", "middle", "late", "truncated"))
 def changed_bits(d):
-    rtt, rate, share = d.log("rtt_ms", 14, 55), d.log("rate", 10e6, 20e6), d.log("changed", 0.006, 0.015)
-    it = {**line(rate, rtt, 30), **transfer(d, rate * 0.2, "down:nginx-curl", "up:busybox")}
+    rtt, rate, share = d.log("rtt_ms", 14, 55), d.log("rate", 10e6, 20e6), d.log("changed", 0.012, 0.03)
+    it = {**line(rate, rtt, 30 + 2.2 * rtt), **transfer(d, rate * 0.2, "down:nginx-curl", "up:busybox")}
     return on_path(it, there_corrupt=share)
 
 
@@ -216,7 +216,7 @@ def opening_late(d):
     rtt, octets = d.log("rtt_ms", 4, 20), d.log("octets", 7_000, 60_000)
     it = {**line(10e6, rtt), **download(octets * 8, d.turn("program", "nginx-curl", "caddy", "nginx-wget"), seconds=1),
           "least_s": 0, "one_end": "receiver", "middle": "A"}
-    return on_path(it, **{d.turn("how", "back_syn", "there_syn", "there_synwait"): d.turn("value", 620, 1, 1)})
+    return on_path(it, **{d.turn("how", "back_syn", "there_syn", "there_synwait"): d.turn("value", 1, 1, 620)})
 
 
 @case("silence", ["no-answer"], "Nobody answers the requests for a connection.", 3, gain=False,

@@ -19,8 +19,12 @@ extern "C" {
     fn accept(fd: i32, address: *mut u8, octets: *mut u32) -> i32;
 }
 type Options = HashMap<String, String>;
-fn get(o: &Options, name: &str) -> f64 { o.get(name).map_or(0.0, |it| it.parse().expect("a number")) }
-fn ms(time: f64) -> Duration { Duration::from_secs_f64(time.max(0.0) / 1e3) }
+fn get(o: &Options, name: &str) -> f64 {
+    o.get(name).map_or(0.0, |it| it.parse().expect("a number"))
+}
+fn ms(time: f64) -> Duration {
+    Duration::from_secs_f64(time.max(0.0) / 1e3)
+}
 
 fn open(role: &str, address: &str, port: u16, o: &Options) -> TcpStream {
     let mut name = vec![2, 0, (port >> 8) as u8, port as u8];
@@ -28,9 +32,13 @@ fn open(role: &str, address: &str, port: u16, o: &Options) -> TcpStream {
     name.resize(16, 0);
     unsafe {
         let fd = socket(2, 1, 0);
-        for (option, level, number) in [("reuse", 1, 2), ("sndbuf", 1, 7), ("rcvbuf", 1, 8), ("pace", 1, 47), ("nodelay", 6, 1), ("mss", 6, 2)] {
+        for (option, level, number) in
+            [("reuse", 1, 2), ("sndbuf", 1, 7), ("rcvbuf", 1, 8), ("pace", 1, 47), ("nodelay", 6, 1), ("mss", 6, 2)]
+        {
             let value = if option == "reuse" { 1 } else { get(o, option) as i32 };
-            if value > 0 { assert!(setsockopt(fd, level, number, &value, 4) == 0, "{option}"); }
+            if value > 0 {
+                assert!(setsockopt(fd, level, number, &value, 4) == 0, "{option}");
+            }
         }
         if role == "connect" {
             assert!(connect(fd, name.as_ptr(), 16) == 0, "no connection");
@@ -41,9 +49,16 @@ fn open(role: &str, address: &str, port: u16, o: &Options) -> TcpStream {
     }
 }
 /// Works for some time, then stops for some time.
-struct Stops { works: f64, stops: f64, since: Instant, count: u32 }
+struct Stops {
+    works: f64,
+    stops: f64,
+    since: Instant,
+    count: u32,
+}
 impl Stops {
-    fn new(o: &Options) -> Self { Self { works: get(o, "works"), stops: get(o, "stops"), since: Instant::now(), count: 0 } }
+    fn new(o: &Options) -> Self {
+        Self { works: get(o, "works"), stops: get(o, "stops"), since: Instant::now(), count: 0 }
+    }
     fn pass(&mut self) {
         if self.stops > 0.0 && self.since.elapsed() > ms(self.works) {
             sleep(ms(self.stops));
@@ -57,7 +72,8 @@ fn finish(mut s: &TcpStream) {
     while matches!(s.read(&mut [0; 4096]), Ok(1..)) {}
 }
 fn send(mut s: &TcpStream, o: &Options) -> String {
-    let (began, chunk, mut stops, mut octets) = (Instant::now(), vec![0x55; get(o, "chunk").max(1.0) as usize], Stops::new(o), 0);
+    let (began, chunk, mut stops, mut octets) =
+        (Instant::now(), vec![0x55; get(o, "chunk").max(1.0) as usize], Stops::new(o), 0);
     let mut due = began;
     while began.elapsed() < ms(get(o, "seconds") * 1e3) && s.write_all(&chunk).is_ok() {
         octets += chunk.len();
@@ -70,7 +86,9 @@ fn send(mut s: &TcpStream, o: &Options) -> String {
 }
 fn read(mut s: &TcpStream, o: &Options) -> String {
     let (mut chunk, mut stops, mut octets) = (vec![0; get(o, "chunk").max(1.0) as usize], Stops::new(o), 0);
-    if !o.contains_key("chunk") { chunk.resize(65536, 0); }
+    if !o.contains_key("chunk") {
+        chunk.resize(65536, 0);
+    }
     let mut due = Instant::now();
     while let Ok(it @ 1..) = s.read(&mut chunk) {
         octets += it;
@@ -85,8 +103,14 @@ fn ask(mut s: &TcpStream, o: &Options) -> String {
     let (mut answer, mut longest, mut done) = (vec![0; get(o, "answer") as usize], 0.0f64, 0);
     for _ in 0..get(o, "count") as u32 {
         let began = Instant::now();
-        for part in [&request[..split], &request[split..]] { if !part.is_empty() { s.write_all(part).expect("sent"); } }
-        if s.read_exact(&mut answer).is_err() { break; }
+        for part in [&request[..split], &request[split..]] {
+            if !part.is_empty() {
+                s.write_all(part).expect("sent");
+            }
+        }
+        if s.read_exact(&mut answer).is_err() {
+            break;
+        }
         longest = longest.max(began.elapsed().as_secs_f64() * 1e3);
         done += 1;
         sleep(ms(get(o, "pause")));
@@ -95,24 +119,30 @@ fn ask(mut s: &TcpStream, o: &Options) -> String {
     format!("\"answers\": {done}, \"longest_ms\": {longest:.1}")
 }
 fn answer(mut s: &TcpStream, o: &Options) -> String {
-    let (mut request, answer, mut thought, mut done) = (vec![0; get(o, "request") as usize], vec![0x42; get(o, "answer") as usize], 0.0, 0u32);
+    let (mut request, answer, mut thought, mut done) =
+        (vec![0; get(o, "request") as usize], vec![0x42; get(o, "answer") as usize], 0.0, 0u32);
     while s.read_exact(&mut request).is_ok() {
         let think = get(o, "think") * (0.8 + 0.4 * f64::from(done * 7 % 10) / 10.0);
         sleep(ms(think));
         thought += think;
         done += 1;
-        if s.write_all(&answer).is_err() { break; }
+        if s.write_all(&answer).is_err() {
+            break;
+        }
     }
     format!("\"answered\": {done}, \"thought_ms\": {thought:.0}")
 }
 fn datagrams(role: &str, address: &str, port: u16, o: &Options) -> String {
     let is_client = matches!(role, "stream" | "fetch-blocks");
-    let s = UdpSocket::bind(if is_client { "0.0.0.0:0".to_owned() } else { format!("{address}:{port}") }).expect("a socket");
+    let s = UdpSocket::bind(if is_client { "0.0.0.0:0".to_owned() } else { format!("{address}:{port}") })
+        .expect("a socket");
     let room = 4_000_000;
     unsafe { setsockopt(s.as_raw_fd(), 1, 33, &room, 4) };
     let (began, mut buffer, mut count, mut returned) = (Instant::now(), [0; 2048], 0u32, 0u32);
     let sized = |octets: f64| vec![0u8; octets.max(4.0) as usize];
-    if is_client { s.connect((address, port)).expect("an address"); }
+    if is_client {
+        s.connect((address, port)).expect("an address");
+    }
     if role == "stream" {
         let (mut data, mut due) = (sized(get(o, "octets")), began);
         s.set_nonblocking(true).expect("set");
@@ -122,7 +152,9 @@ fn datagrams(role: &str, address: &str, port: u16, o: &Options) -> String {
                 let _ = s.send(&data);
                 count += 1;
             }
-            while s.recv(&mut buffer).is_ok() { returned += 1; }
+            while s.recv(&mut buffer).is_ok() {
+                returned += 1;
+            }
             due += ms(get(o, "pause"));
             sleep(due.saturating_duration_since(Instant::now()));
         }
@@ -132,15 +164,25 @@ fn datagrams(role: &str, address: &str, port: u16, o: &Options) -> String {
         s.set_read_timeout(Some(ms(800.0))).expect("set");
         while f64::from(count) < get(o, "count") {
             s.send(&count.to_be_bytes()).expect("sent");
-            if s.recv(&mut buffer).is_ok() { count += 1; } else { returned += 1; }
+            if s.recv(&mut buffer).is_ok() {
+                count += 1;
+            } else {
+                returned += 1;
+            }
         }
         return format!("\"blocks\": {count}, \"again\": {returned}");
     }
     loop {
         let (octets, from) = s.recv_from(&mut buffer).expect("received");
         match role {
-            "echo" => { let _ = s.send_to(&buffer[..octets], from); }
-            "serve-blocks" => { let mut data = sized(get(o, "block")); data[..4].copy_from_slice(&buffer[..4]); let _ = s.send_to(&data, from); }
+            "echo" => {
+                let _ = s.send_to(&buffer[..octets], from);
+            }
+            "serve-blocks" => {
+                let mut data = sized(get(o, "block"));
+                data[..4].copy_from_slice(&buffer[..4]);
+                let _ = s.send_to(&data, from);
+            }
             "names" => {
                 sleep(ms(get(o, "after")));
                 let end = 12 + buffer[12..octets].iter().position(|&it| it == 0).unwrap_or(0);
@@ -160,11 +202,22 @@ fn datagrams(role: &str, address: &str, port: u16, o: &Options) -> String {
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let (role, address, port) = (words[1].as_str(), words[2].as_str(), words[3].parse().expect("a port"));
-    let o: Options = words[4..].iter().filter_map(|it| it.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let o: Options = words[4..]
+        .iter()
+        .filter_map(|it| it.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     let began = Instant::now();
     let done = if matches!(role, "listen" | "connect") {
         let s = open(role, address, port, &o);
-        match words[4].as_str() { "send" => send(&s, &o), "read" => read(&s, &o), "ask" => ask(&s, &o), _ => answer(&s, &o) }
-    } else { datagrams(role, address, port, &o) };
+        match words[4].as_str() {
+            "send" => send(&s, &o),
+            "read" => read(&s, &o),
+            "ask" => ask(&s, &o),
+            _ => answer(&s, &o),
+        }
+    } else {
+        datagrams(role, address, port, &o)
+    };
     println!("{{{done}, \"seconds\": {:.3}}}", began.elapsed().as_secs_f64());
 }

@@ -2,7 +2,6 @@
 """Draws, provokes, checks, records and labels: generate.py --out DIR [--only CASE...] [--lanes N] [--list]. As root."""
 
 import argparse
-import atexit
 import ipaddress
 import json
 import multiprocessing
@@ -23,7 +22,7 @@ import packets
 import cases_ends, cases_healthy, cases_path  # noqa: F401, E401 (they register their cases)
 from cut import cut
 from draw import CASES, Draw
-from machine import Lateness
+import machine
 from network import ADDRESS, Network
 from setups import SEED
 
@@ -34,6 +33,18 @@ FORMATS = ("pcap", "pcap", "pcap", "pcapng", "nsecpcap")
 BUILT = Path(tempfile.gettempdir())
 LANE = None
 IS_DRAFT = False
+
+
+# The programs of the ends come before what else this machine does.
+machine.NICE[:] = ["chrt", "-r", "1"]
+
+
+class Lateness(machine.Lateness):
+    """With the priority of the programs."""
+
+    def run(self):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        super().run()
 
 
 class Disturbed(Exception):
@@ -54,6 +65,8 @@ def resolved(trial, seed):
 def perform(trial, folder, seed):
     """One run. Returns its truth; A.pcap, B.pcap and R.pcap (the middle) stay in `folder`."""
     folder.mkdir(parents=True)
+    # Another set's generator may have restored it.
+    machine.run("sysctl", "-qw", "net.ipv4.tcp_allowed_congestion_control=reno cubic bbr")
     for name, text in trial.get("files", {}).items():
         (folder / name).write_text(text.replace("@D", str(folder)).replace("@B", ADDRESS["B"]))
     count = str(int(trial.get("octets", 0)))
@@ -219,12 +232,8 @@ def main():
             CASES[name]["make"](draw)
             print(name, number, json.dumps(draw.settings))
         return
-    allowed = "net.ipv4.tcp_allowed_congestion_control"
-    usual = subprocess.run(["sysctl", "-n", allowed], capture_output=True, text=True).stdout.strip()
-    subprocess.run(["sysctl", "-qw", f"{allowed}=reno cubic bbr"], check=True)
-    atexit.register(lambda: subprocess.run(["sysctl", "-qw", f"{allowed}={usual}"], capture_output=True))
-    for name in ("path", "ends"):
-        subprocess.run(["rustc", "--edition", "2021", "-O", "-o", BUILT / f"access-{name}", HERE / f"{name}.rs"], check=True)
+    for name, source in (("path", "path/main.rs"), ("ends", "ends.rs")):
+        subprocess.run(["rustc", "--edition", "2021", "-O", "-o", BUILT / f"access-{name}", HERE / source], check=True)
     options.out.mkdir(parents=True, exist_ok=True)
     done = options.out / "trials.ndjson"
     before = [json.loads(it) for it in done.read_text().splitlines()] if done.exists() else []

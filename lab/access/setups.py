@@ -20,6 +20,7 @@ pasv_min_port=40000
 pasv_max_port=40100
 """
 RSYNCD = """use chroot = no
+reverse lookup = no
 uid = root
 gid = root
 [all]
@@ -137,6 +138,11 @@ def count_of(truth, trial, name, back=False):
 def counted(name, least, back=False):
     return check(f"the path counts {name} of at least {least}{' on the way back' if back else ''}",
                  lambda truth, trial: count_of(truth, trial, name, back) >= least)
+
+
+def mostly(name):
+    return check(f"the path counts twice as many {name} as are lost in its queue, or more",
+                 lambda truth, trial: count_of(truth, trial, name) >= 2 * count_of(truth, trial, "queue_full"))
 
 
 def at_most(name, most):
