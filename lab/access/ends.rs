@@ -30,6 +30,7 @@ fn open(role: &str, address: &str, port: u16, o: &Options) -> TcpStream {
     let mut name = vec![2, 0, (port >> 8) as u8, port as u8];
     name.extend(address.split('.').map(|it| it.parse::<u8>().unwrap()));
     name.resize(16, 0);
+    // SAFETY: each pointer is to as many octets as its length states; the descriptor is owned by the stream alone.
     unsafe {
         let fd = socket(2, 1, 0);
         for (option, level, number) in
@@ -137,6 +138,7 @@ fn datagrams(role: &str, address: &str, port: u16, o: &Options) -> String {
     let s = UdpSocket::bind(if is_client { "0.0.0.0:0".to_owned() } else { format!("{address}:{port}") })
         .expect("a socket");
     let room = 4_000_000;
+    // SAFETY: `room` is an int of four octets.
     unsafe { setsockopt(s.as_raw_fd(), 1, 33, &room, 4) };
     let (began, mut buffer, mut count, mut returned) = (Instant::now(), [0; 2048], 0u32, 0u32);
     let sized = |octets: f64| vec![0u8; octets.max(4.0) as usize];

@@ -35,6 +35,7 @@ struct PollFd {
 }
 static mut ENDED: bool = false;
 extern "C" fn end(_: i32) {
+    // SAFETY: the only other access is the read in the main loop of the same thread.
     unsafe { ENDED = true }
 }
 
@@ -42,6 +43,7 @@ type Ns = u64;
 const MS: f64 = 1e6;
 fn now() -> Ns {
     let mut time = [0i64; 2];
+    // SAFETY: `time` has the size of a timespec of a 64-bit Linux.
     unsafe { clock_gettime(1, &mut time) };
     time[0] as u64 * 1_000_000_000 + time[1] as u64
 }
@@ -157,6 +159,7 @@ fn open(space: &str) -> File {
     let mut request = [0u8; 40];
     request[..4].copy_from_slice(b"eth0");
     request[16..18].copy_from_slice(&0x1002u16.to_le_bytes());
+    // SAFETY: the files are open, and `request` has the size of an ifreq.
     unsafe {
         assert!(setns(there.as_raw_fd(), 0x4000_0000) == 0);
         let tap = File::options().read(true).write(true).open("/dev/net/tun").unwrap();
@@ -200,12 +203,14 @@ fn main() {
         capture,
         side,
     };
+    // SAFETY: the handler only sets a flag.
     unsafe {
         signal(15, end);
         signal(2, end);
     }
     println!("ready");
     let (mut late, mut buffer) = (vec![0u64; 1024], vec![0u8; 4096]);
+    // SAFETY: the handler runs in this thread.
     while unsafe { !ENDED } {
         while let Some(&std::cmp::Reverse((at, number))) = p.events.peek() {
             let time = now();
@@ -228,6 +233,7 @@ fn main() {
         }
         let wait = p.events.peek().map_or(1_000_000_000, |it| it.0 .0.saturating_sub(now())).min(1_000_000_000);
         let mut fds = [0, 1].map(|i| PollFd { fd: p.ends[i].as_raw_fd(), events: 1, revents: 0 });
+        // SAFETY: two pollfd and a timespec live as long as the call.
         if unsafe { ppoll(fds.as_mut_ptr(), 2, &[0, wait.min(999_999_999) as i64], std::ptr::null()) } <= 0 {
             continue;
         }
