@@ -145,9 +145,12 @@ fn ranges(numbers: impl Iterator<Item = u64>) -> String {
             _ => all.push((number, number)),
         }
     }
-    let text = |(first, last): &(u64, u64)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |(first, last): &(u64, u64)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     all.iter().map(text).collect::<Vec<_>>().join(",")
 }

@@ -61,10 +61,8 @@ pub fn rankings(run: &Run) -> Vec<Ranking> {
     let mut kinds: Vec<(String, Vec<Combination>, Vec<usize>)> = Vec::new();
     for result in &run.results {
         let figures = figures(result).into_iter();
-        let value = figures
-            .filter(|it| it.metric == objective.metric)
-            .map(|it| it.value)
-            .next();
+        let mut figures = figures.filter(|it| it.metric == objective.metric);
+        let value = figures.next().map(|it| it.value);
         let (Some(cell), Some(value)) = (&result.setting().cell, value) else {
             continue;
         };
@@ -75,29 +73,24 @@ pub fn rankings(run: &Run) -> Vec<Ranking> {
             kinds.len() - 1
         });
         let (_, all, counts) = &mut kinds[at];
-        match all.iter().position(|it| it.values == cell.values) {
-            Some(at) => {
-                let one = &mut all[at];
-                counts[at] += 1;
-                one.mean += (value - one.mean) / counts[at] as f64;
-                one.range = (one.range.0.min(value), one.range.1.max(value));
-            }
-            None => {
-                counts.push(1);
-                all.push(Combination {
-                    values: cell.values.clone(),
-                    mean: value,
-                    range: (value, value),
-                });
-            }
+        if let Some(at) = all.iter().position(|it| it.values == cell.values) {
+            let one = &mut all[at];
+            counts[at] += 1;
+            one.mean += (value - one.mean) / counts[at] as f64;
+            one.range = (one.range.0.min(value), one.range.1.max(value));
+        } else {
+            counts.push(1);
+            all.push(Combination {
+                values: cell.values.clone(),
+                mean: value,
+                range: (value, value),
+            });
         }
     }
     let ranking = |(of, mut combinations, _): (String, Vec<Combination>, Vec<usize>)| {
         // Stable: of equal ones the first in the matrix is the best.
-        combinations.sort_by(|a, b| match objective.is_lowest_best {
-            true => a.mean.total_cmp(&b.mean),
-            false => b.mean.total_cmp(&a.mean),
-        });
+        let sign = if objective.is_lowest_best { 1.0 } else { -1.0 };
+        combinations.sort_by(|a, b| (sign * a.mean).total_cmp(&(sign * b.mean)));
         let default = combinations
             .iter()
             .position(|it| is_default(matrix, it, ""));

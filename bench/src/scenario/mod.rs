@@ -1,6 +1,8 @@
 //! An experiment as a TOML file: the board, the other end of the cable, the measurements and the
 //! expected results. `docs/scenarios.md` is the reference of the format.
 
+mod assign;
+mod axes;
 mod error;
 pub(crate) mod expect;
 #[cfg(test)]
@@ -148,5 +150,7 @@ impl Scenario {
     }
 }
 
+#[cfg(test)]
+mod matrix_tests;
 #[cfg(test)]
 mod tests;

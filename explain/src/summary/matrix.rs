@@ -48,10 +48,10 @@ fn figure(metric: &str, value: f64) -> String {
     }
 }
 
-/// The relative difference of two figures.
+/// The relative difference of two figures; of 0 there is none.
 fn margin(value: f64, other: f64) -> String {
     if other == 0.0 {
-        return "the other is 0".to_owned();
+        return if value == 0.0 { "±0" } else { "from 0" }.to_owned();
     }
     format!("{:+.1}%", (value / other - 1.0) * 100.0)
 }

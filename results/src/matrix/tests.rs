@@ -1,8 +1,11 @@
 use super::*;
 use crate::record::{MatrixAxis, MatrixCell, Objective, UdpSweep, UdpSweepMetrics, UdpSweepParams};
 
+/// Values of the axes, seed and rate.
+type TestCell<'a> = (&'a [(&'a str, f64)], u64, f64);
+
 /// A run with one result per cell, whose received rate is `rate`.
-fn run(cells: &[(&[(&str, f64)], u64, f64)]) -> Run {
+fn run(cells: &[TestCell<'_>]) -> Run {
     let mut run = Run::new(
         "matrix",
         String::new(),

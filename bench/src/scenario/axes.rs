@@ -7,8 +7,7 @@ use linerate_results::record::{AxisValue, MatrixAxis, Objective};
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
-use super::super::ScenarioError;
-use super::Combination;
+use super::ScenarioError;
 use super::assign::{Assignment, Effect};
 use crate::board;
 
@@ -79,7 +78,7 @@ pub(super) struct Filters {
 
 impl Filters {
     /// True if the combination is a cell.
-    pub(super) fn keeps(&self, combination: &Combination) -> bool {
+    pub(super) fn keeps(&self, combination: &[usize]) -> bool {
         let fits = |filter: &Vec<Option<Vec<usize>>>| {
             let mut axes = filter.iter().zip(combination);
             axes.all(|(values, at)| values.as_ref().is_none_or(|it| it.contains(at)))

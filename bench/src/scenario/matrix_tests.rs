@@ -1,6 +1,6 @@
 use linerate_results::record::AxisValue;
 
-use super::super::{Record, Scenario};
+use super::{Record, Scenario};
 
 const BASE: &str = r#"schema = 1
 name = "matrix"

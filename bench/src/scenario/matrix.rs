@@ -1,10 +1,5 @@
 //! The matrix of a scenario: one scenario per combination of values, the *cells*.
 
-mod assign;
-mod file;
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,9 +9,9 @@ use linerate_sim::chip::esp32c6;
 use linerate_sim::chip::soft_soc;
 use toml::{Table, Value};
 
+use super::assign::{Assignment, Documents};
+use super::axes::{Axis, FileMatrix};
 use super::{Record, Scenario, ScenarioError};
-use assign::{Assignment, Documents};
-use file::{Axis, FileMatrix};
 
 /// The most cells of a matrix.
 const MAX_CELLS: usize = 100_000;
@@ -38,9 +33,6 @@ pub struct Cell {
     /// The scenario with these values; it has no matrix.
     pub scenario: Scenario,
 }
-
-/// A value of each axis: an index into its values.
-type Combination = Vec<usize>;
 
 /// Reads the matrix of the scenario `text`, if it has one. `seed` is that of the scenario.
 ///
@@ -181,7 +173,7 @@ impl Reader<'_> {
 }
 
 /// Every combination of values, the last axis the fastest.
-fn combinations(axes: &[Axis]) -> impl Iterator<Item = Combination> {
+fn combinations(axes: &[Axis]) -> impl Iterator<Item = Vec<usize>> {
     let lengths: Vec<usize> = axes.iter().map(|axis| axis.values.len()).collect();
     let mut next = Some(vec![0; lengths.len()]);
     std::iter::from_fn(move || {
