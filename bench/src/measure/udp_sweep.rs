@@ -87,7 +87,10 @@ impl Section for Plan {
             return Err("`burst` must be between 1 and 1000".into());
         }
         // Counters are read at multiples of 10 ms.
-        if self.measured_ms < 10 || self.measured_ms % 10 != 0 || self.settles_ms % 10 != 0 {
+        let are_steps = [self.measured_ms, self.settles_ms]
+            .iter()
+            .all(|it| it.is_multiple_of(10));
+        if self.measured_ms < 10 || !are_steps {
             return Err("`measured_ms` and `settles_ms` must be multiples of 10".into());
         }
         let is_word = |it: &toml::Value| !it.is_array() && !it.is_table();

@@ -110,8 +110,8 @@ pub(super) fn switch_on(
 /// Offset of a register of the board's MAC in its block.
 fn offset(board: &Board, name: &str) -> Option<u32> {
     let map = MAPS.iter().find(|map| map.name() == board.registers.map)?;
-    let mut registers = map.blocks().flat_map(|block| block.registers());
-    let register = registers.find(|register| register.name == name)?;
+    let mut blocks = map.blocks();
+    let register = blocks.find_map(|block| block.registers().find(|it| it.name == name))?;
     register.offsets().next()
 }
 
