@@ -48,6 +48,7 @@ pub mod request;
 pub mod run;
 pub mod scenario;
 pub mod sensitivity;
+pub mod slurm;
 pub mod store;
 pub mod tap;
 

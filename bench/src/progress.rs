@@ -20,6 +20,8 @@ pub trait Progress: Sync {
     fn result(&self, result: &Measurement);
     /// `job` has ended at `virtual_ns` of its machine's time.
     fn end(&self, job: usize, name: &str, virtual_ns: u64);
+    /// `done` of `jobs` machines have ended.
+    fn total(&self, _done: usize, _jobs: usize) {}
     /// A note for the user.
     fn note(&self, text: &str);
     /// True if the user has cancelled the run.
@@ -70,6 +72,9 @@ impl Progress for Cancellable<'_> {
     fn end(&self, job: usize, name: &str, virtual_ns: u64) {
         self.progress.end(job, name, virtual_ns);
     }
+    fn total(&self, done: usize, jobs: usize) {
+        self.progress.total(done, jobs);
+    }
     fn note(&self, text: &str) {
         self.progress.note(text);
     }
@@ -89,7 +94,11 @@ pub fn line(result: &Measurement) -> String {
         "" => result.variant(),
         run => run,
     };
-    format!("{run:<12} {}", result.describe().one_line())
+    let line = result.describe().one_line();
+    match &result.setting().cell {
+        Some(cell) => format!("{run:<12} {line} ({cell})"),
+        None => format!("{run:<12} {line}"),
+    }
 }
 
 /// One line for each start, end and result.
@@ -109,6 +118,9 @@ impl Progress for Lines {
             format::time(virtual_ns)
         ));
     }
+    fn total(&self, done: usize, jobs: usize) {
+        message(format_args!("{done} of {jobs} done"));
+    }
     fn note(&self, text: &str) {
         message(format_args!("{text}"));
     }
@@ -118,6 +130,7 @@ impl Progress for Lines {
 struct Bars {
     all: MultiProgress,
     jobs: Mutex<Vec<Option<ProgressBar>>>,
+    total: std::sync::OnceLock<ProgressBar>,
 }
 
 impl Bars {
@@ -126,6 +139,7 @@ impl Bars {
         Self {
             all,
             jobs: Mutex::new(Vec::new()),
+            total: std::sync::OnceLock::new(),
         }
     }
 
@@ -173,6 +187,22 @@ impl Progress for Bars {
 
     fn end(&self, job: usize, _: &str, _: u64) {
         self.with(job, ProgressBar::finish_and_clear);
+    }
+
+    fn total(&self, done: usize, jobs: usize) {
+        let bar = self.total.get_or_init(|| {
+            let bar = self.all.add(ProgressBar::new(jobs as u64));
+            let template = "{prefix:<20} {bar:24} {pos}/{len}, {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("█▌░"));
+            }
+            bar.set_prefix("all cells");
+            bar
+        });
+        bar.set_position(done as u64);
+        if done == jobs {
+            bar.finish_and_clear();
+        }
     }
 
     fn note(&self, text: &str) {

@@ -8,6 +8,7 @@ use linerate_results::record::{Measurement, NotMeasured, Provenance, Run};
 use crate::baseline::Baseline;
 use crate::machine::{Identity, MachineRecord};
 use crate::provenance;
+use crate::store::resume::{Finished, FinishedJob};
 use crate::store::{Store, StoreError};
 
 /// Records a run in a folder.
@@ -30,12 +31,45 @@ impl Recorder {
         provenance: Provenance,
         note: &mut dyn FnMut(&str),
     ) -> Result<Self, StoreError> {
-        let run = Run::new(name, title, provenance);
+        Self::begin_run(Run::new(name, title, provenance), out, note)
+    }
+
+    /// Begins `run`, which has no results yet, in the folder `out`, in the same way.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_run(run: Run, out: &Path, note: &mut dyn FnMut(&str)) -> Result<Self, StoreError> {
         let store = Store::create(out, &run)?;
         if let Some(earlier) = store.earlier_note() {
             note(&earlier);
         }
         Ok(Self { run, store })
+    }
+
+    /// Continues the run `run` in the folder `out`, or begins it if there is none. Returns the machines that finished.
+    ///
+    /// # Errors
+    /// As [`Store::resume`].
+    pub fn resume(mut run: Run, out: &Path) -> Result<(Self, Finished), StoreError> {
+        let (store, before) = Store::resume(out, &run)?;
+        let mut finished = Finished::new();
+        if let Some((started, jobs)) = before {
+            run.provenance.started = started;
+            finished = jobs;
+        }
+        Ok((Self { run, store }, finished))
+    }
+
+    /// Appends the results of a machine that finished, with its record.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn append_finished(
+        &self,
+        results: &[Measurement],
+        job: &FinishedJob,
+    ) -> Result<(), StoreError> {
+        self.store.append_finished(results, job)
     }
 
     /// Appends a result to the list in the folder. It is part of the run once it is [added](Self::add).
@@ -71,25 +105,62 @@ impl Recorder {
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
     pub fn add_machine(&mut self, name: &str, record: MachineRecord) -> Result<(), StoreError> {
+        let job = self.keep(name, record)?;
+        self.add_finished(job);
+        Ok(())
+    }
+
+    /// Writes the files of the machine called `name`; returns its record without them.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn keep(&self, name: &str, record: MachineRecord) -> Result<FinishedJob, StoreError> {
         let artifacts = record.artifacts;
-        let provenance = &mut self.run.provenance;
-        provenance.virtual_ns += record.virtual_ns;
-        if !artifacts.trace_hash.is_empty() {
-            let hash = artifacts.trace_hash;
-            provenance.trace_hash.insert(name.to_owned(), hash);
-        }
+        let mut names = Vec::new();
         for (extension, content) in &artifacts.files {
             let file = format!("{name}.{extension}");
             self.store.write(&file, content)?;
-            provenance.artifacts.push(file);
+            names.push(file);
         }
-        if let Some(profile) = artifacts.profile {
-            self.run.profiles.insert(name.to_owned(), profile);
+        Ok(FinishedJob {
+            finished_job: name.to_owned(),
+            results: 0,
+            identity: None,
+            virtual_ns: record.virtual_ns,
+            trace_hash: artifacts.trace_hash,
+            artifacts: names,
+            profile: artifacts.profile,
+            frames: record.frames,
+        })
+    }
+
+    /// Adds the record of a machine whose files are written.
+    pub fn add_finished(&mut self, job: FinishedJob) {
+        let name = job.finished_job;
+        let provenance = &mut self.run.provenance;
+        provenance.virtual_ns += job.virtual_ns;
+        if !job.trace_hash.is_empty() {
+            provenance.trace_hash.insert(name.clone(), job.trace_hash);
         }
-        if let Some(frames) = record.frames {
-            self.run.frame_counts.insert(name.to_owned(), frames);
+        provenance.artifacts.extend(job.artifacts);
+        if let Some(profile) = job.profile {
+            self.run.profiles.insert(name.clone(), profile);
         }
-        Ok(())
+        if let Some(frames) = job.frames {
+            self.run.frame_counts.insert(name, frames);
+        }
+    }
+
+    /// Copies the file `from` into the folder as `name`.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be read or written.
+    pub fn copy(&self, from: &Path, name: &str) -> Result<(), StoreError> {
+        let content = std::fs::read(from).map_err(|error| StoreError::Write {
+            path: from.to_owned(),
+            error,
+        })?;
+        self.store.write(name, &content)
     }
 
     /// Adds a part that was not measured, with the reason.

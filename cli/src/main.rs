@@ -20,6 +20,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Run(args) => command::run::run(&args),
+        Command::Merge(args) => command::merge::run(&args),
         Command::Sensitivity(args) => command::sensitivity::run(&args),
         Command::Test(args) => command::test::run(&args),
         Command::Rfc2544(args) => command::rfc2544::run(&args),

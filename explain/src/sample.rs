@@ -40,6 +40,7 @@ pub fn run() -> Run {
         schema: SCHEMA,
         scenario: "niccle".into(),
         title: "A bit-banged 10BASE-T interface, stage by stage".into(),
+        matrix: None,
         findings: Vec::new(),
         not_measured: Vec::new(),
         provenance: Provenance {

@@ -19,6 +19,7 @@ pub mod distribution;
 pub mod export;
 pub mod format;
 pub mod line;
+pub mod matrix;
 pub mod record;
 pub mod stats;
 pub mod vantage;

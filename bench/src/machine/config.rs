@@ -1,6 +1,7 @@
 //! Configuration of a machine: its firmware and its environment.
 
 use core::net::SocketAddrV4;
+use std::sync::Arc;
 
 use linerate_sim::chip::TimingTable;
 use linerate_sim::peer::generator;
@@ -33,6 +34,23 @@ pub struct PeerDownload {
     pub timeout_ms: u64,
 }
 
+/// Datagrams that a host behind a switch sends to a board with an ENET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatagramLoad {
+    /// Payload, in bit/s.
+    pub bits_per_s: u64,
+    /// Payload of a datagram, in octets.
+    pub payload_bytes: usize,
+    /// Mean number of datagrams that are sent back to back, in thousandths.
+    pub burst_millis: u64,
+    /// Octets that the switch queues for the board.
+    pub queue_bytes: usize,
+    /// Time of the first datagram, from power-on.
+    pub from_ms: u64,
+    /// Settings of the program, as `name=value` words.
+    pub boot: String,
+}
+
 /// Configuration of a machine: a firmware on a board with a peer.
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
@@ -50,8 +68,12 @@ pub struct MachineConfig {
     pub pings: Option<PeerPings>,
     /// The peer's downloads from the device; overlapping ones run in parallel.
     pub downloads: Vec<PeerDownload>,
+    /// Datagrams in place of a peer.
+    pub datagrams: Option<DatagramLoad>,
     /// Timing table that replaces the board's own.
     pub timing: Option<TimingTable>,
+    /// Description of the board's soft SoC in place of its own.
+    pub system: Option<Arc<str>>,
     /// The recordings to make.
     pub record: Record,
 }
@@ -68,7 +90,9 @@ impl MachineConfig {
             environment: Environment::default(),
             pings: None,
             downloads: Vec::new(),
+            datagrams: None,
             timing: None,
+            system: None,
             record: Record::NONE,
         }
     }

@@ -10,7 +10,7 @@ mod seam;
 pub mod sim;
 
 pub(crate) use account::{FrameAccount, Unheard};
-pub use config::{Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};
+pub use config::{DatagramLoad, Environment, MachineConfig, Peer, PeerDownload, PeerPings, Record};
 pub use event::{Event, StationTraffic, Uploaded};
 pub use seam::{Identity, LinkPartnerStatus, Machine, MachineError, MachineRecord, RunArtifacts};
 

@@ -8,11 +8,12 @@ use linerate_results::record::{
     CountedFrames, Duplex, Edges, FrameCounts, Ledger, Profile, TimingEntry,
 };
 use linerate_sim::peer::host::program::Programs;
+use serde::{Deserialize, Serialize};
 
 use super::event::{Event, StationTraffic};
 
 /// The components of a machine, for the provenance.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// The board's name.
     pub board: String,

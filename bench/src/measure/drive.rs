@@ -58,6 +58,11 @@ pub fn drive(
         if !traffic.is_empty() {
             observer.stations(now_ns, traffic);
         }
+        if observer.wants_counters(now_ns)
+            && let Some(counters) = machine.counters()
+        {
+            observer.sample(counters);
+        }
         while let Some(command) = observer.command(now_ns) {
             machine.type_line(&command);
         }

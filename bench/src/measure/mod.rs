@@ -16,6 +16,7 @@ pub(crate) mod scripted;
 pub mod storm;
 #[cfg(test)]
 mod tests;
+pub mod udp_sweep;
 
 pub use console::DeviceEvent;
 pub use drive::{drive, follow};

@@ -43,6 +43,14 @@ pub trait Observer {
         false
     }
 
+    /// True if it needs the counters at `now_ns`; called at every step.
+    fn wants_counters(&mut self, _now_ns: u64) -> bool {
+        false
+    }
+
+    /// The counters that it needs now.
+    fn sample(&mut self, _counters: BTreeMap<String, u64>) {}
+
     /// The device's final counters by name, without zeros.
     fn counters(&mut self, _counters: BTreeMap<String, u64>) {}
 

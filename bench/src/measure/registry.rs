@@ -14,6 +14,7 @@ macro_rules! measurements {
             storm: $crate::measure::storm::Plan,
             hub_share: $crate::measure::hub_share::Plan,
             negotiation: $crate::measure::negotiation::Plan,
+            udp_sweep: $crate::measure::udp_sweep::Plan,
         }
     };
 }

@@ -27,6 +27,7 @@ pub fn of(run: &Run, environment: &Environment) -> Setting {
         variant: run.variant.clone(),
         run: run.name.clone(),
         duplex: duplex(environment.duplex),
+        cell: None,
         notes: Vec::new(),
         conditions,
     }

@@ -85,6 +85,8 @@ fn fixture() -> Fixture {
         threads: 2,
         timing: None,
         baseline: None,
+        scenario_sha256: "abc".to_owned(),
+        resume: false,
     };
     Fixture {
         dir,
@@ -295,4 +297,137 @@ fn counts_that_contradict_the_ledger_fail_the_run() {
     let contradiction =
         "http_get-windowed: 2 transmissions to the device began on the wire, and the ledger has 1";
     assert_eq!(outcome.run.failures[0], contradiction);
+}
+
+const MATRIX: &str = r#"schema = 1
+name = "test"
+board = "esp32c6-bitbang"
+
+[[run]]
+variant = "windowed"
+ping = { count = 1 }
+http_get = { bytes = [1460], requests = 1 }
+
+[matrix]
+[[matrix.axis]]
+field = "peer.turnaround_us"
+values = [0, 40, 80, 120]
+"#;
+
+/// A run of the matrix, in which the machines called `fails` fail and `after` machines are switched on.
+fn run_matrix(fixture: &Fixture, resume: bool, fails: &str, after: usize) -> (Run, Vec<String>) {
+    let scenario = Scenario::parse(MATRIX, "test.toml").expect("valid");
+    let options = Options {
+        threads: 1,
+        resume,
+        ..fixture.options.clone()
+    };
+    let opened = Mutex::new(Vec::new());
+    let open = |config: &MachineConfig| {
+        lock(&opened).push(config.name.clone());
+        if config.name == fails {
+            let (at_ns, what) = (7, "a fault".to_owned());
+            return Err(MachineError::Fault { at_ns, what });
+        }
+        self::open(config)
+    };
+    struct After<'a>(usize, &'a Mutex<Vec<String>>);
+    impl Progress for After<'_> {
+        fn begin(&self, _: usize, _: &str, _: u64) {}
+        fn step(&self, _: usize, _: u64, _: u64) {}
+        fn result(&self, _: &Measurement) {}
+        fn end(&self, _: usize, _: &str, _: u64) {}
+        fn note(&self, _: &str) {}
+        fn is_cancelled(&self) -> bool {
+            lock(self.1).len() >= self.0
+        }
+    }
+    let outcome = super::run(&scenario, &options, &open, &After(after, &opened));
+    let run = outcome.expect("written").run;
+    let opened = std::mem::take(&mut *lock(&opened));
+    (run, opened)
+}
+
+fn read_file(fixture: &Fixture, name: &str) -> Vec<u8> {
+    std::fs::read(fixture.options.out.join(name)).expect(name)
+}
+
+#[test]
+fn each_cell_of_a_matrix_is_measured_and_is_a_row_of_the_table() {
+    let fixture = fixture();
+    let (run, opened) = run_matrix(&fixture, false, "", usize::MAX);
+    assert_eq!(opened.len(), 8);
+    assert_eq!(run.results.len(), 8);
+    let cell = run.results[7].setting().cell.as_ref().expect("a cell");
+    assert_eq!(cell.to_string(), "turnaround_us = 120, seed 1");
+    assert_eq!(run.results[7].setting().conditions.turnaround_ns, 120_000);
+    assert!(read_file(&fixture, crate::store::PARQUET).starts_with(b"PAR1"));
+    let trials = String::from_utf8(read_file(&fixture, crate::store::TRIALS)).expect("text");
+    let stored = crate::store::read(&trials).expect("readable");
+    assert_eq!((stored.run.results.len(), stored.lacks.len()), (8, 0));
+}
+
+#[test]
+fn a_matrix_that_was_interrupted_continues_to_the_same_files() {
+    let whole = fixture();
+    let (first, _) = run_matrix(&whole, false, "", usize::MAX);
+    let files = ["results.csv", crate::store::PARQUET];
+    let expected = files.map(|name| read_file(&whole, name));
+    let fixture = fixture();
+    let (_, opened) = run_matrix(&fixture, false, "", 4);
+    assert_eq!(opened.len(), 4);
+    // A kill in the middle of a line of the file.
+    let path = fixture.options.out.join(crate::store::TRIALS);
+    let text = std::fs::read_to_string(&path).expect("written");
+    let cut: Vec<&str> = text.lines().take(6).collect();
+    std::fs::write(&path, format!("{}\n{{\"meas", cut.join("\n"))).expect("written");
+    let (second, opened) = run_matrix(&fixture, true, "", usize::MAX);
+    assert!(!opened.contains(&"ping-windowed-c0000".to_owned()));
+    assert_eq!(opened.len(), 6, "{opened:?}");
+    assert_eq!(files.map(|name| read_file(&fixture, name)), expected);
+    let mut first = first;
+    first
+        .provenance
+        .started
+        .clone_from(&second.provenance.started);
+    assert_eq!(second, first);
+    // Nothing is left to do.
+    let (third, opened) = run_matrix(&fixture, true, "", usize::MAX);
+    assert_eq!((third, opened), (second, Vec::new()));
+}
+
+#[test]
+fn a_cell_that_fails_is_listed_and_leaves_the_others() {
+    let fixture = fixture();
+    let (run, opened) = run_matrix(&fixture, false, "ping-windowed-c0002", usize::MAX);
+    assert_eq!((opened.len(), run.results.len()), (8, 7));
+    assert_eq!(run.not_measured[0].what, "ping-windowed-c0002");
+    assert_eq!(run.failures, ["ping-windowed-c0002: at 7 ns: a fault"]);
+    // It is tried again.
+    let (run, opened) = run_matrix(&fixture, true, "", usize::MAX);
+    assert_eq!(opened, ["ping-windowed-c0002"]);
+    assert_eq!((run.results.len(), run.failures.len()), (8, 0));
+}
+
+#[test]
+fn another_scenario_or_firmware_does_not_continue_a_run() {
+    let mut fixture = fixture();
+    run_matrix(&fixture, false, "", 3);
+    let scenario = Scenario::parse(MATRIX, "test.toml").expect("valid");
+    let refused = |options: &Options| {
+        let error = run(&scenario, options, &open, &Silent).expect_err("refused");
+        assert!(!error.is_target_failure());
+        error.to_string()
+    };
+    fixture.options.resume = true;
+    let other = Options {
+        scenario_sha256: "def".to_owned(),
+        ..fixture.options.clone()
+    };
+    let error = refused(&other);
+    assert!(error.contains("it is of another scenario"), "{error}");
+    let elf = fixture.dir.path().join("esp32c6-bitbang/ping-windowed.elf");
+    std::fs::write(elf, "rebuilt").expect("written");
+    let error = refused(&fixture.options);
+    assert!(error.contains("it is of other firmware"), "{error}");
 }

@@ -144,7 +144,11 @@ pub fn name(result: &Measurement) -> String {
     } else {
         run
     };
-    format!("{run}, {}", result.describe().detail())
+    let detail = result.describe().detail();
+    match &result.setting().cell {
+        Some(cell) => format!("cell {}, {run}, {detail}", cell.number),
+        None => format!("{run}, {detail}"),
+    }
 }
 
 impl Limit {

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use toml::{Spanned, Table};
 
 use super::expect::LossMetric;
+use super::matrix;
 use super::{Environment, Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError};
 use crate::board::{self, Board};
 use crate::measure::{self, Plan, Section, measurements};
@@ -35,6 +36,8 @@ struct File {
     partner: Option<Spanned<Table>>,
     hub: Option<Spanned<Table>>,
     traffic: Option<Spanned<Table>>,
+    /// Read by `matrix`, whose errors have positions.
+    matrix: Option<Spanned<Table>>,
     run: Spanned<Vec<FileRun>>,
     #[serde(default)]
     expect: Vec<Spanned<FileExpectation>>,
@@ -105,7 +108,12 @@ const SCHEMA: u32 = 1;
 pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let parsed: File =
         toml::from_str(text).map_err(|error| ScenarioError::syntax(file, text, &error))?;
-    Checker { file, text }.check(parsed)
+    let matrix = match &parsed.matrix {
+        Some(_) => matrix::parse(text, file, parsed.seed)?,
+        None => None,
+    };
+    let scenario = Checker { file, text }.check(parsed)?;
+    Ok(Scenario { matrix, ..scenario })
 }
 
 struct Checker<'a> {
@@ -123,7 +131,7 @@ impl Checker<'_> {
             return Err(self.error(parsed.schema.span(), message));
         }
         self.check_name(&parsed.name)?;
-        let board = board::find_with_pads(parsed.board.get_ref())
+        let board = board::find_simulated(parsed.board.get_ref())
             .map_err(|error| self.error(parsed.board.span(), error.to_string()))?;
         if parsed.run.get_ref().is_empty() {
             return Err(self.error(
@@ -162,6 +170,9 @@ impl Checker<'_> {
             record: parsed.record,
             runs,
             expect,
+            system: None,
+            timing: None,
+            matrix: None,
         })
     }
 
@@ -207,6 +218,18 @@ impl Checker<'_> {
                     .map(|name| format!("`{name}`"))
                     .collect::<Vec<_>>()
                     .join(", ")
+            );
+            return Err(self.error(run.variant.span(), message));
+        }
+        if let Some(plan) = plans
+            .iter()
+            .find(|plan| !board.firmware.programs.contains_key(plan.program()))
+        {
+            let message = format!(
+                "board {} has no program `{}`, which `{}` needs",
+                board.name,
+                plan.program(),
+                plan.label()
             );
             return Err(self.error(run.variant.span(), message));
         }

@@ -117,9 +117,11 @@ fn every_field_is_in_the_reference_and_nothing_else_is() {
 }
 
 /// Fields that measurements need: the table, field and value.
-const NEEDED: [(&str, &str, &str, &str); 2] = [
+const NEEDED: [(&str, &str, &str, &str); 4] = [
     ("hub_share", "hub", "stations", "1"),
     ("negotiation", "", "duplex", "\"auto\""),
+    ("udp_sweep", "", "board", "\"rv32-enet\""),
+    ("udp_sweep", "run", "variant", "\"budgeted\""),
 ];
 
 /// A field and its value.

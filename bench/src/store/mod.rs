@@ -8,6 +8,7 @@
 pub mod earlier;
 mod load;
 mod read;
+pub mod resume;
 pub mod whole;
 
 use std::fs::{File, TryLockError};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use linerate_explain::report;
-use linerate_results::export::{csv, hdr, junit, openmetrics};
+use linerate_results::export::{csv, hdr, junit, openmetrics, parquet};
 use linerate_results::record::{Measurement, Run};
 
 use crate::board;
@@ -30,14 +31,17 @@ pub const TRIALS: &str = "trials.ndjson";
 /// Name of the complete run.
 pub const RUN: &str = "run.json";
 /// Names of the files derived from it.
-const DERIVED: [&str; 6] = [
+const DERIVED: [&str; 7] = [
     "report.html",
     "report.md",
     "results.csv",
+    PARQUET,
     "junit.xml",
     "results.prom",
     "results.hdr",
 ];
+/// Name of the table with a row per result, of runs with a matrix.
+pub const PARQUET: &str = "results.parquet";
 /// Name of the file that is locked during a run. It holds the start of the last run that wrote into the folder.
 const LOCK: &str = ".linerate-lock";
 
@@ -57,6 +61,14 @@ pub enum StoreError {
     Busy {
         /// The folder.
         dir: PathBuf,
+    },
+    /// The folder has results that cannot be continued.
+    #[error("cannot resume the run in {}: it is of {what}; choose another folder with --out", dir.display())]
+    OtherRun {
+        /// The folder.
+        dir: PathBuf,
+        /// The difference.
+        what: String,
     },
 }
 
@@ -96,6 +108,76 @@ impl Store {
             trials: Mutex::new(trials.map_err(failed(&path))?),
             _lock: lock,
             earlier,
+        })
+    }
+
+    /// Continues the run in `dir`, or creates the store if there is none. Returns the machines that finished, and the
+    /// start of that run. What the others measured is removed.
+    ///
+    /// # Errors
+    /// As [`Store::create`], and [`StoreError::OtherRun`] if scenario, firmware or version differ.
+    pub fn resume(
+        dir: &Path,
+        header: &Run,
+    ) -> Result<(Self, Option<(String, resume::Finished)>), StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::Write { path, error }
+        };
+        if !dir.join(TRIALS).exists() {
+            return Ok((Self::create(dir, header)?, None));
+        }
+        let mut lock = lock(dir)?;
+        let Some((before, finished)) = resume::read(dir, header)? else {
+            drop(lock);
+            return Ok((Self::create(dir, header)?, None));
+        };
+        let started = before.provenance.started.clone();
+        write_start(&mut lock, &started).map_err(failed(&dir.join(LOCK)))?;
+        whole::remove_parts(dir).map_err(failed(dir))?;
+        let path = dir.join(TRIALS);
+        let mut text = line(&before).map_err(failed(&path))?;
+        for (job, results) in finished.values() {
+            text.extend(lines(results, job).map_err(failed(&path))?);
+        }
+        whole::write(&path, &text).map_err(failed(&path))?;
+        // Of the run before it was continued, if that was complete.
+        for name in DERIVED.into_iter().chain([RUN]) {
+            let path = dir.join(name);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        let trials = File::options().append(true).open(&path);
+        let store = Self {
+            dir: dir.to_owned(),
+            trials: Mutex::new(trials.map_err(failed(&path))?),
+            _lock: lock,
+            earlier: None,
+        };
+        Ok((store, Some((started, finished))))
+    }
+
+    /// Appends the results of a machine that finished, with its record: a kill leaves all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn append_finished(
+        &self,
+        results: &[Measurement],
+        job: &resume::FinishedJob,
+    ) -> Result<(), StoreError> {
+        let mut trials = self
+            .trials
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let written = lines(results, job).and_then(|text| append_text(&mut trials, &text));
+        written.map_err(|error| StoreError::Write {
+            path: self.dir.join(TRIALS),
+            error,
         })
     }
 
@@ -139,6 +221,14 @@ impl Store {
         self.write("report.html", report::html(run, &published).as_bytes())?;
         self.write("report.md", report::markdown(run, &published).as_bytes())?;
         self.write("results.csv", csv::csv(run).as_bytes())?;
+        if run.matrix.is_some() {
+            let path = self.dir.join(PARQUET);
+            let table = parquet::parquet(run).map_err(|error| StoreError::Write {
+                path,
+                error: io::Error::other(error),
+            })?;
+            self.write(PARQUET, &table)?;
+        }
         self.write("junit.xml", junit::junit(run).as_bytes())?;
         self.write("results.prom", openmetrics::openmetrics(run).as_bytes())?;
         match hdr::hdr(run) {
@@ -189,10 +279,24 @@ fn line(content: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// The lines of a machine that finished.
+fn lines(results: &[Measurement], job: &resume::FinishedJob) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for result in results {
+        text.extend(line(result)?);
+    }
+    text.extend(line(job)?);
+    Ok(text)
+}
+
 fn append(file: &mut File, content: &impl serde::Serialize) -> io::Result<()> {
+    append_text(file, &line(content)?)
+}
+
+fn append_text(file: &mut File, text: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     // One write, so that a kill leaves whole lines.
-    let written = file.write_all(&line(content)?);
+    let written = file.write_all(text);
     if written.is_err() {
         // Part of a line, on a full disk, would damage the next.
         let _ = file.set_len(before);

@@ -3,6 +3,8 @@
 use linerate_results::record::{Measurement, NotMeasured, ReadError, Run};
 use serde::{Deserialize, Serialize};
 
+use super::resume::FinishedJob;
+
 /// The last line of `trials.ndjson` of a run that finished.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +54,7 @@ pub fn read(text: &str) -> Result<StoredRun, ReadError> {
             Ok(result) => run.results.push(result),
             Err(error) => match serde_json::from_str::<End>(line) {
                 Ok(it) => end = Some(it.finished_with_results),
+                Err(_) if serde_json::from_str::<FinishedJob>(line).is_ok() => {}
                 Err(_) => lacks.push(damaged(number, &error)),
             },
         }

@@ -24,7 +24,7 @@ pub use regs::{
 };
 pub use results::{Compare, Fidelity, Report, Thresholds};
 pub use rfc2544::{CountedBy, LineRate, Rfc2544, Rfc2544Test};
-pub use scenario::{Run, Sensitivity};
+pub use scenario::{Merge, Run, Sensitivity};
 pub use sim::{Sim, Timing, partner};
 pub use sweep::{Latency, Rfc6349, Sweep, Swept};
 pub use target::{Link, Required, Test};
@@ -56,6 +56,8 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario: measure, find the causes, write results and a report
     Run(Run),
+    /// Join results of cells of a matrix, from several folders, into one run
+    Merge(Merge),
     /// Measure TCP or UDP throughput to and from a target, in each direction and both at once
     Test(Test),
     /// Benchmark an end station by RFC 2544: throughput, latency, frame loss, back-to-back frames

@@ -8,6 +8,7 @@ pub mod conformance;
 pub mod explain;
 pub mod fidelity;
 pub mod flood;
+pub mod merge;
 pub mod profile;
 mod progress;
 pub mod regs;

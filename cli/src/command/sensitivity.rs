@@ -16,6 +16,13 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
     let text = input::read_text(&args.scenario, MAX_TEXT)?;
     let mut scenario =
         Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
+    if scenario.matrix.is_some() {
+        return Err(anyhow::anyhow!(
+            "{} has a matrix: sensitivity changes one entry of the timing table at a time",
+            args.scenario.display()
+        )
+        .into());
+    }
     if let Some(factor) = args.scale {
         // Expectations are not evaluated.
         let _ = scenario.scale(factor);
@@ -29,6 +36,8 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
         threads: args.threads.map_or_else(processors, usize::from),
         timing: None,
         baseline: None,
+        scenario_sha256: String::new(),
+        resume: false,
     };
     let table = timing_table(args.timing.as_deref())?.unwrap_or_else(timing::built_in);
     let changes = sensitivity::changes(&table, &args.entries).map_err(anyhow::Error::new)?;

@@ -89,6 +89,7 @@ fn empty_run_is_still_a_page() {
         failures: Vec::new(),
         profiles: BTreeMap::new(),
         frame_counts: BTreeMap::new(),
+        matrix: None,
     };
     assert!(html(&run, &published()).contains("nothing was measured"));
     assert!(markdown(&run, &published()).starts_with("# empty"));

@@ -6,6 +6,7 @@
 
 mod conformance;
 mod latency;
+mod matrix;
 mod packet_gaps;
 mod parts;
 mod rfc2544;
@@ -23,6 +24,7 @@ use parts::{geometric_series, in_bits};
 
 /// Every kind of summary: each returns none if the run has no such results.
 const SUMMARIES: &[fn(&Run) -> Vec<Summary>] = &[
+    matrix::summaries,
     throughput::summaries,
     udp_sweep::summaries,
     size_sweep::summaries,

@@ -6,6 +6,7 @@
 //! | [`csv`] | spreadsheets and data frames: one row per figure |
 //! | [`junit`] | continuous integration |
 //! | [`openmetrics`] | Prometheus and other readers of its text format |
+//! | [`parquet`](mod@parquet) | data frames and databases: one row per result |
 //! | [`hdr`] | `HdrHistogram` logs: complete distributions, not only percentiles |
 
 pub mod csv;
@@ -13,6 +14,7 @@ mod figures;
 pub mod hdr;
 pub mod junit;
 pub mod openmetrics;
+pub mod parquet;
 
 pub(crate) use figures::conditions;
 pub use figures::{Figure, figures};

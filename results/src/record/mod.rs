@@ -20,6 +20,7 @@ mod hub_share;
 mod latency;
 mod ledger;
 mod loss_surface;
+mod matrix;
 mod negotiation;
 mod observation;
 mod packet_gaps;
@@ -55,6 +56,7 @@ pub use hub_share::{HubShare, HubShareMetrics, HubShareParams};
 pub use latency::{Latency, LatencyLimits, LatencyMetrics, LatencyParams, Load};
 pub use ledger::Ledger;
 pub use loss_surface::{LossSurface, LossSurfaceMetrics, LossSurfaceParams};
+pub use matrix::{AxisValue, Matrix, MatrixAxis, MatrixCell, Objective};
 pub use negotiation::{Negotiation, NegotiationMetrics, NegotiationParams};
 pub use observation::{
     CaptureFinding, HostLink, InterfaceCounters, Observation, TcpConnection, TcpSample,
@@ -99,6 +101,9 @@ pub struct Run {
     pub title: String,
     /// Target, tool and host of the run.
     pub provenance: Provenance,
+    /// The scenario's matrix, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<Matrix>,
     /// One entry per measurement, in the scenario's order.
     pub results: Vec<Measurement>,
     /// Findings across measurements of targets, in the order in which to check them.
@@ -303,6 +308,7 @@ impl Run {
             scenario: scenario.to_owned(),
             title,
             provenance,
+            matrix: None,
             results: Vec::new(),
             findings: Vec::new(),
             not_measured: Vec::new(),

@@ -45,6 +45,9 @@ pub struct Provenance {
     /// SHA-256 of each firmware, by `program-variant`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elf_sha256: BTreeMap<String, String>,
+    /// SHA-256 of the scenario, with the options that change it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scenario_sha256: String,
     /// Hash over every wire event of each firmware's run, by `program-variant`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trace_hash: BTreeMap<String, String>,

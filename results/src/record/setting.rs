@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Duplex;
+use super::{Duplex, MatrixCell};
 
 /// The run of the scenario and its conditions: in the `params` of every result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +17,9 @@ pub struct Setting {
     /// Name of the run; the variant if the scenario gives none; left out for a target.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
+    /// The cell of the scenario's matrix; left out without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<MatrixCell>,
     /// Duplex of the link at the end of the measurement.
     pub duplex: Duplex,
     /// Properties of the peer and the cable; left out if they are unknown, as those of a target.

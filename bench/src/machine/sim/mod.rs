@@ -3,6 +3,7 @@
 
 mod capture;
 mod convert;
+mod enet;
 mod events;
 mod fault;
 mod peer;
@@ -42,6 +43,9 @@ pub(crate) const PEER_SEED: u64 = 0x7065_6572;
 /// # Errors
 /// [`MachineError`] if the firmware, the board or the peer cannot be used.
 pub fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+    if let Some(load) = &config.datagrams {
+        return enet::switch_on(config, load);
+    }
     switch_on(config, peer::of(config)?)
 }
 
@@ -130,7 +134,7 @@ fn chip_board(
 /// The components of a simulated board.
 pub(crate) fn identity_of(board: &Board) -> Identity {
     if board.soft_soc.is_some() {
-        soft::identity(board)
+        soft::identity(board, None)
     } else {
         identity(&board.name, &esp32c6::timing_table())
     }

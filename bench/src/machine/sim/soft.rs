@@ -1,6 +1,7 @@
 //! A board with a soft SoC.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use linerate_ether::ledger::Counter;
 use linerate_results::record::{Duplex, SourceKind, TimingEntry};
@@ -20,9 +21,9 @@ use crate::machine::{
 };
 
 /// The description of the soft SoC of `board`.
-fn describe(board: &Board) -> Result<Description, MachineError> {
+pub(super) fn describe(board: &Board, own: Option<&str>) -> Result<Description, MachineError> {
     let file = format!("boards/{}/system.toml", board.name);
-    let Some(text) = board::system(&board.name) else {
+    let Some(text) = own.or_else(|| board::system(&board.name)) else {
         let what = format!("board {} has no {file}", board.name);
         return Err(MachineError::Board(what));
     };
@@ -30,9 +31,11 @@ fn describe(board: &Board) -> Result<Description, MachineError> {
 }
 
 /// The components of the board: its figures are the timing table.
-pub(super) fn identity(board: &Board) -> Identity {
+pub(super) fn identity(board: &Board, own: Option<&str>) -> Identity {
     // The file is part of the program, and a test reads it.
-    let figures = describe(board).map(|it| it.figures).unwrap_or_default();
+    let figures = describe(board, own)
+        .map(|it| it.figures)
+        .unwrap_or_default();
     let entries = figures.into_iter().map(|figure| TimingEntry {
         kind: if figure.is_guess() {
             SourceKind::Guess
@@ -61,7 +64,7 @@ pub(super) fn switch_on(
     peer: Box<dyn Peer>,
 ) -> Result<Box<dyn Machine>, MachineError> {
     check(config)?;
-    let description = describe(&config.board)?;
+    let description = describe(&config.board, config.system.as_deref())?;
     let unusable =
         |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
     let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
@@ -74,6 +77,7 @@ pub(super) fn switch_on(
         .map_err(|error| unusable(error.to_string()))?;
     Ok(Box::new(Soft {
         about: config.board.clone(),
+        system: config.system.clone(),
         console,
         board,
         events: Events::new(config),
@@ -105,6 +109,7 @@ fn check(config: &MachineConfig) -> Result<(), MachineError> {
 /// A board that is switched on.
 struct Soft {
     about: Board,
+    system: Option<Arc<str>>,
     console: String,
     board: SoftBoard,
     events: Events,
@@ -122,7 +127,7 @@ impl Soft {
 
 impl Machine for Soft {
     fn identity(&self) -> Identity {
-        identity(&self.about)
+        identity(&self.about, self.system.as_deref())
     }
 
     fn now_ns(&self) -> u64 {
