@@ -45,6 +45,7 @@ pub fn run() -> Run {
         not_measured: Vec::new(),
         provenance: Provenance {
             target: String::new(),
+            scenario_sha256: String::new(),
             version: "0.1.0".into(),
             git: "0123abc".into(),
             host: "linux x86_64".into(),
@@ -260,6 +261,7 @@ fn setting(variant: &str) -> Setting {
         notes: Vec::new(),
         variant: variant.into(),
         run: variant.into(),
+        cell: None,
         duplex: Duplex::Half,
         conditions: Conditions {
             turnaround_ns: 80_000,

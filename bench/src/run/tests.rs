@@ -314,6 +314,18 @@ field = "peer.turnaround_us"
 values = [0, 40, 80, 120]
 "#;
 
+struct After<'a>(usize, &'a Mutex<Vec<String>>);
+impl Progress for After<'_> {
+    fn begin(&self, _: usize, _: &str, _: u64) {}
+    fn step(&self, _: usize, _: u64, _: u64) {}
+    fn result(&self, _: &Measurement) {}
+    fn end(&self, _: usize, _: &str, _: u64) {}
+    fn note(&self, _: &str) {}
+    fn is_cancelled(&self) -> bool {
+        lock(self.1).len() >= self.0
+    }
+}
+
 /// A run of the matrix, in which the machines called `fails` fail and `after` machines are switched on.
 fn run_matrix(fixture: &Fixture, resume: bool, fails: &str, after: usize) -> (Run, Vec<String>) {
     let scenario = Scenario::parse(MATRIX, "test.toml").expect("valid");
@@ -331,17 +343,6 @@ fn run_matrix(fixture: &Fixture, resume: bool, fails: &str, after: usize) -> (Ru
         }
         self::open(config)
     };
-    struct After<'a>(usize, &'a Mutex<Vec<String>>);
-    impl Progress for After<'_> {
-        fn begin(&self, _: usize, _: &str, _: u64) {}
-        fn step(&self, _: usize, _: u64, _: u64) {}
-        fn result(&self, _: &Measurement) {}
-        fn end(&self, _: usize, _: &str, _: u64) {}
-        fn note(&self, _: &str) {}
-        fn is_cancelled(&self) -> bool {
-            lock(self.1).len() >= self.0
-        }
-    }
     let outcome = super::run(&scenario, &options, &open, &After(after, &opened));
     let run = outcome.expect("written").run;
     let opened = std::mem::take(&mut *lock(&opened));

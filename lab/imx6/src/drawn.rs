@@ -95,6 +95,7 @@ pub fn run(curves: &Curves, base: &Values, elfs: [&Elf; 2], out: &Path) -> Resul
             schema: SCHEMA,
             scenario: format!("drawn-{number}"),
             title: String::new(),
+            matrix: None,
             provenance: Provenance::default(),
             results,
             findings: Vec::new(),
