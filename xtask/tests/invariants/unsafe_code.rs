@@ -7,10 +7,11 @@ use crate::tree::{is_in, metadata, rust_files};
 
 /// Where code may be `unsafe`: the queue, registers and DMA, the functions for C, QEMU's plugin, the rings of the host,
 /// the boards, and the bare-metal programs that tests run.
-const PERMITTED: [&str; 11] = [
+const PERMITTED: [&str; 12] = [
     "nic/src/queue",
     "nic/src/mmio.rs",
     "nic/src/dma",
+    "nic/c",
     "agent/c",
     "agent/size/src",
     "link/size/src",
@@ -21,8 +22,9 @@ const PERMITTED: [&str; 11] = [
     "sim/tests/kernels",
 ];
 /// Packages of the workspace with such code.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "linerate-nic",
+    "linerate-nic-c",
     "linerate-agent-c",
     "linerate-agent-size",
     "linerate-link-size",
