@@ -227,6 +227,17 @@ typedef struct {
 /* Returns each completed test of the server once; false: none. */
 bool linerate_iperf3_take_finished(linerate_agent *server, linerate_iperf3_report *report);
 
+/* A download from, or an upload to, the HTTP server: octets of the body. */
+typedef struct {
+    uint64_t octets;
+    uint64_t span_ns;
+    bool sent;
+    linerate_address peer;
+} linerate_http_report;
+
+/* Returns each completed request of the server once; false: none. */
+bool linerate_http_take_finished(linerate_agent *server, linerate_http_report *report);
+
 typedef struct {
     uint64_t round_trip_ns;
     uint64_t reflector_ns;  /* processing time of the reflector, by its clock */

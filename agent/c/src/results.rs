@@ -3,9 +3,11 @@
 use linerate_agent::Instant;
 use linerate_agent::iperf2::{Failure, Progress};
 
-use crate::make::{Iperf2Client, Iperf2Server, Iperf3Server, StampSender};
+use crate::make::{HttpServer, Iperf2Client, Iperf2Server, Iperf3Server, StampSender};
 use crate::place::{Agent, Kind, with_kind};
-use crate::types::{Address, Iperf2Report, Iperf3Report, StampOutcome, StampSample, ns};
+use crate::types::{
+    Address, HttpReport, Iperf2Report, Iperf3Report, StampOutcome, StampSample, ns,
+};
 
 /// Writes a value, if there is one and a place for it; returns true if there is a value.
 ///
@@ -93,6 +95,26 @@ pub unsafe extern "C" fn linerate_iperf3_take_finished(
             complete: it.is_complete,
             peer: it.peer.into(),
         }
+    });
+    // SAFETY: the caller's guarantee is the same.
+    unsafe { put(report, it) }
+}
+
+/// # Safety
+/// `server` is null or an agent that nobody else uses; `report` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linerate_http_take_finished(
+    server: *mut Agent,
+    report: *mut HttpReport,
+) -> bool {
+    let take = |it: &mut HttpServer| it.take_finished();
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
+    let finished = unsafe { with_kind(server, Kind::HttpServer, take) }.flatten();
+    let it = finished.map(|it| HttpReport {
+        octets: it.octets,
+        span_ns: ns(it.span),
+        sent: it.sent,
+        peer: it.peer.into(),
     });
     // SAFETY: the caller's guarantee is the same.
     unsafe { put(report, it) }

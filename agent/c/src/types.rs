@@ -129,6 +129,14 @@ pub struct Iperf3Report {
 }
 
 #[repr(C)]
+pub struct HttpReport {
+    pub(crate) octets: u64,
+    pub(crate) span_ns: u64,
+    pub(crate) sent: bool,
+    pub(crate) peer: Address,
+}
+
+#[repr(C)]
 pub struct StampPlan {
     pub(crate) to: Address,
     pub(crate) interval_ns: u64,

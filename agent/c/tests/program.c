@@ -320,6 +320,10 @@ static int http(void)
     CHECK(length > 3000 && memcmp(room, "HTTP/1.1 200 OK\r\n", 17) == 0);
     CHECK(room[length - 3000] == 0xdf && room[length - 2999] == 0x45);
     CHECK(linerate_close_wanted(it, 7) == LINERATE_KEEP);
+    linerate_http_report report;
+    CHECK(linerate_http_take_finished(it, &report));
+    CHECK(report.octets == 3000 && report.sent && report.peer.port == 40000);
+    CHECK(!linerate_http_take_finished(it, &report));
     linerate_closed(it, 7, 6);
     CHECK(linerate_close_wanted(it, 7) == LINERATE_RESET);
     return 0;

@@ -298,6 +298,7 @@ mod tests {
     const NO_PROCEDURES: [&str; 6] = [
         // A procedure without figures.
         "conformance",
+        "device_counters",
         "mod",
         "scripted",
         "session",

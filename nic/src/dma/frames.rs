@@ -2,7 +2,7 @@
 
 use super::Buffer;
 use crate::accounts::Offered;
-use crate::device::RxToken;
+use crate::device::{Device, RxToken};
 use crate::ledger::Ledger;
 use linerate_ether::ledger::Counter;
 
@@ -74,6 +74,45 @@ impl<const N: usize> IntoIterator for IdleBuffers<N> {
 pub trait ReceiveQueue {
     /// Lends `buffer` to the device.
     fn submit_empty(&mut self, buffer: Buffer);
+}
+
+/// A received frame together with its buffer, which the stack keeps until it gives it back.
+#[derive(Debug)]
+pub struct TakenFrame {
+    /// The buffer.
+    pub buffer: Buffer,
+    /// Octets before the frame: 2 at least.
+    pub offset: usize,
+    /// Octets of the frame, without FCS.
+    pub octets: usize,
+}
+
+impl TakenFrame {
+    /// Counts the frame as delivered.
+    pub(crate) fn new(
+        buffer: Buffer,
+        offset: usize,
+        octets: usize,
+        ledger: &'static Ledger,
+    ) -> Self {
+        Offered::new(&buffer[offset..][..octets], ledger).consume();
+        Self {
+            buffer,
+            offset,
+            octets,
+        }
+    }
+}
+
+/// A device with DMA whose receive buffers a stack may keep for some time, so that received data is not copied.
+///
+/// The device has as many buffers fewer as are kept: a stack that keeps all of them receives nothing.
+pub trait Lending: Device {
+    /// Returns the next frame with its buffer, counted as delivered; `None` as [`receive`](Device::receive).
+    fn take(&mut self) -> Option<TakenFrame>;
+
+    /// Returns the buffer of a taken frame to the device.
+    fn give_back(&mut self, buffer: Buffer);
 }
 
 /// A received frame in the device's buffer, which returns to `queue` when this is dropped.

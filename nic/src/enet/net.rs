@@ -1,6 +1,6 @@
 //! The network device.
 
-use super::descriptor::{Layout, RECEIVE_INTERRUPT, SEND_INTERRUPT};
+use super::descriptor::{Enhanced, Layout, RECEIVE_INTERRUPT, SEND_INTERRUPT};
 use super::mac::{self, Mac, SHIFT, Settings, enet};
 use super::offload;
 use super::statistics::Statistics;
@@ -9,7 +9,7 @@ use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     Offload, TxToken,
 };
-use crate::dma::frames::{IdleBuffers, ReceiveQueue, Received};
+use crate::dma::frames::{IdleBuffers, Lending, ReceiveQueue, Received, TakenFrame};
 use crate::dma::ring::{Completion, Ring, Rings};
 use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
@@ -346,6 +346,24 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
 
     fn mac_address(&self) -> MacAddress {
         self.address
+    }
+}
+
+impl<R: Registers, C: Coherence + Copy, const N: usize> Lending for Enet<R, C, Enhanced, N> {
+    #[inline]
+    fn take(&mut self) -> Option<TakenFrame> {
+        // As `receive` does.
+        if !self.reclaim() {
+            return None;
+        }
+        let (buffer, octets) = self.next()?;
+        let offset = rx_offset::<Enhanced>();
+        Some(TakenFrame::new(buffer, offset, octets, self.ledger))
+    }
+
+    #[inline]
+    fn give_back(&mut self, buffer: Buffer) {
+        self.rx_and_tx().0.submit_empty(buffer);
     }
 }
 

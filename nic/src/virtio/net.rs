@@ -6,7 +6,7 @@ use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
 };
-use crate::dma::frames::{IdleBuffers, ReceiveQueue, Received};
+use crate::dma::frames::{IdleBuffers, Lending, ReceiveQueue, Received, TakenFrame};
 use crate::dma::virtqueue::{Memory, UnexpectedDescriptor, Virtqueue};
 use crate::dma::{Buffer, Coherence, Transfer};
 use crate::ledger::Ledger;
@@ -268,6 +268,26 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
 
     fn mac_address(&self) -> MacAddress {
         self.address
+    }
+}
+
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Lending
+    for VirtioNet<R, C, N>
+{
+    #[inline]
+    fn take(&mut self) -> Option<TakenFrame> {
+        // As `receive` does.
+        if !self.reclaim() {
+            return None;
+        }
+        let (buffer, octets) = self.next()?;
+        Some(TakenFrame::new(buffer, PRELUDE, octets, self.ledger))
+    }
+
+    #[inline]
+    fn give_back(&mut self, buffer: Buffer) {
+        self.rx
+            .submit(&self.registers, buffer, Transfer::FromDevice);
     }
 }
 

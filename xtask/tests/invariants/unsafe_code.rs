@@ -11,6 +11,7 @@ const PERMITTED: [&str; 12] = [
     "nic/src/queue",
     "nic/src/mmio.rs",
     "nic/src/dma",
+    "nic/c",
     "agent/c",
     "agent/size/src",
     "link/size/src",
@@ -23,8 +24,9 @@ const PERMITTED: [&str; 12] = [
     "lab/access",
 ];
 /// Packages of the workspace with such code.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "linerate-nic",
+    "linerate-nic-c",
     "linerate-agent-c",
     "linerate-agent-size",
     "linerate-link-size",

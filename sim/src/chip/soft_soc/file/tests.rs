@@ -73,8 +73,8 @@ fn a_message_names_file_line_field_and_what_is_valid() {
         (
             "model = \"dma\"",
             "model = \"msgdma\"",
-            "device.dma.model: cannot be msgdma; one of checksum, dma, enet, intc, interval-timer, jtag-uart, \
-             lan91c111, sgdma-from-stream, sgdma-to-stream, tse",
+            "device.dma.model: cannot be msgdma; one of checksum, dma, dwmac, enet, intc, interval-timer, jtag-uart, \
+             lan91c111, sgdma-from-stream, sgdma-to-stream, tse, uart",
         ),
         (
             "stream_to = \"rx_dma\"",
