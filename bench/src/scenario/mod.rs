@@ -151,6 +151,4 @@ impl Scenario {
 }
 
 #[cfg(test)]
-mod matrix_tests;
-#[cfg(test)]
 mod tests;

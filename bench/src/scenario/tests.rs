@@ -1,3 +1,5 @@
+mod matrix;
+
 use std::any::Any;
 
 use linerate_sim::wire::config::Ability;

@@ -54,7 +54,9 @@ pub(super) fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
 fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &udp_stream.stream;
     let share = stats::ratio(stream.lost() as f64, stream.sent() as f64);
-    if stream.lost() < MIN_COUNT || share < MIN_SHARE {
+    // Numbers that begin anywhere, without a gap, are no numbers of datagrams: another protocol looks like this tool.
+    let has_gaps = stream.gap_count > 0;
+    if stream.lost() < MIN_COUNT || share < MIN_SHARE || !has_gaps {
         return None;
     }
     let figures = evidence([

@@ -68,6 +68,12 @@ fn chance_and_bursts_are_not_the_rate_of_the_path() {
     assert_eq!(stream(|_, sent_ns| Some(sent_ns + 3 * MS)), []);
 }
 
+#[test]
+fn datagrams_before_a_late_capture_are_not_lost() {
+    let late = stream(|number, sent_ns| (number >= 60).then_some(sent_ns + 3 * MS));
+    assert_eq!(late, []);
+}
+
 /// A transfer of `blocks` blocks, `window` per acknowledgment; the receiver answers after 5 ms, and the sender sends the
 /// next after `pause_ns`.
 fn transfer(blocks: u16, window: u16, block: usize, pause_ns: u64, is_tftp: bool) -> Capture {

@@ -1,6 +1,6 @@
 use linerate_results::record::AxisValue;
 
-use super::{Record, Scenario};
+use crate::scenario::{Record, Scenario};
 
 const BASE: &str = r#"schema = 1
 name = "matrix"
