@@ -113,7 +113,7 @@ fn json_output_is_complete() {
     let diff = json(&["diff", &before, &after, "--json"], "");
     assert_eq!(diff["changed"][1]["fields"][0]["name"], "FCE");
     let maps = json(&["list", "--json"], "");
-    assert_eq!(maps.as_array().map(Vec::len), Some(7));
+    assert_eq!(maps.as_array().map(Vec::len), Some(8));
     let register = json(&["list", "imx6", "RCR", "--json"], "");
     assert_eq!(register["blocks"][0]["registers"][0]["offset"], 0x84);
 }
