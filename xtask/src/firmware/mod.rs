@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Environment variables that configure the firmware at build time.
 const BUILD_VARIABLES: [&str; 7] = [
@@ -84,7 +85,7 @@ pub fn build_with(
     if board.qemu.is_some() && cfg!(target_os = "linux") {
         build_plugin(kept, log)?;
     }
-    let made = sh::out("boards").join(&board.name);
+    let made = made(board);
     let kept = kept.join(&board.name);
     std::fs::create_dir_all(&kept)?;
     let mut elfs = Vec::new();
@@ -95,6 +96,8 @@ pub fn build_with(
             .filter(|program| board.has(program, variant))
             .collect();
         let features: BTreeSet<_> = programs.iter().map(|it| board.feature(it)).collect();
+        // Programs of two boards have the same names; each build is copied before the next one.
+        let _until_copied = one_at_a_time(board);
         // Cargo unifies the features of programs that it builds together.
         for feature in features {
             let with = |program: &&&str| board.feature(program) == feature;
@@ -118,6 +121,24 @@ pub fn build_with(
         }
     }
     Ok(elfs)
+}
+
+/// The folder in which cargo builds a board's firmware. What boards have in common is compiled once for all of them,
+/// except for the default board: its programs take longest to link, which others need not wait for.
+fn made(board: &Board) -> PathBuf {
+    let boards = sh::out("boards");
+    if board.name == board::DEFAULT {
+        boards.join(&board.name)
+    } else {
+        boards.join("shared")
+    }
+}
+
+/// Held from a build until its programs have been copied out of a folder that boards share.
+fn one_at_a_time(board: &Board) -> Option<MutexGuard<'static, ()>> {
+    static SHARED: Mutex<()> = Mutex::new(());
+    let is_shared = board.name != board::DEFAULT;
+    is_shared.then(|| SHARED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Builds the QEMU plugin that counts instructions into `kept`.
@@ -163,7 +184,7 @@ pub fn cargo_for(board: &Board) -> Result<Command> {
     let mut command = sh::cargo();
     command
         .current_dir(&board.dir)
-        .env("CARGO_TARGET_DIR", sh::out("boards").join(&board.name))
+        .env("CARGO_TARGET_DIR", made(board))
         .env("RUSTC_WRAPPER", wrapper::copy()?)
         .env(wrapper::CHECKOUT, sh::root())
         .env(wrapper::LIBRARY, library)
