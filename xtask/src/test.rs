@@ -155,14 +155,14 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
     // Also after a failure, so that the totals are complete.
     let output = std::fs::read_to_string(log)?;
     let [passed, failed, ignored] = steps.count_tests(&output);
-    let mut skips: Vec<&str> = output
-        .lines()
-        .filter_map(|l| l.trim().strip_prefix("skipped: "))
-        .collect();
-    skips.sort_unstable();
-    skips.dedup();
+    let skips = reasons(&output, "skipped: ");
+    // Checks against stock programs in real time that this machine had no time for.
+    let inconclusive = reasons(&output, "inconclusive: ");
     for skip in &skips {
         println!("    skipped: {skip}");
+    }
+    for check in &inconclusive {
+        println!("    inconclusive: {check}");
     }
     if failed > 0 {
         bail!("{}\ncomplete log: {}", failures(&output), log.display());
@@ -176,8 +176,21 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
         bail!("LINERATE_REQUIRE_TOOLS is set and {skips} checks were skipped");
     }
     Ok(Outcome::Done(format!(
-        "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped (missing tool)"
+        "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped (missing tool), {} inconclusive (busy \
+         machine)",
+        inconclusive.len()
     )))
+}
+
+/// The texts behind `prefix` at the beginning of a line, each once.
+fn reasons<'a>(output: &'a str, prefix: &str) -> Vec<&'a str> {
+    let lines = output.lines();
+    let mut reasons: Vec<&str> = lines
+        .filter_map(|line| line.trim().strip_prefix(prefix))
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons
 }
 
 /// Tests that run longer with `LINERATE_LONG`: packages and tests of each call of cargo.

@@ -1,7 +1,9 @@
 //! Stock servers in the background, and waiting for them.
 
 use super::Record;
+use linerate_bench::endpoint::TargetError;
 use linerate_host::relay::{Namespace, Rig};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
@@ -47,6 +49,22 @@ impl Server {
         Self { child, text }
     }
 
+    /// The crash of the server that made a trial fail with `error`: the one of iperf 2.1.8 aborts now and then on a busy
+    /// machine, with an assertion of glibc on a mutex that it has destroyed. Panics if it has not crashed.
+    pub fn crash_behind(&mut self, error: &TargetError) -> String {
+        let mut status = None;
+        until(
+            || {
+                status = self.child.try_wait().expect("a child");
+                status.is_some()
+            },
+            || error.to_string(),
+        );
+        let signal = status.and_then(|status| status.signal());
+        let signal = signal.unwrap_or_else(|| panic!("{error}"));
+        format!("the stock server crashed with signal {signal}: {error}")
+    }
+
     /// Its output, once that is `enough`.
     pub fn printed_text(&self, enough: impl Fn(&str) -> bool) -> String {
         let printed_text = || std::fs::read_to_string(self.text.path()).expect("its file");
@@ -56,7 +74,7 @@ impl Server {
 }
 
 /// Waits until `is_so`; panics with `what` on a timeout.
-fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
+fn until(mut is_so: impl FnMut() -> bool, what: impl Fn() -> String) {
     let end = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < end, "timeout: {}", what());

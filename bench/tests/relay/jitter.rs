@@ -7,7 +7,7 @@ use super::record::{Datagram, Record};
 use super::serve::Stop;
 use super::stock::output;
 use super::tool_output::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
-use super::{has, overflows, rig, undisturbed};
+use super::{Attempt, has, overflows, rig, undisturbed, unless_lost};
 use linerate_agent::iperf2::{self, DatagramHeader};
 use linerate_agent::{DatagramTap, Instant, Limits, Service, TappedService, iperf3};
 use linerate_bench::endpoint::{Amount, Datagrams, NoMonitor, Options, Trial, open};
@@ -119,10 +119,10 @@ fn attempt(
     server: &str,
     scheme: &str,
     enough: impl Fn(&str) -> bool,
-) -> Option<((u64, String, Record), u64)> {
+) -> Option<Attempt<(u64, String, Record)>> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(FAULTS).filter(|_| has(tool))?;
-    let server = Server::start(&rig, server);
+    let mut server = Server::start(&rig, server);
     let trial = Trial::Datagrams(Datagrams {
         direction: Direction::ToDevice,
         amount: Amount::Span(Duration::from_secs(1)),
@@ -135,14 +135,17 @@ fn attempt(
         target.run(&trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
-    let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return Some(Err(server.crash_behind(&error))),
+    };
     let flow = outcome.to_device.expect("a flow");
     let printed_text = server.printed_text(enough);
     drop(server);
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     let reported_ns = flow.datagrams.expect("datagrams").jitter_ns?;
-    Some(((reported_ns, printed_text, record), lost))
+    Some(unless_lost((reported_ns, printed_text, record), lost))
 }
 
 /// Stock iperf 2 uses the system's receive timestamps: these are from the handover by the relay,
@@ -225,7 +228,7 @@ fn attempt_from_stock<S: Service + Send>(
     line: &str,
     service: S,
     tell: fn(&mut S) -> Option<Duration>,
-) -> Option<(Ours, u64)> {
+) -> Option<Attempt<Ours>> {
     let tool = line.split_whitespace().next().expect("a tool");
     let rig = rig(FAULTS).filter(|_| has(tool))?;
     let is_over = &AtomicBool::new(false);
@@ -273,7 +276,7 @@ fn attempt_from_stock<S: Service + Send>(
         text,
         record,
     };
-    Some((ours, lost))
+    Some(unless_lost(ours, lost))
 }
 
 /// Our servers use the time when they read a datagram: the same estimator gives the same result for

@@ -8,7 +8,7 @@ use super::stock::output;
 use super::tool_output::{
     has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted, streams_of,
 };
-use super::{each, has, narrow, overflows, rig, undisturbed};
+use super::{Attempt, each, has, narrow, overflows, rig, undisturbed, unless_lost};
 use linerate_agent::Limits;
 use linerate_host::relay::Direction;
 use linerate_host::relay::rig::RIGHT;
@@ -69,7 +69,7 @@ fn attempt(
     protocol: Protocol,
     tests: usize,
     line: &str,
-) -> Option<(Outcome, u64)> {
+) -> Option<Attempt<Outcome>> {
     let tool = line.split_whitespace().next().expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
     narrow(&rig, mtu);
@@ -116,7 +116,7 @@ fn attempt(
         served,
         record,
     };
-    Some((outcome, overflows))
+    Some(unless_lost(outcome, overflows))
 }
 
 /// The expected counts of each stream with payloads of at least `octets`, in the order of the left

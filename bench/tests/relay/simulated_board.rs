@@ -11,7 +11,7 @@ use super::serve::{Stop, both_ways, expected, port_and_read};
 use super::serve_tcp::TCP_FAULTS;
 use super::stock::output;
 use super::tool_output::{end_of, lost_and_all, number, printed, printed_octets, sorted};
-use super::{has, overflows, rig, undisturbed};
+use super::{Attempt, has, overflows, rig, undisturbed, unless_lost};
 use linerate_bench::machine::{MachineConfig, RunArtifacts, open_on_tap};
 use linerate_bench::scenario;
 use linerate_bench::{board, firmware, tap};
@@ -60,7 +60,7 @@ fn run(settings: &str, tests: usize, line: &str) -> Option<Outcome> {
     undisturbed(|| attempt(settings, tests, line))
 }
 
-fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
+fn attempt(settings: &str, tests: usize, line: &str) -> Option<Attempt<Outcome>> {
     let tool = line.split_whitespace().next().expect("a tool");
     let config = config()?;
     let rig = rig(settings).filter(|_| has(tool))?;
@@ -102,7 +102,7 @@ fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
         served,
         record,
     };
-    Some((outcome, spoiled))
+    Some(unless_lost(outcome, spoiled))
 }
 
 /// Frames that the board had no room for: what reaches it late comes in bursts.

@@ -4,7 +4,7 @@ use super::background::{HASTE, Server};
 use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers};
 use super::record::Record;
 use super::tool_output::printed;
-use super::{each, has, overflows, rig, undisturbed};
+use super::{each, has, overflows, rig, undisturbed, unless_lost};
 use linerate_host::relay::Direction;
 use std::process::Command;
 
@@ -56,7 +56,7 @@ fn through(faults: &str, server: &str, client: &str) -> Option<(String, Record)>
         let overflows = overflows(&rig);
         let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(report.forward.discarded_frames, Some(0), "{client}");
-        Some(((text, record), overflows))
+        Some(unless_lost((text, record), overflows))
     })
 }
 

@@ -11,7 +11,7 @@ use super::tool_output::{
     end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
     printed_octets, sorted, streams_of,
 };
-use super::{each, has, narrow, overflows, rig, undisturbed};
+use super::{Attempt, each, has, narrow, overflows, rig, undisturbed, unless_lost};
 use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::endpoint::{
     Amount, Datagrams, NoMonitor, Options, Outcome, Stream, Trial, open,
@@ -48,11 +48,11 @@ fn attempt(
     trial: &Trial,
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
-) -> Option<(TrialRun, u64)> {
+) -> Option<Attempt<TrialRun>> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
     narrow(&rig, mtu);
-    let running = Server::start(&rig, server);
+    let mut running = Server::start(&rig, server);
     let options = Options {
         timeout: Duration::from_secs(30),
         ..Options::default()
@@ -63,7 +63,10 @@ fn attempt(
         target.run(trial, &mut NoMonitor)
     };
     let outcome = rig.left().enter(client).expect("entered");
-    let outcome = outcome.unwrap_or_else(|error| panic!("{settings} {trial:?}: {error}"));
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return Some(Err(running.crash_behind(&error))),
+    };
     let printed_text = running.printed_text(enough);
     drop(running);
     let overflows = overflows(&rig);
@@ -76,7 +79,7 @@ fn attempt(
         printed_text,
         record,
     };
-    Some((ran, overflows))
+    Some(unless_lost(ran, overflows))
 }
 
 fn is_json(text: &str) -> bool {

@@ -222,11 +222,6 @@ fn a_connection_beyond_the_limit_replaces_the_one_silent_for_longest() {
         // As many as the configuration allows.
         let mut silent: Vec<TcpStream> = (0..16).map(|_| connect()).collect();
         let mut next = connect();
-        let request = b"GET /5 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-        next.write_all(request).expect("it is sent");
-        let mut answer = Vec::new();
-        next.read_to_end(&mut answer).expect("an answer");
-        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
         let reset = silent[0].read(&mut [0; 10]);
         assert!(
             matches!(&reset, Ok(0))
@@ -236,5 +231,11 @@ fn a_connection_beyond_the_limit_replaces_the_one_silent_for_longest() {
         silent[1].set_nonblocking(true).expect("it can");
         let open = silent[1].read(&mut [0; 10]);
         assert!(open.is_err_and(|it| it.kind() == ErrorKind::WouldBlock));
+        // Last: the server stops after it, and closes the others.
+        let request = b"GET /5 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        next.write_all(request).expect("it is sent");
+        let mut answer = Vec::new();
+        next.read_to_end(&mut answer).expect("an answer");
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
     });
 }

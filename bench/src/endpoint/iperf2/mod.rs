@@ -2,7 +2,7 @@
 
 pub(super) mod count;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -44,6 +44,17 @@ struct Iperf2 {
 
 /// Ports for connections back, above Linux's ephemeral ports.
 const BACK_PORTS: std::ops::Range<u16> = 61_000..65_000;
+
+/// The next port for a connection back that no other program uses: several commands may run at the same time.
+fn free_after(port: u16) -> u16 {
+    let wrapped = |port| BACK_PORTS.start + (port - BACK_PORTS.start) % BACK_PORTS.len() as u16;
+    let is_free = |port: &u16| {
+        let address = (Ipv4Addr::UNSPECIFIED, *port);
+        TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok()
+    };
+    let mut next = (1..BACK_PORTS.len() as u16).map(|step| wrapped(port + step));
+    next.find(is_free).unwrap_or(wrapped(port + 1))
+}
 
 /// Pause between tests: the server of stock iperf 2.1.8 crashes if a test starts while it still closes
 /// the previous one.
@@ -96,10 +107,7 @@ impl Iperf2 {
             (Direction::FromDevice, SendMode::Tradeoff) => (ReturnTest::AfterTest, false),
             (Direction::Both, _) => (ReturnTest::Simultaneous, false),
         };
-        self.back_port += 1;
-        if self.back_port >= BACK_PORTS.end {
-            self.back_port = BACK_PORTS.start;
-        }
+        self.back_port = free_after(self.back_port);
         Test {
             port: self.back_port,
             buffer_octets: octets,
@@ -330,6 +338,18 @@ impl Target for Iperf2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_that_another_program_uses_takes_no_connection_back() {
+        let last = BACK_PORTS.end - 1;
+        let taken = free_after(last);
+        let _other = TcpListener::bind((Ipv4Addr::UNSPECIFIED, taken)).expect("free");
+        let next = free_after(last);
+        assert!(
+            next != taken && BACK_PORTS.contains(&next),
+            "{taken} {next}"
+        );
+    }
 
     #[test]
     fn final_datagrams_are_not_data() {
