@@ -484,3 +484,30 @@ fn files_without_end_are_refused_with_a_sentence() {
         assert!(error.contains(endless), "{args:?}: {error}");
     }
 }
+
+/// A device or a pipe has no end: files that a user names are read with a bound. In 4 GB of addresses, so that a command
+/// that reads on does not take this machine's memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_end_is_refused_wherever_one_is_named() {
+    for command in [
+        "run /dev/zero",
+        "run ../scenarios/niccle.toml --timing /dev/zero",
+        "sim esp32c6-bitbang --elf /dev/zero",
+        "timing /dev/zero",
+        "sensitivity /dev/zero",
+        "regs decode /dev/zero",
+    ] {
+        let script = format!("ulimit -v 4000000; exec \"$0\" {command}");
+        let output = Command::new("timeout")
+            .args(["60", "sh", "-c", &script, env!("CARGO_BIN_EXE_linerate")])
+            .output()
+            .expect("sh runs");
+        let error = stderr(&output);
+        assert!(
+            error.contains("/dev/zero: it is longer than "),
+            "{command}: {error}"
+        );
+        assert_eq!(output.status.code(), Some(2), "{command}: {error}");
+    }
+}

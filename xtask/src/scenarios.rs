@@ -179,3 +179,102 @@ pub fn sensitivity() -> Result<()> {
 fn variant() -> [String; 1] {
     [VARIANT.to_owned()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CHECKED, Checked, check_captures};
+    use crate::sh;
+    use std::path::Path;
+
+    fn scenario(name: &str) -> toml::Table {
+        let file = sh::root().join("scenarios").join(format!("{name}.toml"));
+        let text = std::fs::read_to_string(file).expect("a scenario");
+        text.parse().expect("TOML")
+    }
+
+    /// The checked scenario, if it is never shortened.
+    fn whole(name: &str) -> Option<&'static Checked> {
+        let is_it = |it: &&Checked| it.name == name && (it.scale - 1.0).abs() < 1e-9;
+        CHECKED.iter().find(is_it)
+    }
+
+    fn list<'a>(table: &'a toml::Table, key: &str) -> &'a [toml::Value] {
+        table[key].as_array().expect("a list")
+    }
+
+    /// Fewer frames than ten thousand fit into the queue, however short their gaps.
+    #[test]
+    fn the_shortest_gaps_are_checked_with_ten_thousand_frames_and_have_bounds() {
+        assert_eq!(whole("phy-conformance").expect("whole").run, "gap-47");
+        let scenario = scenario("phy-conformance");
+        let runs = list(&scenario, "run");
+        let run = runs.iter().find(|it| it["name"].as_str() == Some("gap-47"));
+        let measured = &run.expect("the run")["phy_conformance"];
+        assert!(measured["frames"].as_integer() >= Some(10_000));
+        for case in measured["cases"].as_array().expect("cases") {
+            let bounds = list(&scenario, "expect");
+            let is_bound = |it: &&toml::Value| {
+                it.get("case") == Some(case) && it["metric"].as_str() == Some("frame_loss_rate")
+            };
+            let bound = bounds.iter().find(is_bound).expect("a bound");
+            assert!(bound["max"].as_float() < Some(0.1), "{bound}");
+        }
+    }
+
+    #[test]
+    fn downloads_over_a_negotiated_link_and_in_forced_full_duplex_are_checked() {
+        for (name, duplex) in [("negotiated", "auto"), ("full-duplex", "full")] {
+            assert!(whole(name).is_some(), "{name}");
+            let scenario = scenario(name);
+            assert_eq!(scenario["duplex"].as_str(), Some(duplex));
+            let runs = list(&scenario, "run");
+            assert!(runs.iter().any(|it| it.get("http_get").is_some()), "{name}");
+            assert!(list(&scenario, "expect").len() > 1, "{name}");
+        }
+    }
+
+    /// A capture of one frame to a device: an IPv4 packet with a UDP datagram to port 53.
+    fn capture(folder: &Path, dns: &[u8]) {
+        let mut frame = [0_u8; 14 + 20 + 8].to_vec();
+        frame[12..14].copy_from_slice(&[8, 0]);
+        let len = 28 + dns.len() as u8;
+        frame[14..24].copy_from_slice(&[0x45, 0, 0, len, 0, 0, 0, 0, 64, 17]);
+        frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        frame[34..40].copy_from_slice(&[200, 0, 0, 53, 0, len - 20]);
+        frame.extend(dns);
+        let mut file: Vec<u8> = Vec::new();
+        for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+            file.extend(word.to_le_bytes());
+        }
+        let len = frame.len() as u32;
+        for word in [0, 0, len, len] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+        std::fs::write(folder.join("a.pcapng"), file).expect("written");
+        let counts = r#"{"frame_counts": {"a": {"capture": {"to_device": 1, "from_device": 0}}}}"#;
+        std::fs::write(folder.join("run.json"), counts).expect("written");
+    }
+
+    #[test]
+    fn a_capture_with_a_malformed_frame_or_another_count_is_an_error() {
+        if !sh::has("tshark") {
+            eprintln!("skipped: reading captures needs tshark: apt-get install tshark");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        // A query for the root, and one whose name goes beyond the end.
+        let head = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        capture(folder, &[&head[..], &[0, 0, 1, 0, 1]].concat());
+        assert_eq!(check_captures(folder).expect("whole"), 1);
+        capture(folder, &[&head[..], &[40, b'x', b'x']].concat());
+        let error = check_captures(folder).expect_err("malformed").to_string();
+        assert!(error.contains("1 packets, 1 of them malformed"), "{error}");
+        let more = r#"{"frame_counts": {"a": {"capture": {"to_device": 1, "from_device": 1}}}}"#;
+        capture(folder, &[&head[..], &[0, 0, 1, 0, 1]].concat());
+        std::fs::write(folder.join("run.json"), more).expect("written");
+        let error = check_captures(folder).expect_err("missing").to_string();
+        assert!(error.contains("linerate counted 2"), "{error}");
+    }
+}

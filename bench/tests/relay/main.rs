@@ -120,3 +120,23 @@ fn has(tool: &str) -> bool {
     }
     there
 }
+
+#[test]
+fn a_trial_that_a_busy_machine_always_spoils_is_inconclusive_and_no_failure() {
+    let attempts = std::cell::Cell::new(0);
+    let spoiled = || {
+        attempts.set(attempts.get() + 1);
+        Some(unless_lost((), 3))
+    };
+    assert_eq!(undisturbed(spoiled), None);
+    assert_eq!(attempts.get(), ATTEMPTS);
+    // The first one that nothing spoiled counts.
+    let later = || {
+        attempts.set(attempts.get() + 1);
+        Some(unless_lost(
+            attempts.get(),
+            u64::from(attempts.get() < ATTEMPTS + 2),
+        ))
+    };
+    assert_eq!(undisturbed(later), Some(ATTEMPTS + 2));
+}

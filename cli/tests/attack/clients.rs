@@ -24,8 +24,8 @@ pub enum Client {
 /// Result of a client.
 pub struct Outcome {
     pub took: Duration,
-    is_ok: bool,
-    printed: String,
+    pub is_ok: bool,
+    pub printed: String,
 }
 
 impl Outcome {

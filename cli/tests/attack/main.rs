@@ -211,3 +211,31 @@ impl Log {
         assert!(growth <= MAX_GROWTH_KIB, "memory grew by {growth} KiB");
     }
 }
+
+#[test]
+fn a_late_client_is_a_failure_only_if_this_machine_serves_others_in_time() {
+    let outcome = |took, is_ok| Outcome {
+        took,
+        is_ok,
+        printed: String::new(),
+    };
+    let mut log = Log::default();
+    let (quick, slow) = (Duration::from_millis(300), LIMIT / 2);
+    log.add(Client::Stamp, &outcome(quick, true), 0, || {
+        unreachable!("it was served")
+    });
+    log.add(Client::Stamp, &outcome(quick, false), 0, || {
+        outcome(slow, true)
+    });
+    log.add(Client::Stamp, &outcome(2 * LIMIT, true), 0, || {
+        outcome(slow, true)
+    });
+    assert_eq!(
+        (log.served, log.inconclusive.len(), log.failed.len()),
+        (1, 2, 0)
+    );
+    log.add(Client::Stamp, &outcome(2 * LIMIT, true), 0, || {
+        outcome(quick, true)
+    });
+    assert_eq!((log.inconclusive.len(), log.failed.len()), (2, 1));
+}

@@ -404,3 +404,23 @@ fn a_board_is_one_folder_and_one_line() {
         list(wrong)
     );
 }
+
+/// What `CONTRIBUTING.md` says about adding something is where the tests above look for it.
+#[test]
+fn contributing_names_the_folder_and_the_list_of_each_addition() {
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("readable");
+    for registry in &REGISTRIES {
+        let begin = format!("**A {}.**", registry.kind);
+        let entry = text.split(&begin).nth(1).unwrap_or_default();
+        let entry = entry.split("\n\n**").next().unwrap_or_default();
+        let folder = format!("`{}/src/{}`", registry.package, registry.folder);
+        assert!(
+            entry.contains(&folder),
+            "{begin} names no {folder}: {entry}"
+        );
+        // The modules of device models are listed in their folder, the devices of a chip in its wiring.
+        let lists = [registry.list, "sim/src/chip/esp32c6/wiring.rs"];
+        let list = lists[usize::from(registry.kind == "device model")];
+        assert!(entry.contains(list), "{begin} names no {list}: {entry}");
+    }
+}

@@ -179,9 +179,10 @@ fn udp_every_way(tool: &'static str, scheme: &str) {
                 let excess = flow.octets - counts.received * u64::from(octets);
                 assert!(excess <= 12, "{excess} octets too many");
                 let sent = 250_000 / u64::from(octets);
-                // Both ends send by the clock: what a busy host has kept them from sending is not sent.
+                // Both ends send by the clock: what a busy host has kept them from sending is not sent, and stock
+                // iperf 3 notices the end late.
                 assert!(
-                    counts.sent > sent / 10 && counts.sent <= sent + 2 + sent / 20,
+                    counts.sent > sent / 10 && counts.sent <= 2 * sent,
                     "{} of {sent}, {way:?}",
                     counts.sent
                 );
