@@ -1,5 +1,6 @@
 //! `cargo xtask firmware`: builds board firmware into `target/firmware/<board>/<program>-<variant>.elf`.
 
+pub mod lwip;
 pub mod wrapper;
 
 use crate::board::{self, Board};
@@ -35,7 +36,14 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
         }
     };
     let programs = pick("program", &board.programs, program)?;
-    let variants = pick("variant", &board.variants, variant)?;
+    // Built if it is named, as it needs a C compiler.
+    let mut all = board.variants.clone();
+    all.extend(
+        variant
+            .filter(|it| *it == lwip::VARIANT && board.lwip.is_some())
+            .map(str::to_owned),
+    );
+    let variants = pick("variant", &all, variant)?;
     if let (Some(program), Some(variant)) = (program, variant)
         && !board.has(program, variant)
     {
@@ -49,7 +57,16 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
             println!("{name}={value} is built into the ELF");
         }
     }
-    for elf in build(&board, &programs, &variants, None)? {
+    let in_c = variants.iter().any(|it| it == lwip::VARIANT);
+    let variants: Vec<String> = variants
+        .into_iter()
+        .filter(|it| it != lwip::VARIANT)
+        .collect();
+    let mut elfs = build(&board, &programs, &variants, None)?;
+    if in_c {
+        elfs.push(build_lwip(&board, None)?);
+    }
+    for elf in elfs {
         println!("{}  {}", sh::sha256(&elf)?, relative(&elf));
     }
     Ok(())
@@ -66,6 +83,23 @@ pub fn build(
     log: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
     build_with(board, programs, variants, &[], &sh::out("firmware"), log)
+}
+
+/// Builds the variant `lwip` of `bench_agent`; returns its ELF beside those of the other variants.
+///
+/// # Errors
+/// As [`lwip::build`].
+pub fn build_lwip(board: &Board, log: Option<&Path>) -> Result<PathBuf> {
+    let elf = lwip::build(board, log)?;
+    let kept = sh::out("firmware");
+    if board.qemu.is_some() && cfg!(target_os = "linux") {
+        build_plugin(&kept, log)?;
+    }
+    let kept = kept.join(&board.name);
+    std::fs::create_dir_all(&kept)?;
+    let to = kept.join(format!("{}-{}.elf", lwip::PROGRAM, lwip::VARIANT));
+    std::fs::copy(&elf, &to)?;
+    Ok(to)
 }
 
 /// Builds with build-time variables such as `LINERATE_SIZES`, into the board's folder in `kept`.
