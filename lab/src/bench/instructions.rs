@@ -163,7 +163,7 @@ pub fn measure_lwip() -> Result<String> {
         }
         let variant = std::slice::from_ref(&board.variants[0]);
         firmware::build(&board, &[PROGRAM.to_owned()], variant, None)?;
-        firmware::build_lwip(&board, None)?;
+        firmware::build_lwip(&[&board], None)?;
         for (program, is_sent) in TRAFFIC.into_iter().filter(|it| it.0 != "frames") {
             let [smoltcp, lwip] = [Setting::Network, Setting::Lwip].map(|setting| {
                 let mut cost = Cost::of(&board, program, is_sent, setting)?;

@@ -2,10 +2,11 @@
 
 use crate::board::{Board, Lwip};
 use crate::cross::{self, Compiler, sources_in};
+use crate::tools::Std;
 use crate::{sh, tools};
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Name of the variant, and the program that has it.
 pub const VARIANT: &str = "lwip";
@@ -58,17 +59,25 @@ pub fn missing(board: &Board) -> Option<String> {
     })
 }
 
-/// Builds the program; returns its ELF, with a map of the linker beside it.
+/// Builds the program of each board; returns the ELFs, each with a map of the linker beside it.
 ///
 /// # Errors
-/// The board has no such variant, the compiler is missing, or something does not compile.
-pub fn build(board: &Board, log: Option<&Path>) -> Result<PathBuf> {
-    let lwip = board.lwip.as_ref();
-    let lwip = lwip.with_context(|| format!("{} has no variant {VARIANT}", board.name))?;
-    if let Some(missing) = missing(board) {
+/// A board has no such variant, a compiler is missing, or something does not compile.
+pub fn build(boards: &[&Board], log: Option<&Path>) -> Result<Vec<PathBuf>> {
+    if let Some(missing) = boards.iter().find_map(|board| missing(board)) {
         anyhow::bail!(missing);
     }
-    let library = library(board, log)?;
+    let libraries = libraries(boards, log)?;
+    let built = boards.iter().zip(&libraries);
+    built
+        .map(|(board, library)| link(board, library, log))
+        .collect()
+}
+
+/// Compiles and links the program of a board.
+fn link(board: &Board, library: &Path, log: Option<&Path>) -> Result<PathBuf> {
+    let lwip = board.lwip.as_ref();
+    let lwip = lwip.with_context(|| format!("{} has no variant {VARIANT}", board.name))?;
     let out = sh::out("lwip").join(&board.name);
     std::fs::create_dir_all(&out)?;
     let memory = memory(board, &out, log)?;
@@ -119,29 +128,39 @@ fn objects(board: &Board, lwip: &Lwip, out: &Path) -> Result<Vec<PathBuf>> {
     compiler.compile(&files, out)
 }
 
-/// The library of drivers and agents, optimised as the firmware in Rust is.
-fn library(board: &Board, log: Option<&Path>) -> Result<PathBuf> {
-    let std = tools::ensure_target(&board.target)?;
+/// The libraries of drivers and agents, optimised as the firmware in Rust is: those of all targets at the same time.
+fn libraries(boards: &[&Board], log: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(first) = boards.first() else {
+        return Ok(Vec::new());
+    };
     let made = sh::out("lwip").join("rust");
-    let mut command = super::cargo_for(board)?;
+    let mut command = super::cargo_for(first)?;
     command
         .current_dir(sh::root())
         .args(["build", "--release", "--locked", "-p", "linerate-nic-c"])
-        .args(["--features", "agent", "--target", &board.target])
+        .args(["--features", "agent"])
         .env("CARGO_TARGET_DIR", &made)
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    let targets: BTreeSet<&str> = boards.iter().map(|it| it.target.as_str()).collect();
+    let mut std = Std::Installed;
+    for target in &targets {
+        if tools::ensure_target(target)? == Std::BuildStd {
+            std = Std::BuildStd;
+        }
+        command.args(["--target", target]);
+    }
     std.apply(&mut command);
     sh::run_or_log(&mut command, log)?;
-    let library = made.join(&board.target).join("release");
-    Ok(library.join("liblinerate_nic_c.a"))
+    let library = |board: &&Board| made.join(&board.target).join("release/liblinerate_nic_c.a");
+    Ok(boards.iter().map(library).collect())
 }
 
 /// `memcpy` and `memset` of the firmware in Rust.
 fn memory(board: &Board, out: &Path, log: Option<&Path>) -> Result<PathBuf> {
     let object = out.join("memory.o");
-    let mut command = Command::new("rustc");
+    let mut command = sh::cmd("rustc");
     command
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "obj"])
         .args(["-Copt-level=3", "-Cpanic=abort", "--target", &board.target])

@@ -64,7 +64,7 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
         .collect();
     let mut elfs = build(&board, &programs, &variants, None)?;
     if in_c {
-        elfs.push(build_lwip(&board, None)?);
+        elfs.extend(build_lwip(&[&board], None)?);
     }
     for elf in elfs {
         println!("{}  {}", sh::sha256(&elf)?, relative(&elf));
@@ -85,21 +85,26 @@ pub fn build(
     build_with(board, programs, variants, &[], &sh::out("firmware"), log)
 }
 
-/// Builds the variant `lwip` of `bench_agent`; returns its ELF beside those of the other variants.
+/// Builds the variant `lwip` of `bench_agent` for each board; returns the ELFs, beside those of the other variants.
 ///
 /// # Errors
 /// As [`lwip::build`].
-pub fn build_lwip(board: &Board, log: Option<&Path>) -> Result<PathBuf> {
-    let elf = lwip::build(board, log)?;
+pub fn build_lwip(boards: &[&Board], log: Option<&Path>) -> Result<Vec<PathBuf>> {
     let kept = sh::out("firmware");
-    if board.qemu.is_some() && cfg!(target_os = "linux") {
+    let is_emulated = boards.iter().any(|board| board.qemu.is_some());
+    if is_emulated && cfg!(target_os = "linux") {
         build_plugin(&kept, log)?;
     }
-    let kept = kept.join(&board.name);
-    std::fs::create_dir_all(&kept)?;
-    let to = kept.join(format!("{}-{}.elf", lwip::PROGRAM, lwip::VARIANT));
-    std::fs::copy(&elf, &to)?;
-    Ok(to)
+    let elfs = lwip::build(boards, log)?;
+    let mut placed = Vec::new();
+    for (board, elf) in boards.iter().zip(elfs) {
+        let folder = kept.join(&board.name);
+        std::fs::create_dir_all(&folder)?;
+        let to = folder.join(format!("{}-{}.elf", lwip::PROGRAM, lwip::VARIANT));
+        std::fs::copy(&elf, &to)?;
+        placed.push(to);
+    }
+    Ok(placed)
 }
 
 /// Builds with build-time variables such as `LINERATE_SIZES`, into the board's folder in `kept`.

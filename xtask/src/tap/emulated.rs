@@ -8,7 +8,7 @@ use crate::firmware::lwip;
 use crate::steps::Outcome;
 use crate::{concurrent, firmware, sh};
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Addresses of the boards, built into their firmware, and of the host.
 const DEVICE: &str = "10.0.0.2";
@@ -81,11 +81,7 @@ pub fn run_lwip(log: &Path) -> Result<Outcome> {
             ));
         }
     }
-    let elfs: Result<Vec<PathBuf>> = boards
-        .iter()
-        .map(|board| firmware::build_lwip(board, Some(log)))
-        .collect();
-    let elfs = elfs?;
+    let elfs = firmware::build_lwip(&boards.iter().collect::<Vec<_>>(), Some(log))?;
     let cases: Vec<Case> = boards
         .iter()
         .zip(&elfs)
