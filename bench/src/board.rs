@@ -2,6 +2,7 @@
 
 use linerate_explain::published::Published;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -123,6 +124,8 @@ pub struct Firmware {
     pub default_variant: String,
     /// Symbol of the counters (ledger), if it has them.
     pub ledger_symbol: Option<String>,
+    /// How its variant `lwip` is compiled, if it has one: it is not among `variants`, as it needs a C compiler.
+    pub lwip: Option<IgnoredAny>,
     /// Programs by name.
     pub programs: BTreeMap<String, Program>,
 }

@@ -99,6 +99,9 @@ enum Experiment {
         /// Only the instructions per frame on the boards that QEMU emulates
         #[arg(long, group = "what")]
         instructions: bool,
+        /// Only the instructions per frame with lwIP, beside smoltcp (needs the cross compilers)
+        #[arg(long, group = "what")]
+        lwip: bool,
         /// Only `linerate explain`, compared with tcptrace and tshark
         #[arg(long, group = "what")]
         captures: bool,
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
         Experiment::Explanations { action } => explanations::run(action),
         Experiment::UdpPath(arguments) => udp_path::run(&arguments),
         Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
+        Experiment::Bench { lwip: true, .. } => bench::run(bench::Selection::Lwip),
         Experiment::Bench {
             footprint,
             agent,
@@ -135,6 +139,7 @@ fn main() -> ExitCode {
             instructions,
             captures,
             readers: false,
+            lwip: false,
         } => bench::run(match (footprint, agent, load, instructions, captures) {
             (true, ..) => bench::Selection::Footprint,
             (_, true, ..) => bench::Selection::Agent,

@@ -26,6 +26,8 @@ pub struct Board {
     pub default_variant: String,
     /// Its emulation by QEMU, if QEMU has the board.
     pub qemu: Option<Qemu>,
+    /// Its variant with lwIP, in C, if it has one.
+    pub lwip: Option<Lwip>,
     /// Programs that are not built like the others.
     special: BTreeMap<String, Special>,
 }
@@ -40,6 +42,22 @@ pub struct Qemu {
     pub arguments: Vec<String>,
     /// Arguments for its network device on the network n0; `{mac}` is replaced by its address.
     pub device: Vec<String>,
+}
+
+/// The variant `lwip` of `bench_agent`: how its C code is compiled.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lwip {
+    /// The compiler, and Debian's package of it.
+    pub compiler: String,
+    /// See `compiler`.
+    pub package: String,
+    /// Flags of the compiler.
+    pub flags: Vec<String>,
+    /// Flags of the linker, which select the compiler's library.
+    pub link_flags: Vec<String>,
+    /// Octets behind a word at which TCP's data begin in the driver's transmit buffers.
+    pub skew: u8,
 }
 
 /// A program with its own cargo feature, so that other programs are built without its dependencies.
@@ -102,8 +120,16 @@ pub fn read(name: &str) -> Result<Board> {
                 .with_context(|| format!("boards/{name}/board.toml: qemu"))?,
         ),
     };
+    let lwip = match &firmware["lwip"] {
+        Value::Null => None,
+        table => Some(
+            serde_json::from_value(table.clone())
+                .with_context(|| format!("boards/{name}/board.toml: firmware.lwip"))?,
+        ),
+    };
     Ok(Board {
         special,
+        lwip,
         qemu,
         name: name.to_owned(),
         dir,

@@ -9,6 +9,7 @@
 pub mod board;
 pub mod captures;
 pub mod concurrent;
+pub mod cross;
 pub mod demo;
 pub mod docs;
 pub mod elapsed;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// Debian packages: a program of each, the package and its purpose. A package is needed if its program is missing.
-const PACKAGES: [(&str, &str, &str); 16] = [
+const PACKAGES: [(&str, &str, &str); 17] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",
@@ -24,7 +24,12 @@ const PACKAGES: [(&str, &str, &str); 16] = [
     (
         "riscv64-unknown-elf-gcc",
         "gcc-riscv64-unknown-elf",
-        "lwIP on FreeRTOS for the soft SoC",
+        "lwIP on the soft SoC and on boards",
+    ),
+    (
+        "arm-none-eabi-gcc",
+        "gcc-arm-none-eabi",
+        "lwIP on boards with Arm processors",
     ),
     ("tshark", "tshark", "reading the captures"),
     ("ip", "iproute2", "network namespaces and TAP devices"),

@@ -1,10 +1,10 @@
 //! Programs in C of `boards/rv32-soft-soc` with `lwIP` and the `FreeRTOS` kernel, whose sources cargo fetches; Debian's
 //! cross compiler builds them.
 
-use crate::{concurrent, sh};
-use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use crate::cross::{self, Compiler, sources_in};
+use crate::sh;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
 
 /// The compiler.
 pub const COMPILER: &str = "riscv64-unknown-elf-gcc";
@@ -96,7 +96,7 @@ pub fn build(program: &Program, name: &str, further: &[&str]) -> Result<Option<P
     if !sh::has(COMPILER) {
         return Ok(None);
     }
-    let sources = fetch()?;
+    let sources = cross::fetch()?;
     let package = |name: &str| {
         let found = sources.get(name);
         found.with_context(|| format!("the lock file of the sources has no {name}"))
@@ -133,35 +133,26 @@ pub fn build(program: &Program, name: &str, further: &[&str]) -> Result<Option<P
     files.extend(KERNEL.iter().map(|file| kernel.join(file)));
     let out = sh::out("stack").join(name);
     std::fs::create_dir_all(&out)?;
-    let objects: Vec<(PathBuf, PathBuf)> = files
-        .into_iter()
-        .enumerate()
-        .map(|(number, file)| {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-            let object = out.join(format!("{number}-{stem}.o"));
-            (file, object)
-        })
+    let flags: Vec<&str> = FLAGS
+        .iter()
+        .chain(program.flags)
+        .chain(further)
+        .copied()
         .collect();
-    let compiled = concurrent::map(&objects, concurrent::cores(), |(file, object)| {
-        let mut command = sh::cmd(COMPILER);
-        command.args(FLAGS).args(program.flags).args(further);
-        for folder in &includes {
-            command.arg("-I").arg(folder);
-        }
-        // The ELF is the same wherever cargo has put the sources.
-        for (folder, name) in [
-            (lwip, "lwip"),
-            (&kernel, "FreeRTOS-Kernel"),
-            (&own, program.folder),
-            (&base, BENCHMARK.folder),
-        ] {
-            command.arg(format!("-ffile-prefix-map={}={name}", folder.display()));
-        }
-        sh::read(command.arg("-c").arg(file).arg("-o").arg(object))
-    });
-    for result in compiled {
-        result?;
-    }
+    // The ELF is the same wherever cargo has put the sources.
+    let prefixes = [
+        (lwip.as_path(), "lwip"),
+        (&kernel, "FreeRTOS-Kernel"),
+        (&own, program.folder),
+        (&base, BENCHMARK.folder),
+    ];
+    let compiler = Compiler {
+        program: COMPILER,
+        flags: &flags,
+        includes: &includes,
+        prefixes: &prefixes,
+    };
+    let objects = compiler.compile(&files, &out)?;
     let elf = out.join("stack.elf");
     let mut link = sh::cmd(COMPILER);
     link.args(LINK_FLAGS).args(program.link_flags);
@@ -169,7 +160,7 @@ pub fn build(program: &Program, name: &str, further: &[&str]) -> Result<Option<P
     let mut map = std::ffi::OsString::from("-Wl,-Map=");
     map.push(elf.with_extension("map"));
     link.arg(map);
-    link.args(objects.iter().map(|(_, object)| object));
+    link.args(&objects);
     sh::read(link.arg("-lgcc").arg("-o").arg(&elf))?;
     Ok(Some(elf))
 }
@@ -177,36 +168,4 @@ pub fn build(program: &Program, name: &str, further: &[&str]) -> Result<Option<P
 /// Folder of the board.
 fn board() -> PathBuf {
     sh::root().join("boards/rv32-soft-soc")
-}
-
-/// The C and assembly files in `folder`, sorted.
-fn sources_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut files: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|it| it == "c" || it == "S"))
-        .collect();
-    files.sort();
-    Ok(files)
-}
-
-/// Folders of the crates that carry the sources, by name; cargo fetches them.
-fn fetch() -> Result<BTreeMap<String, PathBuf>> {
-    let mut command = sh::cargo();
-    command
-        .args(["metadata", "--locked", "--format-version", "1"])
-        .current_dir(board().join(BENCHMARK.folder).join("sources"));
-    let json: serde_json::Value = serde_json::from_str(&sh::read(&mut command)?)?;
-    let Some(packages) = json["packages"].as_array() else {
-        bail!("cargo metadata lists no packages");
-    };
-    let folders = packages.iter().filter_map(|package| {
-        let manifest = Path::new(package["manifest_path"].as_str()?);
-        Some((
-            package["name"].as_str()?.to_owned(),
-            manifest.parent()?.to_path_buf(),
-        ))
-    });
-    Ok(folders.collect())
 }

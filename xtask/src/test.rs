@@ -71,6 +71,7 @@ fn running(steps: &Steps, long: bool) {
     }
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("emulated", |_, log| tap::emulated::run(log));
+    steps.step("lwip", |_, log| tap::emulated::run_lwip(log));
     steps.step("tap and relay", |steps, log| {
         // With the whole workspace, the features are those of the step `tests`, so nothing is built again.
         let relay = ["--workspace", "--test", "relay"];

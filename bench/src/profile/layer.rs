@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum Layer {
     /// The services of `linerate-agent`, raw frames, the console's words.
     Application,
-    /// smoltcp and what connects it to services and driver.
+    /// smoltcp or lwIP, and what connects it to services and driver.
     Stack,
     /// The driver: rings, registers, the ledger.
     Driver,
@@ -20,7 +20,7 @@ pub enum Layer {
 
 /// Layers by parts of paths; the first match decides. `None`: a library, which counts for its
 /// caller.
-const LAYERS_BY_PATH: [(&str, Option<Layer>); 18] = [
+const LAYERS_BY_PATH: [(&str, Option<Layer>); 22] = [
     ("/rustc/", None),
     ("/rust/library/", None),
     ("compiler-builtins", None),
@@ -30,6 +30,11 @@ const LAYERS_BY_PATH: [(&str, Option<Layer>); 18] = [
     ("/nic/src/mmio.rs", None),
     ("/nic/src/adapter/", Some(Layer::Stack)),
     ("/smoltcp-", Some(Layer::Stack)),
+    // The variant in C: agents and their driver over lwIP; lwIP; its network interface over the drivers.
+    ("/agent/c/lwip/", Some(Layer::Stack)),
+    ("/agent/c/src/", Some(Layer::Application)),
+    ("/lwip-", Some(Layer::Stack)),
+    ("/nic/c/", Some(Layer::Stack)),
     ("/managed-", Some(Layer::Stack)),
     ("/heapless-", Some(Layer::Stack)),
     ("/agent/firmware/src/run.rs", Some(Layer::MainLoop)),

@@ -23,6 +23,19 @@ fn the_folder_of_a_file_gives_its_layer() {
         ("/crates/smoltcp-0.14.0/src/wire/ip.rs", Some(Layer::Stack)),
         ("/linerate/nic/src/dma/ring/mod.rs", Some(Layer::Driver)),
         (
+            "/linerate/boards/qemu-sabrelite/lwip/machine.c",
+            Some(Layer::MainLoop),
+        ),
+        ("/linerate/boards/lwip/main.c", Some(Layer::MainLoop)),
+        ("/crates/lwip-0.4.0/src/core/tcp_in.c", Some(Layer::Stack)),
+        ("/linerate/nic/c/lwip/linerate_netif.c", Some(Layer::Stack)),
+        ("/linerate/nic/c/src/drive.rs", Some(Layer::Stack)),
+        (
+            "/linerate/agent/c/lwip/linerate_agent_lwip.c",
+            Some(Layer::Stack),
+        ),
+        ("/linerate/agent/c/src/drive.rs", Some(Layer::Application)),
+        (
             "/home/somebody/linerate/nic/src/enet/net.rs",
             Some(Layer::Driver),
         ),

@@ -10,6 +10,9 @@ use xtask::{firmware, sh};
 /// Title of the document's section.
 pub const TITLE: &str = "\n## Instructions per frame\n";
 
+/// Title of the section on lwIP.
+pub const LWIP_TITLE: &str = "\n## Instructions per frame: lwIP beside smoltcp\n";
+
 const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
@@ -87,12 +90,12 @@ pub fn measure() -> Result<String> {
         firmware::build(board, &programs, variant, None)?;
         let has_null = programs.iter().any(|it| it == NULL);
         for (program, is_sent) in TRAFFIC {
-            let cost = Cost::of(board, program, is_sent, false)?;
+            let cost = Cost::of(board, program, is_sent, Setting::Network)?;
             cost.row(&mut costs)?;
             let most = if is_sent { SENT } else { RECEIVED };
             match program {
                 "udp" if has_null => {
-                    let null = Cost::of(board, program, is_sent, true)?;
+                    let null = Cost::of(board, program, is_sent, Setting::NoNetwork)?;
                     null.row(&mut costs)?;
                     let smoltcp = null.profile.all() - null.profile.of("driver");
                     let added = cost.profile.all() - smoltcp;
@@ -130,6 +133,72 @@ pub fn measure() -> Result<String> {
     ))
 }
 
+/// The firmware of a measurement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    /// The first variant.
+    Network,
+    /// The program without a network.
+    NoNetwork,
+    /// The variant in C, over lwIP.
+    Lwip,
+}
+
+/// Builds and measures the variant with lwIP, and the first variant again in the same session; returns the section of the
+/// document.
+///
+/// # Errors
+/// A board's C compiler is missing, or a measurement fails.
+pub fn measure_lwip() -> Result<String> {
+    sh::run(sh::cargo().args(["build", "--locked", "-p", "linerate"]))?;
+    let mut costs = String::from(
+        "| board, stack | | all | spread | application | stack | driver and MAC | main loop | acknowledgments per frame |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut ratios = Vec::new();
+    for name in board::all() {
+        let board = board::read(&name)?;
+        if board.qemu.is_none() || board.lwip.is_none() {
+            continue;
+        }
+        let variant = std::slice::from_ref(&board.variants[0]);
+        firmware::build(&board, &[PROGRAM.to_owned()], variant, None)?;
+        firmware::build_lwip(&[&board], None)?;
+        for (program, is_sent) in TRAFFIC.into_iter().filter(|it| it.0 != "frames") {
+            let [smoltcp, lwip] = [Setting::Network, Setting::Lwip].map(|setting| {
+                let mut cost = Cost::of(&board, program, is_sent, setting)?;
+                let stack = if setting == Setting::Lwip {
+                    "lwIP"
+                } else {
+                    "smoltcp"
+                };
+                cost.name = format!("{}, {stack}", board.name);
+                cost.row(&mut costs)?;
+                anyhow::Ok(cost)
+            });
+            let (smoltcp, lwip) = (smoltcp?, lwip?);
+            ratios.push(lwip.profile.of("stack") / smoltcp.profile.of("stack"));
+        }
+    }
+    ensure!(!ratios.is_empty(), "no board has a variant with lwIP");
+    ratios.sort_by(f64::total_cmp);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    print!("{costs}");
+    Ok(format!(
+        "{LWIP_TITLE}\n\
+         `bench_agent` over smoltcp and over lwIP 2.2 (`boards/lwip`: raw API, main loop, gcc -O2), measured as above, one \
+         after the other (`cargo xtask bench --lwip` updates this section only). Both have the same services, drivers, \
+         `memcpy`, window (44 segments) and send buffer (22 segments), and both copy sent data once, received data not at \
+         all below the service. They differ in more than the stack: lwIP's drivers have 32 buffers in each direction, not \
+         256; the firmware over smoltcp is one program to the optimiser (link-time optimisation), while lwIP calls the \
+         library of `nic/c` through pointers; lwIP checks its assertions; and lwIP acknowledges every second segment. The \
+         functions of `nic/c` and `agent/c` that connect lwIP count for the stack, as the adapters of smoltcp do. Each figure \
+         is the median of {RUNS} runs; the spread is from the least to the most.\n\n\
+         {costs}\n\
+         The instructions of the stack with lwIP are {least:.2} to {most:.2} times those with smoltcp.\n"
+    ))
+}
+
 /// Result of a measurement.
 struct Cost {
     name: String,
@@ -140,17 +209,17 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(board: &Board, program: &str, is_sent: bool, is_null: bool) -> Result<Self> {
+    fn of(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Result<Self> {
         let mut runs = Vec::new();
         for _ in 0..RUNS {
-            runs.push(profile(board, program, is_sent, is_null)?);
+            runs.push(profile(board, program, is_sent, setting)?);
         }
         runs.sort_by(|a, b| a.all().total_cmp(&b.all()));
         let spread = runs[RUNS - 1].all() - runs[0].all();
         let direction = if is_sent { "sent" } else { "received" };
         Ok(Self {
             name: board.name.clone(),
-            what: match (program, is_null) {
+            what: match (program, setting == Setting::NoNetwork) {
                 ("frames", _) => format!("raw frames, {direction}"),
                 (_, true) => format!("{}, {direction}, without a network", program.to_uppercase()),
                 _ => format!("{}, {direction}", program.to_uppercase()),
@@ -201,7 +270,7 @@ impl Cost {
     }
 }
 
-fn profile(board: &Board, program: &str, is_sent: bool, is_null: bool) -> Result<Profile> {
+fn profile(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Result<Profile> {
     let firmware = sh::out("firmware");
     let mut command = sh::cmd(sh::root().join("target/debug/linerate"));
     command.args([
@@ -217,8 +286,14 @@ fn profile(board: &Board, program: &str, is_sent: bool, is_null: bool) -> Result
     if is_sent {
         command.arg("--reverse");
     }
-    if is_null {
-        command.arg("--null");
+    match setting {
+        Setting::Network => {}
+        Setting::NoNetwork => {
+            command.arg("--null");
+        }
+        Setting::Lwip => {
+            command.args(["--variant", firmware::lwip::VARIANT]);
+        }
     }
     let profile: Profile = serde_json::from_str(&sh::read(&mut command)?)
         .with_context(|| format!("unexpected output of {}", sh::show(&command)))?;

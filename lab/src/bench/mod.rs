@@ -33,6 +33,8 @@ pub enum Selection {
     Load,
     /// Only the instructions per frame on emulated boards.
     Instructions,
+    /// Only the instructions per frame with lwIP, beside smoltcp.
+    Lwip,
     /// Only the analysis of captures.
     Captures,
     /// Only the readers of a link in Rust and in Python.
@@ -53,6 +55,11 @@ pub fn run(selection: Selection) -> Result<()> {
         Selection::Instructions => {
             with_section(&text, instructions::TITLE, &instructions::measure()?)
         }
+        Selection::Lwip => with_section(
+            &text,
+            instructions::LWIP_TITLE,
+            &instructions::measure_lwip()?,
+        ),
         Selection::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
         Selection::Readers => with_section(&text, readers::TITLE, &readers::measure()?),
         Selection::Footprint => with_footprints(&text)?,

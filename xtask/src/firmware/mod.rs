@@ -1,5 +1,6 @@
 //! `cargo xtask firmware`: builds board firmware into `target/firmware/<board>/<program>-<variant>.elf`.
 
+pub mod lwip;
 pub mod wrapper;
 
 use crate::board::{self, Board};
@@ -36,7 +37,14 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
         }
     };
     let programs = pick("program", &board.programs, program)?;
-    let variants = pick("variant", &board.variants, variant)?;
+    // Built if it is named, as it needs a C compiler.
+    let mut all = board.variants.clone();
+    all.extend(
+        variant
+            .filter(|it| *it == lwip::VARIANT && board.lwip.is_some())
+            .map(str::to_owned),
+    );
+    let variants = pick("variant", &all, variant)?;
     if let (Some(program), Some(variant)) = (program, variant)
         && !board.has(program, variant)
     {
@@ -50,7 +58,16 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
             println!("{name}={value} is built into the ELF");
         }
     }
-    for elf in build(&board, &programs, &variants, None)? {
+    let in_c = variants.iter().any(|it| it == lwip::VARIANT);
+    let variants: Vec<String> = variants
+        .into_iter()
+        .filter(|it| it != lwip::VARIANT)
+        .collect();
+    let mut elfs = build(&board, &programs, &variants, None)?;
+    if in_c {
+        elfs.extend(build_lwip(&[&board], None)?);
+    }
+    for elf in elfs {
         println!("{}  {}", sh::sha256(&elf)?, relative(&elf));
     }
     Ok(())
@@ -67,6 +84,28 @@ pub fn build(
     log: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
     build_with(board, programs, variants, &[], &sh::out("firmware"), log)
+}
+
+/// Builds the variant `lwip` of `bench_agent` for each board; returns the ELFs, beside those of the other variants.
+///
+/// # Errors
+/// As [`lwip::build`].
+pub fn build_lwip(boards: &[&Board], log: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let kept = sh::out("firmware");
+    let is_emulated = boards.iter().any(|board| board.qemu.is_some());
+    if is_emulated && cfg!(target_os = "linux") {
+        build_plugin(&kept, log)?;
+    }
+    let elfs = lwip::build(boards, log)?;
+    let mut placed = Vec::new();
+    for (board, elf) in boards.iter().zip(elfs) {
+        let folder = kept.join(&board.name);
+        std::fs::create_dir_all(&folder)?;
+        let to = folder.join(format!("{}-{}.elf", lwip::PROGRAM, lwip::VARIANT));
+        std::fs::copy(&elf, &to)?;
+        placed.push(to);
+    }
+    Ok(placed)
 }
 
 /// Builds with build-time variables such as `LINERATE_SIZES`, into the board's folder in `kept`.

@@ -13,6 +13,9 @@ use std::time::Duration;
 const RATE: &str = "1M";
 /// Payloads of the datagrams, octets.
 const SIZES: [u64; 3] = [64, 1000, 1470];
+/// Port of lwiperf, and a segment of TCP.
+const LWIPERF_PORT: &str = "5002";
+const SEGMENT: u64 = 1460;
 /// Timeouts of a program in seconds, and of the event on the console after it.
 const PROGRAM_TIMEOUT_S: &str = "120";
 const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -69,6 +72,55 @@ pub(super) fn check_curl(
         octets,
     };
     bench.curl()
+}
+
+/// lwIP's own iperf server: iperf sends to it, and lets it send (`-r`), `octets` octets each.
+///
+/// # Errors
+/// A test is aborted, or the counts of the two ends differ by more than a segment. lwiperf counts 24 octets of the first
+/// segment, and sends whole blocks.
+pub(super) fn check_lwiperf(
+    namespace: &Namespace,
+    device: &mut Device,
+    address: &'static str,
+    octets: u64,
+) -> Result<()> {
+    let bench = Bench {
+        namespace,
+        checked: 0,
+        device,
+        address,
+        octets,
+    };
+    let all = octets.to_string();
+    let args = [
+        "-c",
+        address,
+        "-p",
+        LWIPERF_PORT,
+        "-n",
+        &all,
+        "-r",
+        "-y",
+        "C",
+    ];
+    let printed = bench.read("iperf", &args).context("lwiperf")?;
+    let counted: Vec<u64> = printed
+        .lines()
+        .map(|line| csv(line, 7))
+        .collect::<Result<_>>()?;
+    let done = |line: &str| line.contains("\"direction\":\"sent\"") && line.contains("lwiperf");
+    bench.device.wait_for(EVENT_TIMEOUT, done)?;
+    let reports = bench.device.events("lwiperf");
+    let is_complete = reports.len() == 2 && counted.len() == 2;
+    let is_equal = |(report, counted): (&Value, &u64)| {
+        let near = report["octets"].as_u64().map(|it| it.abs_diff(*counted));
+        report["result"] == "done" && near.is_some_and(|it| it <= SEGMENT)
+    };
+    if !is_complete || !reports.iter().zip(&counted).all(is_equal) {
+        bail!("lwiperf reported {reports:?}, iperf counted {counted:?}");
+    }
+    Ok(())
 }
 
 struct Bench<'a> {

@@ -1,9 +1,10 @@
-//! `cargo xtask test emulated`: stock Linux programs against the drivers of `nic`, on boards that QEMU
-//! emulates.
+//! `cargo xtask test emulated` and `cargo xtask test lwip`: stock Linux programs against the drivers of `nic`, on boards
+//! that QEMU emulates, below smoltcp and below `lwIP`.
 
 use super::board::{Device, Namespace, TAP};
 use super::{BOOT, agent, missing};
 use crate::board::{self, Board, Qemu};
+use crate::firmware::lwip;
 use crate::steps::Outcome;
 use crate::{concurrent, firmware, sh};
 use anyhow::{Context, Result, bail};
@@ -17,6 +18,8 @@ const FILE: u64 = 100_000_000;
 /// Octets that each test of iperf, iperf3 and curl transfers: few, because UDP is slow
 /// at a rate that any machine can keep.
 const COUNTED: u64 = 100_000;
+/// Octets of each test of lwIP's own iperf server.
+const LWIPERF: u64 = 4_000_000;
 const PROGRAM: &str = "bench_agent";
 /// The variant for floods, which is not tested here.
 const FLOODED: &str = "interrupt_per_frame";
@@ -49,13 +52,63 @@ pub fn run(log: &Path) -> Result<Outcome> {
         .filter_map(|(board, elfs)| Some((board, board.qemu.as_ref()?, elfs)))
         .flat_map(|(board, qemu, elfs)| elfs.iter().map(move |elf| Case { board, qemu, elf }))
         .collect();
-    // A board and the programs that test it keep one core busy.
-    let passed: Result<Vec<String>> = concurrent::map(&cases, concurrent::cores(), |case| {
+    check_each(&cases, check).map(Outcome::Done)
+}
+
+/// Runs the step `lwip`: the variant in C of each board whose compiler is installed.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_lwip(log: &Path) -> Result<Outcome> {
+    if let Some(missing) = missing() {
+        return Ok(Outcome::Skipped(missing));
+    }
+    let mut boards = Vec::new();
+    let mut skipped = Vec::new();
+    for name in board::all() {
+        let board = board::read(&name)?;
+        let Some(qemu) = board.qemu.as_ref().filter(|_| board.lwip.is_some()) else {
+            continue;
+        };
+        if let Some(missing) = lwip::missing(&board) {
+            skipped.push(missing);
+        } else if sh::has(&qemu.program) {
+            boards.push(board);
+        } else {
+            skipped.push(format!(
+                "lwIP on {name} needs {}: cargo xtask setup",
+                qemu.program
+            ));
+        }
+    }
+    let elfs = firmware::build_lwip(&boards.iter().collect::<Vec<_>>(), Some(log))?;
+    let cases: Vec<Case> = boards
+        .iter()
+        .zip(&elfs)
+        .filter_map(|(board, elf)| {
+            let qemu = board.qemu.as_ref()?;
+            Some(Case { board, qemu, elf })
+        })
+        .collect();
+    let passed = check_each(&cases, check_lwip)?;
+    if skipped.is_empty() {
+        return Ok(Outcome::Done(passed));
+    }
+    for missing in &skipped {
+        println!("skipped: {missing}");
+    }
+    skipped.extend((!passed.is_empty()).then_some(passed));
+    Ok(Outcome::Skipped(skipped.join("; ")))
+}
+
+/// Tests all firmware. A board and the programs that test it keep one core busy.
+fn check_each(cases: &[Case], check: fn(&Case) -> Result<String>) -> Result<String> {
+    let passed: Result<Vec<String>> = concurrent::map(cases, concurrent::cores(), |case| {
         check(case).with_context(|| firmware::relative(case.elf))
     })
     .into_iter()
     .collect();
-    Ok(Outcome::Done(passed?.join("; ")))
+    Ok(passed?.join("; "))
 }
 
 /// A firmware of an emulated board.
@@ -67,6 +120,30 @@ struct Case<'a> {
 
 /// Tests a firmware of a board.
 fn check(case: &Case) -> Result<String> {
+    let (namespace, mut device) = start(case)?;
+    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
+    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
+    Ok(passed(case))
+}
+
+/// Tests a firmware with lwIP, and the iperf server of lwIP itself.
+fn check_lwip(case: &Case) -> Result<String> {
+    let (namespace, mut device) = start(case)?;
+    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
+    agent::check_lwiperf(&namespace, &mut device, DEVICE, LWIPERF)?;
+    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
+    Ok(passed(case))
+}
+
+fn passed(case: &Case) -> String {
+    format!(
+        "{}: 1000 of 1000 pings, {FILE} bytes in each direction with equal checksums",
+        case.board.name
+    )
+}
+
+/// Starts a firmware and pings it.
+fn start(case: &Case) -> Result<(Namespace, Device)> {
     let Case { board, qemu, elf } = *case;
     let variant = elf.file_stem().unwrap_or_default().display();
     let namespace = match Namespace::with_address(&format!("-{}-{variant}", board.name), HOST) {
@@ -93,10 +170,5 @@ fn check(case: &Case) -> Result<String> {
     if !text.contains(" 1000 received") {
         bail!("pings were lost:\n{text}");
     }
-    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
-    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
-    Ok(format!(
-        "{}: 1000 of 1000 pings, {FILE} bytes in each direction with equal checksums",
-        board.name
-    ))
+    Ok((namespace, device))
 }

@@ -27,6 +27,8 @@ use crate::profile::{Profile, ProfileRequest, Workload};
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
 /// The program without a network.
 const NULL: &str = "null";
+/// The variant in C, over lwIP.
+const IN_C: &str = "lwip";
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
 /// Frames to the board within this time are delivered together. The board is mostly faster than the host, so
@@ -141,8 +143,10 @@ fn target(request: &ProfileRequest, options: &Options) -> Result<BoardTarget, Ta
     }
     if let Some(variant) = &request.variant {
         let firmware = &mut target.board.firmware;
-        if !firmware.variants.contains(variant) {
-            let known = firmware.variants.join(", ");
+        let mut known = firmware.variants.clone();
+        known.extend(firmware.lwip.map(|_| IN_C.to_owned()));
+        if !known.contains(variant) {
+            let known = known.join(", ");
             return Err(wrong(format!("its variants are {known}, not {variant}")));
         }
         firmware.default_variant.clone_from(variant);
