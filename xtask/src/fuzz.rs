@@ -89,10 +89,11 @@ fn build(extent: Extent, log: &Path) -> Result<PathBuf> {
         .find_map(|l| l.strip_prefix("host: "))
         .unwrap_or("x86_64-unknown-linux-gnu")
         .to_owned();
+    let profile = if is_sanitized { "release" } else { "quick" };
     let made = sh::out(if is_sanitized { "fuzz-long" } else { "fuzz" });
     let mut build = sh::nightly_cargo();
     build
-        .args(["build", "--release", "--locked", "--all-features"])
+        .args(["build", "--locked", "--all-features", "--profile", profile])
         .args(["--target", &host])
         .current_dir(sh::root().join("fuzz"))
         .env("CARGO_TARGET_DIR", &made)
@@ -100,12 +101,10 @@ fn build(extent: Extent, log: &Path) -> Result<PathBuf> {
     if is_sanitized {
         build.env("RUSTFLAGS", format!("{FLAGS} {SANITIZER}"));
     } else {
-        // Few inputs: the time to build counts.
-        build.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
         build.env("RUSTFLAGS", FLAGS);
     }
     sh::logged(&mut build, log)?;
-    Ok(made.join(host).join("release"))
+    Ok(made.join(host).join(profile))
 }
 
 /// Runs one target and prints the number of inputs.
