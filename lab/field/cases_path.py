@@ -5,6 +5,9 @@ from draw import case
 from setups import down, held, line, queue_of, shaped, transfer, up
 
 LOSS = ["random-loss", "wire-errors"]
+# Later on few segments are lost, and the window grows.
+SHALLOW = {"late": ["shallow-queue", "queue-overflow", "loss-in-bursts", "random-loss", "congestion-window"],
+           "else": ["shallow-queue", "queue-overflow", "loss-in-bursts"]}
 OPENING = ("receiver", "middle", "snapped")
 
 
@@ -43,7 +46,7 @@ def device_overruns(d):
     return {**held(it, there_ring=ring, there_cost=cost), "without": {"hold": {**it["hold"], "there.ring": 400, "there.cost": cost}}}
 
 
-@case("shallow-switch", ["shallow-queue", "queue-overflow", "loss-in-bursts"],
+@case("shallow-switch", SHALLOW,
       "A sender at the speed of its host, segments cut by the device, before a switch with a few buffers and a slower port.", 3,
       check=both(counted("queue_full", 4), faster(1.3)))
 def shallow_switch(d):
@@ -120,18 +123,19 @@ def cable_pulled(d):
 @case("radio-lost", [*LOSS, "loss-in-bursts", "retransmission-stalls"], "A weak radio: moments in which several frames are lost.", 2,
       check=both(counted("lost", 10), mostly("lost"), faster(1.3)))
 def radio_lost(d):
-    rtt, rate = d.log("rtt_ms", 9, 36), d.log("rate", 8e6, 18e6)
+    rtt, rate = d.log("rtt_ms", 16, 48), d.log("rate", 8e6, 18e6)
     it = {**line(rate, rtt, 30 + 2.2 * rtt), **transfer(d, rate * 0.2, "down:lighttpd-wget", "up:ends")}
-    return held(it, there_bad=d.log("bad", 0.004, 0.01), there_badlength=d.log("bad_length", 2.5, 5))
+    return held(it, there_bad=d.log("bad", 0.007, 0.016), there_badlength=d.log("bad_length", 2.5, 5))
 
 
-@case("power-save", ["wake-up-latency", "client-think-time"], "The station's radio sleeps when idle; what is sent to it waits for a beacon.", 4, gain=False,
-      kinds=("receiver", "middle", "late", "truncated", "snapped"), check=both(counted("slept", 5, "back"), printed("longest_ms", 50)))
+@case("power-save", ["wake-up-latency", "client-think-time"], "The station's radio sleeps when idle; what is sent to it waits for a beacon, longer than the client pauses.",
+      4, gain=False, kinds=("receiver", "middle", "late", "truncated", "snapped"), check=both(counted("slept", 5, "back"), printed("longest_ms", 50), faster(1.5)))
 def power_save(d):
-    rtt, idle, beacon = d.log("rtt_ms", 2, 9), d.log("idle_ms", 20, 70), d.turn("beacon_ms", 102.4, 204.8, 307.2)
-    pause, answer = d.log("pause_ms", 150, 430), d.log("answer", 200, 3_500)
+    rtt, idle, beacon = d.log("rtt_ms", 2, 9), d.log("idle_ms", 15, 45), d.turn("beacon_ms", 204.8, 307.2, 409.6)
+    pause, answer = round(beacon * d.log("pause_beacons", 0.25, 0.5), 1), d.log("answer", 200, 3_500)
+    d.note(pause_ms=pause)
     it = {**line(8e6, rtt), "sender": "B", "one_end": "receiver", "servers": [("B", f"@P listen @B 5104 answer request=80 answer={answer}")],
-          "client": f"@P connect @B 5104 ask request=80 answer={answer} count={int(5_500 / (pause + beacon / 2))} pause={pause}"}
+          "client": f"@P connect @B 5104 ask request=80 answer={answer} count={int(4_500 / beacon)} pause={pause}"}
     return held(it, back_sleep=idle, back_beacon=beacon)
 
 
@@ -149,7 +153,7 @@ def lost_requests(d):
       kinds=("sender", "middle", "truncated", "snapped"), truncated=(0.6, 0.85), check=filtered(3))
 def too_big(d):
     rtt, size = d.log("rtt_ms", 5, 60), d.log("most_octets", 1_240, 1_492)
-    it = {**line(20e6, rtt), **transfer(d, 1e6, "down:nginx-curl", "up:put", "up:scp"), "one_end": "sender", "longest": 8}
+    it = {**line(20e6, rtt), **transfer(d, 1e6, "down:nginx-curl", "up:put", "up:scp"), "one_end": "sender", "longest": 8, "fixed_octets": True}
     return {**it, "nft": router_rule(f'iifname "to_{it["sender"].lower()}" ip length > {size} counter drop')}
 
 
@@ -158,7 +162,7 @@ def too_big(d):
 def opening_late(d):
     rtt, octets = d.log("rtt_ms", 3, 30), d.log("octets", 5_000, 50_000)
     it = {**line(10e6, rtt), **down(octets * 8, d.turn("program", "lighttpd-wget", "nginx-curl"), seconds=1), "least_s": 0, "one_end": "receiver", "fixed_octets": True}
-    return held(it, **{d.turn("how", "there_syn", "back_synwait"): d.turn("value", 1, 780)})
+    return held(it, **{d.turn("how", "there_syn", "there_synwait"): d.turn("value", 1, 780)})
 
 
 @case("silence", ["no-answer"], "Nobody answers the requests for a connection.", 2, gain=False,

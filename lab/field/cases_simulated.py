@@ -5,6 +5,9 @@ from draw import case
 from setups import simulated, without
 
 LOSS = ["random-loss", "wire-errors"]
+# Later on few segments are lost, and the window grows.
+SHALLOW = {"late": ["shallow-queue", "queue-overflow", "loss-in-bursts", "random-loss", "congestion-window"],
+           "else": ["shallow-queue", "queue-overflow", "loss-in-bursts"]}
 TCPS = ("TcpWestwood", "TcpLinuxReno", "TcpCubic", "TcpVegas")
 
 
@@ -47,7 +50,7 @@ def simulated_buffer(d):
     return without(simulated(rate, rtt, 1.2, 60, sndbuf=buffer, tcp="TcpCubic"), sndbuf=1 << 20)
 
 
-@case("simulated-shallow", ["shallow-queue", "queue-overflow", "loss-in-bursts"], "The queue before the slowest link holds a few frames.", 3,
+@case("simulated-shallow", SHALLOW, "The queue before the slowest link holds a few frames.", 3,
       check=both(counted("queue_full", 3), faster(1.3)))
 def simulated_shallow(d):
     rtt, rate = d.log("rtt_ms", 40, 100), d.log("rate", 8e6, 18e6)

@@ -27,7 +27,7 @@ from trials import Disturbed, Trials, opening, parsed
 PROGRAM_P99_MS, PROGRAM_MAX_MS, PATH_P99_MS, PATH_MAX_MS = 10.0, 100.0, 8.0, 60.0
 FORMATS = ("pcap", "pcap", "pcapng", "nsecpcap")
 BUILT = Path(tempfile.gettempdir()) / "fielded-programs"
-NS3 = ("core", "network", "internet", "point-to-point", "traffic-control", "wifi", "mobility", "applications", "propagation")
+NS3 = ("core", "network", "internet", "point-to-point", "traffic-control", "wifi", "mobility", "propagation")
 LWIP = {"default": "-DTCP_MSS=536", "two": "-DTCP_MSS=1460 -DTCP_WND=(2*TCP_MSS) -DTCP_SND_BUF=(2*TCP_MSS)",
         "four": "-DTCP_MSS=1460 -DTCP_WND=(4*TCP_MSS) -DTCP_SND_BUF=(4*TCP_MSS)",
         "eight": "-DTCP_MSS=1460 -DTCP_WND=(8*TCP_MSS) -DTCP_SND_BUF=(8*TCP_MSS)",
@@ -64,7 +64,7 @@ def build():
     """The programs, and lwIP's sources from the package that carries them."""
     BUILT.mkdir(exist_ok=True)
     subprocess.run(["cc", "-O2", "-o", BUILT / "field-hold", HERE / "hold.c", "-lnetfilter_queue", "-lm"], check=True)
-    if not is_newer(BUILT / "field-simulated", HERE / "simulated.cc"):
+    if not all(is_newer(BUILT / "field-simulated", HERE / it) for it in ("simulated.cc", "capture.h")):
         subprocess.run(["g++", "-std=c++17", "-O1", "-w", "-o", BUILT / "field-simulated", HERE / "simulated.cc", *[f"-lns3-{it}" for it in NS3]], check=True)
     (BUILT / "ends.py").write_text((HERE / "ends.py").read_text())
     fetch = BUILT / "fetch"

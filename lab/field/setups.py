@@ -64,7 +64,7 @@ def up(rate, program, seconds=4, send="", read=""):
         return {**it, "servers": [("B", "busybox nc -l -p 5103 -s @B > /dev/null")], "client": "head -c @N /dev/zero | busybox nc @B 5103"}
     if program == "scp":
         return {**it, "files": {"sshd.conf": SSHD}, "servers": [("B", KEYS)],
-                "client": f"head -c @N /dev/urandom > @D/image; scp {SSH_OPTIONS} -P 2222 @D/image root@@B:/dev/null"}
+                "client": f"head -c @N /dev/urandom > @D/image; scp -O {SSH_OPTIONS} -P 2222 @D/image root@@B:@D/got"}
     if program == "iperf":
         return {"sender": "A", "servers": [("B", "iperf -s")], "client": f"iperf -c @B -t {seconds}"}
     if program == "iperf3":
