@@ -1,4 +1,4 @@
-"""Cases and the settings of their trials, as lab/routed and lab/stations draw them."""
+"""Cases and the settings of their trials, as lab/routed, lab/stations, lab/access and lab/field draw them."""
 
 import math
 import random

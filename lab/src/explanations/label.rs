@@ -1,5 +1,5 @@
-//! A line of labels.ndjson, which the generators in lab/links, lab/heldout, lab/foreign, lab/routed, lab/stations and
-//! lab/access write beside their captures.
+//! A line of labels.ndjson, which the generators in lab/links, lab/heldout, lab/foreign, lab/routed, lab/stations,
+//! lab/access and lab/field write beside their captures.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -19,7 +19,7 @@ pub enum Part {
     Development,
     /// What no rule has seen: once scored and looked at, it is spent
     Frozen,
-    /// The same, from the generators of lab/heldout, lab/foreign, lab/routed, lab/stations and lab/access
+    /// The same, from the generators of lab/heldout, lab/foreign, lab/routed, lab/stations, lab/access and lab/field
     HeldOut,
 }
 
