@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_results::record::{Direction, Flow, Observation};
+use linerate_results::record::{DeviceCounters, Direction, Flow, Observation};
 
 use crate::machine::MachineRecord;
 
@@ -163,6 +163,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Observations of this host.
     pub observation: Observation,
+    /// Changes of the device's own counters during the transfer, where the target has access to them.
+    pub device_counters: DeviceCounters,
     /// Record of the device's board; `None` unless the board is simulated.
     pub board: Option<MachineRecord>,
 }

@@ -139,8 +139,9 @@ impl SweepRun<'_, '_, '_> {
         let trial = sweep.trial(direction, offer);
         let before = sweep.counters.as_ref().map(CountersCommand::read);
         let (mut metrics, received) = match self.trials.run_one(&trial, direction)? {
-            SweepOutcome::Flow(flow, _) if flow.datagrams.is_some() => {
-                let metrics = UdpSweepMetrics::of(&params, *flow);
+            SweepOutcome::Flow(flow, outcome) if flow.datagrams.is_some() => {
+                let mut metrics = UdpSweepMetrics::of(&params, *flow);
+                metrics.device_counters = outcome.device_counters;
                 let received = metrics.received_bytes_per_s;
                 (metrics, Some(received))
             }

@@ -58,7 +58,8 @@ static err_t initialise(struct netif *netif)
     return ERR_OK;
 }
 
-static void start(void *unused)
+/* Not `start`: its section would be that of the program's entry, and its address 0, which lwIP takes for no function. */
+static void start_interface(void *unused)
 {
     (void)unused;
     ip4_addr_t address, mask, gateway, peer;
@@ -82,7 +83,7 @@ void lwip_path_start(void (*started)(void))
 {
     when_started = started;
     room = xSemaphoreCreateBinary();
-    tcpip_init(start, NULL);
+    tcpip_init(start_interface, NULL);
 }
 
 int lwip_path_open(void)

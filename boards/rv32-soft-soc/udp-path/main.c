@@ -15,7 +15,7 @@
 #include "worker.h"
 
 /* In .data: the simulator writes it before the program starts. */
-volatile struct settings settings = {.hertz = 240000000, .senders = 1, .worker_priority = 2};
+volatile struct settings settings = {.timer_hertz = 80000000, .senders = 1, .worker_priority = 2};
 uint32_t board_hertz;
 
 static uint8_t datagrams[4][DATAGRAM_BYTES] __attribute__((aligned(4)));
@@ -83,7 +83,7 @@ static void start_senders(void)
 
 int main(void)
 {
-    board_hertz = settings.hertz;
+    board_hertz = settings.timer_hertz;
     log_start(settings.uart_divider);
     if (settings.path == PATH_RING) {
         xTaskCreate(blaster, "blaster", 1024, NULL, SENDER_PRIORITY, NULL);

@@ -1,4 +1,5 @@
-/* The seam to the network device: frames in a ring of DMA descriptors. ring_tse.c implements it. */
+/* The seam to the network device: frames in a ring of DMA descriptors. ring_dwmac.c implements it with
+ * RING_DWMAC, else ring_tse.c. */
 #ifndef RING_H
 #define RING_H
 

@@ -1,5 +1,6 @@
 /* TSE MAC with an SGDMA engine that looks again and again at the next descriptor of a ring, so that a frame costs the
  * processor no register of the device but the interrupt's. */
+#ifndef RING_DWMAC
 #include <stddef.h>
 
 #include "board.h"
@@ -88,3 +89,5 @@ void ring_acknowledge(void)
 {
     write_register(SGDMA + SGDMA_CONTROL, control | CONTROL_CLEAR_INTERRUPT);
 }
+
+#endif

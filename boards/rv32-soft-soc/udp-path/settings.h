@@ -7,7 +7,7 @@
 enum path { PATH_WAITING, PATH_BUFFERED, PATH_RING, PATH_LWIP };
 
 struct settings {
-    uint32_t hertz;
+    uint32_t timer_hertz;
     uint32_t path;
     /* Tasks that send. */
     uint32_t senders;

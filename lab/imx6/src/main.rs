@@ -285,6 +285,14 @@ fn print_curve(curve: &Compared) {
             rate(p.backlog_drops + p.socket_drops),
             rate(p.bad_frames),
         );
+        if p.is_starved {
+            println!(
+                "       starved from {:.0} ms on, after {} datagrams since {:.0} ms",
+                1e3 * p.last_received_s,
+                p.received_in_all,
+                1e3 * p.first_received_s
+            );
+        }
     }
 }
 

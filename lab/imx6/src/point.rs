@@ -58,7 +58,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets a parameter of the ENET, or `wfi_exit_ns`, `wfi_ignores` or `burst_millis`.
+    /// Sets a parameter of the ENET, or `wfi_exit_ns`, `wfi_ignores`, `burst_millis` or `seed`.
     ///
     /// # Errors
     /// There is no such parameter.
@@ -68,6 +68,7 @@ impl Setup {
             "wfi_exit_ns" => self.board.wfi_exit = Span::from_ns(whole),
             "wfi_ignores" => self.board.wfi_ignores = whole as u32,
             "burst_millis" => self.burst_millis = whole,
+            "seed" => self.seed = whole,
             _ => {
                 let model = models().find(|it| it.name == "enet").context("no model")?;
                 let index = model.parameters.iter().position(|it| it.name == name);
@@ -113,8 +114,37 @@ pub struct Point {
     pub socket_drops: u64,
     /// Frames with an overrun that reached the stack.
     pub bad_frames: u64,
+    /// Datagrams that the program received since the host began.
+    pub received_in_all: u64,
+    /// Times from then to the first and the last of them, to 1 ms.
+    pub first_received_s: f64,
+    /// See `first_received_s`.
+    pub last_received_s: f64,
+    /// The program received nothing in the second half of the measurement.
+    pub is_starved: bool,
     /// Time of the measurement.
     pub seconds: f64,
+}
+
+/// When the program received.
+#[derive(Default)]
+struct Arrivals {
+    all: u32,
+    first_s: f64,
+    last_s: f64,
+}
+
+impl Arrivals {
+    /// At `now_s` it had received `all`.
+    fn observe(&mut self, all: u32, now_s: f64) {
+        if all > self.all {
+            if self.all == 0 {
+                self.first_s = now_s;
+            }
+            self.last_s = now_s;
+            self.all = all;
+        }
+    }
 }
 
 /// Counts at one time.
@@ -173,8 +203,20 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         pauses: board.counter(enet::IEEE_T_FDXFC.offset),
         drops: board.port.statistics().dropped,
     };
-    let begin = Instant::ZERO + BOOT + setup.settles;
-    advance(&mut board, begin)?;
+    let start = Instant::ZERO + BOOT;
+    let begin = start + setup.settles;
+    let mut arrivals = Arrivals::default();
+    let mut run_until = |board: &mut _, from: Instant, until: Instant| {
+        let mut now = from;
+        while now < until {
+            now = until.min(now + Span::from_ms(1));
+            advance(board, now)?;
+            let all = counts(board).words[DATAGRAMS];
+            arrivals.observe(all, now.since(start).as_secs_f64());
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    run_until(&mut board, start, begin)?;
     let before = counts(&mut board);
     if before.words[READY] != 1 {
         let console = board.soc.console();
@@ -183,7 +225,7 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
             String::from_utf8_lossy(&console)
         );
     }
-    advance(&mut board, begin + setup.measures)?;
+    run_until(&mut board, begin, begin + setup.measures)?;
     let after = counts(&mut board);
     let seconds = setup.measures.as_secs_f64();
     let mbit = |datagrams: u64| datagrams as f64 * 8.0 * PAYLOAD as f64 / seconds / 1e6;
@@ -205,6 +247,10 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         backlog_drops: of(BACKLOG_FULL),
         socket_drops: of(SOCKET_FULL),
         bad_frames: of(BAD_FRAMES),
+        received_in_all: arrivals.all.into(),
+        first_received_s: arrivals.first_s,
+        last_received_s: arrivals.last_s,
+        is_starved: arrivals.last_s < setup.settles.as_secs_f64() + seconds / 2.0,
         seconds,
     })
 }

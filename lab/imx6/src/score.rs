@@ -42,7 +42,7 @@ pub struct ComparedPoint {
     pub published_pause_frames: Option<u32>,
     /// See `published_pause_frames`.
     pub published_overruns: Option<u32>,
-    /// The received rate, simulated.
+    /// The received rate, simulated, as iperf counts it.
     pub predicted_mbit_per_s: f64,
     /// Everything that was measured.
     #[serde(flatten)]
@@ -119,7 +119,7 @@ pub fn compare(
             published_datagrams: published.datagrams,
             published_pause_frames: curves.register(curve, published.target, PAUSE_FRAMES),
             published_overruns: curves.register(curve, published.target, OVERRUNS),
-            predicted_mbit_per_s: point.received_mbit_per_s,
+            predicted_mbit_per_s: curves.rate(&point),
             point,
         });
         let mut compared = Compared {

@@ -89,7 +89,7 @@ impl Layer {
             "tasks" | "queue" | "list" | "port" | "portASM" | "heap_4" => Self::Kernel,
             "inet_chksum" => Self::Checksum,
             "libc" => Self::Copy,
-            "ring_tse" | "lwip_path" => Self::Driver,
+            "ring_dwmac" | "ring_tse" | "lwip_path" => Self::Driver,
             "board" | "start" => Self::Interrupts,
             "log" | "console" => Self::Log,
             "etharp" => Self::LookUp,

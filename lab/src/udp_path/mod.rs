@@ -16,7 +16,7 @@ use run::{Firmware, Length, Measured};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use variant::{BLASTER, Build, LWIP, NO_LOOK_UP, PUBLISHED, VARIANTS, Variant};
+use variant::{BLASTER, Build, NO_LOOK_UP, PUBLISHED, VARIANTS, Variant};
 use xtask::{concurrent, sh, stack};
 
 /// The board.
@@ -25,6 +25,33 @@ const BOARD: &str = "flash-cache/system.toml";
 /// look-up gains.
 const PUBLISHED_PER_SECOND: f64 = 4023.0;
 const PUBLISHED_LOOK_UP_MBIT_PER_S: f64 = 3.0;
+
+/// The network device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Mac {
+    /// The DesignWare MAC, as an ESP32 has
+    Dwmac,
+    /// TSE with SGDMA
+    Tse,
+}
+
+impl Mac {
+    /// Flags of the compiler, which select the driver.
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Dwmac => &["-DRING_DWMAC"],
+            Self::Tse => &[],
+        }
+    }
+
+    /// Changes of the board.
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Dwmac => &["flash-cache/dwmac.toml"],
+            Self::Tse => &[],
+        }
+    }
+}
 
 /// Arguments of the command.
 #[derive(Debug, Clone, clap::Args)]
@@ -35,9 +62,9 @@ pub struct Arguments {
     /// Only the variants whose name contains each of these words
     #[arg(long)]
     only: Vec<String>,
-    /// Also `lwIP`'s two ways, which send nothing yet: the command fails
-    #[arg(long)]
-    lwip: bool,
+    /// The network device of the board
+    #[arg(long, value_enum, default_value_t = Mac::Dwmac)]
+    mac: Mac,
     /// List the functions that take most
     #[arg(long)]
     functions: bool,
@@ -53,14 +80,12 @@ pub struct Arguments {
 type Firmwares = BTreeMap<Build, Firmware>;
 
 /// Builds the firmware with `flags`; `None` without the compiler.
-fn build(builds: &[Build], flags: &[&str]) -> Result<Option<Firmwares>> {
+fn build(mac: Mac, builds: &[Build], flags: &[&str]) -> Result<Option<Firmwares>> {
     let mut firmwares = Firmwares::new();
     for build in builds {
+        let flags: Vec<&str> = mac.flags().iter().chain(flags).copied().collect();
         let name = format!("udp-path-{}{}", build.name(), flags.concat());
-        let flags: Vec<&str> = [build.flag()]
-            .into_iter()
-            .chain(flags.iter().copied())
-            .collect();
+        let flags: Vec<&str> = [build.flag()].into_iter().chain(flags).collect();
         let Some(path) = stack::build(&stack::UDP_PATH, &name, &flags)? else {
             return Ok(None);
         };
@@ -72,12 +97,18 @@ fn build(builds: &[Build], flags: &[&str]) -> Result<Option<Firmwares>> {
     Ok(Some(firmwares))
 }
 
-/// The board, with `files` that change it, and fields with other values.
-fn config(files: &[&str], changes: &[(String, i64)]) -> Result<Config> {
+/// The board file with this device, and `files` that change it.
+fn board(mac: Mac, files: &[&str]) -> Result<toml::Table> {
     let mut table = board_file::read(BOARD)?;
-    for file in files {
+    for file in mac.files().iter().chain(files) {
         board_file::merge(&mut table, board_file::read(file)?);
     }
+    Ok(table)
+}
+
+/// The board, with `files` that change it, and fields with other values.
+fn config(mac: Mac, files: &[&str], changes: &[(String, i64)]) -> Result<Config> {
+    let mut table = board(mac, files)?;
     for (path, value) in changes {
         board_file::set(&mut table, path, *value).with_context(|| format!("no field {path}"))?;
     }
@@ -92,7 +123,7 @@ fn config(files: &[&str], changes: &[(String, i64)]) -> Result<Config> {
 /// The firmware cannot be built, or a variant fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let started = Instant::now();
-    let Some(firmwares) = build(&Build::ALL, &[])? else {
+    let Some(firmwares) = build(arguments.mac, &Build::ALL, &[])? else {
         println!(
             "skipped: no {} (as root: apt-get install {}, or cargo xtask setup)",
             stack::COMPILER,
@@ -106,14 +137,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .iter()
             .all(|word| it.name.contains(word.as_str()))
     };
-    let lwip: &[Variant] = if arguments.lwip { &LWIP } else { &[] };
-    let variants: Vec<Variant> = VARIANTS
-        .iter()
-        .chain(lwip)
-        .filter(wanted)
-        .copied()
-        .collect();
-    let config = config(&[], &[])?;
+    let variants: Vec<Variant> = VARIANTS.iter().filter(wanted).copied().collect();
+    let config = config(arguments.mac, &[], &[])?;
     let results = concurrent::map(&variants, concurrent::cores(), |variant| {
         let counted = if variant.logs {
             arguments.datagrams / 10
@@ -147,10 +172,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         serde_json::to_string_pretty(&scores)?,
     )?;
     if arguments.grid {
-        grid::grid(arguments.datagrams / 4)?;
+        grid::grid(arguments.mac, arguments.datagrams / 4)?;
     }
     if arguments.sensitivity {
-        grid::sensitivity(&firmwares[&Build::Thread], arguments.datagrams / 4)?;
+        let firmware = &firmwares[&Build::Thread];
+        grid::sensitivity(arguments.mac, firmware, arguments.datagrams / 4)?;
     }
     println!(
         "target/udp-path/scores.json, {:.0} s",

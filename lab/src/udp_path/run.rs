@@ -195,7 +195,9 @@ pub fn run(
     let hertz = TICKS_PER_SECOND / config.ports.period;
     let uart = config.devices.iter().find(|it| it.name == "uart");
     let uart_hertz = uart.context("the board has no uart")?.hertz;
-    soc.load(settings, &variant.settings(hertz, uart_hertz))
+    let timer = config.devices.iter().find(|it| it.name == "timer");
+    let timer_hertz = timer.context("the board has no timer")?.hertz;
+    soc.load(settings, &variant.settings(timer_hertz, uart_hertz))
         .map_err(|error| anyhow!("{error:?}"))?;
     let mut machine = Machine {
         soc,

@@ -79,7 +79,7 @@ pub const BLASTER: Variant = Variant {
 };
 
 /// All variants, in the order of the table.
-pub const VARIANTS: [Variant; 10] = [
+pub const VARIANTS: [Variant; 13] = [
     PUBLISHED,
     NO_LOOK_UP,
     Variant {
@@ -120,10 +120,6 @@ pub const VARIANTS: [Variant; 10] = [
         ..WAITING
     },
     BLASTER,
-];
-
-/// `lwIP`'s two ways: they send nothing yet.
-pub const LWIP: [Variant; 3] = [
     Variant {
         name: "lwIP, its thread",
         path: Path::Lwip,
@@ -145,12 +141,12 @@ pub const LWIP: [Variant; 3] = [
 ];
 
 impl Variant {
-    /// `struct settings` of the firmware, for a processor and a UART at these frequencies.
-    pub fn settings(&self, hertz: u64, uart_hertz: u64) -> Vec<u8> {
+    /// `struct settings` of the firmware, for a timer and a UART at these frequencies.
+    pub fn settings(&self, timer_hertz: u64, uart_hertz: u64) -> Vec<u8> {
         let sixteenths = (uart_hertz * 16 + BAUD / 2) / BAUD;
         let divider = ((sixteenths / 16) | ((sixteenths % 16) << 20)) as u32;
         [
-            hertz as u32,
+            timer_hertz as u32,
             self.path as u32,
             self.senders,
             self.worker_priority,

@@ -237,9 +237,21 @@ impl endpoint::Target for BoardTarget {
         let mut session = self.switch_on(trial)?;
         let mut outcome = match trial {
             Trial::Stream(_) | Trial::Datagrams(_) => {
+                // Linux prints none on its console; a stream has no place for them in its result.
+                let is_counted = matches!(trial, Trial::Datagrams(_)) && self.board.has_firmware();
+                let before = is_counted.then(|| session.device_counters());
+                let before = before.transpose()?;
                 let mut transfer = self.start_transfer(trial, &mut session)?;
                 session.run_until(monitor, |session| transfer.poll_done(session))?;
-                transfer.finish(&mut session)?
+                let mut outcome = transfer.finish(&mut session)?;
+                if let Some(before) = before {
+                    match session.device_counters() {
+                        Ok(after) => outcome.device_counters = after.since(&before),
+                        // After an overload it may not answer; its datagrams are counted.
+                        Err(error) => outcome.notes.push(error.to_string()),
+                    }
+                }
+                outcome
             }
             Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, monitor)?,
             Trial::Frames(asked) => self.frames(asked, &mut session, monitor)?,

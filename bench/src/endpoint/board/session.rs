@@ -1,13 +1,15 @@
 //! A board that is switched on for a trial, and the programs of its peer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use linerate_agent::Instant;
-use linerate_ether::ledger::DropCause;
-use linerate_results::record::Ledger;
+use linerate_ether::ledger::{Counter, DropCause};
+use linerate_results::record::{DeviceCounters, Ledger};
 use linerate_sim::peer::host::program::{Handle, Program, Programs};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use super::console::Console;
 use crate::endpoint::{CANCELLED, Outcome, TargetError, TrialMonitor};
@@ -175,6 +177,22 @@ impl BoardSession {
         self.read_event(event)
     }
 
+    /// The device's counters, by those of its driver: from its memory, or from its console.
+    ///
+    /// # Errors
+    /// It does not answer on its console.
+    pub(super) fn device_counters(&mut self) -> Result<DeviceCounters, TargetError> {
+        let counters = match self.machine.counters() {
+            Some(counters) => counters,
+            None => self
+                .query::<BTreeMap<String, Value>>("counters", "counters")?
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value.as_u64()?)))
+                .collect(),
+        };
+        Ok(device_counters(&counters))
+    }
+
     /// Drops all unread lines of the console.
     pub(crate) fn clear_console(&mut self) {
         self.console.0.clear();
@@ -262,6 +280,21 @@ impl BoardSession {
     }
 }
 
+/// Counters of a driver's ledger by name; one that is not in it is 0.
+fn device_counters(ledger: &BTreeMap<String, u64>) -> DeviceCounters {
+    let of = |counter: Counter| Some(ledger.get(counter.name()).copied().unwrap_or_default());
+    let no_room = [Counter::RxQueueFull, Counter::RxRingFull].map(of);
+    DeviceCounters {
+        rx_frames: of(Counter::RxFrames),
+        rx_fifo_overruns: of(Counter::RxFifoOverruns),
+        rx_dropped: Some(no_room.into_iter().flatten().sum()),
+        rx_fcs_errors: of(Counter::RxBadFcs),
+        tx_pause_frames: None,
+        rx_pause_frames: None,
+        tx_frames: of(Counter::TxFrames),
+    }
+}
+
 /// A note on the lost frames in `ledger`.
 fn lost_frames(ledger: &Ledger) -> Option<String> {
     // Collided frames are sent again, the others are still in transit.
@@ -282,4 +315,32 @@ fn lost_frames(ledger: &Ledger) -> Option<String> {
             causes.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::device_counters;
+    use linerate_ether::ledger::Counter;
+    use linerate_results::record::DeviceCounters;
+
+    #[test]
+    fn a_ledger_gives_the_counters_that_a_driver_keeps_and_no_others() {
+        let ledger = [
+            (Counter::RxFrames, 90),
+            (Counter::RxFifoOverruns, 7),
+            (Counter::RxQueueFull, 2),
+            (Counter::RxRingFull, 3),
+        ];
+        let ledger = ledger.map(|(counter, count)| (counter.name().to_owned(), count));
+        let ledger = ledger.into();
+        let expected = DeviceCounters {
+            rx_frames: Some(90),
+            rx_fifo_overruns: Some(7),
+            rx_dropped: Some(5),
+            rx_fcs_errors: Some(0),
+            tx_frames: Some(0),
+            ..DeviceCounters::default()
+        };
+        assert_eq!(device_counters(&ledger), expected);
+    }
 }

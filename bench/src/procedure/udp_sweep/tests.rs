@@ -1,6 +1,7 @@
 use super::super::scripted::{Scripted, counted, done};
 use super::*;
 use crate::endpoint::Outcome;
+use linerate_results::record::DeviceCounters;
 
 /// A device that receives up to 6 Mbit/s, and only 2 if more than 8 are offered.
 const fn livelocked(offered: u64) -> u64 {
@@ -125,4 +126,22 @@ fn a_load_has_the_changes_of_the_device_s_counters_or_the_reason_why_not() {
     let failed = point(&sweep("exit 1"));
     assert!(failed.metrics.device_counters.is_empty());
     assert_eq!(failed.params.setting.notes.len(), 1);
+}
+
+#[test]
+fn a_load_has_the_counters_of_the_target_itself() {
+    let counters = DeviceCounters {
+        rx_fifo_overruns: Some(3),
+        ..DeviceCounters::default()
+    };
+    let sweep = sweep(OfferedLoads::Listed(vec![4_000_000]));
+    let counted = |trial: &Trial| Outcome {
+        device_counters: counters,
+        ..outcome(trial)
+    };
+    let (_, kept, _) = done(&sweep, &mut Scripted::new(|trial| Ok(counted(trial))));
+    let Measurement::UdpSweep(it) = &kept[0] else {
+        panic!("{kept:?}")
+    };
+    assert_eq!(it.metrics.device_counters, counters);
 }

@@ -43,6 +43,8 @@ pub struct Boot {
     pub socket: u32,
     /// Frames of the backlog in a row after which the process reads what its socket holds; 0: never.
     pub restart: u32,
+    /// `resume=on`: the next interrupt ends that turn of the process.
+    pub resumes: bool,
 }
 
 impl Boot {
@@ -69,6 +71,7 @@ impl Boot {
             backlog: 1000,
             socket: 1000,
             restart: 0,
+            resumes: false,
         };
         // SAFETY: a static of this program; volatile, because the boot loader has changed it.
         let line = LINE.init(unsafe { core::ptr::read_volatile(&raw const BOOT_LINE) });
@@ -112,6 +115,7 @@ impl Boot {
             "bad_cycles" => self.bad_cycles = number()?,
             "backlog" => self.backlog = number()?,
             "restart" => self.restart = number()?,
+            "resume" => self.resumes = either("on", "off")?,
             "socket" => self.socket = number()?,
             _ => return None,
         }

@@ -46,6 +46,11 @@ pub fn count(counter: Count, by: u32) {
     UDP_SINK[counter as usize].fetch_add(by, Ordering::Relaxed);
 }
 
+/// Value of a counter.
+pub fn counted(counter: Count) -> u32 {
+    UDP_SINK[counter as usize].load(Ordering::Relaxed)
+}
+
 /// The datagram in a frame: its number and time, and the time of its arrival in the driver.
 #[derive(Clone, Copy)]
 pub struct Datagram {

@@ -32,7 +32,7 @@ use linerate_nic::mmio::{Mmio, Registers};
 use static_cell::ConstStaticCell;
 
 use boot::Boot;
-use datagrams::{Count, Datagram, Queue, Sink, count};
+use datagrams::{Count, Datagram, Queue, Sink, count, counted};
 use interrupt::Received;
 use machine::Board;
 use spend::spend;
@@ -151,11 +151,16 @@ fn serve(boot: &Boot) -> ! {
             receiver.pass(datagram);
             in_a_row += 1;
             if boot.restart > 0 && in_a_row >= boot.restart {
-                // From here on a thread does the work of the soft interrupt, and the process gets its turn.
+                // From here on a thread does the work of the soft interrupt, and the process gets its turn; in Linux 3.0
+                // the end of an interrupt resumes the soft interrupt even so.
                 in_a_row = 0;
+                let before = counted(Count::Interrupts);
                 let mut left = boot.socket;
                 while left > 0 && receiver.run_process() {
                     left -= 1;
+                    if boot.resumes && counted(Count::Interrupts) != before {
+                        break;
+                    }
                 }
             }
         } else {

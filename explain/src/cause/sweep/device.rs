@@ -139,3 +139,150 @@ fn paused(point: &UdpSweep) -> Option<ScoredFinding> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnCounters, evaluate};
+    use crate::cause::scored::{ScoredFinding, evidence};
+    use crate::sample;
+    use linerate_results::record::{
+        Cause, CountedAt, Datagrams, DeviceCounters, Direction, Finding, Flow, Ledger, Measurement,
+        Run, UdpSweep, UdpSweepMetrics, UdpSweepParams,
+    };
+
+    const PAYLOAD: u64 = 1_470;
+    const SPAN_NS: u64 = 1_000_000_000;
+
+    /// A load of 1,000 datagrams, of which this many were sent and lost.
+    fn load(direction: Direction, sent: u64, lost: u64, counters: DeviceCounters) -> Measurement {
+        let params = UdpSweepParams {
+            direction,
+            payload_bytes: PAYLOAD,
+            offered_bytes_per_s: 1_000.0 * PAYLOAD as f64,
+            span_ns: SPAN_NS,
+            ..UdpSweepParams::default()
+        };
+        let datagrams = Datagrams {
+            sent,
+            received: sent - lost,
+            lost,
+            ..Datagrams::default()
+        };
+        let received = (sent - lost) * PAYLOAD;
+        let flow = Flow::datagrams(received, SPAN_NS, CountedAt::Device, datagrams);
+        let mut metrics = UdpSweepMetrics::of(&params, flow);
+        metrics.device_counters = counters;
+        Measurement::UdpSweep(UdpSweep {
+            params,
+            metrics,
+            ledger: Ledger::default(),
+        })
+    }
+
+    fn overruns(sent: u64, lost: u64, overruns: u64) -> Measurement {
+        let counters = DeviceCounters {
+            rx_fifo_overruns: Some(overruns),
+            ..DeviceCounters::default()
+        };
+        load(Direction::ToDevice, sent, lost, counters)
+    }
+
+    fn pauses(sent: u64, pauses: u64) -> Measurement {
+        let counters = DeviceCounters {
+            tx_pause_frames: Some(pauses),
+            ..DeviceCounters::default()
+        };
+        load(Direction::ToDevice, sent, 0, counters)
+    }
+
+    fn livelock() -> Option<ScoredFinding> {
+        let finding = Finding {
+            cause: Cause::ReceiveLivelock,
+            confidence: 0.9,
+            summary: String::new(),
+            evidence: evidence([]),
+            advice: String::new(),
+        };
+        Some(ScoredFinding {
+            weight: 0.5,
+            finding,
+        })
+    }
+
+    fn found(results: Vec<Measurement>, livelock: Option<ScoredFinding>) -> OwnCounters {
+        let run = Run {
+            results,
+            ..sample::run()
+        };
+        evaluate(&run, PAYLOAD, livelock)
+    }
+
+    #[test]
+    fn overruns_that_explain_the_loss_take_the_place_of_a_livelock() {
+        let found = found(vec![overruns(1_000, 400, 390)], livelock());
+        assert!(found.livelock.is_none() && found.paused.is_none());
+        let overrun = found.overrun.expect("a finding");
+        assert_eq!(overrun.finding.cause, Cause::QueueOverflow);
+        assert!(overrun.finding.confidence > 0.9);
+        assert!((overrun.weight - 0.39).abs() < 1e-9, "{}", overrun.weight);
+        assert!(
+            overrun
+                .finding
+                .summary
+                .contains("390 overruns for 1,000 datagrams"),
+            "{}",
+            overrun.finding.summary
+        );
+    }
+
+    #[test]
+    fn beside_more_loss_than_overruns_a_livelock_stays_and_comes_first() {
+        let found = found(vec![overruns(1_000, 990, 600)], livelock());
+        let livelock = found.livelock.expect("it stays");
+        let overrun = found.overrun.expect("a finding");
+        assert!(overrun.weight < livelock.weight, "{}", overrun.weight);
+        assert!(overrun.finding.confidence < 0.9);
+    }
+
+    #[test]
+    fn the_load_with_the_most_overruns_is_named() {
+        let found = found(
+            vec![
+                overruns(1_000, 100, 100),
+                overruns(1_000, 300, 300),
+                overruns(1_000, 0, 0),
+            ],
+            None,
+        );
+        let evidence = found.overrun.expect("a finding").finding.evidence;
+        assert!((evidence["rx_fifo_overruns"] - 300.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn few_overruns_another_direction_and_no_counters_give_nothing() {
+        let counted = DeviceCounters {
+            rx_fifo_overruns: Some(500),
+            tx_pause_frames: Some(500),
+            ..DeviceCounters::default()
+        };
+        for load in [
+            overruns(1_000, 5, 5),
+            load(Direction::FromDevice, 500, 100, counted),
+            load(Direction::ToDevice, 500, 100, DeviceCounters::default()),
+        ] {
+            let found = found(vec![load], None);
+            assert!(found.overrun.is_none() && found.paused.is_none());
+        }
+    }
+
+    #[test]
+    fn pause_frames_count_where_they_stop_the_sender() {
+        let stopped = found(vec![pauses(600, 1_200)], None);
+        let paused = stopped.paused.expect("a finding");
+        assert_eq!(paused.finding.cause, Cause::Paused);
+        assert!((paused.weight - 0.4).abs() < 1e-9, "{}", paused.weight);
+        // The sender sends what it is asked for, or there is hardly a pause frame.
+        assert!(found(vec![pauses(995, 1_990)], None).paused.is_none());
+        assert!(found(vec![pauses(600, 20)], None).paused.is_none());
+    }
+}

@@ -54,3 +54,77 @@ fn finding(idle: &Latency) -> Option<ScoredFinding> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::evaluate;
+    use linerate_results::record::{
+        Cause, Distribution, Latency, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
+    };
+
+    /// Round trips: least, median and greatest in us.
+    fn round_trips(count: u64, [min, p50, max]: [u64; 3]) -> Latency {
+        Latency {
+            params: LatencyParams::default(),
+            metrics: LatencyMetrics {
+                rtt: Some(Distribution {
+                    count,
+                    min_ns: 1_000 * min,
+                    p50_ns: 1_000 * p50,
+                    max_ns: 1_000 * max,
+                    ..Distribution::default()
+                }),
+                ..LatencyMetrics::default()
+            },
+            limits: LatencyLimits::default(),
+            ledger: Ledger::default(),
+        }
+    }
+
+    fn is_found(latency: &Latency) -> bool {
+        evaluate(&[latency]).is_some()
+    }
+
+    #[test]
+    fn round_trips_spread_over_a_tick_are_a_sleep_that_a_timer_ends() {
+        let fast = round_trips(40, [120, 125, 250]);
+        let slow = round_trips(40, [270, 5_470, 10_180]);
+        let found = evaluate(&[&fast, &slow]).expect("a finding");
+        assert_eq!(found.finding.cause, Cause::WakeUpLatency);
+        assert!(
+            found
+                .finding
+                .summary
+                .contains("take 270 µs to 10.18 ms, spread over 9.91 ms"),
+            "{}",
+            found.finding.summary
+        );
+        assert!((found.weight - (1.0 - 270.0 / 10_180.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_few_late_answers_are_no_period() {
+        assert!(!is_found(&round_trips(40, [270, 290, 10_180])));
+        assert!(!is_found(&round_trips(40, [270, 9_900, 10_180])));
+    }
+
+    #[test]
+    fn a_small_or_relative_spread_and_few_round_trips_give_nothing() {
+        assert!(!is_found(&round_trips(40, [100, 550, 1_050])));
+        assert!(!is_found(&round_trips(40, [5_000, 10_000, 20_000])));
+        assert!(!is_found(&round_trips(9, [270, 5_470, 10_180])));
+    }
+
+    #[test]
+    fn round_trips_under_load_and_below_this_machines_noise_do_not_count() {
+        let mut latency = round_trips(40, [270, 5_470, 10_180]);
+        latency.params.load = Some(Load::default());
+        assert!(!is_found(&latency));
+        let mut latency = round_trips(40, [270, 5_470, 10_180]);
+        latency.limits.noise_floor = Some(Distribution {
+            max_ns: 6_000_000,
+            ..Distribution::default()
+        });
+        assert!(!is_found(&latency));
+    }
+}

@@ -87,6 +87,13 @@ fn is_measured_and_reproducible(target: &mut dyn Target) {
         let flow = outcome.to_device.or(outcome.from_device).expect("a way");
         let counts = flow.datagrams.expect("datagrams");
         assert_eq!(counts.lost, 0, "{counts:?}");
+        let counters = outcome.device_counters;
+        let counted = match direction {
+            Direction::FromDevice => counters.tx_frames,
+            _ => counters.rx_frames,
+        };
+        assert!(counted >= Some(counts.received), "{counters:?}");
+        assert_eq!(counters.rx_fifo_overruns, Some(0));
     }
     let trial = Trial::RoundTrips(RoundTrips {
         count: 20,
