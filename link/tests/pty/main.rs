@@ -22,6 +22,9 @@ use std::time::Duration;
 /// Longest silence of both ends: far longer than it takes, so a failure shows what was printed.
 const SILENCE: Duration = Duration::from_mins(2);
 
+/// Processes that are killed in a run.
+const RESTARTS: u32 = 6;
+
 /// A process at one end.
 struct Process {
     child: Child,
@@ -171,7 +174,6 @@ fn no_message_between_two_processes_is_wrong_or_lost() {
     let mut bench = Bench::new(messages / 2);
     let line = Line::connect(&bench.terminals, 7);
     let all = 2 * (0..CHANNELS).map(|c| total(messages / 2, c)).sum::<u32>();
-    const RESTARTS: u32 = 6;
     for number in 1..=RESTARTS {
         while bench.read() < all / (RESTARTS + 1) * number {
             assert!(bench.report(), "an end has stopped: its output is above");
