@@ -32,6 +32,8 @@ CONTROL, STREAM, DATAGRAM = range(3)
 TRAIN, QUERY, REPORT, ASK, DONE, STOP, ECHO, ANSWER, IDENTIFY, IDENTITY = range(1, 11)
 #: Octets in front of the filler of a message of a train.
 TRAIN_HEAD = 6
+#: Octets of a message of a kind, at least: shorter ones are no answer.
+SHORTEST = {TRAIN: TRAIN_HEAD, REPORT: 14, DONE: 6, ANSWER: 5, IDENTITY: 8}
 #: Messages that wait for acknowledgments.
 QUEUED = 32
 #: Time for the last answer to an echo, seconds.
@@ -262,7 +264,7 @@ class Bench:
             self._turn(due - time.monotonic())
             now = time.monotonic()
             for message in self._read(CONTROL):
-                if message[0] == ANSWER and len(message) >= 5:
+                if message[0] == ANSWER:
                     number = int.from_bytes(message[1:5], "little")
                     if number < len(sent):
                         answered.setdefault(number, (now - sent[number]) * 1e6)
@@ -285,7 +287,7 @@ class Bench:
                 ask_at = now + 0.2
             self._turn(0.02)
             for message in self._read(CONTROL):
-                if message[0] == IDENTITY and len(message) >= 8:
+                if message[0] == IDENTITY:
                     name = message[8:].rstrip(b"\0").decode("utf-8", "replace")
                     octets_per_s = int.from_bytes(message[2:6], "little")
                     fifo = int.from_bytes(message[6:8], "little")
@@ -344,7 +346,7 @@ class Bench:
     def _read(self, channel: int) -> List[bytes]:
         messages: List[bytes] = []
         while (message := self.link.read(channel)) is not None:
-            if message:
+            if message and len(message) >= SHORTEST.get(message[0], 1):
                 messages.append(message)
         return messages
 

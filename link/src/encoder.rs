@@ -4,7 +4,7 @@ use crate::crc;
 use crate::wire::{ABORT, CHECK, DELIMITER, HEADER, Header, check_octet};
 
 /// Longest block of COBS, without its code.
-const MAX_BLOCK: u16 = 254;
+const MAX_BLOCK: usize = 254;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Stage {
@@ -66,14 +66,12 @@ impl Encoder {
     }
 
     /// Begins a frame with a payload of `len` octets; with a delimiter in front of it if `lead`.
-    pub(crate) fn begin(&mut self, header: Header, len: u16, lead: bool) {
-        *self = Self {
-            stage: if lead { Stage::Lead } else { Stage::Code },
-            header,
-            total: len + HEADER as u16,
-            crc: crc::INITIAL,
-            ..Self::new()
-        };
+    pub(crate) fn begin(&mut self, header: Header, len: usize, lead: bool) {
+        self.stage = if lead { Stage::Lead } else { Stage::Code };
+        self.header = header;
+        self.total = (len + HEADER) as u16;
+        self.at = 0;
+        self.crc = crc::INITIAL;
     }
 
     /// Gives up the frame: what is sent of it cannot be taken for a whole one.
@@ -98,7 +96,7 @@ impl Encoder {
             }
             Stage::Code => self.code(&payload),
             Stage::Block => {
-                let octet = self.octet(self.at, &payload);
+                let octet = self.octet(self.at.into(), &payload);
                 self.at += 1;
                 self.block -= 1;
                 octet
@@ -129,15 +127,16 @@ impl Encoder {
 
     /// Finds the next zero, up to which the block goes.
     fn code(&mut self, payload: impl Fn(usize) -> u8) -> u8 {
-        let limit = self.total.min(self.at + MAX_BLOCK);
-        let mut end = self.at;
+        let (at, total) = (usize::from(self.at), usize::from(self.total));
+        let limit = total.min(at + MAX_BLOCK);
+        let mut end = at;
         while end < limit && self.octet(end, &payload) != 0 {
             end += 1;
         }
-        self.block = (end - self.at) as u8;
-        self.follows = if end == self.total {
+        self.block = (end - at) as u8;
+        self.follows = if end == total {
             Follows::Check
-        } else if end - self.at < MAX_BLOCK {
+        } else if end - at < MAX_BLOCK {
             Follows::ZeroAndBlock
         } else {
             Follows::Block
@@ -154,10 +153,10 @@ impl Encoder {
         };
     }
 
-    fn octet(&self, at: u16, payload: impl Fn(usize) -> u8) -> u8 {
-        match self.header.0.get(usize::from(at)) {
+    fn octet(&self, at: usize, payload: impl Fn(usize) -> u8) -> u8 {
+        match self.header.0.get(at) {
             Some(octet) => *octet,
-            None => payload(usize::from(at) - HEADER),
+            None => payload(at - HEADER),
         }
     }
 }

@@ -7,6 +7,7 @@
 use crate::ring;
 use crate::wire::LENGTH;
 
+/// Offsets are stored in 16 bits and calculated in those of a register, which takes fewer instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ReceiveFifo<B> {
     memory: B,
@@ -56,12 +57,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
         }
     }
 
-    pub(crate) fn capacity(&self) -> u16 {
-        ring::capacity(self.memory.as_ref())
+    pub(crate) fn capacity(&self) -> usize {
+        self.memory.as_ref().len()
     }
 
-    pub(crate) fn free(&self) -> u16 {
-        self.capacity() - self.used - self.partial
+    /// Octets of all messages, with their lengths: the offset behind them.
+    fn committed(&self) -> usize {
+        usize::from(self.used) + usize::from(self.partial)
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.capacity() - self.committed()
     }
 
     /// Octets of whole messages, with their lengths.
@@ -70,7 +76,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
     }
 
     /// Octets between the committed ones and the payload of a fragment.
-    const fn gap(is_first: bool) -> u16 {
+    const fn gap(is_first: bool) -> usize {
         if is_first { LENGTH } else { 0 }
     }
 
@@ -79,12 +85,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
         // A kept fragment without octets takes no memory, wherever it is.
         let free = if self.kept.len > 0 {
             let capacity = self.capacity();
-            let begin = ring::index(capacity, self.head, self.used + self.partial);
-            ring::distance(capacity, begin, self.kept.at)
+            let begin = ring::wrap(capacity, usize::from(self.head) + self.committed());
+            ring::distance(capacity, begin, self.kept.at.into())
         } else {
             self.free()
         };
-        len + usize::from(Self::gap(is_first)) <= usize::from(free)
+        len + Self::gap(is_first) <= free
     }
 
     /// True if a fragment is kept whose predecessor is missing.
@@ -93,60 +99,58 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
     }
 
     /// Keeps the stored fragment, for which there is room, until its predecessor is committed.
-    pub(crate) fn keep(&mut self, is_first: bool, is_last: bool, len: u16) {
-        let from = self.used + self.partial + Self::gap(is_first);
+    pub(crate) fn keep(&mut self, is_first: bool, is_last: bool, len: usize) {
+        let from = self.committed() + Self::gap(is_first);
         let to = self.capacity() - len;
         for at in (0..len).rev() {
-            let octet = self.get(from + at);
-            self.put(to + at, octet);
+            self.copy(to + at, from + at);
         }
         let first = if is_first { Kept::IS_FIRST } else { 0 };
         let last = if is_last { Kept::IS_LAST } else { 0 };
         self.kept = Kept {
-            at: ring::index(self.capacity(), self.head, to),
-            len,
+            at: ring::wrap(self.capacity(), usize::from(self.head) + to) as u16,
+            len: len as u16,
             flags: Kept::IS_KEPT | first | last,
         };
     }
 
     /// Commits the kept fragment, if there is one; returns the octets that it takes.
-    pub(crate) fn commit_kept(&mut self) -> Option<u16> {
+    pub(crate) fn commit_kept(&mut self) -> Option<usize> {
         let kept = core::mem::replace(&mut self.kept, Kept::NONE);
-        let is_first = kept.has(Kept::IS_FIRST);
-        if !kept.has(Kept::IS_KEPT) || !self.has_room(is_first, kept.len.into()) {
+        let (is_first, len) = (kept.has(Kept::IS_FIRST), usize::from(kept.len));
+        if !kept.has(Kept::IS_KEPT) || !self.has_room(is_first, len) {
             return None;
         }
-        for at in 0..kept.len {
-            let memory = self.memory.as_ref();
-            let octet = ring::get(memory, ring::index(self.capacity(), kept.at, at));
-            self.store(is_first, at.into(), octet);
+        for at in 0..len {
+            let octet = ring::get(self.memory.as_ref(), usize::from(kept.at) + at);
+            self.store(is_first, at, octet);
         }
-        self.commit(is_first, kept.has(Kept::IS_LAST), kept.len);
-        Some(Self::gap(is_first) + kept.len)
+        self.commit(is_first, kept.has(Kept::IS_LAST), len);
+        Some(Self::gap(is_first) + len)
     }
 
     /// Stores an octet of the fragment that is being received, without committing it.
     pub(crate) fn store(&mut self, is_first: bool, at: usize, octet: u8) {
         if self.has_room(is_first, at + 1) {
-            let behind = self.used + self.partial + Self::gap(is_first) + at as u16;
+            let behind = self.committed() + Self::gap(is_first) + at;
             self.put(behind, octet);
         }
     }
 
     /// Makes the stored fragment of `len` octets part of the FIFO. One that continues no message is dropped; one that
     /// begins a message replaces a message without an end.
-    pub(crate) fn commit(&mut self, is_first: bool, is_last: bool, len: u16) {
+    pub(crate) fn commit(&mut self, is_first: bool, is_last: bool, len: usize) {
         if is_first {
             self.move_back(LENGTH + len);
-            self.partial = LENGTH;
+            self.partial = LENGTH as u16;
         } else if self.partial == 0 {
             return;
         }
-        self.partial += len;
+        self.partial += len as u16;
         if is_last {
-            let capacity = self.capacity();
-            let at = ring::index(capacity, self.head, self.used);
-            ring::put_u16(self.memory.as_mut(), at, self.partial - LENGTH);
+            let at = usize::from(self.head) + usize::from(self.used);
+            let len = usize::from(self.partial) - LENGTH;
+            ring::put_u16(self.memory.as_mut(), at, len);
             self.used += self.partial;
             self.partial = 0;
         }
@@ -159,25 +163,24 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
     }
 
     /// Drops the message that is not whole, and moves `len` stored octets into its place.
-    fn move_back(&mut self, len: u16) {
+    fn move_back(&mut self, len: usize) {
         if self.partial > 0 {
             for at in LENGTH..len {
-                let octet = self.get(self.used + self.partial + at);
-                self.put(self.used + at, octet);
+                self.copy(usize::from(self.used) + at, self.committed() + at);
             }
         }
     }
 
     /// Length of the oldest message.
     pub(crate) fn message_len(&self) -> Option<usize> {
-        (self.used > 0).then(|| ring::get_u16(self.memory.as_ref(), self.head).into())
+        (self.used > 0).then(|| ring::get_u16(self.memory.as_ref(), self.head.into()))
     }
 
     /// The oldest message in two parts, of which the second is empty unless it wraps.
     pub(crate) fn message(&self) -> Option<(&[u8], &[u8])> {
         let len = self.message_len()?;
         let memory = self.memory.as_ref();
-        let begin = usize::from(ring::index(self.capacity(), self.head, LENGTH));
+        let begin = ring::wrap(memory.len(), usize::from(self.head) + LENGTH);
         let (before, from) = memory.split_at_checked(begin)?;
         let one = from.get(..len).unwrap_or(from);
         Some((one, before.get(..len - one.len())?))
@@ -186,22 +189,20 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> ReceiveFifo<B> {
     /// Removes the oldest message.
     pub(crate) fn remove(&mut self) {
         if let Some(len) = self.message_len() {
-            let taken = LENGTH + len as u16;
-            self.head = ring::index(self.capacity(), self.head, taken);
-            self.used -= taken;
+            let taken = LENGTH + len;
+            self.head = ring::wrap(self.capacity(), usize::from(self.head) + taken) as u16;
+            self.used -= taken as u16;
         }
     }
 
-    fn get(&self, offset: u16) -> u8 {
-        let memory = self.memory.as_ref();
-        ring::get(
-            memory,
-            ring::index(ring::capacity(memory), self.head, offset),
-        )
+    /// Copies an octet, by offsets.
+    fn copy(&mut self, to: usize, from: usize) {
+        let octet = ring::get(self.memory.as_ref(), usize::from(self.head) + from);
+        self.put(to, octet);
     }
 
-    fn put(&mut self, offset: u16, octet: u8) {
-        let at = ring::index(self.capacity(), self.head, offset);
+    fn put(&mut self, offset: usize, octet: u8) {
+        let at = usize::from(self.head) + offset;
         ring::put(self.memory.as_mut(), at, octet);
     }
 }

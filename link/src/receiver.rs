@@ -69,7 +69,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         self.is_reliable = is_reliable;
         self.expected = 0;
         self.rejection = Rejection::None;
-        self.max_fragment = max_fragment.min(max_message(self.fifo.capacity()));
+        self.max_fragment = max_fragment.min(max_message(self.fifo.capacity()) as u16);
         self.acknowledgment_due = false;
         self.reject_due = false;
         // The hello carries it.
@@ -109,7 +109,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
         sequence: u8,
         is_first: bool,
         is_last: bool,
-        len: u16,
+        len: usize,
     ) -> Verdict {
         let ahead = sequence.wrapping_sub(self.expected);
         if !self.takes(sequence) {
@@ -117,14 +117,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
                 self.acknowledgment_due = true;
                 return Verdict::Duplicate;
             }
-            if self.may_keep(sequence) && self.fifo.has_room(is_first, len.into()) {
+            if self.may_keep(sequence) && self.fifo.has_room(is_first, len) {
                 self.fifo.keep(is_first, is_last, len);
             }
             self.reject_due |= self.rejection == Rejection::None;
             self.rejection = Rejection::Asked;
             return Verdict::Gap;
         }
-        if !self.fifo.has_room(is_first, len.into()) {
+        if !self.fifo.has_room(is_first, len) {
             return Verdict::Overrun;
         }
         self.skip_to(sequence, !is_first);
@@ -135,7 +135,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
             cost += kept;
             self.expected = self.expected.wrapping_add(1);
         }
-        self.granted = self.granted.saturating_sub(cost);
+        self.granted = self.granted.saturating_sub(cost as u16);
         self.rejection = Rejection::None;
         self.acknowledgment_due = true;
         Verdict::Accepted
@@ -194,9 +194,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Receiver<B> {
     /// Memory became free: the peer gets the new credit if it may wait for that.
     pub(crate) fn on_read(&mut self) {
         let free = self.fifo.free();
-        let fragment = self.max_fragment + LENGTH;
-        let was_short = self.granted < fragment && free >= fragment;
-        let is_half = free.saturating_sub(self.granted) >= self.fifo.capacity() / 2;
+        let fragment = usize::from(self.max_fragment) + LENGTH;
+        let granted = usize::from(self.granted);
+        let was_short = granted < fragment && free >= fragment;
+        let is_half = free.saturating_sub(granted) >= self.fifo.capacity() / 2;
         self.acknowledgment_due |= was_short || is_half;
     }
 }

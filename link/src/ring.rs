@@ -1,49 +1,42 @@
-//! Octets in a ring of memory, by their distance from its beginning.
+//! Octets in a ring of memory.
+//!
+//! An index may lie up to one round behind the end: the functions that access memory bring it back, so that callers
+//! only add.
 
-/// Index of the octet `offset` behind index `at`; neither exceeds `capacity`.
-pub(crate) fn index(capacity: u16, at: u16, offset: u16) -> u16 {
-    let index = at + offset;
-    if index >= capacity {
-        index - capacity
-    } else {
-        index
-    }
+/// The index in memory of `at`, which is less than twice the capacity.
+pub(crate) const fn wrap(capacity: usize, at: usize) -> usize {
+    if at >= capacity { at - capacity } else { at }
 }
 
-/// Octets from index `from` to index `to`.
-pub(crate) fn distance(capacity: u16, from: u16, to: u16) -> u16 {
+/// Octets from index `from` to index `to`, both in memory.
+pub(crate) const fn distance(capacity: usize, from: usize, to: usize) -> usize {
     if to >= from {
         to - from
     } else {
-        capacity - from + to
+        capacity + to - from
     }
 }
 
-/// Octets of memory, which [`Channel`](crate::Channel) limits.
-pub(crate) fn capacity(memory: &[u8]) -> u16 {
-    memory.len() as u16
+pub(crate) fn get(memory: &[u8], at: usize) -> u8 {
+    memory
+        .get(wrap(memory.len(), at))
+        .copied()
+        .unwrap_or_default()
 }
 
-pub(crate) fn get(memory: &[u8], at: u16) -> u8 {
-    memory.get(usize::from(at)).copied().unwrap_or_default()
-}
-
-pub(crate) fn put(memory: &mut [u8], at: u16, octet: u8) {
-    if let Some(place) = memory.get_mut(usize::from(at)) {
+pub(crate) fn put(memory: &mut [u8], at: usize, octet: u8) {
+    if let Some(place) = memory.get_mut(wrap(memory.len(), at)) {
         *place = octet;
     }
 }
 
 /// The 16-bit number at index `at`, which may wrap.
-pub(crate) fn get_u16(memory: &[u8], at: u16) -> u16 {
-    let capacity = capacity(memory);
-    u16::from_le_bytes([get(memory, at), get(memory, index(capacity, at, 1))])
+pub(crate) fn get_u16(memory: &[u8], at: usize) -> usize {
+    usize::from(get(memory, at)) | usize::from(get(memory, at + 1)) << 8
 }
 
 /// Writes a 16-bit number at index `at`.
-pub(crate) fn put_u16(memory: &mut [u8], at: u16, value: u16) {
-    let capacity = capacity(memory);
-    let [low, high] = value.to_le_bytes();
-    put(memory, at, low);
-    put(memory, index(capacity, at, 1), high);
+pub(crate) fn put_u16(memory: &mut [u8], at: usize, value: usize) {
+    put(memory, at, value as u8);
+    put(memory, at + 1, (value >> 8) as u8);
 }

@@ -70,8 +70,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     /// Begins a session with a peer whose FIFO has this capacity and grants this credit; returns the number of messages
     /// that were on their way on an unreliable channel. A reliable one sends every message again that was not
     /// acknowledged as a whole.
-    pub(crate) fn restart(&mut self, capacity: u16, credit: u8, max_fragment: u16) -> u32 {
-        self.max_message = max_message(capacity);
+    pub(crate) fn restart(&mut self, capacity: usize, credit: u8, max_fragment: u16) -> u32 {
+        self.max_message = max_message(capacity) as u16;
         self.max_fragment = max_fragment.min(self.max_message);
         let lost = if self.max_message == 0 {
             self.queue.clear()
@@ -115,18 +115,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     #[inline(always)]
     fn has_credit(&self, fragment: Fragment) -> bool {
         let on_their_way = self.next.wrapping_sub(self.oldest);
-        self.in_flight + fragment.cost() <= self.credit && on_their_way < WINDOW
+        usize::from(self.in_flight) + fragment.cost() <= usize::from(self.credit)
+            && on_their_way < WINDOW
     }
 
     /// True if a fragment waits for credit.
     fn is_blocked(&self) -> bool {
-        let next = self.queue.next(self.max_fragment);
+        let next = self.queue.next(self.max_fragment.into());
         next.is_some_and(|fragment| !self.has_credit(fragment))
     }
 
     /// The fragment that may be sent now.
     pub(crate) fn ready(&self) -> Option<Fragment> {
-        let fragment = self.queue.next(self.max_fragment)?;
+        let fragment = self.queue.next(self.max_fragment.into())?;
         (self.recovery != Recovery::Polling && self.has_credit(fragment)).then_some(fragment)
     }
 
@@ -140,7 +141,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         }
         let skips = self.recovery == Recovery::Skipping && self.next != self.newest;
         self.recovery = Recovery::None;
-        if let Some(fragment) = self.queue.next(self.max_fragment).filter(|_| skips) {
+        if skips && let Some(fragment) = self.queue.next(self.max_fragment.into()) {
             self.advance(fragment);
         }
         (sequence, again)
@@ -148,7 +149,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
 
     fn advance(&mut self, fragment: Fragment) {
         self.queue.on_sent(fragment);
-        self.in_flight += fragment.cost();
+        self.in_flight += fragment.cost() as u16;
         self.next = self.next.wrapping_add(1);
     }
 
@@ -162,13 +163,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
         }
         for _ in 0..count {
             let had_been_rewound = self.oldest == self.next;
-            let fragment = self.queue.on_acknowledged(self.max_fragment);
+            let fragment = self.queue.on_acknowledged(self.max_fragment.into());
             self.oldest = self.oldest.wrapping_add(1);
             if had_been_rewound {
                 self.next = self.oldest;
                 self.queue.rewind();
             } else {
-                self.in_flight = self.in_flight.saturating_sub(fragment.cost());
+                self.in_flight = self.in_flight.saturating_sub(fragment.cost() as u16);
             }
         }
         let more = u16::from(credit) << self.shift;
@@ -262,8 +263,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sender<B> {
     /// Drops a message that the peer cannot take, if it is the next one and nothing else is on its way.
     pub(crate) fn drop_unfit(&mut self) -> bool {
         let is_unfit = !self.is_outstanding()
-            && self.queue.next(u16::MAX).is_some_and(|f| f.is_first)
-            && self.queue.next_len() > self.max_message;
+            && self.queue.next(usize::MAX).is_some_and(|f| f.is_first)
+            && self.queue.next_len() > usize::from(self.max_message);
         if is_unfit {
             self.queue.drop_oldest();
         }

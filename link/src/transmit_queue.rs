@@ -9,15 +9,15 @@ use crate::wire::LENGTH;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Fragment {
     /// Index of its first octet in the memory.
-    pub(crate) at: u16,
-    pub(crate) len: u16,
+    pub(crate) at: usize,
+    pub(crate) len: usize,
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
 }
 
 impl Fragment {
     /// Octets that it takes of the peer's FIFO.
-    pub(crate) const fn cost(self) -> u16 {
+    pub(crate) const fn cost(self) -> usize {
         if self.is_first {
             self.len + LENGTH
         } else {
@@ -52,23 +52,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
         }
     }
 
-    fn capacity(&self) -> u16 {
-        ring::capacity(self.memory.as_ref())
+    fn capacity(&self) -> usize {
+        self.memory.as_ref().len()
     }
 
-    fn index(&self, offset: u16) -> u16 {
-        ring::index(self.capacity(), self.head, offset)
+    /// Index of the octet at an offset behind the oldest message.
+    fn index(&self, offset: usize) -> usize {
+        ring::wrap(self.capacity(), usize::from(self.head) + offset)
     }
 
     /// Octet at an index of the memory.
-    pub(crate) fn octet(&self, at: u16, offset: u16) -> u8 {
-        let memory = self.memory.as_ref();
-        ring::get(memory, ring::index(ring::capacity(memory), at, offset))
+    pub(crate) fn octet(&self, at: usize) -> u8 {
+        ring::get(self.memory.as_ref(), at)
     }
 
     /// Longest message for which there is memory now.
-    pub(crate) fn room(&self) -> Option<u16> {
-        (self.capacity() - self.used).checked_sub(LENGTH)
+    pub(crate) fn room(&self) -> Option<usize> {
+        (self.capacity() - usize::from(self.used)).checked_sub(LENGTH)
     }
 
     /// Octets that the messages in the queue take.
@@ -77,36 +77,35 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
     }
 
     /// Appends a message of `len` octets for which there is room.
-    pub(crate) fn push(&mut self, len: u16, octet: impl Fn(usize) -> u8) {
-        let at = self.index(self.used);
-        ring::put_u16(self.memory.as_mut(), at, len);
-        self.used += LENGTH;
+    pub(crate) fn push(&mut self, len: usize, octet: impl Fn(usize) -> u8) {
+        let at = usize::from(self.head) + usize::from(self.used);
+        let memory = self.memory.as_mut();
+        ring::put_u16(memory, at, len);
         for number in 0..len {
-            let at = self.index(self.used);
-            ring::put(self.memory.as_mut(), at, octet(number.into()));
-            self.used += 1;
+            ring::put(memory, at + LENGTH + number, octet(number));
         }
+        self.used += (LENGTH + len) as u16;
     }
 
     /// The fragment to be sent next, of at most `max` octets.
-    pub(crate) fn next(&self, max: u16) -> Option<Fragment> {
-        (self.next < self.used).then(|| self.fragment(self.next, self.sent, max))
+    pub(crate) fn next(&self, max: usize) -> Option<Fragment> {
+        (self.next < self.used).then(|| self.fragment(self.next.into(), self.sent.into(), max))
     }
 
     /// Length of the message to be sent next.
-    pub(crate) fn next_len(&self) -> u16 {
-        self.len_at(self.next)
+    pub(crate) fn next_len(&self) -> usize {
+        self.len_at(self.next.into())
     }
 
-    fn len_at(&self, message: u16) -> u16 {
-        ring::get_u16(self.memory.as_ref(), self.index(message))
+    fn len_at(&self, message: usize) -> usize {
+        ring::get_u16(self.memory.as_ref(), usize::from(self.head) + message)
     }
 
-    fn fragment(&self, message: u16, done: u16, max: u16) -> Fragment {
+    fn fragment(&self, message: usize, done: usize, max: usize) -> Fragment {
         let rest = self.len_at(message) - done;
         let len = rest.min(max);
         Fragment {
-            at: self.index(ring_offset(message, done)),
+            at: self.index(message + LENGTH + done),
             len,
             is_first: done == 0,
             is_last: len == rest,
@@ -115,17 +114,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
 
     /// Counts the next fragment as sent.
     pub(crate) fn on_sent(&mut self, fragment: Fragment) {
-        self.sent += fragment.len;
+        self.sent += fragment.len as u16;
         if fragment.is_last {
-            self.next = ring_offset(self.next, self.sent);
+            self.next += LENGTH as u16 + self.sent;
             self.sent = 0;
         }
     }
 
     /// Removes the oldest fragment, which the peer has; returns it.
-    pub(crate) fn on_acknowledged(&mut self, max: u16) -> Fragment {
-        let fragment = self.fragment(0, self.acknowledged, max);
-        self.acknowledged += fragment.len;
+    pub(crate) fn on_acknowledged(&mut self, max: usize) -> Fragment {
+        let fragment = self.fragment(0, self.acknowledged.into(), max);
+        self.acknowledged += fragment.len as u16;
         if fragment.is_last {
             self.remove_oldest();
         }
@@ -172,8 +171,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
     }
 
     fn remove_oldest(&mut self) {
-        let taken = ring_offset(0, self.len_at(0));
-        self.head = self.index(taken);
+        let len = LENGTH + self.len_at(0);
+        self.head = self.index(len) as u16;
+        let taken = len as u16;
         self.used -= taken;
         self.acknowledged = 0;
         if self.next >= taken {
@@ -183,9 +183,4 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TransmitQueue<B> {
             self.sent = 0;
         }
     }
-}
-
-/// Offset of octet `done` of the message at offset `message`.
-const fn ring_offset(message: u16, done: u16) -> u16 {
-    message + LENGTH + done
 }

@@ -15,7 +15,7 @@ pub(crate) const HELLO: usize = 10;
 /// Octets of a probe's payload: three stamps.
 pub(crate) const PROBE: usize = 12;
 /// Octets of memory that a message takes in addition to its own: its length.
-pub(crate) const LENGTH: u16 = 2;
+pub(crate) const LENGTH: usize = 2;
 /// Most frames of a channel on their way: half of the sequence numbers, less one.
 pub(crate) const WINDOW: u8 = 127;
 
@@ -112,7 +112,7 @@ pub(crate) const fn check_octet(check: u32, index: usize) -> u8 {
 }
 
 /// Binary logarithm of the unit in which the credit of a FIFO of `capacity` octets is counted.
-pub(crate) const fn credit_shift(capacity: u16) -> u8 {
+pub(crate) const fn credit_shift(capacity: usize) -> u8 {
     let mut shift = 0;
     while capacity >> shift > 255 {
         shift += 1;
@@ -121,7 +121,7 @@ pub(crate) const fn credit_shift(capacity: u16) -> u8 {
 }
 
 /// Longest message that always fits a FIFO of `capacity` octets, whatever its fragments leave free.
-pub(crate) const fn max_message(capacity: u16) -> u16 {
+pub(crate) const fn max_message(capacity: usize) -> usize {
     let shift = credit_shift(capacity);
     let counted = (capacity >> shift) << shift;
     counted.saturating_sub((1 << shift) - 1 + LENGTH)

@@ -8,18 +8,22 @@ use serde_json::{Map, Value};
 /// What the tests print in front of their counts.
 const COUNTS: &str = "counts: ";
 
-/// Sends 100,000 messages, or 10,000,000 with `long`, then builds and runs `link/compare`, which has its own lock file.
+/// Sends 100,000 messages on a simulated line and 20,000 between two processes, or 10,000,000 each with `long`, then
+/// builds and runs `link/compare`, which has its own lock file.
 ///
 /// # Errors
 /// A message was wrong or lost, or one of the programs cannot be built or run.
 pub fn run(long: bool) -> Result<()> {
-    let mut counts = counts("noise", "no_message_is_wrong", long)?;
-    counts.extend(self_test::counts()?);
-    println!("{}", Value::Object(counts.clone()));
+    let mut scores = counts("noise", "no_message_is_wrong", long)?;
+    if cfg!(target_os = "linux") {
+        scores.extend(counts("pty", "no_message_between_two_processes", long)?);
+    }
+    scores.extend(self_test::counts()?);
+    println!("{}", Value::Object(scores.clone()));
     let folder = sh::out("links");
     std::fs::create_dir_all(&folder)?;
     let file = folder.join("scores.json");
-    let text = serde_json::to_string_pretty(&counts)?;
+    let text = serde_json::to_string_pretty(&scores)?;
     // The comparison adds its own.
     std::fs::write(&file, text).with_context(|| file.display().to_string())?;
     let mut command = sh::cargo();

@@ -246,10 +246,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         if len > usize::from(longest) {
             return Err(SendError::TooLong(longest.into()));
         }
-        if sender.queue.room().is_none_or(|room| len > room.into()) {
+        if sender.queue.room().is_none_or(|room| len > room) {
             return Err(SendError::Full);
         }
-        sender.queue.push(len as u16, octet);
+        sender.queue.push(len, octet);
         Ok(())
     }
 
@@ -349,14 +349,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             .timeout_us(config.initial_timeout_us, config.min_timeout_us)
     }
 
+    #[inline(never)] // Several calls for each frame, none for each octet.
     fn open_channel(&mut self, channel: usize) -> Option<&mut Channel<B>> {
-        let is_open = channel < usize::from(self.open);
-        self.channels.get_mut(channel).filter(|_| is_open)
+        if channel >= usize::from(self.open) {
+            return None;
+        }
+        self.channels.get_mut(channel)
     }
 }
 
 /// Octets of memory that a message of `len` octets takes in a queue or a FIFO.
 #[must_use]
 pub const fn memory_octets(len: usize) -> usize {
-    len + LENGTH as usize
+    len + LENGTH
 }

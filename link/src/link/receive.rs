@@ -144,7 +144,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         }
         let (is_first, is_last) = (header.has(flag::FIRST), header.has(flag::LAST));
         let receiver = &mut channel.receiver;
-        let counter = match receiver.on_data(header.sequence(), is_first, is_last, len as u16) {
+        let counter = match receiver.on_data(header.sequence(), is_first, is_last, len) {
             Verdict::Accepted | Verdict::Gap => return,
             Verdict::Duplicate => &mut self.counters.duplicates,
             Verdict::Overrun => &mut self.counters.overruns,
@@ -194,7 +194,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             return;
         }
         let header = self.decoder.header();
-        let stamps = [0, 4, 8].map(|at| Instant::from_us(self.field(at)));
+        let stamp = |at| Instant::from_us(self.field(at));
+        let stamps = [stamp(0), stamp(4), stamp(8)];
         if header.has(flag::REPLY) {
             self.is_answered = true;
             self.answer = Probe {

@@ -55,7 +55,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             } else {
                 [0; 3]
             };
-            let capacity = u16::from_le_bytes([low, high]);
+            let capacity = usize::from(u16::from_le_bytes([low, high]));
             let dropped = channel.sender.restart(capacity, credit, max_fragment);
             self.counters.dropped = self.counters.dropped.wrapping_add(dropped);
             channel
@@ -75,8 +75,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
 
     /// Octet of the payload of a hello.
     pub(super) fn hello_octet(&self, at: usize) -> u8 {
-        let number =
-            |number: u32, at: usize| number.to_le_bytes().get(at).copied().unwrap_or_default();
+        let number = |number: u32, at: usize| (number >> (at * 8)) as u8;
         match at {
             0..4 => number(self.config.session, at),
             4..8 => number(self.peer, at - 4),
@@ -88,7 +87,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             _ => {
                 let at = at - HELLO;
                 self.channels.get(at / 3).map_or(0, |channel| {
-                    let capacity = u32::from(channel.receiver.fifo.capacity());
+                    let capacity = channel.receiver.fifo.capacity() as u32;
                     number(
                         capacity | u32::from(channel.receiver.credit()) << 16,
                         at % 3,

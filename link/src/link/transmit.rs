@@ -38,11 +38,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
 
     /// The time at which [`transmit`](Self::transmit) has to be called although nothing was received or sent.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let deadlines = self.channels.iter().map(|c| c.sender.deadline());
-        deadlines
-            .chain([self.hello_deadline])
-            .filter_map(Deadline::get)
-            .reduce(|one, other| if one.has_reached(other) { other } else { one })
+        let mut next = self.hello_deadline.get();
+        for channel in &self.channels {
+            if let Some(at) = channel.sender.deadline().get()
+                && next.is_none_or(|next| next.has_reached(at))
+            {
+                next = Some(at);
+            }
+        }
+        next
     }
 
     pub(super) fn on_time(&mut self, now: Instant) {
@@ -90,7 +94,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         }
         let [low, high] = self.config.max_fragment.to_le_bytes();
         let header = Header::new(Kind::Hello, wanted, VERSION.into(), [N as u8, low, high]);
-        self.encoder.begin(header, (HELLO + 3 * N) as u16, true);
+        self.encoder.begin(header, HELLO + 3 * N, true);
     }
 
     /// Begins a frame of a channel: what its recovery needs, else data, else an acknowledgment.
@@ -117,7 +121,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             let again;
             (sequence, again) = sender.on_sent(fragment);
             (kind, flags, len, lead) = (Kind::Data, first | last, fragment.len, false);
-            self.payload_at = fragment.at;
+            self.payload_at = fragment.at as u16;
             self.is_new = !again;
             self.counters.retransmitted = self.counters.retransmitted.wrapping_add(again.into());
         } else {
@@ -153,7 +157,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             return false;
         }
         let header = Header::new(Kind::Probe, flags, 0, [number, 0, 0]);
-        self.encoder.begin(header, PROBE as u16, false);
+        self.encoder.begin(header, PROBE, false);
         true
     }
 
@@ -167,10 +171,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     fn payload_octet(&self, at: usize) -> u8 {
         let header = self.encoder.header();
         match header.kind() {
-            Kind::Data => self
-                .channels
-                .get(header.channel())
-                .map_or(0, |c| c.sender.queue.octet(self.payload_at, at as u16)),
+            Kind::Data => self.channels.get(header.channel()).map_or(0, |c| {
+                c.sender.queue.octet(usize::from(self.payload_at) + at)
+            }),
             Kind::Acknowledgment => 0,
             Kind::Probe => self.probes.octet(at),
             Kind::Hello => self.hello_octet(at),

@@ -59,7 +59,9 @@ impl Reader<'_> {
             hardware_fifo: self.u16()?,
             ..Identity::default()
         };
-        for (to, from) in identity.name.iter_mut().zip(self.0) {
+        // What is behind the first zero is no part of the name.
+        let name = self.0.iter().take_while(|octet| **octet != 0);
+        for (to, from) in identity.name.iter_mut().zip(name) {
             *to = *from;
         }
         Some(identity)
