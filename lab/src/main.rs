@@ -10,6 +10,7 @@
 //! | `udp_path` | datagrams from a program to the line by several ways: docs/udp-path.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware's PHY and MAC |
+//! | `functions` | functions of a firmware by address |
 //! | `symbols` | functions and variables of a firmware |
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod board_file;
 mod causes;
 mod explanations;
 mod footprint;
+mod functions;
 mod symbols;
 mod udp_path;
 
@@ -105,6 +107,9 @@ enum Experiment {
         /// Only the readers of a byte link in Rust and in Python
         #[arg(long, group = "what")]
         readers: bool,
+        /// Only the speed of simulated harts behind caches and DDR
+        #[arg(long, group = "what")]
+        soft_socs: bool,
     },
 }
 
@@ -129,12 +134,16 @@ fn main() -> ExitCode {
         Experiment::UdpPath(arguments) => udp_path::run(&arguments),
         Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
         Experiment::Bench {
+            soft_socs: true, ..
+        } => bench::run(bench::Selection::SoftSocs),
+        Experiment::Bench {
             footprint,
             agent,
             load,
             instructions,
             captures,
             readers: false,
+            soft_socs: false,
         } => bench::run(match (footprint, agent, load, instructions, captures) {
             (true, ..) => bench::Selection::Footprint,
             (_, true, ..) => bench::Selection::Agent,
