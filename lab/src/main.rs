@@ -10,6 +10,7 @@
 //! | `udp_path` | datagrams from a program to the line by several ways: docs/udp-path.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |
 //! | `footprint` | RAM and flash of a firmware's PHY and MAC |
+//! | `functions` | functions of a firmware by address |
 //! | `symbols` | functions and variables of a firmware |
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod board_file;
 mod causes;
 mod explanations;
 mod footprint;
+mod functions;
 mod symbols;
 mod udp_path;
 
@@ -108,6 +110,9 @@ enum Experiment {
         /// Only the readers of a byte link in Rust and in Python
         #[arg(long, group = "what")]
         readers: bool,
+        /// Only the speed of simulated harts behind caches and DDR
+        #[arg(long, group = "what")]
+        soft_socs: bool,
     },
 }
 
@@ -133,6 +138,9 @@ fn main() -> ExitCode {
         Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
         Experiment::Bench { lwip: true, .. } => bench::run(bench::Selection::Lwip),
         Experiment::Bench {
+            soft_socs: true, ..
+        } => bench::run(bench::Selection::SoftSocs),
+        Experiment::Bench {
             footprint,
             agent,
             load,
@@ -140,6 +148,7 @@ fn main() -> ExitCode {
             captures,
             readers: false,
             lwip: false,
+            soft_socs: false,
         } => bench::run(match (footprint, agent, load, instructions, captures) {
             (true, ..) => bench::Selection::Footprint,
             (_, true, ..) => bench::Selection::Agent,

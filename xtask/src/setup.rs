@@ -53,12 +53,22 @@ const PACKAGES: [(&str, &str, &str); 17] = [
     ("g++", "g++", "libFuzzer"),
 ];
 
+/// The same for `test --long`.
+const LONG_PACKAGES: [(&str, &str, &str); 4] = [
+    ("munged", "munge", "authentication of Slurm"),
+    ("slurmctld", "slurmctld", "job arrays on a cluster"),
+    ("slurmd", "slurmd", "job arrays on a cluster"),
+    ("sbatch", "slurm-client", "job arrays on a cluster"),
+];
+
 /// Version tested with `test --long`.
 const CARGO_DENY: &str = "0.20.2";
 
 /// Runs the command.
 pub fn run(long: bool) -> Result<()> {
-    let missing: Vec<_> = PACKAGES.iter().filter(|(p, ..)| !sh::has(p)).collect();
+    let of_long = LONG_PACKAGES.iter().filter(|_| long);
+    let wanted = PACKAGES.iter().chain(of_long);
+    let missing: Vec<_> = wanted.filter(|(p, ..)| !sh::has(p)).collect();
     for (_, package, why) in &missing {
         println!("missing: {package} ({why})");
     }
@@ -78,9 +88,32 @@ pub fn run(long: bool) -> Result<()> {
         let names: Vec<&str> = missing.iter().map(|m| m.1).collect();
         println!("to install as root: apt-get install {}", names.join(" "));
     }
-    match esptool() {
-        Ok(()) => println!("esptool, for comparing flash images: installed"),
-        Err(error) => println!("esptool, for comparing flash images: missing ({error:#})"),
+    for (package, purpose, program, folder) in [
+        (
+            ESPTOOL,
+            "comparing flash images",
+            tools::esptool(),
+            "esptool",
+        ),
+        (
+            PYARROW,
+            "reading results.parquet",
+            tools::pyarrow(),
+            "pyarrow",
+        ),
+    ] {
+        let is_installed = match package {
+            PYARROW => has_pyarrow(),
+            _ => program.is_file(),
+        };
+        let installed = match is_installed {
+            true => Ok(()),
+            false => python_package(package, &sh::out(folder)),
+        };
+        match installed {
+            Ok(()) => println!("{package}, for {purpose}: installed"),
+            Err(error) => println!("{package}, for {purpose}: missing ({error:#})"),
+        }
     }
     let others = tools::OTHER_SYSTEMS;
     for triple in [tools::RISCV, tools::THUMB].into_iter().chain(others) {
@@ -101,17 +134,21 @@ pub fn run(long: bool) -> Result<()> {
 /// Release of esptool tested with the comparison of flash images.
 const ESPTOOL: &str = "esptool==5.6.0";
 
-/// Installs esptool into a virtual environment in `target/`.
-fn esptool() -> Result<()> {
-    if tools::esptool().is_file() {
-        return Ok(());
-    }
-    let folder = sh::out("esptool");
-    let venv = |folder: &Path| sh::read(sh::cmd("python3").args(["-m", "venv"]).arg(folder));
-    if venv(&folder).is_err() && sh::has("apt-get") && tools::is_root() {
+/// Release of pyarrow tested with the reading of `results.parquet`.
+const PYARROW: &str = "pyarrow==26.0.1";
+
+fn has_pyarrow() -> bool {
+    let python = tools::pyarrow();
+    python.is_file() && sh::read(sh::cmd(python).args(["-c", "import pyarrow"])).is_ok()
+}
+
+/// Installs a Python package into a virtual environment in `folder`.
+fn python_package(package: &str, folder: &Path) -> Result<()> {
+    let venv = || sh::read(sh::cmd("python3").args(["-m", "venv"]).arg(folder));
+    if venv().is_err() && sh::has("apt-get") && tools::is_root() {
         sh::run(sh::cmd("apt-get").args(["install", "-q", "-y", "python3-venv"]))?;
-        venv(&folder)?;
+        venv()?;
     }
-    sh::read(sh::cmd(folder.join("bin/pip")).args(["install", "--quiet", ESPTOOL]))?;
+    sh::read(sh::cmd(folder.join("bin/pip")).args(["install", "--quiet", package]))?;
     Ok(())
 }

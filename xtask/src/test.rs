@@ -5,8 +5,8 @@ use crate::foreign::Foreign;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
-    board, captures, concurrent, firmware, foreign, fuzz, imx6, lab, links, linux_board,
-    procedures, repro, scenarios, sh, tap, tools,
+    board, captures, concurrent, dependencies, firmware, foreign, fuzz, imx6, lab, links,
+    linux_board, procedures, repro, scenarios, sh, slurm, tap, tools,
 };
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -68,6 +68,7 @@ fn running(steps: &Steps, long: bool) {
     // More than 200 runs, and a relay that must run in real time.
     if long || is_named {
         steps.step("causes", |_, log| causes(log));
+        steps.step("slurm", |_, log| slurm::run(log));
     }
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("emulated", |_, log| tap::emulated::run(log));
@@ -94,7 +95,7 @@ fn computing(steps: &Steps, long: bool) {
     if long {
         steps.step("published boards", |_, log| published_boards(log));
         steps.step("repro", |_, log| repro::run(Some(log)));
-        steps.step("dependencies", |_, log| dependencies(log));
+        steps.step("dependencies", |_, log| dependencies::run(log));
     }
 }
 
@@ -147,6 +148,7 @@ fn cargo_test(steps: &Steps, what: &[&str], flags: &[&str], log: &Path) -> Resul
         ("LINERATE_FOREIGN_ELFS", sh::out("foreign")),
         ("LINERATE_CAPTURES", sh::out("captures")),
         ("LINERATE_ESPTOOL", tools::esptool()),
+        ("LINERATE_PYARROW", tools::pyarrow()),
     ] {
         if path.exists() {
             command.env(name, path);
@@ -474,33 +476,6 @@ fn rustdoc(log: &Path) -> Result<Outcome> {
     ]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     sh::logged(&mut doc, log)?;
-    Ok(Outcome::done())
-}
-
-/// Checks licences, sources and duplicates of all crates in the lock files.
-fn dependencies(log: &Path) -> Result<Outcome> {
-    if !sh::has("cargo-deny") {
-        return Ok(Outcome::Skipped(
-            "the dependency audit needs cargo-deny: cargo xtask setup --long".into(),
-        ));
-    }
-    let mut folders = vec![sh::root()];
-    folders.extend(
-        board::all()
-            .iter()
-            .map(|b| sh::root().join("boards").join(b)),
-    );
-    for folder in folders {
-        let mut deny = sh::cargo();
-        deny.arg("deny")
-            .arg("--manifest-path")
-            .arg(folder.join("Cargo.toml"));
-        deny.arg("--all-features")
-            .arg("--config")
-            .arg(sh::root().join("deny.toml"));
-        deny.arg("check");
-        sh::logged(deny.args(["bans", "licenses", "sources"]), log)?;
-    }
     Ok(Outcome::done())
 }
 

@@ -64,6 +64,11 @@ pub fn has_nightly() -> bool {
     sh::read(sh::nightly_cargo().arg("--version")).is_ok()
 }
 
+/// Path of the Python that `setup` installs with pyarrow.
+pub fn pyarrow() -> std::path::PathBuf {
+    sh::out("pyarrow").join("bin/python")
+}
+
 /// Path of the esptool that `setup` installs.
 pub fn esptool() -> std::path::PathBuf {
     sh::out("esptool").join("bin/esptool")

@@ -9,6 +9,9 @@ use crate::recorder::Recorder;
 use crate::store::resume::difference;
 use crate::store::{self, LoadError, StoreError};
 
+#[cfg(test)]
+mod tests;
+
 /// Folder of a run of a matrix with a folder per cell.
 pub const CELLS: &str = "cells";
 
@@ -68,7 +71,8 @@ struct Part {
 }
 
 /// Joins the runs in `dirs` (each with results, or with a folder per cell in [`CELLS`]), and writes the joined run to
-/// `out`. A cell without results is listed as not measured. The joined table is that of a run of the whole matrix.
+/// `out`. A cell without results is listed as not measured, and so is what a damaged or interrupted part lacks. The joined
+/// table is that of a run of the whole matrix.
 ///
 /// # Errors
 /// [`MergeError`] names the folders.
@@ -76,7 +80,13 @@ pub fn merge(dirs: &[PathBuf], out: &Path, note: &mut dyn FnMut(&str)) -> Result
     let mut parts = Vec::new();
     for dir in folders(dirs)? {
         match store::load(&dir) {
-            Ok(loaded) => parts.push(part(dir, loaded.stored.into_run())?),
+            Ok(loaded) => {
+                let mut stored = loaded.stored;
+                for lack in &mut stored.lacks {
+                    lack.what = format!("{}: {}", dir.display(), lack.what);
+                }
+                parts.push(part(dir, stored.into_run())?);
+            }
             // A cell that never began.
             Err(LoadError::Empty { .. }) => {}
             Err(error) => return Err(error.into()),

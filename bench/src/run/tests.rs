@@ -62,17 +62,27 @@ fn script(config: &MachineConfig) -> Script {
     clippy::unnecessary_wraps,
     reason = "the shape of what opens a machine"
 )]
-fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
+pub(super) fn open(config: &MachineConfig) -> Result<Box<dyn Machine>, MachineError> {
     Ok(Box::new(script(config)))
 }
 
-struct Fixture {
+pub(super) struct Fixture {
     dir: tempfile::TempDir,
-    options: Options,
+    pub(super) options: Options,
     scenario: Scenario,
 }
 
-fn fixture() -> Fixture {
+impl Fixture {
+    pub(super) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    pub(super) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+}
+
+pub(super) fn fixture() -> Fixture {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("esp32c6-bitbang");
     std::fs::create_dir(&folder).expect("made");
@@ -299,7 +309,7 @@ fn counts_that_contradict_the_ledger_fail_the_run() {
     assert_eq!(outcome.run.failures[0], contradiction);
 }
 
-const MATRIX: &str = r#"schema = 1
+pub(super) const MATRIX: &str = r#"schema = 1
 name = "test"
 board = "esp32c6-bitbang"
 
@@ -349,7 +359,7 @@ fn run_matrix(fixture: &Fixture, resume: bool, fails: &str, after: usize) -> (Ru
     (run, opened)
 }
 
-fn read_file(fixture: &Fixture, name: &str) -> Vec<u8> {
+pub(super) fn read_file(fixture: &Fixture, name: &str) -> Vec<u8> {
     std::fs::read(fixture.options.out.join(name)).expect(name)
 }
 

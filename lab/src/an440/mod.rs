@@ -2,10 +2,16 @@
 //! docs/an440.md describes it.
 
 mod ablation;
+mod axes;
 mod cells;
+mod claims;
+mod datagrams;
+mod explain;
 mod fit;
+mod layers;
 mod page;
 mod peer;
+mod record;
 mod run;
 mod score;
 mod sensitivity;
@@ -14,9 +20,9 @@ mod system;
 use anyhow::{Context, Result, bail};
 use cells::{Cell, Direction, Memory, Optimisation, System};
 use linerate_sim::elf::Elf;
+use record::Scores;
 use run::Measured;
-use score::{ANOMALIES, Effect, INTERACTIONS, Throughputs};
-use serde::Serialize;
+use score::Throughputs;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use system::Parameters;
@@ -42,6 +48,18 @@ pub struct Arguments {
     /// Also measure the anomalies with each mechanism that may cause one switched off
     #[arg(long)]
     ablation: bool,
+    /// Also divide the cycles of a segment by purpose, waits, masters and row misses; write target/an440/explain.json
+    #[arg(long)]
+    explain: bool,
+    /// Also compare the figures in the paper's text, and its order of optimisations
+    #[arg(long)]
+    claims: bool,
+    /// Also measure UDP in all cells
+    #[arg(long)]
+    udp: bool,
+    /// Also change what the paper names and does not measure, one thing at a time
+    #[arg(long)]
+    axes: bool,
     /// Also write target/an440/index.html: the cells as small multiples
     #[arg(long)]
     page: bool,
@@ -65,7 +83,7 @@ impl Bench {
             let config = system::config(*cell, parameters)?;
             Ok((
                 *cell,
-                run::run(*cell, &config, &self.elf, self.bytes, parameters)?,
+                run::run(*cell, &config, &self.elf, self.bytes, parameters, None)?,
             ))
         });
         measured.into_iter().collect()
@@ -103,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         );
         return Ok(());
     };
+    let functions = layers::functions(&elf)?;
     let elf = std::fs::read(&elf).with_context(|| elf.display().to_string())?;
     let elf = Elf::parse(&elf).map_err(|error| anyhow::anyhow!("{error}"))?;
     let bench = Bench {
@@ -154,6 +173,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             page::page(&fitted, &published, &scores),
         )?;
         println!("page: target/an440/index.html");
+    }
+    if arguments.claims {
+        claims::print(&throughputs(&fitted), &published);
+    }
+    if arguments.explain {
+        explain::run(&bench, &functions, &cells, &parameters)?;
+    }
+    if arguments.udp {
+        datagrams::run(&bench, &throughputs(&fitted), &parameters)?;
+    }
+    if arguments.axes {
+        axes::run(&bench, &throughputs(&fitted), &parameters)?;
     }
     if arguments.ablation {
         ablation::run(&bench, &throughputs(&fitted), &parameters)?;
@@ -247,143 +278,6 @@ fn print_causes(results: &Results) {
             it.idle,
             it.instructions
         );
-    }
-}
-
-/// target/an440/scores.json.
-#[derive(Debug, Serialize)]
-pub struct Scores {
-    mean_abs_log_error_held_out: Option<f64>,
-    mean_abs_log_error_unfitted: Option<f64>,
-    mean_abs_log_error_fitted_cells: Option<f64>,
-    spearman: Option<f64>,
-    spearman_unfitted: Option<f64>,
-    ratio_error_unfitted: Option<f64>,
-    anomalies_met: usize,
-    interactions_met: usize,
-    anomalies_met_unfitted: usize,
-    interactions_met_unfitted: usize,
-    anomalies: Vec<EffectScore>,
-    interactions: Vec<EffectScore>,
-    parameters: Vec<fit::Value>,
-    cells: Vec<CellScore>,
-}
-
-/// An effect: the logarithm of a ratio, positive if it is as published.
-#[derive(Debug, Serialize)]
-struct EffectScore {
-    effect: &'static str,
-    published: Option<f64>,
-    predicted: Option<f64>,
-    unfitted: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct CellScore {
-    system: &'static str,
-    direction: &'static str,
-    memory: &'static str,
-    optimisation: &'static str,
-    published_mbit_per_s: Option<f64>,
-    predicted_mbit_per_s: f64,
-    unfitted_mbit_per_s: Option<f64>,
-    held_out: bool,
-    cycles_per_segment: run::PerSegment,
-}
-
-impl Scores {
-    fn new(
-        unfitted: &Results,
-        fitted: &Results,
-        published: &Throughputs,
-        parameters: Vec<fit::Value>,
-    ) -> Self {
-        let (before, after) = (throughputs(unfitted), throughputs(fitted));
-        let effects = |effects: &[Effect]| {
-            let score = |(effect, value): &Effect| EffectScore {
-                effect,
-                published: value(published),
-                predicted: value(&after),
-                unfitted: value(&before),
-            };
-            effects.iter().map(score).collect::<Vec<_>>()
-        };
-        Self {
-            mean_abs_log_error_held_out: score::mean_absolute_log_error(
-                &after,
-                published,
-                |cell| !cell.is_fitted(),
-            ),
-            mean_abs_log_error_unfitted: score::mean_absolute_log_error(&before, published, |_| {
-                true
-            }),
-            mean_abs_log_error_fitted_cells: score::mean_absolute_log_error(
-                &after,
-                published,
-                |cell| cell.is_fitted(),
-            ),
-            spearman: score::spearman(&after, published),
-            spearman_unfitted: score::spearman(&before, published),
-            ratio_error_unfitted: score::ratio_error(&before, published),
-            anomalies_met: score::met(&ANOMALIES, &after),
-            interactions_met: score::met(&INTERACTIONS, &after),
-            anomalies_met_unfitted: score::met(&ANOMALIES, &before),
-            interactions_met_unfitted: score::met(&INTERACTIONS, &before),
-            anomalies: effects(&ANOMALIES),
-            interactions: effects(&INTERACTIONS),
-            parameters,
-            cells: fitted
-                .iter()
-                .map(|(cell, measured)| CellScore {
-                    system: cell.system.name(),
-                    direction: cell.direction.name(),
-                    memory: cell.memory.name(),
-                    optimisation: cell.optimisation.name(),
-                    published_mbit_per_s: published.get(cell).copied(),
-                    predicted_mbit_per_s: measured.mbit_per_s,
-                    unfitted_mbit_per_s: before.get(cell).copied(),
-                    held_out: !cell.is_fitted(),
-                    cycles_per_segment: measured.per_segment,
-                })
-                .collect(),
-        }
-    }
-
-    /// The scores in one sentence.
-    fn summary(&self) -> String {
-        format!(
-            "Mean absolute log error: {} with nothing fitted (ratios {}), {} on the held-out cells, {} on the fitted \
-             ones; Spearman: {} with nothing fitted, {} fitted; interactions met: {} of {}, anomalies met: {} of {}.",
-            show(self.mean_abs_log_error_unfitted),
-            show(self.ratio_error_unfitted),
-            show(self.mean_abs_log_error_held_out),
-            show(self.mean_abs_log_error_fitted_cells),
-            show(self.spearman_unfitted),
-            show(self.spearman),
-            self.interactions_met,
-            INTERACTIONS.len(),
-            self.anomalies_met,
-            ANOMALIES.len()
-        )
-    }
-
-    fn print(&self) {
-        println!("\n{}", self.summary());
-        for (name, effects) in [
-            ("Interactions", &self.interactions),
-            ("Anomalies", &self.anomalies),
-        ] {
-            println!("{name} (logarithms: published, predicted, nothing fitted):");
-            for it in effects {
-                println!(
-                    "  {}: {} {} {}",
-                    it.effect,
-                    show(it.published),
-                    show(it.predicted),
-                    show(it.unfitted)
-                );
-            }
-        }
     }
 }
 

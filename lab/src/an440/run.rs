@@ -1,6 +1,7 @@
 //! Runs a cell: the firmware on a soft SoC, a network line, and a workstation at its other end, in virtual time.
 
 use super::cells::{Cell, Direction};
+use super::explain::Observer;
 use super::peer::Workstation;
 use super::system::Parameters;
 use anyhow::{Context, Result, bail};
@@ -20,6 +21,8 @@ pub const SKIPPED: u32 = 200_000;
 pub const SEND: f64 = 1458.0;
 /// A cell that is not done by then has failed.
 const LIMIT: Instant = Instant::from_ns(60_000_000_000);
+/// A program that has not received its datagrams by then receives next to nothing.
+const LIMIT_OF_DATAGRAMS: Instant = Instant::from_ns(3_000_000_000);
 /// The longest time that the SoC runs ahead of the workstation, whose reaction takes longer than that.
 const QUANTUM: Span = Span::from_us(40);
 const CONSOLE: &str = "console";
@@ -34,7 +37,7 @@ struct Counters {
 }
 
 /// Result of a cell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     pub mbit_per_s: f64,
     /// Per segment of 1458 bytes.
@@ -42,7 +45,7 @@ pub struct Measured {
 }
 
 /// Cycles of the hart by what it did; they add up to all of them.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct PerSegment {
     pub cycles: f64,
     /// Executes instructions: all other cycles.
@@ -80,6 +83,12 @@ struct Link {
     now: Instant,
 }
 
+/// Speed of the line of `cell`.
+fn line_mbit_per_s(cell: Cell, parameters: &Parameters) -> u32 {
+    let own = cell.system.link_mbit_per_s();
+    parameters.link_mbit_per_s.unwrap_or(own)
+}
+
 impl Link {
     fn new(cell: Cell, bytes: u64, parameters: &Parameters) -> Self {
         let config = host::Config {
@@ -89,12 +98,16 @@ impl Link {
         };
         let mut host = Host::new(config);
         if let Some(programs) = host.programs() {
-            programs.start(Box::new(Workstation::new(bytes)));
+            let workstation = match parameters.datagrams {
+                Some(offered) => Workstation::of_datagrams(offered.mbit_per_s),
+                None => Workstation::new(bytes),
+            };
+            programs.start(Box::new(workstation));
         }
         Self {
             host,
             mode: LinkMode {
-                mbit_per_s: cell.system.link_mbit_per_s(),
+                mbit_per_s: line_mbit_per_s(cell, parameters),
             },
             free: Instant::ZERO,
             now: Instant::ZERO,
@@ -126,7 +139,28 @@ impl Link {
     }
 }
 
-/// Runs `cell` on the SoC that `config` describes; the firmware sends or receives `bytes`.
+/// Lets the SoC run until `until`, or until it has sent a frame; `observer` sees each instruction.
+fn step(soc: &mut SoftSoc, until: Instant, observer: Option<&mut Observer<'_>>) -> Stop {
+    let Some(observer) = observer else {
+        return soc.run(until);
+    };
+    loop {
+        let next = if soc.is_waiting() {
+            until
+        } else {
+            until.min(soc.now() + Span::from_ticks(1))
+        };
+        observer.before(soc);
+        let stop = soc.run(next);
+        observer.after(soc);
+        if !matches!(stop, Stop::Deadline) || soc.now() >= until {
+            return stop;
+        }
+    }
+}
+
+/// Runs `cell` on the SoC that `config` describes; the firmware sends or receives `bytes`. `observer` sees each
+/// instruction of the measured part. Datagrams that the firmware does not receive in time have a throughput of 0.
 ///
 /// # Errors
 /// The program reports an error, or does not finish.
@@ -136,10 +170,11 @@ pub fn run(
     elf: &Elf,
     bytes: u32,
     parameters: &Parameters,
+    mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Measured> {
     let mut soc = SoftSoc::new(config, elf).map_err(|error| anyhow::anyhow!("{error}"))?;
     soc.connect(Some(Partner {
-        mbit_per_s: cell.system.link_mbit_per_s(),
+        mbit_per_s: line_mbit_per_s(cell, parameters),
         pause: false,
     }))
     .map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -153,8 +188,13 @@ pub fn run(
     soc.send(
         CONSOLE,
         format!(
-            "{} {direction} tcp {total} {SKIPPED} {} {hertz} {} {} {} {}\n",
+            "{} {direction} {} {total} {SKIPPED} {} {hertz} {} {} {} {}\n",
             cell.system.device(),
+            if parameters.datagrams.is_some() {
+                "udp"
+            } else {
+                "tcp"
+            },
             cell.optimisation.name(),
             parameters.blocks_sent,
             parameters.blocks_received,
@@ -173,7 +213,8 @@ pub fn run(
     loop {
         let until = soc.now() + QUANTUM;
         link.advance(until, &mut soc);
-        match soc.run(until) {
+        let observing = observer.as_deref_mut().filter(|_| begin.is_some());
+        match step(&mut soc, until, observing) {
             Stop::Fault(fault) => bail!("{cell}: {fault:?}"),
             Stop::Asleep => soc.sleep_until(until),
             Stop::Deadline | Stop::Sent => {}
@@ -192,14 +233,25 @@ pub fn run(
             let event: Event =
                 serde_json::from_str(json).with_context(|| format!("{cell}: console: {line}"))?;
             match event.name.as_str() {
-                "begin" => begin = Some((event, counters(&soc))),
+                "begin" => {
+                    begin = Some((event, counters(&soc)));
+                    if let Some(observer) = &mut observer {
+                        observer.begin(&soc);
+                    }
+                }
                 "end" => {
+                    if let Some(observer) = &mut observer {
+                        observer.end(&soc);
+                    }
                     let (begin, before) = begin.take().context("the end without a begin")?;
                     return measured(&begin, &event, before, counters(&soc), hertz);
                 }
                 "error" => bail!("{cell}: the firmware reports {line}"),
                 _ => {}
             }
+        }
+        if parameters.datagrams.is_some() && soc.now() > LIMIT_OF_DATAGRAMS {
+            return Ok(Measured::default());
         }
         if soc.now() > LIMIT {
             bail!("{cell}: not done after a minute; pc {:#x}", soc.hart().pc());

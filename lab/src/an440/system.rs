@@ -18,6 +18,10 @@ pub struct Parameters {
     pub flushes_cache: bool,
     /// Cycles of an access to the data register of the LAN91C111; `None` for the board file's.
     pub pio_cycles: Option<u32>,
+    /// Datagrams instead of TCP.
+    pub datagrams: Option<Offered>,
+    /// Speed of the line; `None` for the system's.
+    pub link_mbit_per_s: Option<u32>,
     /// Reaction time of the workstation.
     pub workstation_us: u64,
     /// Fields of the board file with other values, by their path.
@@ -32,10 +36,19 @@ impl Default for Parameters {
             copies_received: true,
             flushes_cache: true,
             pio_cycles: None,
+            datagrams: None,
+            link_mbit_per_s: None,
             workstation_us: 80,
             changes: Vec::new(),
         }
     }
+}
+
+/// Datagrams that the workstation offers to a receiver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offered {
+    /// Mbit/s of payload.
+    pub mbit_per_s: f64,
 }
 
 /// Board file without memory's and system's changes.

@@ -10,6 +10,7 @@ mod link;
 mod load;
 mod readers;
 mod simulator;
+mod soft_soc;
 
 use crate::footprint::{CODE_TARGET, Footprint};
 use anyhow::{Context, Result};
@@ -37,6 +38,8 @@ pub enum Selection {
     Lwip,
     /// Only the analysis of captures.
     Captures,
+    /// Only the simulated soft SoCs.
+    SoftSocs,
     /// Only the readers of a link in Rust and in Python.
     Readers,
 }
@@ -61,13 +64,15 @@ pub fn run(selection: Selection) -> Result<()> {
             &instructions::measure_lwip()?,
         ),
         Selection::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
+        Selection::SoftSocs => with_section(&text, soft_soc::TITLE, &simulator::soft_socs()?),
         Selection::Readers => with_section(&text, readers::TITLE, &readers::measure()?),
         Selection::Footprint => with_footprints(&text)?,
         Selection::Agent => with_section(&text, agent::TITLE, &agent::measure()?),
         Selection::Simulator => {
             let text = with_footprints(&text)?;
             let sections = text.find("\n## ").map_or("", |at| &text[at..]);
-            simulator::speed()? + sections
+            let (start, soft_socs) = simulator::speed()?;
+            with_section(&(start + sections), soft_soc::TITLE, &soft_socs)
         }
     };
     fs::write(&file, text)?;

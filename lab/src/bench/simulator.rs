@@ -1,6 +1,7 @@
 //! Speed of the simulator compared with QEMU.
 
 use super::history::{self, Figure, Run, cell, ratio_cell};
+use super::soft_soc;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fmt::Write as _;
 use std::fs;
@@ -21,17 +22,48 @@ const RAM: &str = "0x80000000";
 /// Downloads of the saturated receive: `LINERATE_SIZES` of the firmware, bytes and number.
 const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
 
-/// Measures the simulator's speed; returns the start of the document.
-pub fn speed() -> Result<String> {
-    let image = kernels()?;
-    println!("hart, with timing and flash cache:");
+/// The figures of the ESP32-C6 and the table, run by run.
+type Harts = Vec<([f64; 2], String)>;
+
+/// Runs the kernels on simulated harts; the slowest run comes first.
+fn harts(image: &Path) -> Result<Harts> {
+    println!("hart, with timing and flash cache, and behind caches and DDR:");
     let mut harts = Vec::new();
     for _ in 0..RUNS {
-        let table = hart(&image)?;
+        let table = hart(image)?;
         print!("{table}");
         harts.push((mips(&table)?, table));
     }
     harts.sort_by(|(a, _), (b, _)| a[0].total_cmp(&b[0]));
+    Ok(harts)
+}
+
+/// The figure from the RAM of the ESP32-C6.
+fn from_ram(harts: &Harts) -> Figure {
+    Figure {
+        what: "simulated instructions from RAM".to_owned(),
+        unit: "million/s".to_owned(),
+        ours: harts.iter().map(|(mips, _)| mips[0]).collect(),
+        ..Figure::default()
+    }
+}
+
+/// The section on soft SoCs, and its figures.
+fn soft_soc_of(harts: &Harts) -> Result<(String, Vec<Figure>)> {
+    let tables: Vec<&str> = harts.iter().map(|(_, table)| table.as_str()).collect();
+    let figures = soft_soc::figures(&tables)?;
+    Ok((soft_soc::section(&figures, &from_ram(harts))?, figures))
+}
+
+/// Measures soft SoCs only; returns their section.
+pub fn soft_socs() -> Result<String> {
+    Ok(soft_soc_of(&harts(&kernels()?)?)?.0)
+}
+
+/// Measures the simulator's speed; returns the start of the document, and the section on soft SoCs.
+pub fn speed() -> Result<(String, String)> {
+    let image = kernels()?;
+    let harts = harts(&image)?;
     println!("QEMU -icount, the same kernels:");
     let qemu = qemu(&image)?;
     if qemu.is_empty() {
@@ -54,7 +86,7 @@ pub fn speed() -> Result<String> {
     let from_ram = Figure {
         rival: "QEMU -icount shift=0".to_owned(),
         theirs: qemu,
-        ..figure("simulated instructions from RAM", "million/s", of(0))
+        ..from_ram(&harts)
     };
     let speeds = receive.iter().map(|it| it.virtual_s / it.wall_s).collect();
     let figures = [
@@ -62,12 +94,15 @@ pub fn speed() -> Result<String> {
         figure("simulated instructions from flash", "million/s", of(1)),
         figure("saturated receive", "virtual s per s", speeds),
     ];
-    let earlier = history::record("simulator", "", figures.to_vec())?;
+    let (section, of_soft_soc) = soft_soc_of(&harts)?;
+    let all = figures.iter().cloned().chain(of_soft_soc).collect();
+    let earlier = history::record("simulator", "", all)?;
     let median = receive
         .into_iter()
         .nth(RUNS / 2)
         .context("no run succeeded")?;
-    document(&harts[RUNS / 2].1, &figures, &median, &earlier)
+    let start = document(&harts[RUNS / 2].1, &figures, &median, &earlier)?;
+    Ok((start, section))
 }
 
 /// Builds the flat image of the kernels.

@@ -9,7 +9,7 @@ mod variant;
 
 use crate::board_file;
 use anyhow::{Context, Result, anyhow};
-use layers::{Functions, Layer};
+use layers::Layer;
 use linerate_sim::chip::soft_soc::{Config, file};
 use linerate_sim::elf::Elf;
 use run::{Firmware, Length, Measured};
@@ -91,7 +91,7 @@ fn build(mac: Mac, builds: &[Build], flags: &[&str]) -> Result<Option<Firmwares>
         };
         let elf = std::fs::read(&path).with_context(|| path.display().to_string())?;
         let elf = Elf::parse(&elf).map_err(|error| anyhow!("{error}"))?;
-        let functions = Functions::read(&path)?;
+        let functions = layers::functions(&path)?;
         firmwares.insert(*build, Firmware { elf, functions });
     }
     Ok(Some(firmwares))
