@@ -20,6 +20,7 @@ struct Scripted {
     buffer: f64,
     can_count: bool,
     can_reflect: bool,
+    is_half_duplex: bool,
     /// The minimum payload of its datagrams; `None`: it has none.
     datagrams: Option<u16>,
     /// Period of trials that lose one more frame.
@@ -38,6 +39,7 @@ impl Default for Scripted {
             buffer: 0.0,
             can_count: true,
             can_reflect: true,
+            is_half_duplex: false,
             datagrams: None,
             flaw: None,
             failing: None,
@@ -76,6 +78,10 @@ impl Scripted {
 impl Target for Scripted {
     fn name(&self) -> String {
         "scripted".to_owned()
+    }
+
+    fn is_half_duplex(&self) -> bool {
+        self.is_half_duplex
     }
 
     fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
@@ -200,6 +206,20 @@ fn plan() -> Plan {
     Plan {
         pause: Duration::ZERO,
         ..Plan::short(LINE)
+    }
+}
+
+#[test]
+fn reflected_frames_on_a_half_duplex_line_come_with_its_limit() {
+    for is_half_duplex in [false, true] {
+        let mut target = Scripted {
+            is_half_duplex,
+            ..Scripted::default()
+        };
+        let done = done(&Rfc2544 { plan: plan() }, &mut target);
+        done.outcome.expect("all of it");
+        let notes = done.notes.iter().filter(|it| it.contains("at 50%"));
+        assert_eq!(notes.count() > 0, is_half_duplex, "{:?}", done.notes);
     }
 }
 
