@@ -23,6 +23,9 @@ const MIN_NS: u64 = 200_000;
 const WIDTH: f64 = 1.25;
 /// Fewer intervals after one number of segments show nothing.
 const MIN_COUNT: usize = 8;
+/// Each number of segments has at least this share of the equal intervals: on a path full of data, too, a few come after
+/// more or fewer segments than all others.
+const MIN_PART: f64 = 0.05;
 /// An interval is set by the way back if at least this share of the time passes in such intervals.
 const MIN_SHARE: f64 = 0.5;
 /// An interval is typical for a number of segments if at least this share of theirs has it.
@@ -92,7 +95,8 @@ fn interval(steps: &[Step]) -> Option<AckInterval> {
     let (fewer, more) = (count(&|it| it == few), count(&|it| it >= 2 * few));
     let ns: u64 = best.iter().sum();
     let share_of_time = ns as f64 / total_ns.max(1) as f64;
-    (is_typical(more) && share_of_time >= MIN_SHARE).then(|| AckInterval {
+    let is_mixed = fewer.1.min(more.1) as f64 >= MIN_PART * (fewer.1 + more.1) as f64;
+    (is_typical(more) && is_mixed && share_of_time >= MIN_SHARE).then(|| AckInterval {
         ns: best[best.len() / 2],
         share_of_time,
         counts: [fewer.1, more.1],
@@ -126,6 +130,14 @@ mod tests {
                     (2, 8 * MS)
                 }
             })
+            .collect();
+        assert_eq!(interval(&steps), None);
+    }
+
+    #[test]
+    fn a_few_acknowledgments_of_other_size_do_not_decide() {
+        let steps: Vec<Step> = (0..1_000)
+            .map(|at| (if at % 50 == 0 { 1 } else { 2 }, 3 * MS))
             .collect();
         assert_eq!(interval(&steps), None);
     }

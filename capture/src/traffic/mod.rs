@@ -26,8 +26,8 @@ use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
 use copies::{CopyTable, PacketIdentity};
 pub use datagram::{
-    AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, Repeats, Requests, Side,
-    Transfer,
+    AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, RejectReason, Rejection,
+    Repeats, Requests, Side, Transfer,
 };
 use datagram::{Datagrams, Stamp};
 use pauses::Pauses;

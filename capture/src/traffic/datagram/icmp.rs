@@ -1,5 +1,7 @@
-//! ICMP messages about UDP ports and the path MTU (RFC 792, RFC 1191 section 4, RFC 4443 sections 3.1 and 3.2).
+//! ICMP messages about ports, connections and the path MTU (RFC 792, RFC 1191 section 4, RFC 1812 section 5.2.7.1, RFC 4443
+//! sections 3.1 and 3.2).
 
+use super::rejections::RejectReason;
 use crate::reader::{Datagram, Protocol};
 use crate::traffic::table::AddressPort;
 
@@ -10,6 +12,13 @@ pub(super) enum Message {
     PortUnreachable {
         /// Sender and receiver of the datagram.
         ends: [AddressPort; 2],
+    },
+    /// A segment of TCP was not delivered.
+    Rejected {
+        /// Sender and receiver of the segment.
+        ends: [AddressPort; 2],
+        /// Why.
+        reason: RejectReason,
     },
     /// A packet was too large for a link on its path.
     TooBig {
@@ -27,13 +36,27 @@ pub(super) fn parse(protocol: Protocol, payload: &[u8]) -> Option<Message> {
     let (header, packet) = payload.split_first_chunk::<8>()?;
     let [kind, code, .., first, second, third, last] = *header;
     match (protocol, kind, code) {
-        (Protocol::Other(ICMP), 3, 3) | (Protocol::Other(ICMP_V6), 1, 4) => {
-            let ends = udp_ends(packet)?;
-            Some(Message::PortUnreachable { ends })
-        }
         (Protocol::Other(ICMP), 3, 4) => Some(Message::TooBig {
             mtu: u16::from_be_bytes([third, last]).into(),
         }),
+        (Protocol::Other(ICMP), 3, _) | (Protocol::Other(ICMP_V6), 1, _) => {
+            let reason = match (protocol, code) {
+                (Protocol::Other(ICMP), 2 | 3) | (Protocol::Other(ICMP_V6), 4) => {
+                    RejectReason::NoListener
+                }
+                (Protocol::Other(ICMP), 9 | 10 | 13) | (Protocol::Other(ICMP_V6), 1 | 5 | 6) => {
+                    RejectReason::Prohibited
+                }
+                _ => RejectReason::Unreachable,
+            };
+            match ends(packet)? {
+                (Protocol::Tcp, ends) => Some(Message::Rejected { ends, reason }),
+                (Protocol::Udp, ends) if reason == RejectReason::NoListener => {
+                    Some(Message::PortUnreachable { ends })
+                }
+                _ => None,
+            }
+        }
         (Protocol::Other(ICMP_V6), 2, _) => Some(Message::TooBig {
             mtu: u32::from_be_bytes([first, second, third, last]),
         }),
@@ -41,16 +64,16 @@ pub(super) fn parse(protocol: Protocol, payload: &[u8]) -> Option<Message> {
     }
 }
 
-/// Sender and receiver of the datagram at the start of the message's payload.
-fn udp_ends(packet: &[u8]) -> Option<[AddressPort; 2]> {
+/// Protocol, sender and receiver of the datagram at the start of the message's payload.
+fn ends(packet: &[u8]) -> Option<(Protocol, [AddressPort; 2])> {
     // The message has only the start of it.
     let datagram = Datagram::parse(packet, u32::MAX)?;
     let [a, b, c, d] = *datagram.payload.first_chunk()?;
-    let is_udp = datagram.protocol == Protocol::Udp && !datagram.fragment;
-    is_udp.then_some([
+    let ends = [
         (datagram.source, u16::from_be_bytes([a, b])),
         (datagram.destination, u16::from_be_bytes([c, d])),
-    ])
+    ];
+    (!datagram.fragment).then_some((datagram.protocol, ends))
 }
 
 #[cfg(test)]
@@ -85,5 +108,29 @@ mod tests {
         for length in 0..refused.len() {
             assert_eq!(parse(six, &refused[..length]), None);
         }
+    }
+
+    #[test]
+    fn messages_about_segments_of_tcp() {
+        let mut segment = datagram();
+        segment[6] = 6;
+        let reason = |kind: u8, code: u8, protocol: u8| {
+            let message = [&[kind, code, 0, 0, 0, 0, 0, 0], &segment[..]].concat();
+            match parse(Protocol::Other(protocol), &message) {
+                Some(Message::Rejected { reason, ends }) => {
+                    assert_eq!(ends.map(|(_, port)| port), [7, 9]);
+                    Some(reason)
+                }
+                _ => None,
+            }
+        };
+        assert_eq!(reason(1, 4, ICMP_V6), Some(RejectReason::NoListener));
+        assert_eq!(reason(1, 1, ICMP_V6), Some(RejectReason::Prohibited));
+        assert_eq!(reason(1, 3, ICMP_V6), Some(RejectReason::Unreachable));
+        assert_eq!(reason(3, 3, ICMP), Some(RejectReason::NoListener));
+        assert_eq!(reason(3, 13, ICMP), Some(RejectReason::Prohibited));
+        assert_eq!(reason(3, 1, ICMP), Some(RejectReason::Unreachable));
+        // An answer to an echo, and a time that was exceeded.
+        assert_eq!((reason(0, 0, ICMP), reason(11, 0, ICMP)), (None, None));
     }
 }

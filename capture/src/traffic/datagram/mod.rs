@@ -6,7 +6,8 @@
 //! | `lock_step` | transfers with one datagram per round trip: TFTP and alike |
 //! | `requests` | UDP requests that are refused or not answered |
 //! | `arp` | addresses asked for without an answer |
-//! | `icmp` | ICMP messages about UDP ports and the path MTU |
+//! | `icmp` | ICMP messages about ports, connections and the path MTU |
+//! | `rejections` | TCP segments that ICMP messages reject |
 //! | `checksums` | checksums of IPv4, TCP and UDP |
 //! | `repeats` | identical packets |
 
@@ -15,6 +16,7 @@ mod checksums;
 mod icmp;
 mod lock_step;
 mod names;
+mod rejections;
 mod repeats;
 mod requests;
 
@@ -25,6 +27,7 @@ pub use arp::AbsentHost;
 pub use checksums::Checksums;
 pub use lock_step::{BlockProtocol, Side, Transfer};
 pub use names::NameLookup;
+pub use rejections::{RejectReason, Rejection};
 pub use repeats::Repeats;
 pub use requests::Requests;
 
@@ -33,6 +36,7 @@ use checksums::ChecksumTable;
 use icmp::Message;
 use lock_step::TransferTable;
 use names::NameTable;
+use rejections::Rejections;
 use repeats::RecentPackets;
 use requests::RequestTable;
 
@@ -45,6 +49,7 @@ pub(super) struct Datagrams {
     arp: ArpTable,
     checksums: ChecksumTable,
     recent: RecentPackets,
+    rejections: Rejections,
 }
 
 /// What a capture shows of traffic other than TCP, and of the integrity of its packets.
@@ -56,6 +61,8 @@ pub struct OtherTraffic {
     pub transfers: Vec<Transfer>,
     /// UDP requests that were never answered, by client, server and port.
     pub requests: Vec<Requests>,
+    /// TCP segments that ICMP messages report as not delivered.
+    pub rejections: Vec<Rejection>,
     /// Clients and servers of UDP requests that were answered.
     pub talks: Vec<[Address; 2]>,
     /// Addresses for which ARP requests remained without an answer.
@@ -94,6 +101,10 @@ impl Datagrams {
         match icmp::parse(datagram.protocol, datagram.payload)? {
             Message::PortUnreachable { ends } => {
                 self.requests.refuse(ends, at);
+                None
+            }
+            Message::Rejected { ends, reason } => {
+                self.rejections.record(ends, reason, at);
                 None
             }
             Message::TooBig { mtu } => Some(mtu),
@@ -142,6 +153,7 @@ impl Datagrams {
             absent: self.arp.finish(),
             checksums: self.checksums.finish(),
             repeats: self.recent.finish(),
+            rejections: self.rejections.finish(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | `above_path` | more datagrams than the path carries |
 //! | `names` | waiting for names |
 //! | `lock_step` | transfers with one datagram per round trip |
+//! | `rejected` | TCP connections that ICMP rejects |
 //! | `unanswered` | requests that are refused or not answered, absent hosts |
 //! | `integrity` | wrong checksums, duplicate packets |
 
@@ -14,6 +15,7 @@ mod integrity;
 mod lock_step;
 mod loss;
 mod names;
+mod rejected;
 #[cfg(test)]
 mod tests;
 mod unanswered;
@@ -44,6 +46,8 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         &analysis.flows,
     ));
     others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
+    let rejected = rejected::rejected(analysis, &mut others);
+    others.extend(rejected);
     others.extend(unanswered::unanswered(analysis, &others));
     others.extend(loss::explain_udp_streams(&analysis.udp_streams));
     flow::sort_by_cost(&mut others);

@@ -46,6 +46,10 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
             Cause::RetransmissionStalls
         }
+        // A station that sleeps until the next beacon takes as long each time, if it is asked at a constant interval.
+        Cause::ServerThinkTime if rule.evidence.get("constant_silence") == Some(&1.0) => {
+            Cause::WakeUpLatency
+        }
         Cause::DuplicateFrames => Cause::Reordering,
         Cause::Reordering => Cause::DuplicateFrames,
         _ => loss::alternative(facts, rule)?,
@@ -114,6 +118,12 @@ fn words(cause: Cause) -> Option<Alternative> {
         Cause::RetransmissionStalls => (
             "The same waits fit losses that only the timer repairs: in small flights, and at the end of a burst.",
             "To decide: send one long burst instead of short ones: losses at random remain, the waits for the timer do not.",
+        ),
+        Cause::WakeUpLatency => (
+            "The same times fit a station that sleeps between the requests, and answers when it wakes up at an interval of its \
+             own.",
+            "To decide: ask again at once after an answer: a program takes as long as before, a station that is awake answers \
+             at once.",
         ),
         Cause::RandomLoss => (
             "The same losses fit chance: a bad cable, a radio, bits that are flipped.",

@@ -159,6 +159,13 @@ impl Thinking {
         self.times.len() >= MIN_TIMES && spread_ns * 50 <= self.percentile(50)
     }
 
+    /// True if the times are constant, and nothing acknowledges the request before: the stack may be asleep, too.
+    fn is_silent(&self) -> bool {
+        let is_unacked =
+            |(wait, _): &(Wait, u64)| wait.acked_ns.is_some_and(|ns| ns + MIN_THINK_NS >= wait.ns);
+        self.is_constant() && self.times.iter().all(is_unacked)
+    }
+
     /// The packets that end the first, the last and the longest time.
     fn packets(&self) -> [(&'static str, f64); 3] {
         let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));
@@ -339,6 +346,10 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         ("late_answers", thinking.times.len() as f64),
         ("think_share", share.min(1.0)),
         ("capture_rtt_ns", thinking.leg_ns as f64),
+        (
+            "constant_silence",
+            f64::from(u8::from(thinking.is_silent())),
+        ),
     ]);
     figures.extend(
         thinking

@@ -28,6 +28,15 @@ const MIN_SILENCE_NS: u64 = 2_000_000;
 /// A sender without data for a shorter time is busy with other work.
 pub(super) const IDLE_NS: u64 = 10_000_000;
 
+/// Intervals of a clock vary by a smaller part.
+const CLOCK_DIVISOR: u64 = 16;
+/// Round trips are no multiple of an interval if they differ by this part of it.
+const MIN_REST_DIVISOR: u64 = 4;
+/// Payload that each path carries in a segment: an MTU of 1,280 octets (RFC 8200 section 5) less headers and options.
+const LEAST_MTU_PAYLOAD: u64 = 1_200;
+/// Octets of options in a segment at most (RFC 9293 section 3.1).
+const OPTIONS: u64 = 40;
+
 /// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001; 15 is half of 30).
 const PICTURES_PER_S: [f64; 6] = [15.0, 24.0, 25.0, 30.0, 50.0, 60.0];
 /// A program that waits after each block needs longer than its wait by more than this, even for small blocks.
@@ -48,6 +57,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         || is_answering
         || has_losses
         || is_picture_stream(facts)
+        || is_own_stream(facts)
     {
         return None;
     }
@@ -115,6 +125,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rtt_ns = model.round_trip_ns();
     let is_timed = is_unprompted
         || lags_acks(facts)
+        || knows_window && has_own_interval(p50, p90 - p10, rtt_ns)
         || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
     let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
@@ -146,6 +157,41 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::SenderIdle, Limit::InFlight],
         has_gain: false,
     })
+}
+
+/// True if bursts come at an interval that hardly varies and that no number of them makes up a round trip: acknowledgments
+/// do not set it.
+fn has_own_interval(interval_ns: u64, spread_ns: u64, rtt_ns: Option<u64>) -> bool {
+    let Some(rtt_ns) = rtt_ns.filter(|ns| *ns > 0) else {
+        return false;
+    };
+    let bursts = (rtt_ns + interval_ns / 2) / interval_ns.max(1);
+    let rest_ns = rtt_ns.abs_diff(bursts * interval_ns);
+    spread_ns <= interval_ns / CLOCK_DIVISOR
+        && bursts >= 1
+        && rest_ns * MIN_REST_DIVISOR >= interval_ns
+}
+
+/// True if nearly all segments are alone, end a write, have room for more, and begin at the interval of a clock: the
+/// program sends what it has, when it has it.
+pub(super) fn is_own_stream(facts: &FlowFacts<'_>) -> bool {
+    let sent = facts.model.view.sent.iter();
+    let new: Vec<_> = sent
+        .filter(|it| it.len > 0 && !it.is_retransmission())
+        .collect();
+    let room = facts.mss().unwrap_or(LEAST_MTU_PAYLOAD);
+    let is_write = |len: u32| u64::from(len) + OPTIONS <= room;
+    let writes = new.iter().filter(|it| it.is_pushed && is_write(it.len));
+    let intervals: Vec<u64> = new
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns)
+        .collect();
+    let of = |percent| percentile(intervals.clone(), percent).unwrap_or(0);
+    let (p10, p50, p90) = (of(10), of(50), of(90));
+    new.len() >= MIN_SEGMENTS
+        && writes.count() * 10 >= new.len() * 9
+        && p50 >= IDLE_NS
+        && p90 - p10 <= p50 / 5
 }
 
 /// True if segments leave much later after an acknowledgment than this host's stack answered the handshake: something else

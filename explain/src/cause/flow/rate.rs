@@ -36,6 +36,17 @@ pub(super) fn is_full(facts: &FlowFacts<'_>) -> bool {
     facts.share(Limit::PathRate) >= MIN_SHARE || fills_line(facts) || facts.fills_together
 }
 
+/// Share of the active time in which segments passed at the rate of the path: no cause costs more than the rest. 0 unless
+/// the capture shows what the path carries.
+pub(super) fn busy_share(facts: &FlowFacts<'_>) -> f64 {
+    let steady = if is_steady(facts) || fills_line(facts) {
+        sending_share(facts)
+    } else {
+        0.0
+    };
+    steady.max(facts.share(Limit::PathRate))
+}
+
 /// True if the rate is that of a line, continuously: the queue may be before the capture point, in the sender.
 fn fills_line(facts: &FlowFacts<'_>) -> bool {
     let utilization = facts.utilization();

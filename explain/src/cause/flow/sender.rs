@@ -2,7 +2,7 @@
 
 use super::facts::{FlowClass, FlowFacts};
 use super::flight::ConstantFlight;
-use super::pacing::{IDLE_NS, is_media, is_timed_media, pacing};
+use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -227,6 +227,8 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
         || total_ns < idle_ns / 10 * 8
         || is_answering
         || is_media(facts)
+        // A sender that stops does not fill its path all the time.
+        || rate::is_steady(facts)
     {
         return None;
     }
@@ -264,17 +266,27 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let long: Vec<&Span> = spans
         .filter(|span| span.limit == Limit::SenderIdle && span.ns() >= least_ns)
         .collect();
+    let share = |spans: &[&Span]| facts.share_of(spans.iter().map(|span| span.ns()).sum());
+    // Where the long ones suffice, the others do not matter.
+    let stops = long.iter().copied();
+    let stops: Vec<&Span> = stops.filter(|span| span.ns() >= LONG_SILENCE_NS).collect();
+    let long = if stops.len() >= 2 && share(&stops) >= MIN_IDLE {
+        stops
+    } else {
+        long
+    };
     let are_long = long.len() == 2 && long.iter().all(|span| span.ns() >= LONG_SILENCE_NS);
     if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
         return None;
     }
-    let share = facts.share_of(long.iter().map(|span| span.ns()).sum());
+    let share = share(&long);
     let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
     let is_held_back = facts.stats().delayed_acks >= 3;
     if share < MIN_IDLE
         || facts.is_beside_full
         || is_exchange
         || is_media(facts)
+        || is_own_stream(facts)
         || is_held_back
         || rate::is_steady(facts)
     {

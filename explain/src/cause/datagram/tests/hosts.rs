@@ -1,6 +1,6 @@
 //! Names, requests, addresses, checksums.
 
-use super::capture::{Capture, End, ICMP, MS, UDP, US, ip, pseudo, sum, udp};
+use super::capture::{Capture, End, ICMP, MS, TCP, UDP, US, ip, pseudo, sum, udp};
 use linerate_results::record::Cause;
 
 const CLIENT: u8 = 1;
@@ -288,4 +288,52 @@ fn any_octets_are_a_packet() {
         }
     }
     assert!(!capture.report().text().is_empty());
+}
+
+/// An attempt to open a connection, which an ICMP message of this code answers, of a router or of the host itself.
+fn reject(capture: &mut Capture, time_ns: u64, client: End, server: End, code: u8) {
+    capture.tcp(time_ns, [client, server], 2, (0, 0), 0);
+    let mut start: Vec<u8> = [client.1, server.1]
+        .into_iter()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    start.extend([0; 4]);
+    let packet = ip([client.0, server.0], 1, TCP, &start);
+    let message = [&[3, code, 0, 0, 0, 0, 0, 0], &packet[..]].concat();
+    capture.ip(time_ns + 3 * MS, [7, client.0], ICMP, &message);
+}
+
+#[test]
+fn connections_that_icmp_rejects_are_refused_and_absent_hosts_do_not_answer() {
+    let causes = |code: u8, attempts: u16| {
+        let mut capture = Capture::default();
+        for at in 0..attempts {
+            let (client, server) = ((CLIENT, 3_000 + at), (SERVER, 8_080));
+            reject(&mut capture, u64::from(at) * 700 * MS, client, server, code);
+        }
+        capture.causes()
+    };
+    assert_eq!(causes(3, 1), [Cause::Refused], "port unreachable");
+    assert_eq!(causes(13, 4), [Cause::Refused], "prohibited");
+    assert_eq!(causes(1, 1), [Cause::NoAnswer], "host unreachable");
+    // A client that repeats its SYN all the same.
+    let mut capture = Capture::default();
+    for time_ms in [0, 1_000, 3_000] {
+        let (client, server) = ((CLIENT, 3_000), (SERVER, 8_080));
+        reject(&mut capture, time_ms * MS, client, server, 10);
+    }
+    assert_eq!(capture.causes(), [Cause::Refused]);
+}
+
+#[test]
+fn a_rejected_connection_beside_downloads_is_no_cause() {
+    let mut capture = Capture::default();
+    reject(&mut capture, 0, (CLIENT, 3_000), (SERVER, 8_080), 3);
+    capture.download(50 * MS, (CLIENT, 3_001), (SERVER, 80), 10 * MS);
+    assert_eq!(capture.causes(), []);
+    // The message is late: the connection was opened meanwhile.
+    let mut capture = Capture::default();
+    capture.download(0, (CLIENT, 3_000), (SERVER, 8_080), 10 * MS);
+    reject(&mut capture, 90_000 * MS, (CLIENT, 3_002), (SERVER, 9), 3);
+    assert_eq!(capture.causes(), []);
 }

@@ -6,7 +6,7 @@
 //! while the other direction is busy: an exchange of single frames loses nothing.
 
 use super::lost_acks::{MIN_TIMEOUT_NS, are_timeouts_longer_than_path, repeated_in_vain};
-use super::{MIN_COST, SIGNIFICANCE};
+use super::{Losses, MIN_COST, SIGNIFICANCE, fills_path};
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -80,7 +80,9 @@ pub(super) fn duplex_mismatch(facts: &FlowFacts<'_>) -> Option<Rule> {
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
     let share: f64 = limits.iter().map(|limit| facts.share(*limit)).sum();
     let is_slow = facts.fastest().is_none_or(|rate| rate < MAX_BYTES_PER_S);
-    if facts.class == FlowClass::Short || share < MIN_COST || !is_slow {
+    // What is destroyed has to be sent again: no transfer keeps the rate of its path then.
+    let is_full = fills_path(facts, &Losses::of(facts));
+    if facts.class == FlowClass::Short || share < MIN_COST || !is_slow || is_full {
         return None;
     }
     let repeated_acks = lost_acks(facts);

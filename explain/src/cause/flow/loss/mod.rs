@@ -72,6 +72,15 @@ const MIN_STALL_SHARE: f64 = 0.8;
 /// al. 1997). Then few flights have the two segments that a receiver acknowledges at once (RFC 5681 section 4.2).
 const MIN_WITHHOLDING_RATE: f64 = 0.1;
 
+/// Where more is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate), Mathis et al.
+/// 1997), so that only timers repair the losses (RFC 5681 section 3.2): a steady rate is that of the repairs.
+const MOST_OF_FULL_PATH: f64 = 1.0 / 6.0;
+/// Parts of the time in which losses are looked for.
+const TIME_PARTS: usize = 8;
+/// A window that grows by a segment in each round trip overflows a ring of [`RING_SEGMENTS`] so often: 8 / (3 n²) of all
+/// segments are lost (Mathis et al. 1997).
+const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
+
 /// Losses and their cost.
 struct Losses {
     lost: u64,
@@ -133,7 +142,9 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
-    let is_harmless = cost < MIN_COST || is_full && losses.repair() < MIN_COST_ON_FULL_PATH;
+    let is_harmless = cost < MIN_COST
+        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
+        || fills_path(facts, &losses);
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full
@@ -211,7 +222,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A sender that does not slow down for losses keeps to the rate of a policer, and what it sends above is lost.
     if is_harmless {
         let found = bucket(facts, &losses, &waits, &figures)?;
-        let is_policed = found.cause == Cause::Policed;
+        // The end of slow start loses many segments at once; a policer drops what exceeds its rate all the time.
+        let is_policed = found.cause == Cause::Policed && is_spread(facts);
         return is_policed.then(|| Rule {
             share: found.share.max(losses.rate()),
             ..found
@@ -232,7 +244,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
             // buffers overflows again with each flight, however the losses are repaired.
             let room = rule.evidence.get("bucket_segments").copied();
-            let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS);
+            let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS)
+                && losses.rate() >= MIN_RING_RATE;
             let costs_more = rule.cause != Cause::Policed
                 && !is_ring
                 && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
@@ -256,6 +269,22 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             random(facts, &losses, &waits, figures)
         },
     )
+}
+
+/// True if what passed took the path nearly all the time: without its losses, a transfer is no faster.
+fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    rate::busy_share(facts) >= 1.0 - MIN_COST && losses.rate() < MOST_OF_FULL_PATH
+}
+
+/// True if segments are repeated in at least half of the parts of the time.
+fn is_spread(facts: &FlowFacts<'_>) -> bool {
+    let sent = facts.model.view.sent.iter();
+    let mut parts = [false; TIME_PARTS];
+    for it in sent.filter(|it| it.is_retransmission()) {
+        let at = it.time_ns as f64 / facts.model.span_ns.max(1) as f64 * TIME_PARTS as f64;
+        parts[(at as usize).min(TIME_PARTS - 1)] = true;
+    }
+    parts.into_iter().filter(|is_lossy| *is_lossy).count() * 2 >= TIME_PARTS
 }
 
 /// Lost segments for each recovery.

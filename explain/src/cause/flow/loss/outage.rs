@@ -1,6 +1,6 @@
 //! Nothing passes for a while.
 
-use super::MIN_COST;
+use super::{MIN_COST, NEARLY_FULL};
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
@@ -22,6 +22,16 @@ const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
 const MAX_OTHER_PART: f64 = 0.2;
 
+/// A receiver that misses a segment waits this long for one timeout, with the initial timer (RFC 6298 section 2.1: 1 s),
+/// and for the round trip of a long path. A longer silence is that of several in a row.
+const SEVERAL_TIMEOUTS_NS: u64 = 1_300_000_000;
+/// Losses outside of the interruptions that are no accident.
+const MIN_EPISODES: usize = 3;
+/// Repetitions with longer pauses between them belong to different losses: half of the usual least timeout.
+const EPISODE_NS: u64 = 100_000_000;
+/// A path that carries its fastest rate for this share of the rest of the time is full.
+const MIN_FULL: f64 = 0.5;
+
 /// Time in which no packet of the far end was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Silence {
@@ -41,10 +51,22 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A receiver that already misses a segment waits for the sender's timer, which may take 1 s (RFC 6298 section 2.4). No
     // link is interrupted again and again just then.
     let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
-    if facts.model.is_near_receiver() && silences.len() >= 2 && silences.iter().all(is_loss) {
+    let longest = *silences.iter().max_by_key(|it| it.ns)?;
+    if facts.model.is_near_receiver()
+        && silences.len() >= 2
+        && longest.ns < SEVERAL_TIMEOUTS_NS
+        && silences.iter().all(is_loss)
+    {
         return None;
     }
-    let longest = *silences.iter().max_by_key(|it| it.ns)?;
+    // Where segments are lost all the time, a long silence is the worst of it. A full path loses what its queue cannot
+    // hold.
+    let active = 1.0 - facts.share_of(silences.iter().map(|it| it.ns).sum());
+    let is_full = facts.share(Limit::PathRate) >= MIN_FULL * active
+        || facts.model.utilization >= NEARLY_FULL * active;
+    if !is_full && other_episodes(facts, &silences) >= MIN_EPISODES {
+        return None;
+    }
     let share = facts.share_of(silences.iter().map(|it| it.cost_ns).sum());
     let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
     // Several timeouts in a row, or, near the receiver, which does not see all of them, nothing for as long as these take.
@@ -125,6 +147,34 @@ fn misses_at(facts: &FlowFacts<'_>, time_ns: u64) -> bool {
     let acks = acks.take_while(|it| it.time_ns <= time_ns + ANSWERED_NS);
     let acked = acks.map(|it| it.ack).max().unwrap_or(0);
     acked > 0 && highest > acked + 2 * facts.full
+}
+
+/// Groups of repetitions of what was sent neither before nor during one of the silences.
+fn other_episodes(facts: &FlowFacts<'_>, silences: &[Silence]) -> usize {
+    let sent = &facts.model.view.sent;
+    let spans: Vec<(u64, u64)> = silences
+        .iter()
+        .map(|it| {
+            let until = sent.partition_point(|sent| sent.time_ns <= it.start_ns + it.ns);
+            let highest = sent[..until].iter().map(|sent| sent.end).max();
+            (it.start_ns, highest.unwrap_or(0))
+        })
+        .collect();
+    let is_of_silence = |time_ns: u64, start: u64| {
+        spans
+            .iter()
+            .any(|(from_ns, highest)| time_ns >= *from_ns && start < *highest)
+    };
+    let mut last_ns = None;
+    let mut episodes = 0;
+    for it in sent.iter().filter(|it| it.is_retransmission()) {
+        if is_of_silence(it.time_ns, it.start) {
+            continue;
+        }
+        episodes += usize::from(last_ns.is_none_or(|ns| it.time_ns - ns >= EPISODE_NS));
+        last_ns = Some(it.time_ns);
+    }
+    episodes
 }
 
 /// The silences of the far end during timeouts.

@@ -24,7 +24,7 @@ const MIN_SEPARATION: f64 = 0.9;
 const MANY_LOSSES: usize = 100;
 const SEPARATION_OF_MANY: f64 = 0.85;
 /// A queue delays segments by this share of its level at least; a policer does not.
-pub(super) const MIN_DELAY_SHARE: f64 = 0.05;
+pub(super) const MIN_DELAY_SHARE: f64 = 0.25;
 /// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
 const MIN_WAIT_SHARE: f64 = 0.25;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
@@ -84,7 +84,10 @@ pub(super) fn bucket(
     let has_one_rate = bucket.delay_share.is_some()
         && facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
         && wrong_of_faster >= MIN_ADVANTAGE.max(ADVANTAGE_FACTOR * wrong);
-    let shows_rate = keeps_rate || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE;
+    // Without round trips, that nothing waits is unknown, and a ring loses the same segments.
+    let is_unseen = is_ring && bucket.delay_share.is_none() && wait_ns.is_none();
+    let shows_rate = !is_unseen && keeps_rate
+        || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE;
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate {
         return Some(Rule {
             share,

@@ -1,5 +1,7 @@
 //! The rules on synthetic connections that were captured near the receiver, 4 ms from the sender.
 
+mod outages;
+
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
@@ -290,8 +292,8 @@ fn a_ring_that_is_empty_before_each_burst_is_no_policer() {
 }
 
 /// Flights of ten segments, captured at the receiver. In three of them, the fourth is lost, and comes again after a second
-/// (the least timeout of RFC 6298) in which nothing arrives; `is_seen` if the rest of the flight arrived.
-fn late_repairs(is_seen: bool) -> Option<Rule> {
+/// (the least timeout of RFC 6298) or another time in which nothing arrives; `is_seen` if the rest of the flight arrived.
+fn late_repairs(is_seen: bool, silence_ns: u64) -> Option<Rule> {
     let mut download = download();
     let mut at_ns = 10 * MS;
     for round in 0..300 {
@@ -308,7 +310,7 @@ fn late_repairs(is_seen: bool) -> Option<Rule> {
             }
         }
         if is_lossy {
-            at_ns += 1_000 * MS;
+            at_ns += silence_ns;
             let missing = if is_seen { 1 } else { 7 };
             for place in 0..missing {
                 // Slow start after the timeout.
@@ -329,8 +331,29 @@ fn late_repairs(is_seen: bool) -> Option<Rule> {
 
 #[test]
 fn a_silence_behind_each_missing_segment_is_the_timer_and_no_interruption() {
-    assert_ne!(cause(late_repairs(true)), Some(Cause::LinkInterrupted));
-    assert_eq!(cause(late_repairs(false)), Some(Cause::LinkInterrupted));
+    let of = |is_seen| cause(late_repairs(is_seen, 1_000 * MS));
+    assert_ne!(of(true), Some(Cause::LinkInterrupted));
+    assert_eq!(of(false), Some(Cause::LinkInterrupted));
+}
+
+#[test]
+fn losses_at_the_end_of_slow_start_are_not_spread_over_the_time() {
+    let is_spread_of = |lossy: &dyn Fn(u64) -> bool| {
+        let mut download = download();
+        for round in 0..200 {
+            let first = download.sent();
+            download
+                .at(10 * MS + round * 10 * MS)
+                .send(2, MSS, 100 * US);
+            if lossy(round) {
+                download.after(5 * MS).segment(first, MSS);
+            }
+            download.after(10 * US).ack_all();
+        }
+        is_spread(&FlowFacts::of(&download.flow()).expect("payload"))
+    };
+    assert!(is_spread_of(&|round| round % 10 == 5));
+    assert!(!is_spread_of(&|round| (20..60).contains(&round)));
 }
 
 #[test]

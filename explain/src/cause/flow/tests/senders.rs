@@ -90,3 +90,65 @@ fn a_program_that_sends_at_its_own_pace_waits_for_no_acknowledgment() {
     assert_eq!(one_by_one(50 * US)[..1], [Cause::OneInFlight]);
     assert!(!one_by_one(31 * MS).contains(&Cause::OneInFlight));
 }
+
+/// Writes of `len` octets every 41 ms, captured at their sender; each is acknowledged after 12 ms.
+fn writes(len: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 12 * MS, 20 * US, 60_000);
+    for number in 0..150 {
+        upload.at(20 * MS + number * 41 * MS + number % 3 * 200 * US);
+        upload.send(1, len, 0).after(12 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_program_that_writes_by_a_clock_what_does_not_fill_a_segment_is_not_slow() {
+    assert_eq!(writes(680), []);
+    assert_ne!(writes(MSS), []);
+}
+
+/// Pairs of segments every `interval_ns`, captured at their receiver, 7 ms from the sender.
+fn pairs_at_receiver(interval_ns: u64) -> Option<Cause> {
+    let mut upload = Script::open(End::First, 20 * US, 7 * MS, 60_000);
+    for number in 0..400 {
+        upload.at(20 * MS + number * interval_ns + number % 4 * 30 * US);
+        upload.send(2, MSS, 300 * US).after(20 * US).ack_all();
+    }
+    causes(upload).first().copied()
+}
+
+#[test]
+fn an_interval_that_makes_up_no_round_trip_is_the_senders_own() {
+    assert_eq!(pairs_at_receiver(4_700 * US), Some(Cause::HostPacing));
+    assert_ne!(pairs_at_receiver(7_020 * US), Some(Cause::HostPacing));
+}
+
+/// Flights of ten segments, captured at their sender, each acknowledged after 4 ms and the next one 12 ms later; each
+/// eighth loses one; the program stops for 0.5 to 0.9 s now and then.
+fn stops_between_losses(stops: &[(u64, u64)]) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 4 * MS, 20 * US, 60_000);
+    let mut at_ns = 10 * MS;
+    for round in 0..200 {
+        let first = upload.sent();
+        upload.at(at_ns).send(10, MSS, 100 * US);
+        at_ns = upload.now_ns + 4 * MS;
+        if round % 8 == 4 {
+            upload.at(at_ns).ack(first + 2 * MSS);
+            upload.duplicate_acks(5, first + 2 * MSS, 10 * US);
+            upload.after(10 * US).segment(first + 2 * MSS, MSS);
+            at_ns += 4 * MS;
+        }
+        upload.at(at_ns).ack_all();
+        let stop = stops.iter().find(|(at, _)| *at == round);
+        at_ns += stop.map_or(12, |(_, ms)| *ms) * MS;
+    }
+    causes(upload)
+}
+
+#[test]
+fn long_stops_of_a_program_show_between_losses_and_shorter_pauses() {
+    let stops = [(20, 700), (90, 500), (130, 900), (185, 600)];
+    let found = stops_between_losses(&stops);
+    assert!(found.contains(&Cause::SenderIdle), "{found:?}");
+    assert!(!stops_between_losses(&[]).contains(&Cause::SenderIdle));
+}
