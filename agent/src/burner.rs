@@ -102,12 +102,6 @@ impl Burner {
         self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / PER_MILLE / MAX_BACKLOG_UNITS);
     }
 
-    /// Duration of a unit.
-    #[must_use]
-    pub const fn unit_time(&self) -> Duration {
-        Duration::from_nanos(self.unit_ns)
-    }
-
     /// Sets the load and restarts the counters.
     pub fn set(&mut self, load: Load, now: Instant) {
         self.load = load;

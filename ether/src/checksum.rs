@@ -39,13 +39,6 @@ impl Sum {
         }
     }
 
-    /// Continues a sum computed elsewhere: `words` is the one's complement sum of little-endian 16-
-    /// or 32-bit words, over an odd number of bytes if `odd`.
-    #[must_use]
-    pub const fn from_words(words: u32, odd: bool) -> Self {
-        Self { words, odd }
-    }
-
     /// Appends bytes.
     pub fn add(&mut self, bytes: &[u8]) -> &mut Self {
         let (words, rest) = bytes.as_chunks::<4>();

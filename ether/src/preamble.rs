@@ -29,8 +29,6 @@ use core::cell::Cell;
 
 use crate::fcs::Tables;
 
-/// One octet of preamble: alternating 1 and 0, beginning with 1.
-pub const PREAMBLE_OCTET: u8 = 0x55;
 /// The start frame delimiter: the bits 1 0 1 0 1 0 1 1 in wire order.
 pub const SFD: u8 = 0xD5;
 /// Preamble and SFD, as sent before every frame.

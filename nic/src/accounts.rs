@@ -62,9 +62,9 @@ impl Drop for Offered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OutgoingFrame(u16);
 
-/// How often a frame collided before it was sent.
+/// Collisions of a frame before it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Collisions {
+pub enum Collisions {
     /// Never, or the controller does not report it.
     None,
     /// Once.

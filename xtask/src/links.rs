@@ -5,7 +5,7 @@ use crate::{link_boards, self_test, sh, w5500};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-/// What the tests print in front of their counts.
+/// Text in front of the counts that the tests print.
 const COUNTS: &str = "counts: ";
 
 /// Sends 100,000 messages on a simulated line and 20,000 between two processes, or 10,000,000 each with `long`, then

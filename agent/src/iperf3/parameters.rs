@@ -157,7 +157,7 @@ pub(super) const MEMBERS: [Member; 11] = [
     ("udp_counters_64bit", 0),
 ];
 
-/// What the ends of a test need of its parameters.
+/// The parameters that the ends of a test need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameters {
     /// Payload after which the test ends, by all streams together; `u64::MAX` if it ends by time.

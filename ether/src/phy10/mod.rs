@@ -22,12 +22,8 @@ pub use stream::{BufferFull, HalfBitWriter, HalfBits, Iter};
 pub const HALF_BIT_NS: u64 = 50;
 /// Duration of a bit, ns (clause 14.3.1.2: 10 Mbit/s, within 100 ppm by clause 7.3.2).
 pub const BIT_NS: u64 = 2 * HALF_BIT_NS;
-/// Bits a second.
-pub const BITS_PER_S: u64 = 10_000_000;
 /// Gap between frames, ns (clause 4.4.2, interPacketGap: 96 bit times).
 pub const INTER_PACKET_GAP_NS: u64 = 96 * BIT_NS;
-/// Minimum gap at a receiver, after shrinkage on the path, ns (clause 4.4.2, notes: 47 bit times).
-pub const INTER_PACKET_GAP_SHRUNK_NS: u64 = 47 * BIT_NS;
 /// Slot time, ns (clause 4.4.2, slotTime: 512 bit times).
 pub const SLOT_TIME_NS: u64 = 512 * BIT_NS;
 /// Bits of jam after a collision (clause 4.4.2, jamSize).
@@ -39,15 +35,9 @@ pub const BACK_OFF_LIMIT: u32 = 10;
 /// Half-bits of TP_IDL as sent by this encoder: 300 ns (clause 14.3.1.2.1; its template keeps the
 /// pulse high for at least 250 ns).
 pub const TP_IDL_HALF_BITS: usize = 6;
-/// The shortest TP_IDL, ns (clause 14.3.1.2.1).
-pub const TP_IDL_MIN_NS: u64 = 250;
 /// Jabber: range of the transmission time after which a transmitter is cut off, ns (clause
 /// 14.2.1.6).
 pub const JABBER_NS: core::ops::RangeInclusive<u64> = 20_000_000..=150_000_000;
-/// Jitter that a sender may add, ps in either direction (clause 14.3.1.2.3, with cable).
-pub const TRANSMIT_JITTER_PS: u64 = 3_500;
-/// Jitter that a receiver must tolerate, ps in either direction (clause 14.3.1.3.1).
-pub const RECEIVE_JITTER_PS: u64 = 13_500;
 
 /// Duration of a frame of `len` octets (FCS included) on the wire with preamble, SFD and the gap
 /// after it, ns.

@@ -268,16 +268,6 @@ impl<'a> HalfBitWriter<'a> {
         Ok(())
     }
 
-    /// The half-bits written so far.
-    #[must_use]
-    pub fn as_half_bits(&self) -> HalfBits<'_> {
-        HalfBits {
-            words: self.words,
-            start: 0,
-            len: self.len,
-        }
-    }
-
     /// Finishes writing and returns the stream.
     #[must_use]
     pub fn finish(self) -> HalfBits<'a> {

@@ -133,7 +133,7 @@ fn rows(bench: &Bench, cases: &'static [Case], words: &[String], title: &str) ->
     rows
 }
 
-/// What a test names; nothing if it cannot be made.
+/// Causes named by a test; none if it cannot be made.
 fn answers(bench: &Bench, case: &Case, capture: &str) -> Vec<Named> {
     match bench.measure(case, capture) {
         Ok(run) => named(&run),

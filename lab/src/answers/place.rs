@@ -32,7 +32,7 @@ const TOO_SLOW: f64 = 0.75;
 /// A board and a link have a clock of their own: other programs of this machine must not take their time.
 const PRIORITY: [&str; 2] = ["-n", "-10"];
 
-/// What a measurement needs.
+/// The place of a measurement: programs and folders.
 pub(super) struct Bench {
     /// linerate.
     pub(super) program: PathBuf,

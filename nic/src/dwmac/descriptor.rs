@@ -2,6 +2,7 @@
 
 use super::net::BUFFER_LEN;
 use super::offload::Verdict;
+use crate::dma::network::ReceiveStatus;
 use crate::dma::ring::{Descriptor, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;
@@ -47,7 +48,7 @@ const SYMBOL_ERROR: u32 = 1 << 3;
 const DRIBBLE: u32 = 1 << 2;
 const BAD_FCS: u32 = 1 << 1;
 
-/// How the device finds the next descriptor.
+/// Linkage of descriptors: where the device finds the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Linkage {
     /// It follows in memory; the last one is marked (ring mode).
@@ -75,19 +76,16 @@ pub struct Status {
     extended: Option<u32>,
 }
 
-impl Status {
-    /// True if a frame ends here.
-    pub(super) const fn is_last(self) -> bool {
+impl ReceiveStatus for Status {
+    fn is_last(self) -> bool {
         self.word & LAST != 0
     }
 
-    /// True if it also begins here.
-    pub(super) const fn is_whole(self) -> bool {
+    fn is_whole(self) -> bool {
         self.word & (FIRST | LAST) == FIRST | LAST
     }
 
-    /// Counter for a receive error.
-    pub(super) fn receive_error(self) -> Option<Counter> {
+    fn receive_error(self) -> Option<Counter> {
         [
             (OVERFLOW, Counter::RxFifoOverruns),
             (DESCRIPTOR_ERROR | WATCHDOG, Counter::RxOversize),
@@ -104,7 +102,9 @@ impl Status {
             }
         })
     }
+}
 
+impl Status {
     /// Counter for a frame that was not sent.
     pub(super) fn transmit_error(self) -> Option<Counter> {
         if self.word & ERROR_SUMMARY == 0 {

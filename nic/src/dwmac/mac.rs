@@ -1,9 +1,9 @@
 //! Configuration, reset, registers, MDIO, link settings, stop.
 
 use super::descriptor::Linkage;
+use crate::dma::network::{InitError, Settings};
 use crate::mdio::{LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
-use core::fmt;
 use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::MacAddress;
 use linerate_regs::RegisterRef;
@@ -108,32 +108,6 @@ pub struct Config {
     pub promiscuous: bool,
 }
 
-/// Reason why the MAC could not be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitError {
-    /// It stays in reset, for example without the PHY's clock.
-    InReset,
-    /// No PHY, or it does not respond.
-    Phy(MdioError),
-}
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InReset => write!(f, "the MAC stays in reset"),
-            Self::Phy(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl core::error::Error for InitError {}
-
-impl From<MdioError> for InitError {
-    fn from(error: MdioError) -> Self {
-        Self::Phy(error)
-    }
-}
-
 /// The registers in the order of the map.
 #[derive(Debug)]
 pub(super) struct Block<R> {
@@ -168,6 +142,8 @@ pub struct Mac<R> {
     features: Features,
     /// Address before the reset.
     previous_address: MacAddress,
+    /// Overflows that descriptors reported: the register of lost frames counts them, too.
+    pub(super) reported_overflows: u32,
 }
 
 impl<R: Registers> Mac<R> {
@@ -190,6 +166,7 @@ impl<R: Registers> Mac<R> {
             config,
             features: Features::NONE,
             previous_address: MacAddress(address),
+            reported_overflows: 0,
         };
         if !mac.reset_core() {
             return Err(InitError::InReset);
@@ -234,13 +211,17 @@ impl<R: Registers> Mac<R> {
     ///
     /// # Errors
     /// [`InitError::InReset`].
-    pub(super) fn configure(&self, settings: &Settings) -> Result<(), InitError> {
+    pub(super) fn configure_core(
+        &self,
+        settings: &Settings,
+        enhanced: bool,
+    ) -> Result<(), InitError> {
         if !self.reset_core() {
             return Err(InitError::InReset);
         }
         let registers = &self.registers;
         let burst = dwmac::DMABMR::PBL.of(self.config.burst_words.into());
-        let enhanced = dwmac::DMABMR::EDFE.of(settings.enhanced.into());
+        let enhanced = dwmac::DMABMR::EDFE.of(enhanced.into());
         registers.write(dwmac::DMABMR, burst | enhanced);
         registers.write(dwmac::DMARDLAR, settings.rings[0] as u32);
         registers.write(dwmac::DMATDLAR, settings.rings[1] as u32);
@@ -330,7 +311,7 @@ impl<R: Registers> Mac<R> {
     }
 
     /// Stops at the end of the current frames; the MAC accesses no memory after it.
-    pub(super) fn stop(&self) {
+    pub(super) fn stop_at_frame_end(&self) {
         let registers = &self.registers;
         registers.write(dwmac::DMAIER, 0);
         let mode = registers.read(dwmac::DMAOMR);
@@ -401,16 +382,6 @@ impl<R: Registers> MdioBus for Mac<R> {
             .write(dwmac::MACMIIDR, dwmac::MACMIIDR::MD.of(value.into()));
         self.transfer(true, phy, register)
     }
-}
-
-/// Settings of the MAC, besides the configuration of the board.
-pub(super) struct Settings {
-    pub address: MacAddress,
-    pub groups: u64,
-    pub link: LinkSettings,
-    pub enhanced: bool,
-    /// Addresses of the descriptors: receive, transmit.
-    pub rings: [usize; 2],
 }
 
 /// Bit of a group in MACHTHR and MACHTLR ("Hash table high register"): the upper six bits of the CRC of its address, most

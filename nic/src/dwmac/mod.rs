@@ -19,9 +19,9 @@ pub mod net;
 mod offload;
 pub mod statistics;
 
-pub use crate::dma::ring::Rings;
+pub use crate::dma::{InitError, ring::Rings};
 pub use descriptor::{Enhanced, Layout, Linkage, Normal};
-pub use mac::{Config, Features, Forwarding, InitError, Mac, Pause, RegisterOrder};
+pub use mac::{Config, Features, Forwarding, Mac, Pause, RegisterOrder};
 pub use net::{BUFFER_LEN, Dwmac};
 pub use statistics::Statistics;
 

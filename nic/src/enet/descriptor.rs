@@ -1,6 +1,7 @@
 //! Descriptors ("Legacy buffer descriptors", "Enhanced buffer descriptors"), as seen by a
 //! little-endian processor while ECR.DBSWP is set.
 
+use crate::dma::network::ReceiveStatus;
 use crate::dma::ring::{Descriptor, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;
@@ -45,14 +46,13 @@ pub struct Status {
     pub(super) control: u32,
 }
 
-impl Status {
-    /// True if a frame ends here.
-    pub(super) const fn is_last(self) -> bool {
+impl ReceiveStatus for Status {
+    fn is_last(self) -> bool {
         self.state & LAST != 0
     }
 
-    /// Counter for a receive error. After an overrun the other bits are invalid.
-    pub(super) fn receive_error(self) -> Option<Counter> {
+    // After an overrun the other bits are invalid.
+    fn receive_error(self) -> Option<Counter> {
         [
             (OVERRUN, Counter::RxFifoOverruns),
             (TRUNCATED | TOO_LONG, Counter::RxOversize),
@@ -62,7 +62,9 @@ impl Status {
         .into_iter()
         .find_map(|(bits, counter)| (self.state & bits != 0).then_some(counter))
     }
+}
 
+impl Status {
     /// Counter for a transmit error, if the descriptor reports it.
     pub(super) fn transmit_error(self) -> Option<Counter> {
         [

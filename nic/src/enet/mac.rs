@@ -1,8 +1,9 @@
 //! Reset, registers, MDIO, link settings, stop.
 
+use super::net::BUFFER_LEN;
+use crate::dma::network::{InitError, Settings};
 use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
-use core::fmt;
 use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
 use linerate_regs::RegisterRef;
@@ -95,32 +96,6 @@ pub struct Config {
     pub verifies_checksums: bool,
 }
 
-/// Reason why the MAC could not be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitError {
-    /// It stays in reset, for example without a clock.
-    InReset,
-    /// No PHY, or it does not respond.
-    Phy(MdioError),
-}
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InReset => write!(f, "the MAC stays in reset"),
-            Self::Phy(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl core::error::Error for InitError {}
-
-impl From<MdioError> for InitError {
-    fn from(error: MdioError) -> Self {
-        Self::Phy(error)
-    }
-}
-
 /// The MAC without its rings: gives access to PHYs.
 #[derive(Debug)]
 pub struct Mac<R> {
@@ -173,7 +148,7 @@ impl<R: Registers> Mac<R> {
 
     /// Configures everything except the content of the rings, in the order of "Initialization", and
     /// enables the MAC.
-    pub(super) fn start_mac(&self, settings: &Settings) {
+    pub(super) fn start_mac(&self, settings: &Settings, enhanced: bool) {
         let (registers, fifo) = (&self.registers, &self.config.fifo);
         registers.write(enet::EIMR, 0);
         registers.write(enet::EIR, u32::MAX);
@@ -190,7 +165,7 @@ impl<R: Registers> Mac<R> {
             full_duplex,
             flow_control,
         } = settings.link;
-        registers.write(enet::RCR, self.receive_control(settings));
+        registers.write(enet::RCR, self.receive_control(settings.link, enhanced));
         registers.write(enet::TCR, enet::TCR::FDEN.of(full_duplex.into()));
         registers.write(enet::OPD, enet::OPD::PAUSE_DUR.of(fifo.pause_quanta.into()));
         // A checksum precedes the data that it covers: transmission begins with the complete frame
@@ -208,9 +183,9 @@ impl<R: Registers> Mac<R> {
         // Truncates the rest of an overrun, so that no frame appears longer.
         registers.write(enet::FTRL, (MAX_TAGGED_LEN + SHIFT) as u32);
         registers.write(enet::TACC, 0);
-        let shift = enet::RACC::SHIFT16.of(settings.enhanced.into());
+        let shift = enet::RACC::SHIFT16.of(enhanced.into());
         registers.write(enet::RACC, shift);
-        registers.write(enet::MRBR, settings.buffer as u32);
+        registers.write(enet::MRBR, BUFFER_LEN as u32);
         registers.write(enet::RDSR, settings.rings[0] as u32);
         registers.write(enet::TDSR, settings.rings[1] as u32);
         let (stand, clear) = (enet::MIBC::MIB_DIS.mask(), enet::MIBC::MIB_CLEAR.mask());
@@ -222,7 +197,7 @@ impl<R: Registers> Mac<R> {
         registers.write(
             enet::ECR,
             enet::ECR::DBSWP.mask()
-                | enet::ECR::EN1588.of(settings.enhanced.into())
+                | enet::ECR::EN1588.of(enhanced.into())
                 | enet::ECR::SPEED.of((speed == Speed::Mbit1000).into())
                 | enet::ECR::ETHEREN.mask(),
         );
@@ -230,9 +205,8 @@ impl<R: Registers> Mac<R> {
 
     /// Value of RCR. FCS and padding are not stripped: if the MAC strips padding, its DMA can get
     /// stuck. A receiver may include the octets before a frame in its length, as in QEMU.
-    fn receive_control(&self, settings: &Settings) -> u32 {
-        let link = settings.link;
-        let longest = MAX_TAGGED_LEN + if settings.enhanced { SHIFT } else { 0 };
+    fn receive_control(&self, link: LinkSettings, enhanced: bool) -> u32 {
+        let longest = MAX_TAGGED_LEN + if enhanced { SHIFT } else { 0 };
         let interface = match self.config.interface {
             Interface::Rmii => enet::RCR::RMII_MODE,
             Interface::Rgmii => enet::RCR::RGMII_EN,
@@ -254,7 +228,7 @@ impl<R: Registers> Mac<R> {
     }
 
     /// Stops after the current transmission, if that ends; the MAC accesses no memory after it.
-    pub(super) fn stop(&self) {
+    pub(super) fn stop_at_frame_end(&self) {
         let registers = &self.registers;
         registers.write(enet::EIMR, 0);
         registers.write(enet::EIR, enet::EIR::GRA.mask());
@@ -299,18 +273,6 @@ impl<R: Registers> MdioBus for Mac<R> {
         self.transfer(enet::MMFR::OP::WRITE, phy, register, value)?;
         Ok(())
     }
-}
-
-/// Settings of the MAC, besides the configuration of the board.
-pub(super) struct Settings {
-    pub address: MacAddress,
-    pub groups: u64,
-    pub link: LinkSettings,
-    pub enhanced: bool,
-    /// Octets of each receive buffer for a frame.
-    pub buffer: usize,
-    /// Addresses of the descriptors: receive, transmit.
-    pub rings: [usize; 2],
 }
 
 /// Bit of a group in GAUR and GALR (section 23.5): the upper six bits of the CRC of its address.

@@ -17,9 +17,9 @@ pub mod net;
 mod offload;
 pub mod statistics;
 
-pub use crate::dma::ring::Rings;
+pub use crate::dma::{InitError, ring::Rings};
 pub use descriptor::{Enhanced, Layout, Legacy};
-pub use mac::{Config, InitError, Interface, Mac, ReceiveFifo};
+pub use mac::{Config, Interface, Mac, ReceiveFifo};
 pub use net::{BUFFER_LEN, Enet};
 pub use statistics::Statistics;
 

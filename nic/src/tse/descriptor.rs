@@ -1,6 +1,7 @@
 //! Descriptors.
 
 use super::net::BUFFER_LEN;
+use crate::dma::network::ReceiveStatus;
 use crate::dma::ring::{self, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;
@@ -27,14 +28,12 @@ pub struct Descriptor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status(u32);
 
-impl Status {
-    /// True if a frame ends here.
-    pub(super) const fn is_last(self) -> bool {
+impl ReceiveStatus for Status {
+    fn is_last(self) -> bool {
         layout::RESULT::TERMINATED_BY_EOP.is_set(self.0)
     }
 
-    /// Counter for a receive error that does not depend on the length.
-    pub(super) fn receive_error(self) -> Option<Counter> {
+    fn receive_error(self) -> Option<Counter> {
         [
             (layout::RESULT::TRUNCATED, Counter::RxFifoOverruns),
             (layout::RESULT::CRC_ERROR, Counter::RxBadFcs),
@@ -43,7 +42,9 @@ impl Status {
         .into_iter()
         .find_map(|(bit, counter)| bit.is_set(self.0).then_some(counter))
     }
+}
 
+impl Status {
     /// True if the length is wrong: too short, too long, or not that of the length field.
     pub(super) const fn has_wrong_length(self) -> bool {
         layout::RESULT::LENGTH_ERROR.is_set(self.0)

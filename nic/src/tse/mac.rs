@@ -1,9 +1,9 @@
 //! Reset, registers, MDIO, link settings, stop.
 
 use super::engine::Engine;
-use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Speed};
+use crate::dma::network::{InitError, Settings};
+use crate::mdio::{FlowControl, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
-use core::fmt;
 use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
 use linerate_regs::RegisterRef;
 
@@ -69,32 +69,6 @@ pub struct Blocks<R> {
     pub transmit: R,
 }
 
-/// Reason why the MAC could not be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitError {
-    /// It stays in reset, for example without a clock of the PHY.
-    InReset,
-    /// No PHY, or it does not respond.
-    Phy(MdioError),
-}
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InReset => write!(f, "the MAC stays in reset"),
-            Self::Phy(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl core::error::Error for InitError {}
-
-impl From<MdioError> for InitError {
-    fn from(error: MdioError) -> Self {
-        Self::Phy(error)
-    }
-}
-
 /// The MAC without its rings: gives access to PHYs.
 #[derive(Debug)]
 pub struct Mac<R> {
@@ -104,6 +78,9 @@ pub struct Mac<R> {
     config: Config,
     /// Address before the reset.
     previous_address: MacAddress,
+    /// Since the MAC was started: frames that it took to send, and frames counted that it dropped.
+    pub(super) taken: u32,
+    pub(super) dropped: u32,
 }
 
 impl<R: Registers> Mac<R> {
@@ -120,8 +97,10 @@ impl<R: Registers> Mac<R> {
             transmit: Engine(blocks.transmit),
             config,
             previous_address: MacAddress([low[0], low[1], low[2], low[3], high[0], high[1]]),
+            taken: 0,
+            dropped: 0,
         };
-        if mac.stop() {
+        if mac.reset_core() {
             Ok(mac)
         } else {
             Err(InitError::InReset)
@@ -138,7 +117,7 @@ impl<R: Registers> Mac<R> {
 
     /// Resets MAC and DMA: they access no memory after it, and the FIFOs are empty. Returns false if the reset does not
     /// end.
-    pub(super) fn stop(&self) -> bool {
+    pub(super) fn reset_core(&self) -> bool {
         self.receive.reset();
         self.transmit.reset();
         let reset = tse::COMMAND_CONFIG::SW_RESET;
@@ -164,18 +143,18 @@ impl<R: Registers> Mac<R> {
     }
 
     /// Frames lost since the start for lack of room in the receive FIFO, of which no descriptor reports.
-    pub(super) fn dropped(&self) -> u32 {
+    pub(super) fn drop_events(&self) -> u32 {
         self.registers.read(tse::DROP_EVENTS)
     }
 
     /// Configures a stopped MAC and enables it; the engines are started separately.
-    pub(super) fn start(&self, address: MacAddress, groups: u64, link: LinkSettings) {
+    pub(super) fn start(&self, settings: &Settings) {
         let registers = &self.registers;
-        let octets = address.0.iter().rev();
+        let octets = settings.address.0.iter().rev();
         let address = octets.fold(0, |bits, &octet| bits << 8 | u64::from(octet));
         registers.write(tse::MAC_0, address as u32);
         registers.write(tse::MAC_1, (address >> 32) as u32);
-        self.set_groups(groups);
+        self.set_groups(settings.groups);
         registers.write(tse::FRM_LENGTH, MAX_TAGGED_LEN as u32);
         registers.write(tse::TX_IPG_LENGTH, GAP);
         registers.write(tse::PAUSE_QUANT, PAUSE_QUANTA);
@@ -186,7 +165,7 @@ impl<R: Registers> Mac<R> {
         let FlowControl {
             send,
             receive: obeys,
-        } = link.flow_control;
+        } = settings.link.flow_control;
         let pause = receive.saturating_sub(PAUSE_ROOM).max(receive / 2);
         registers.write(tse::RX_SECTION_EMPTY, if send { pause } else { 0 });
         registers.write(tse::RX_SECTION_FULL, 0);
@@ -198,9 +177,10 @@ impl<R: Registers> Mac<R> {
         registers.write(tse::TX_ALMOST_FULL, TRANSMIT_ALMOST_FULL);
         registers.write(tse::TX_CMD_STAT, tse::TX_CMD_STAT::TX_SHIFT16.mask());
         registers.write(tse::RX_CMD_STAT, tse::RX_CMD_STAT::RX_SHIFT16.mask());
-        let command = tse::COMMAND_CONFIG::ETH_SPEED.of((link.speed == Speed::Mbit1000).into())
-            | tse::COMMAND_CONFIG::ENA_10.of((link.speed == Speed::Mbit10).into())
-            | tse::COMMAND_CONFIG::HD_ENA.of((!link.full_duplex).into())
+        let command = tse::COMMAND_CONFIG::ETH_SPEED
+            .of((settings.link.speed == Speed::Mbit1000).into())
+            | tse::COMMAND_CONFIG::ENA_10.of((settings.link.speed == Speed::Mbit10).into())
+            | tse::COMMAND_CONFIG::HD_ENA.of((!settings.link.full_duplex).into())
             | tse::COMMAND_CONFIG::PAUSE_IGNORE.of((!obeys).into())
             | tse::COMMAND_CONFIG::PROMIS_EN.of(self.config.promiscuous.into())
             | tse::COMMAND_CONFIG::CNT_RESET.mask();

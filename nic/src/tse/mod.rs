@@ -18,8 +18,9 @@ mod engine;
 pub mod mac;
 pub mod net;
 
+pub use crate::dma::InitError;
 pub use descriptor::Descriptor;
-pub use mac::{Blocks, Config, InitError, Mac};
+pub use mac::{Blocks, Config, Mac};
 pub use net::{BUFFER_LEN, Rings, Tse};
 
 #[cfg(test)]

@@ -40,15 +40,6 @@ impl Distribution {
         self.p999_ns.saturating_sub(self.min_ns)
     }
 
-    /// The same without the histogram.
-    #[must_use]
-    pub fn without_histogram(&self) -> Self {
-        Self {
-            histogram: Vec::new(),
-            ..self.clone()
-        }
-    }
-
     /// The cumulative share of samples up to each step, from 0 to 1.
     pub fn cumulative(&self) -> Vec<(u64, f64)> {
         let all: u64 = self.histogram.iter().map(|it| it.count).sum();

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const BOARD: &str = "qemu-linux-sabrelite";
 /// The kernel's description of QEMU's board.
 const DEVICE_TREE: &str = "imx6q-sabrelite.dtb";
-/// What the Ethernet controller needs: without its GPIOs and regulators the driver is never probed.
+/// Kernel modules that the Ethernet controller needs: without its GPIOs and regulators the driver is never probed.
 const MODULES: [&str; 4] = ["gpio_mxc", "anatop_regulator", "smsc", "fec"];
 /// Programs of the packages, and their names in the image.
 const PROGRAMS: [(&str, &str); 4] = [

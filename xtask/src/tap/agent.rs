@@ -338,8 +338,8 @@ fn accounted(served: &Value, size: u64) -> Result<u64> {
 
 /// Compares a test of iperf3 with datagrams of `size` octets with the `sent` octets that it printed.
 ///
-/// What the board has not received when iperf3 ends the test is in no count, nor what is lost after the last datagram that
-/// arrived. So the counts add up to no more than was sent, and most of it arrived.
+/// Octets that the board has not received when iperf3 ends the test are in no count, nor those lost after the last
+/// datagram that arrived. So the counts add up to no more than was sent, and most of it arrived.
 fn expect_datagrams(served: &Value, size: u64, sent: u64) -> Result<()> {
     let known = accounted(served, size)?;
     // The last datagram may be shorter.
