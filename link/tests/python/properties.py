@@ -69,6 +69,11 @@ def frames_with_a_good_check_and_any_content_are_harmless(chance: random.Random)
             # A hello with a plausible beginning.
             frame[0] = 0xC0 | chance.randrange(4) << 4 | 1
             frame[1] = chance.randrange(18)
+        elif len(frame) >= 4 and chance.randrange(2) == 0:
+            # Data with the right number, whatever the credit.
+            channel = chance.randrange(2)
+            frame[0] = chance.randrange(4) << 4 | channel
+            frame[1] = pair[0].channels[channel].expected
         body = linerate_link.cobs(bytes(frame))
         is_hello = bool(frame) and frame[0] >> 6 == linerate_link.HELLO
         key = 0 if is_hello else pair[0]._key_in
