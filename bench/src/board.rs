@@ -261,16 +261,6 @@ pub fn find_simulated(name: &str) -> Result<Board, UnknownBoard> {
     )
 }
 
-/// The board called `name`, if it has a chip whose pads drive the wire, as scenarios need.
-///
-/// # Errors
-/// [`UnknownBoard`] if no such board has this name.
-pub fn find_with_pads(name: &str) -> Result<Board, UnknownBoard> {
-    let mut boards = all();
-    boards.retain(|board| board.simulated.is_some());
-    select(boards, name)
-}
-
 impl Board {
     /// True if the simulator runs it.
     pub const fn is_simulated(&self) -> bool {

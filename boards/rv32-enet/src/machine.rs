@@ -1,14 +1,16 @@
 //! The devices of `system.toml`: console, timer, interrupt controller, ENET.
 
-use core::arch::asm;
-use core::fmt;
-use linerate_agent::Instant;
-use linerate_agent_firmware::Machine;
-use linerate_nic::mmio::{Mmio, Registers};
+#[path = "../../riscv/soc.rs"]
+mod soc;
 
-/// Clock of the hart, and the cycles in 5 ns.
+use linerate_nic::mmio::Mmio;
+
+#[allow(unused_imports, reason = "of some programs")]
+pub use soc::{Board, Console, cycles, is_interrupted, now, stop};
+
+/// Clock of the hart, and its cycles in some nanoseconds with their number.
 pub const HERTZ: u64 = 800_000_000;
-const CYCLES_PER_5_NS: u64 = HERTZ * 5 / 1_000_000_000;
+const CYCLES: (u64, u64) = (HERTZ * 5 / 1_000_000_000, 5);
 /// Clock of the MAC's registers and of the timer.
 pub const BUS_HZ: u32 = 66_666_667;
 /// MDIO address of the PHY.
@@ -17,136 +19,14 @@ pub const PHY: u8 = 6;
 const CONSOLE: usize = 0x0800_1000;
 const TIMER: usize = 0x0800_2000;
 const INTC: usize = 0x0800_3000;
-const ENET: usize = 0x0800_4000;
+const MAC: usize = 0x0800_4000;
 
 /// Lines of the interrupt controller.
 const TIMER_LINE: u32 = 1;
-const ENET_LINE: u32 = 2;
-/// Register `enable` of the interrupt controller.
-const ENABLE: usize = 4;
-/// mie: the interrupt controller's interrupt.
-const EXTERNAL: usize = 1 << 11;
+const MAC_LINE: u32 = 2;
 
-/// Console: data register, its valid bit.
-const DATA: usize = 0;
-const VALID: u32 = 1 << 15;
-
-/// Timer: status, control, period in two halves; control bits interrupt, start and stop.
-const STATUS: usize = 0x00;
-const CONTROL: usize = 0x04;
-const PERIOD: [usize; 2] = [0x08, 0x0c];
-const INTERRUPT: u32 = 1 << 0;
-const START: u32 = 1 << 2;
-const STOP: u32 = 1 << 3;
-
-fn device(base: usize) -> Mmio {
-    // SAFETY: a device of the board that does not access memory.
-    unsafe { Mmio::new(base) }
-}
-
-#[allow(dead_code, reason = "of one of the two programs")]
+#[allow(dead_code, reason = "of two of the programs")]
 /// Another handle of the ENET's registers, for those that the driver leaves alone.
 pub fn enet() -> Mmio {
-    device(ENET)
-}
-
-#[allow(dead_code, reason = "of one of the programs")]
-/// True if an interrupt of the MAC is pending.
-pub fn is_interrupted() -> bool {
-    let pending: u32 = device(INTC).read_at(0);
-    pending & 1 << ENET_LINE != 0
-}
-
-/// Cycles since the start.
-pub fn cycles() -> u64 {
-    loop {
-        let (high, low, again): (u32, u32, u32);
-        // SAFETY: reads counters.
-        unsafe {
-            asm!("csrr {}, mcycleh", "csrr {}, mcycle", "csrr {}, mcycleh",
-                 out(reg) high, out(reg) low, out(reg) again);
-        };
-        if high == again {
-            return u64::from(high) << 32 | u64::from(low);
-        }
-    }
-}
-
-/// Time since the start.
-pub fn now() -> Instant {
-    Instant::from_ns(cycles() * 5 / CYCLES_PER_5_NS)
-}
-
-/// The serial console.
-pub struct Console;
-
-impl fmt::Write for Console {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let console = device(CONSOLE);
-        for octet in text.bytes() {
-            console.write_at(DATA, u32::from(octet));
-        }
-        Ok(())
-    }
-}
-
-/// The machine.
-pub struct Board;
-
-impl Board {
-    /// Lets timer and ENET wake the hart. Also returns ENET's registers. Call it once.
-    pub fn start() -> (Self, Mmio) {
-        device(INTC).write_at(ENABLE, 1_u32 << TIMER_LINE | 1 << ENET_LINE);
-        // SAFETY: enables no trap while mstatus.MIE is 0.
-        unsafe { asm!("csrw mie, {}", in(reg) EXTERNAL) };
-        // SAFETY: the MAC; the boards' memory is coherent with DMA.
-        (Self, unsafe { Mmio::new(ENET) })
-    }
-}
-
-impl fmt::Write for Board {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        Console.write_str(text)
-    }
-}
-
-impl Machine for Board {
-    fn now(&self) -> Instant {
-        now()
-    }
-
-    fn read_console(&mut self) -> Option<u8> {
-        let data: u32 = device(CONSOLE).read_at(DATA);
-        (data & VALID != 0).then_some(data as u8)
-    }
-
-    fn sleep(&mut self, until: Instant) {
-        let ns = until.ns().saturating_sub(self.now().ns());
-        let ticks = u128::from(ns) * u128::from(BUS_HZ) / 1_000_000_000;
-        if ticks == 0 {
-            return;
-        }
-        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
-        let timer = device(TIMER);
-        timer.write_at(PERIOD[0], ticks & 0xffff);
-        timer.write_at(PERIOD[1], ticks >> 16);
-        timer.write_at(CONTROL, INTERRUPT | START);
-        // SAFETY: ends when the timer's interrupt is pending, at the latest.
-        unsafe { asm!("wfi") };
-        timer.write_at(CONTROL, STOP);
-        timer.write_at(STATUS, 0_u32);
-    }
-
-    fn seed(&mut self) -> u64 {
-        // The same in each start: the simulator is deterministic.
-        cycles()
-    }
-}
-
-/// Ends the program: there is nothing that switches the board off.
-pub fn stop() -> ! {
-    loop {
-        // SAFETY: waits.
-        unsafe { asm!("wfi") };
-    }
+    soc::device(MAC)
 }

@@ -3,6 +3,7 @@
 #![no_std]
 #![no_main]
 
+#[path = "../../riscv/connect.rs"]
 mod connect;
 mod machine;
 #[path = "../../riscv/start.rs"]
@@ -13,6 +14,7 @@ use linerate_agent_firmware::console::{event, info};
 use linerate_agent_firmware::{Memory, Setup, run};
 use linerate_ether::frame::MacAddress;
 use linerate_nic::dma::{Buffer, Coherent};
+use linerate_nic::enet as mac;
 use linerate_nic::enet::{self, Config, Enet, Interface, ReceiveFifo, Rings};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mdio::Abilities;

@@ -27,9 +27,9 @@ const FRAMES: usize = 64;
 const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 /// MDIO address of the PHY.
 const PHY: u8 = 1;
-/// Maximum duration of auto-negotiation, and interval at which it is looked at.
-const NEGOTIATES_FOR: Duration = Duration::from_secs(5);
-const LOOKS_AGAIN: Duration = Duration::from_millis(10);
+/// Maximum duration of auto-negotiation, and interval at which the PHY is read.
+const MAX_NEGOTIATION: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The line's rate.
 const FASTEST_BITS_PER_S: u64 = 1_000_000_000;
 
@@ -97,10 +97,10 @@ fn connect(
     let mac = Mac::reset(registers, CONFIG)?;
     let phy = Phy::at(&mac, PHY)?;
     phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_flow_control())?;
-    let latest = machine.now().after(NEGOTIATES_FOR);
+    let latest = machine.now().after(MAX_NEGOTIATION);
     let mut link = phy.link(&mac)?;
     while link.is_none() && machine.now() < latest {
-        let until = machine.now().after(LOOKS_AGAIN);
+        let until = machine.now().after(POLL_INTERVAL);
         machine.sleep(until);
         link = phy.link(&mac)?;
     }

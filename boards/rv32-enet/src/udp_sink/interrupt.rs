@@ -7,11 +7,12 @@ use critical_section::Mutex;
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::{Device, InterruptDriven, RxToken};
 
+use crate::LINERATE_LEDGER;
 use crate::boot::Boot;
 use crate::datagrams::{Count, Datagram, Queue, count};
 use crate::interrupts;
+use crate::network::Network;
 use crate::spend::spend;
-use crate::{LINERATE_LEDGER, Network};
 
 /// Outcome of a look at the ring.
 pub enum Received {
