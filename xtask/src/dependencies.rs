@@ -19,7 +19,7 @@ pub fn run(log: &Path) -> Result<Outcome> {
     let mut failures = Vec::new();
     for lock in &locks {
         let mut deny = sh::cargo();
-        deny.arg("deny").arg("--manifest-path");
+        deny.args(["deny", "--locked", "--manifest-path"]);
         deny.arg(lock.with_file_name("Cargo.toml"));
         deny.arg("--all-features").arg("--config");
         deny.arg(sh::root().join("deny.toml")).arg("check");

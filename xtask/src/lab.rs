@@ -28,11 +28,12 @@ pub fn run(experiment: &str, arguments: &[String]) -> Result<()> {
     sh::run(&mut command(experiment, arguments))
 }
 
-/// Runs `experiment` as a step of the checks; its output goes to `log`.
+/// Runs `experiment` with these arguments as a step of the checks; its output goes to `log`.
 ///
 /// # Errors
 /// If it cannot be built, or fails.
-pub fn logged(experiment: &str, log: &Path) -> Result<()> {
-    sh::logged(&mut command(experiment, &[]), log)?;
+pub fn logged(experiment: &str, arguments: &[&str], log: &Path) -> Result<()> {
+    let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+    sh::logged(&mut command(experiment, &arguments), log)?;
     Ok(())
 }

@@ -32,7 +32,7 @@ enum Command {
     },
     /// Run the checks: the quick tier, or all of them with --long
     Test {
-        /// Add longer fuzzing, million-frame runs and the dependency audit
+        /// Add longer fuzzing, million-frame runs, a job array on Slurm and the dependency audit
         #[arg(long)]
         long: bool,
         /// Run only the steps whose name contains one of these words

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 /// A matrix with four cells; of an array of at most three tasks, it needs two.
 const MATRIX: &str = "schema = 1\nname = \"turnaround\"\nboard = \"esp32c6-bitbang\"\n\
-    [[run]]\nvariant = \"windowed\"\nping = { count = 1 }\n\
+    [[run]]\nvariant = \"windowed\"\nping = { count = 10 }\n\
     [matrix]\nseeds = 2\n[[matrix.axis]]\nfield = \"peer.turnaround_us\"\nvalues = [40, 80]\n";
 
 /// Runs the tasks of `--array=FIRST-LAST`, as Slurm does with free nodes, and prints the number of a job.

@@ -61,7 +61,7 @@ fn changes(parameters: &Parameters) -> Vec<Change> {
             it.changes.push((path, value));
         });
     }
-    for bytes in [64, 256, 1024] {
+    for bytes in [256, 1024, 2048] {
         add(
             format!("FIFOs of {bytes} bytes in the TSE"),
             is_tse,

@@ -5,7 +5,7 @@ use super::Bench;
 use super::cells::{Cell, Direction, System};
 use super::layers::{Functions, Layer};
 use super::system::{self, Parameters};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use linerate_sim::chip::soft_soc::{Config, SoftSoc};
 use linerate_sim::memsys::{ControllerConfig, DramStatistics, MasterStatistics, PortStatistics};
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ impl<'a> Observer<'a> {
 /// Observes `cells`, prints the means of each system and direction, and writes target/an440/explain.json.
 ///
 /// # Errors
-/// A cell fails.
+/// A cell fails, or takes other cycles because it is observed.
 pub fn run(
     bench: &Bench,
     functions: &Functions,
@@ -210,14 +210,12 @@ pub fn run(
     let explained = concurrent::map(cells, concurrent::cores(), |cell| {
         let config = system::config(*cell, parameters)?;
         let mut observer = Observer::new(functions, &config);
-        let measured = super::run::run(
-            *cell,
-            &config,
-            &bench.elf,
-            BYTES,
-            parameters,
-            Some(&mut observer),
-        )?;
+        let run =
+            |observer| super::run::run(*cell, &config, &bench.elf, BYTES, parameters, observer);
+        let (plain, measured) = (run(None)?, run(Some(&mut observer))?);
+        if plain.per_segment.cycles.to_bits() != measured.per_segment.cycles.to_bits() {
+            bail!("{cell}: the observed run takes other cycles than the same run alone");
+        }
         Ok((*cell, observer.explained(measured.per_segment.cycles)))
     });
     let explained: BTreeMap<Cell, Explained> = explained.into_iter().collect::<Result<_>>()?;
