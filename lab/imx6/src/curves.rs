@@ -9,9 +9,10 @@ use linerate_sim::lan::SwitchConfig;
 use linerate_sim::time::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::point::{PAYLOAD, Point, Setup};
+use crate::counting::{Run, mbit};
+use crate::point::{Point, Setup};
 
-const SETTINGS: &str = include_str!("../curves.toml");
+pub(crate) const SETTINGS: &str = include_str!("../curves.toml");
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
 const REVISIONS: &str = include_str!("../../../boards/rv32-enet/revisions.toml");
 /// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
@@ -44,35 +45,6 @@ pub struct Parameter {
     pub deviation: f64,
     /// The fitted value.
     pub fitted: Option<f64>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Run {
-    settles_ms: u64,
-    measures_ms: u64,
-    long_measures_ms: u64,
-    seed: u64,
-    floor_mbit_per_s: f64,
-    sends_for_s: f64,
-    repeats_after_s: f64,
-    starved_datagrams: u32,
-    fit_deviation: f64,
-}
-
-impl Run {
-    /// The received rate without the time in which iperf's server only waited for the last datagram, in Mbit/s.
-    fn rate(self, printed: f64, datagrams: f64) -> f64 {
-        let sum = mbit(datagrams);
-        let seconds = sum / printed;
-        let waits = ((seconds - self.sends_for_s) / self.repeats_after_s).round();
-        sum / (seconds - waits.max(0.0) * self.repeats_after_s)
-    }
-}
-
-/// Payload of this many datagrams, in Mbit.
-fn mbit(datagrams: f64) -> f64 {
-    datagrams * 8.0 * PAYLOAD as f64 / 1e6
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -121,8 +93,9 @@ pub struct Curve {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    run: Run,
+pub(crate) struct File {
+    /// Times and lengths.
+    pub run: Run,
     switch: Switch,
     parameter: Vec<Parameter>,
     kernel: BTreeMap<String, Sourced>,
@@ -219,22 +192,12 @@ impl Curves {
     /// The rate that iperf reports if its process gets no time during the test, in Mbit/s: the least that is
     /// compared.
     pub fn floor(&self) -> f64 {
-        let run = self.file.run;
-        mbit(run.starved_datagrams.into()) / run.repeats_after_s
+        self.file.run.floor()
     }
 
-    /// The rate that iperf reports for `point`, without the wait for the last datagram, in Mbit/s. A process that is starved
-    /// gets no time until the host stops: then it reads what its socket holds, and the last datagram.
+    /// The rate that iperf reports for `point`, without the wait for the last datagram, in Mbit/s.
     pub fn rate(&self, point: &Point) -> f64 {
-        let run = self.file.run;
-        if !point.is_starved {
-            return point.received_mbit_per_s;
-        }
-        if point.received_in_all == 0 {
-            return self.floor();
-        }
-        let all = point.received_in_all + u64::from(run.starved_datagrams);
-        mbit(all as f64) / (run.sends_for_s - point.first_received_s)
+        self.file.run.rate_of(point)
     }
 
     /// The least rate of the comparison with what is printed, in Mbit/s.
@@ -418,7 +381,7 @@ fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, SETTINGS, revision};
+    use super::revision;
 
     #[test]
     fn revisions_differ_in_named_entries_only() {
@@ -428,18 +391,5 @@ mod tests {
         assert!(third["wfi_exit_ns"] < first["wfi_exit_ns"]);
         assert_eq!(third.len(), 3);
         assert!(revision("to1.3").is_err());
-    }
-
-    #[test]
-    fn rates_leave_out_the_wait_for_the_last_datagram() {
-        let file: File = toml::from_str(SETTINGS).unwrap();
-        let rate = |printed, datagrams| file.run.rate(printed, datagrams).round() as u64;
-        // In 2.25 s, in 2.00 s, and what a starved process read in 0.23 s.
-        let rates = [
-            rate(340.0, 65_077.0),
-            rate(315.0, 53_553.0),
-            rate(3.18, 63.0),
-        ];
-        assert_eq!(rates, [382, 315, 3]);
     }
 }

@@ -160,7 +160,7 @@ fn sweep_point(point: &Point) -> UdpSweep {
     let params = UdpSweepParams {
         direction: Direction::ToDevice,
         payload_bytes: PAYLOAD as u64,
-        offered_bytes_per_s: point.target_mbit_per_s * 125_000.0,
+        offered_bytes_per_s: point.to_send_mbit_per_s * 125_000.0,
         span_ns,
         ..UdpSweepParams::default()
     };

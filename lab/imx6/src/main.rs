@@ -3,6 +3,7 @@
 
 mod ablation;
 mod between;
+mod counting;
 mod curves;
 mod drawn;
 mod page;

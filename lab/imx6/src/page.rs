@@ -92,7 +92,7 @@ fn axis_end(most: f64) -> f64 {
 
 /// The rate that the host was to send.
 fn offered(it: &ComparedPoint) -> f64 {
-    it.point.target_mbit_per_s
+    it.point.to_send_mbit_per_s
 }
 
 fn pictures(curve: &Compared, text: &mut String) {
@@ -199,7 +199,7 @@ pub fn render(results: &Results) -> String {
     text.push_str("<h2>What each change brings</h2><table><tr><th>change</th><th>published</th>");
     if let Some(first) = results.ablations.first() {
         for point in &first.points {
-            let rate = point.target_mbit_per_s;
+            let rate = point.to_send_mbit_per_s;
             let _ = write!(
                 text,
                 "<th>received at {rate:.0}</th><th>overruns/s</th><th>pause frames/s</th>"

@@ -85,8 +85,8 @@ impl Setup {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Point {
     /// Payload that the host was to send, and sent, in Mbit/s.
-    pub target_mbit_per_s: f64,
-    /// See `target_mbit_per_s`.
+    pub to_send_mbit_per_s: f64,
+    /// See `to_send_mbit_per_s`.
     pub offered_mbit_per_s: f64,
     /// Payload that the program received.
     pub received_mbit_per_s: f64,
@@ -232,7 +232,7 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
     let of = |index: usize| u64::from(after.words[index].wrapping_sub(before.words[index]));
     let sent = after.sent - before.sent;
     Ok(Point {
-        target_mbit_per_s: setup.bits_per_s as f64 / 1e6,
+        to_send_mbit_per_s: setup.bits_per_s as f64 / 1e6,
         offered_mbit_per_s: mbit(sent),
         received_mbit_per_s: mbit(of(DATAGRAMS)),
         datagrams: sent,

@@ -195,7 +195,7 @@ mod tests {
         load(Direction::ToDevice, sent, 0, counters)
     }
 
-    fn livelock() -> Option<ScoredFinding> {
+    fn livelock() -> ScoredFinding {
         let finding = Finding {
             cause: Cause::ReceiveLivelock,
             confidence: 0.9,
@@ -203,10 +203,10 @@ mod tests {
             evidence: evidence([]),
             advice: String::new(),
         };
-        Some(ScoredFinding {
+        ScoredFinding {
             weight: 0.5,
             finding,
-        })
+        }
     }
 
     fn found(results: Vec<Measurement>, livelock: Option<ScoredFinding>) -> OwnCounters {
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn overruns_that_explain_the_loss_take_the_place_of_a_livelock() {
-        let found = found(vec![overruns(1_000, 400, 390)], livelock());
+        let found = found(vec![overruns(1_000, 400, 390)], Some(livelock()));
         assert!(found.livelock.is_none() && found.paused.is_none());
         let overrun = found.overrun.expect("a finding");
         assert_eq!(overrun.finding.cause, Cause::QueueOverflow);
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn beside_more_loss_than_overruns_a_livelock_stays_and_comes_first() {
-        let found = found(vec![overruns(1_000, 990, 600)], livelock());
+        let found = found(vec![overruns(1_000, 990, 600)], Some(livelock()));
         let livelock = found.livelock.expect("it stays");
         let overrun = found.overrun.expect("a finding");
         assert!(overrun.weight < livelock.weight, "{}", overrun.weight);
