@@ -312,6 +312,7 @@ fn has_picture_rate(intervals: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::has_own_interval;
     use crate::cause::flow::explain_flows;
     use crate::cause::synthetic::{MS, MSS, Script};
     use linerate_capture::tcp::End;
@@ -351,5 +352,18 @@ mod tests {
         assert_eq!(causes_of_blocks(40 * MS), []);
         assert_eq!(causes_of_blocks(33_366_667), [], "30 / 1.001");
         assert_ne!(causes_of_blocks(43 * MS), []);
+    }
+
+    #[test]
+    fn an_even_interval_that_makes_up_no_round_trip_is_the_senders_own() {
+        let is_own = |interval_us: u64, spread_us: u64| {
+            has_own_interval(interval_us * 1_000, spread_us * 1_000, Some(7 * MS))
+        };
+        assert!(is_own(4_700, 100));
+        assert!(!is_own(4_700, 900), "not even");
+        assert!(!is_own(7_000, 100), "a flight in each round trip");
+        assert!(!is_own(3_550, 100), "two in each round trip");
+        assert!(!is_own(16_000, 100), "longer than a round trip");
+        assert!(!has_own_interval(4_700_000, 0, None));
     }
 }

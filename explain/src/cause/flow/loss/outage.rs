@@ -22,9 +22,6 @@ const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
 const MAX_OTHER_PART: f64 = 0.2;
 
-/// A receiver that misses a segment waits this long for one timeout, with the initial timer (RFC 6298 section 2.1: 1 s),
-/// and for the round trip of a long path. A longer silence is that of several in a row.
-const SEVERAL_TIMEOUTS_NS: u64 = 1_300_000_000;
 /// Losses outside of the interruptions that are no accident.
 const MIN_EPISODES: usize = 3;
 /// Repetitions with longer pauses between them belong to different losses: half of the usual least timeout.
@@ -54,12 +51,12 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     if facts.model.is_near_receiver()
         && silences.len() >= 2
-        && longest.ns < SEVERAL_TIMEOUTS_NS
+        && !is_backed_off(facts, &silences)
         && silences.iter().all(is_loss)
     {
         return None;
     }
-    // Where segments are lost all the time, a long silence is the worst of it. A full path loses what its queue cannot
+    // Where segments are lost in a row again and again, a long silence is the worst of it. A full path loses what its queue cannot
     // hold.
     let active = 1.0 - facts.share_of(silences.iter().map(|it| it.ns).sum());
     let is_full = facts.share(Limit::PathRate) >= MIN_FULL * active
@@ -149,7 +146,22 @@ fn misses_at(facts: &FlowFacts<'_>, time_ns: u64) -> bool {
     acked > 0 && highest > acked + 2 * facts.full
 }
 
-/// Groups of repetitions of what was sent neither before nor during one of the silences.
+/// True if the same segment ends two silences in a row: its timer expired again, because no answer arrived.
+fn is_backed_off(facts: &FlowFacts<'_>, silences: &[Silence]) -> bool {
+    let sent = &facts.model.view.sent;
+    let ends: Vec<Option<u64>> = silences
+        .iter()
+        .map(|it| {
+            let end_ns = it.start_ns + it.ns;
+            let at = sent.partition_point(|sent| sent.time_ns < end_ns);
+            sent.get(at).map(|sent| sent.start)
+        })
+        .collect();
+    let mut pairs = ends.windows(2);
+    pairs.any(|pair| pair[0].is_some() && pair[0] == pair[1])
+}
+
+/// Groups of at least [`MIN_REPEATED`] repetitions of what was sent neither before nor during one of the silences.
 fn other_episodes(facts: &FlowFacts<'_>, silences: &[Silence]) -> usize {
     let sent = &facts.model.view.sent;
     let spans: Vec<(u64, u64)> = silences
@@ -166,15 +178,22 @@ fn other_episodes(facts: &FlowFacts<'_>, silences: &[Silence]) -> usize {
             .any(|(from_ns, highest)| time_ns >= *from_ns && start < *highest)
     };
     let mut last_ns = None;
-    let mut episodes = 0;
+    // Repetitions in each.
+    let mut episodes: Vec<usize> = Vec::new();
     for it in sent.iter().filter(|it| it.is_retransmission()) {
         if is_of_silence(it.time_ns, it.start) {
             continue;
         }
-        episodes += usize::from(last_ns.is_none_or(|ns| it.time_ns - ns >= EPISODE_NS));
+        if last_ns.is_none_or(|ns| it.time_ns - ns >= EPISODE_NS) {
+            episodes.push(0);
+        }
+        if let Some(repeated) = episodes.last_mut() {
+            *repeated += 1;
+        }
         last_ns = Some(it.time_ns);
     }
-    episodes
+    let in_a_row = episodes.iter().filter(|it| **it >= MIN_REPEATED);
+    in_a_row.count()
 }
 
 /// The silences of the far end during timeouts.

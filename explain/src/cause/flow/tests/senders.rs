@@ -107,22 +107,6 @@ fn a_program_that_writes_by_a_clock_what_does_not_fill_a_segment_is_not_slow() {
     assert_ne!(writes(MSS), []);
 }
 
-/// Pairs of segments every `interval_ns`, captured at their receiver, 7 ms from the sender.
-fn pairs_at_receiver(interval_ns: u64) -> Option<Cause> {
-    let mut upload = Script::open(End::First, 20 * US, 7 * MS, 60_000);
-    for number in 0..400 {
-        upload.at(20 * MS + number * interval_ns + number % 4 * 30 * US);
-        upload.send(2, MSS, 300 * US).after(20 * US).ack_all();
-    }
-    causes(upload).first().copied()
-}
-
-#[test]
-fn an_interval_that_makes_up_no_round_trip_is_the_senders_own() {
-    assert_eq!(pairs_at_receiver(4_700 * US), Some(Cause::HostPacing));
-    assert_ne!(pairs_at_receiver(7_020 * US), Some(Cause::HostPacing));
-}
-
 /// Flights of ten segments, captured at their sender, each acknowledged after 4 ms and the next one 12 ms later; each
 /// eighth loses one; the program stops for 0.5 to 0.9 s now and then.
 fn stops_between_losses(stops: &[(u64, u64)]) -> Vec<Cause> {
