@@ -17,6 +17,8 @@ const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
 const RUNS: usize = 5;
+/// The same beside lwIP, for both stacks.
+const LWIP_RUNS: usize = 3;
 /// Targets for the instructions that driver and MAC add to a full received and a full sent frame.
 const RECEIVED: f64 = 400.0;
 const SENT: f64 = 300.0;
