@@ -449,7 +449,8 @@ uint64_t linerate_lwip_run(void)
         is_done &= connections[i].pcb == NULL || connections[i].queued == connections[i].filled;
     if (!is_done) {
         uint64_t retry = clock_ns() + RETRY_NS;
-        wake = retry < wake ? retry : wake;
+        /* The agent of a datagram without room has more to send at once: only the wait makes room. */
+        wake = pending_agent != NULL || retry < wake ? retry : wake;
     }
     return wake;
 }

@@ -1,4 +1,4 @@
-/* The functions of C that stack and program use: memory.rs, and the library of nic/c. */
+/* The functions of C that stack and program use: boards/memory, and the library of nic/c. */
 #ifndef STRING_H
 #define STRING_H
 

@@ -17,6 +17,8 @@ const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
 const RUNS: usize = 5;
+/// The same beside lwIP, for both stacks.
+const LWIP_RUNS: usize = 3;
 /// Targets for the instructions that driver and MAC add to a full received and a full sent frame.
 const RECEIVED: f64 = 400.0;
 const SENT: f64 = 300.0;
@@ -90,12 +92,12 @@ pub fn measure() -> Result<String> {
         firmware::build(board, &programs, variant, None)?;
         let has_null = programs.iter().any(|it| it == NULL);
         for (program, is_sent) in TRAFFIC {
-            let cost = Cost::of(board, program, is_sent, Setting::Network)?;
+            let cost = Cost::of(board, program, is_sent, Setting::Network, RUNS)?;
             cost.row(&mut costs)?;
             let most = if is_sent { SENT } else { RECEIVED };
             match program {
                 "udp" if has_null => {
-                    let null = Cost::of(board, program, is_sent, Setting::NoNetwork)?;
+                    let null = Cost::of(board, program, is_sent, Setting::NoNetwork, RUNS)?;
                     null.row(&mut costs)?;
                     let smoltcp = null.profile.all() - null.profile.of("driver");
                     let added = cost.profile.all() - smoltcp;
@@ -166,7 +168,7 @@ pub fn measure_lwip() -> Result<String> {
         firmware::build_lwip(&[&board], None)?;
         for (program, is_sent) in TRAFFIC.into_iter().filter(|it| it.0 != "frames") {
             let [smoltcp, lwip] = [Setting::Network, Setting::Lwip].map(|setting| {
-                let mut cost = Cost::of(&board, program, is_sent, setting)?;
+                let mut cost = Cost::of(&board, program, is_sent, setting, LWIP_RUNS)?;
                 let stack = if setting == Setting::Lwip {
                     "lwIP"
                 } else {
@@ -188,12 +190,13 @@ pub fn measure_lwip() -> Result<String> {
         "{LWIP_TITLE}\n\
          `bench_agent` over smoltcp and over lwIP 2.2 (`boards/lwip`: raw API, main loop, gcc -O2), measured as above, one \
          after the other (`cargo xtask bench --lwip` updates this section only). Both have the same services, drivers, \
-         `memcpy`, window (44 segments) and send buffer (22 segments), and both copy sent data once, received data not at \
-         all below the service. They differ in more than the stack: lwIP's drivers have 32 buffers in each direction, not \
+         `memcpy`, send buffer (22 segments) and, with DMA, window (44 segments), and both write sent data once and \
+         copy them into the driver's buffer. They differ in more than the stack: smoltcp copies received data to its socket, lwIP \
+         passes them where the device wrote them (without DMA it copies them to a packet buffer); lwIP's drivers have 32 buffers in each direction, not \
          256; the firmware over smoltcp is one program to the optimiser (link-time optimisation), while lwIP calls the \
          library of `nic/c` through pointers; lwIP checks its assertions; and lwIP acknowledges every second segment. The \
-         functions of `nic/c` and `agent/c` that connect lwIP count for the stack, as the adapters of smoltcp do. Each figure \
-         is the median of {RUNS} runs; the spread is from the least to the most.\n\n\
+         functions of `nic/c` and `agent/c/lwip` that connect lwIP count for the stack, as the adapters of smoltcp do. Each figure \
+         is the median of {LWIP_RUNS} runs; the spread is from the least to the most.\n\n\
          {costs}\n\
          The instructions of the stack with lwIP are {least:.2} to {most:.2} times those with smoltcp.\n"
     ))
@@ -209,13 +212,19 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Result<Self> {
+    fn of(
+        board: &Board,
+        program: &str,
+        is_sent: bool,
+        setting: Setting,
+        count: usize,
+    ) -> Result<Self> {
         let mut runs = Vec::new();
-        for _ in 0..RUNS {
+        for _ in 0..count {
             runs.push(profile(board, program, is_sent, setting)?);
         }
         runs.sort_by(|a, b| a.all().total_cmp(&b.all()));
-        let spread = runs[RUNS - 1].all() - runs[0].all();
+        let spread = runs[count - 1].all() - runs[0].all();
         let direction = if is_sent { "sent" } else { "received" };
         Ok(Self {
             name: board.name.clone(),
@@ -224,7 +233,7 @@ impl Cost {
                 (_, true) => format!("{}, {direction}, without a network", program.to_uppercase()),
                 _ => format!("{}, {direction}", program.to_uppercase()),
             },
-            profile: runs.swap_remove(RUNS / 2),
+            profile: runs.swap_remove(count / 2),
             spread,
         })
     }
