@@ -168,7 +168,10 @@ fn memory(board: &Board, out: &Path, log: Option<&Path>) -> Result<PathBuf> {
     let source = out.join("memory.rs");
     std::fs::write(
         &source,
-        format!("#![no_std]\n#[path = {path:?}]\nmod memory;\n"),
+        format!(
+            "#![no_std]\n#[path = \"{}\"]\nmod memory;\n",
+            path.display()
+        ),
     )?;
     let object = out.join("memory.o");
     let mut command = sh::cmd("rustc");

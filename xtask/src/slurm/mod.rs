@@ -18,7 +18,7 @@ const MATRIX: &str = "schema = 1\nname = \"turnaround\"\nboard = \"esp32c6-bitba
 const CELLS: usize = 4;
 /// Longest time until a cell of the node to be killed has begun, and until all jobs have ended.
 const UNTIL_BEGUN: Duration = Duration::from_mins(2);
-const UNTIL_ENDED: Duration = Duration::from_secs(900);
+const UNTIL_ENDED: Duration = Duration::from_mins(15);
 
 /// Submits the matrix, kills a node, joins the cells, and compares their table with that of a local run.
 ///
