@@ -513,6 +513,36 @@ fn half_of_the_slots_are_not_for_return_tests_of_one_host() {
     assert!(bench.whole(CLIENT, at_ms(20), &test(|_| {})).is_some());
 }
 
+/// Two hosts with half of the slots each would leave one, for which all other clients compete.
+#[test]
+fn a_quarter_of_the_slots_is_not_for_return_tests_whoever_asks_for_them() {
+    let mut bench = Bench::<8>::new(Duration::from_mins(1));
+    let back = test(|test| {
+        test.return_test = ReturnTest::Simultaneous;
+        test.amount = Amount::Span(Duration::from_secs(50));
+    });
+    for port in 40_000..40_020_u64 {
+        let from = format!("192.0.2.{}:{port}", 66 + port % 2);
+        bench.whole(&from, at_ms(port - 40_000), &back);
+    }
+    // Two tests at the same time.
+    let clients = [CLIENT, "192.0.2.2:40000"];
+    for (number, ms) in [(1, 30), (2, 31), (-3, 32)] {
+        for from in clients {
+            bench.send(from, &numbered(number, at_ms(ms), &test(|_| {})), at_ms(ms));
+        }
+    }
+    let reports = bench.sent(at_ms(33));
+    for from in clients {
+        let to: SocketAddr = from.parse().unwrap();
+        let report = reports.iter().find(|it| it.1 == to);
+        assert!(
+            report.is_some_and(|it| Report::parse(&it.2).is_some()),
+            "{from}"
+        );
+    }
+}
+
 /// A client behind a firewall lets its return connections neither open nor fail.
 #[test]
 fn return_connections_that_hang_leave_slots_for_others() {

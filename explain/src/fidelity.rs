@@ -380,7 +380,10 @@ mod tests {
         assert_eq!(touched("isr-all", "ping"), "turnaround");
         // Evidence.
         assert_eq!(touched("main-thread", "interrupt"), "");
-        assert_eq!(touched("windowed", "frames lost"), "");
+        assert_eq!(touched("windowed-article", "frames lost"), "");
+        // Another program than the published one.
+        assert_eq!(touched("windowed-article", "interrupt"), "queue");
+        assert_eq!(touched("windowed", "frames lost"), "mac");
         run.results.clear();
         let nothing = rows(&run, &published());
         assert_eq!(nothing.len(), all.len());

@@ -199,3 +199,27 @@ fn write(artifacts: &RunArtifacts, args: &args::Sim) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{args, environment};
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        sim: args::Sim,
+    }
+
+    #[test]
+    fn the_peer_of_anybody_s_firmware_has_the_address_that_is_given() {
+        let peer = |options: &[&str]| {
+            let line = ["sim", "esp32c6-bitbang"].iter().chain(options);
+            let sim = Line::parse_from(line).sim;
+            environment(&sim).expect("an environment").peer.http_server
+        };
+        assert_eq!(peer(&[]), None);
+        let given = peer(&["--peer", "10.0.0.1:8080"]);
+        assert_eq!(given, "10.0.0.1:8080".parse().ok());
+    }
+}

@@ -99,10 +99,14 @@ fn everyone_else_is_served_while_a_host_attacks() {
         let began = Instant::now();
         while began.elapsed() < span {
             for client in Client::ALL {
-                let before = attacked.dropped_datagrams();
+                let before = (attacked.dropped_datagrams(), attacked.waited());
                 let outcome = client.run(&attacked.ports);
-                let dropped = attacked.dropped_datagrams() - before;
-                log.add(*client, &outcome, dropped, || client.run(&quiet.ports));
+                let meanwhile = format!(
+                    "{} datagrams found no room, and the server's threads waited {:?} for a processor",
+                    attacked.dropped_datagrams() - before.0,
+                    attacked.waited().saturating_sub(before.1)
+                );
+                log.add(*client, &outcome, &meanwhile, || client.run(&quiet.ports));
             }
             log.memory(attacked.memory_kib(), began.elapsed() > span / WARM_UP);
         }
@@ -152,7 +156,7 @@ impl Log {
         &mut self,
         client: Client,
         outcome: &Outcome,
-        dropped: u64,
+        meanwhile: &str,
         again: impl FnOnce() -> Outcome,
     ) {
         self.longest = self.longest.max(outcome.took);
@@ -162,7 +166,7 @@ impl Log {
         };
         let quiet = again();
         let text = format!(
-            "{}: {why}\n{dropped} datagrams found no room; without attack: {}",
+            "{}: {why}\n{meanwhile}; without attack: {}",
             client.command(&Ports::default()),
             quiet
                 .failure()
@@ -221,20 +225,20 @@ fn a_late_client_is_a_failure_only_if_this_machine_serves_others_in_time() {
     };
     let mut log = Log::default();
     let (quick, slow) = (Duration::from_millis(300), LIMIT / 2);
-    log.add(Client::Stamp, &outcome(quick, true), 0, || {
+    log.add(Client::Stamp, &outcome(quick, true), "", || {
         unreachable!("it was served")
     });
-    log.add(Client::Stamp, &outcome(quick, false), 0, || {
+    log.add(Client::Stamp, &outcome(quick, false), "", || {
         outcome(slow, true)
     });
-    log.add(Client::Stamp, &outcome(2 * LIMIT, true), 0, || {
+    log.add(Client::Stamp, &outcome(2 * LIMIT, true), "", || {
         outcome(slow, true)
     });
     assert_eq!(
         (log.served, log.inconclusive.len(), log.failed.len()),
         (1, 2, 0)
     );
-    log.add(Client::Stamp, &outcome(2 * LIMIT, true), 0, || {
+    log.add(Client::Stamp, &outcome(2 * LIMIT, true), "", || {
         outcome(quick, true)
     });
     assert_eq!((log.inconclusive.len(), log.failed.len()), (2, 1));

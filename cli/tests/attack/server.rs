@@ -88,6 +88,18 @@ impl Server {
         table.lines().filter_map(of).sum()
     }
 
+    /// Time for which its threads could run and had no processor, all of them together.
+    pub fn waited(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let waited_ns = |task: std::fs::DirEntry| -> Option<u64> {
+            // The second field, by Documentation/scheduler/sched-stats.rst of Linux.
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse().ok()
+        };
+        let all = tasks.into_iter().flatten().filter_map(Result::ok);
+        Duration::from_nanos(all.filter_map(waited_ns).sum())
+    }
+
     /// Resident memory.
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));

@@ -91,11 +91,8 @@ fn listed_tests(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// True if `text` defines the test function `name`, or, for `compile_fail`, has an example that must not compile.
+/// True if `text` defines the test function `name`.
 fn has_test(text: &str, name: &str) -> bool {
-    if name == "compile_fail" {
-        return text.contains("/// ```compile_fail");
-    }
     let code = without_comments(text);
     let tokens = tokens(&code);
     let is_marked = |at: usize| tokens[at.saturating_sub(8)..at].contains(&"test");
@@ -118,11 +115,6 @@ fn names_of_tests_are_found() {
     assert_eq!(tests_of(invariant), [pair("a.rs", "c"), pair("b.rs", "c")]);
     assert_eq!(tests_of("**A.** `a/b.rs` is a file."), []);
     assert!(has_test("#[test]\nfn a() {}\nfn b() {}", "a"));
-    assert!(has_test(
-        "/// ```compile_fail,E0080\n/// ```",
-        "compile_fail"
-    ));
-    assert!(!has_test("/// ```\n/// ```", "compile_fail"));
     assert!(!has_test("fn a() {}", "a"));
     assert!(!has_test("// #[test] fn a() {}", "a"));
     assert!(

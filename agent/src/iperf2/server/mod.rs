@@ -155,10 +155,10 @@ impl<const FLOWS: usize, const HISTORY: usize> Server<FLOWS, HISTORY> {
         if !self.limits.sends_datagrams || !may_send_to(&to) {
             return;
         }
-        // They keep their slots until they end: of one host, half of all.
-        let is_of_host =
-            |it: &&UdpFlow<HISTORY>| !it.is_free() && it.sends() && same_host(&it.peer, &to);
-        if self.flows.iter().filter(is_of_host).count() >= FLOWS.div_ceil(2) {
+        // They keep their slots until they end: of one host, half of all, and of several, three quarters.
+        let sending = || self.flows.iter().filter(|it| !it.is_free() && it.sends());
+        let of_host = sending().filter(|it| same_host(&it.peer, &to)).count();
+        if of_host >= FLOWS.div_ceil(2) || sending().count() >= FLOWS - FLOWS / 4 {
             return;
         }
         let at = free_flow(&self.flows, &to, now);

@@ -42,8 +42,7 @@ impl Server {
 
     /// True if a signal of its own making ended the server within a time that is ample for a process whose sockets
     /// are already closed. The one of iperf 2.1.8 aborts now and then on a busy machine when a test begins or ends
-    /// while it closes another: "pthread_mutex_lock: Assertion `mutex->__data.__owner == 0' failed". The mutex is
-    /// one of its own that it has destroyed.
+    /// while it closes another: an assertion of glibc's `pthread_mutex_lock`, `mutex->__data.__owner == 0`, fails.
     fn has_crashed(&mut self) -> bool {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
