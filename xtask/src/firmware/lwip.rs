@@ -165,13 +165,11 @@ fn memory(board: &Board, out: &Path, log: Option<&Path>) -> Result<PathBuf> {
         "arm.rs"
     };
     let path = sh::root().join("boards/memory").join(name);
+    let path = path.display();
     let source = out.join("memory.rs");
     std::fs::write(
         &source,
-        format!(
-            "#![no_std]\n#[path = \"{}\"]\nmod memory;\n",
-            path.display()
-        ),
+        format!("#![no_std]\n#[path = \"{path}\"]\nmod memory;\n"),
     )?;
     let object = out.join("memory.o");
     let mut command = sh::cmd("rustc");
