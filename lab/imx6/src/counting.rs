@@ -82,17 +82,17 @@ mod tests {
     #[test]
     fn a_starved_process_is_counted_as_iperf_counts_it() {
         let file: File = toml::from_str(SETTINGS).unwrap();
-        let rate = |received_in_all, first_received_s| {
+        let tenths = |received_in_all, first_received_s| {
             let rate = file.run.rate_of(&Point {
                 is_starved: true,
                 received_in_all,
                 first_received_s,
                 ..Point::default()
             });
-            (10.0 * rate).round() / 10.0
+            (10.0 * rate).round() as u64
         };
         // At 800 the published process read 2,013 datagrams from 0.05 s on, and 63 at the end; at 1000 the latter only.
-        assert_eq!([rate(2_013, 0.05), rate(0, 0.0)], [12.5, 3.0]);
+        assert_eq!([tenths(2_013, 0.05), tenths(0, 0.0)], [125, 30]);
         let served = Point {
             received_mbit_per_s: 300.0,
             received_in_all: 5,

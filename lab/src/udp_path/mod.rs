@@ -29,7 +29,7 @@ const PUBLISHED_LOOK_UP_MBIT_PER_S: f64 = 3.0;
 /// The network device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Mac {
-    /// The DesignWare MAC, as an ESP32 has
+    /// The `DesignWare` MAC, as an ESP32 has
     Dwmac,
     /// TSE with SGDMA
     Tse,
