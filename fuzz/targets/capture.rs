@@ -68,9 +68,9 @@ fn holds(report: &Report, packets: u64) {
         );
         for direction in [&connection.payload, &connection.back] {
             let by_kind = direction.tail_loss_probes
-                + direction.fast_retransmissions
+                + direction.fast_retransmits
                 + direction.time_outs
-                + direction.recovered_segments
+                + direction.recovery_retransmits
                 + direction.spurious_retransmissions;
             assert_eq!(by_kind, direction.retransmitted_segments);
             assert!(direction.unique_bytes <= direction.payload_bytes);

@@ -29,7 +29,9 @@ impl Stopwatch {
     }
 
     fn seconds(&self) -> f64 {
-        let on_core = on_core().zip(self.on_core).map(|(now, start)| now - start);
+        let on_core = on_core()
+            .zip(self.on_core)
+            .map(|(now, start)| now.saturating_sub(start));
         on_core
             .unwrap_or_else(|| self.start.elapsed())
             .as_secs_f64()
