@@ -36,9 +36,9 @@ int main(void)
     CHECK(nic == NULL);
 
     /* Each member of the setup is read from its place. */
-    setup.memory_octets--;
+    setup.memory_octets = 4096;
     CHECK(linerate_nic_virtio(&nic, &setup, base) == LINERATE_NIC_TOO_SMALL);
-    setup.memory_octets++;
+    setup.memory_octets = sizeof memory - 64;
     setup.memory = memory + 8;
     CHECK(linerate_nic_virtio(&nic, &setup, base) == LINERATE_NIC_TOO_SMALL);
     setup.memory = NULL;
