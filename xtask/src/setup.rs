@@ -101,9 +101,10 @@ pub fn run(long: bool) -> Result<()> {
             PYARROW => has_pyarrow(),
             _ => program.is_file(),
         };
-        let installed = match is_installed {
-            true => Ok(()),
-            false => python_package(package, &sh::out(folder)),
+        let installed = if is_installed {
+            Ok(())
+        } else {
+            python_package(package, &sh::out(folder))
         };
         match installed {
             Ok(()) => println!("{package}, for {purpose}: installed"),

@@ -18,7 +18,7 @@ const SECOND: &str = "node1";
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Longest time until all nodes are idle after the start, and until a process ends.
-const UNTIL_READY: Duration = Duration::from_secs(60);
+const UNTIL_READY: Duration = Duration::from_mins(1);
 const UNTIL_STOPPED: Duration = Duration::from_secs(20);
 /// Seconds without an answer until a node is down, and until a job may begin again.
 const NODE_TIMEOUT_S: u32 = 5;

@@ -17,8 +17,8 @@ const MATRIX: &str = "schema = 1\nname = \"turnaround\"\nboard = \"esp32c6-bitba
     [matrix]\nseeds = 2\n[[matrix.axis]]\nfield = \"peer.turnaround_us\"\nvalues = [80, 500]\n";
 const CELLS: usize = 4;
 /// Longest time until a cell of the node to be killed has begun, and until all jobs have ended.
-const UNTIL_BEGUN: Duration = Duration::from_secs(120);
-const UNTIL_ENDED: Duration = Duration::from_secs(900);
+const UNTIL_BEGUN: Duration = Duration::from_mins(2);
+const UNTIL_ENDED: Duration = Duration::from_mins(15);
 
 /// Submits the matrix, kills a node, joins the cells, and compares their table with that of a local run.
 ///
