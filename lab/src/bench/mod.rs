@@ -38,7 +38,7 @@ pub enum Selection {
     Lwip,
     /// Only the analysis of captures.
     Captures,
-    /// Only the simulated soft SoCs.
+    /// Only the simulated soft `SoCs`.
     SoftSocs,
     /// Only the readers of a link in Rust and in Python.
     Readers,

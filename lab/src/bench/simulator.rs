@@ -48,19 +48,19 @@ fn from_ram(harts: &Harts) -> Figure {
     }
 }
 
-/// The section on soft SoCs, and its figures.
+/// The section on soft `SoCs`, and its figures.
 fn soft_soc_of(harts: &Harts) -> Result<(String, Vec<Figure>)> {
     let tables: Vec<&str> = harts.iter().map(|(_, table)| table.as_str()).collect();
     let figures = soft_soc::figures(&tables)?;
     Ok((soft_soc::section(&figures, &from_ram(harts))?, figures))
 }
 
-/// Measures soft SoCs only; returns their section.
+/// Measures soft `SoCs` only; returns their section.
 pub fn soft_socs() -> Result<String> {
     Ok(soft_soc_of(&harts(&kernels()?)?)?.0)
 }
 
-/// Measures the simulator's speed; returns the start of the document, and the section on soft SoCs.
+/// Measures the simulator's speed; returns the start of the document, and the section on soft `SoCs`.
 pub fn speed() -> Result<(String, String)> {
     let image = kernels()?;
     let harts = harts(&image)?;
