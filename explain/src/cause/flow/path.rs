@@ -210,6 +210,14 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let efficiency = |payload: f64| payload / (payload + 78.0);
+    let mut figures = evidence([
+        ("mss_bytes", mss as f64),
+        ("full_segments", full as f64),
+        ("segments_factor", 1460.0 / mss as f64),
+    ]);
+    if let Some(announced) = clamped {
+        figures.insert("announced_mss_bytes".to_owned(), announced as f64);
+    }
     Some(Rule {
         share: (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05),
         cause: Cause::SmallMss,
@@ -231,11 +239,7 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
             },
             1460.0 / mss as f64,
         ),
-        evidence: evidence([
-            ("mss_bytes", mss as f64),
-            ("full_segments", full as f64),
-            ("segments_factor", 1460.0 / mss as f64),
-        ]),
+        evidence: figures,
         advice: match clamped {
             Some(_) => {
                 "Look for the MSS or MTU that the sender uses, and for a router between the ends that rewrites the MSS \

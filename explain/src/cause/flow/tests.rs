@@ -499,8 +499,19 @@ fn an_mss_that_a_router_clamps_behind_the_receiver_is_small() {
         upload.next[0] = 1 + (segment + 1) * 256;
         upload.after(20_000).ack_all();
     }
-    let causes = causes(upload);
-    assert!(causes.contains(&Cause::SmallMss), "{causes:?}");
+    let found = findings(upload);
+    let small = found
+        .iter()
+        .map(|it| &it.finding)
+        .find(|it| it.cause == Cause::SmallMss);
+    let small = small.expect("found");
+    // The sentence states no figure that the evidence does not have.
+    assert!(
+        small.summary.contains("offers to take"),
+        "{}",
+        small.summary
+    );
+    assert!(small.evidence["announced_mss_bytes"] > 256.0);
 }
 
 /// A segment each millisecond, whatever is lost, meets a policer of 80% of this rate with a bucket of 20 segments, or a
