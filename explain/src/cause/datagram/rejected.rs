@@ -5,7 +5,7 @@ use linerate_capture::traffic::{Analysis, Flow, RejectReason};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Attempts of a client to reach a port.
 #[derive(Default)]
@@ -20,11 +20,13 @@ struct Attempts {
 /// The findings. What `others` have about the same attempts, as without an answer, is replaced.
 pub(super) fn rejected(analysis: &Analysis, others: &mut Vec<PathFinding>) -> Vec<PathFinding> {
     let mut all: BTreeMap<(String, String, u16, RejectReason), Attempts> = BTreeMap::new();
+    let mut first_packets = BTreeSet::new();
     for it in &analysis.other_traffic.rejections {
         let same = |flow: &&Flow| flow.ends == it.ends && is_unopened(flow);
         let Some(flow) = analysis.flows.iter().find(same) else {
             continue;
         };
+        first_packets.insert(flow.connection.first_packet);
         let [client, (server, port)] = it.ends;
         let key = (client.0.to_string(), server.to_string(), port, it.reason);
         let attempts = all.entry(key).or_default();
@@ -39,11 +41,11 @@ pub(super) fn rejected(analysis: &Analysis, others: &mut Vec<PathFinding>) -> Ve
     let payload: u64 = analysis.flows.iter().map(Flow::payload_bytes).sum();
     let times = analysis.flows.iter().map(|it| &it.connection);
     let total_ns: u64 = times.map(|it| it.end_ns - it.start_ns).sum();
+    // Another port of the same host may be silent.
     let is_replaced = |it: &PathFinding| {
+        let first = it.finding.evidence.get("first_packet");
         it.finding.cause == Cause::NoAnswer
-            && all.keys().any(|(client, server, ..)| {
-                it.sender.as_ref() == Some(client) && it.receiver.as_ref() == Some(server)
-            })
+            && first.is_some_and(|number| first_packets.contains(&(*number as u64)))
     };
     others.retain(|it| !is_replaced(it));
     let found = all.into_iter().filter(|(_, it)| {

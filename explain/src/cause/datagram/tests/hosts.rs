@@ -337,3 +337,17 @@ fn a_rejected_connection_beside_downloads_is_no_cause() {
     reject(&mut capture, 90_000 * MS, (CLIENT, 3_002), (SERVER, 9), 3);
     assert_eq!(capture.causes(), []);
 }
+
+#[test]
+fn a_port_that_is_silent_is_named_beside_one_that_icmp_rejects() {
+    let mut capture = Capture::default();
+    for time_ms in [0, 1_000, 3_000] {
+        let client = (CLIENT, 3_000);
+        reject(&mut capture, time_ms * MS, client, (SERVER, 8_080), 3);
+        let silent = [(CLIENT, 3_001), (SERVER, 8_081)];
+        capture.tcp((time_ms + 100) * MS, silent, 2, (0, 0), 0);
+    }
+    let causes = capture.causes();
+    let has_both = [Cause::NoAnswer, Cause::Refused].map(|it| causes.contains(&it));
+    assert_eq!((has_both, causes.len()), ([true, true], 2), "{causes:?}");
+}
