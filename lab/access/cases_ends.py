@@ -1,7 +1,8 @@
 """Causes at the ends: windows, buffers, programs that think, stop, or write little."""
 
+from checks import between, both, check, faster, printed, socket
 from draw import case
-from setups import (between, both, check, download, faster, line, on_path, printed, signalled, socket, transfer, upload)
+from setups import download, line, on_path, signalled, transfer, upload
 
 HAPROXY = """global
  maxconn 50

@@ -1,7 +1,8 @@
 """Healthy links: nothing may be named but the path's rate."""
 
+from checks import between, check, filled, printed
 from draw import control
-from setups import KEYS, SSH, SSHD, between, check, download, filled, line, printed, transfer, upload
+from setups import KEYS, SSH, SSHD, download, line, transfer, upload
 
 
 @control("wired-full", "A wire of a standard rate, with preambles and gaps, is full.", count=2, check=filled())

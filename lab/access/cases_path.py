@@ -1,7 +1,8 @@
 """Causes on the path."""
 
+from checks import between, both, check, faster, filled, missing, no_payload, printed
 from draw import case
-from setups import at_most, between, both, check, counted, download, faster, filled, line, missing, mostly, no_payload, on_path, printed, transfer
+from setups import at_most, counted, download, line, mostly, on_path, transfer
 
 RULE = "table ip s {\nchain i {\ntype filter hook input priority 0;\ntcp dport 8081 counter @R\n}\n}\n"
 LOSS = ["random-loss", "wire-errors"]

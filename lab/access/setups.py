@@ -1,6 +1,7 @@
 """Parts of trials: lines, programs, and what must show without `linerate`."""
 
 import draw
+from checks import check
 
 SEED = "access networks, drawn for the sixth held-out set"
 NGINX = """daemon off; user root; pid @D/nginx.pid; error_log /dev/null;
@@ -110,27 +111,6 @@ def signalled(command, works_ms, stops_ms):
 
 # ---- what must show
 
-def check(text, holds):
-    holds.text = text
-    return holds
-
-
-def both(*checks):
-    return check("; ".join(it.text for it in checks), lambda truth, trial: all(it(truth, trial) for it in checks))
-
-
-def faster(times):
-    return check(f"at least {times} times faster without the cause", draw.slower(times))
-
-
-def missing(least):
-    return check(f"at least {least} segments sent and not received", lambda truth, trial: truth["lost_segments"] >= least)
-
-
-def filled(share=0.85):
-    return check(f"payload takes at least {share:.0%} of the path's rate", draw.full(share))
-
-
 def count_of(truth, trial, name, back=False):
     return truth["path"]["counts"]["ba" if (trial["sender"] == "B") != back else "ab"].get(name, 0)
 
@@ -147,22 +127,3 @@ def mostly(name):
 
 def at_most(name, most):
     return check(f"the path counts {name} of at most {most}", lambda truth, trial: count_of(truth, trial, name) <= most)
-
-
-def socket(name, least):
-    return check(f"the sender's socket states {name} of at least {least}",
-                 lambda truth, trial: truth["path"]["socket"].get(name, 0) >= least)
-
-
-def no_payload():
-    return check("no payload", lambda truth, trial: not truth["octets"])
-
-
-def printed(key, least):
-    """A program printed a JSON value under `key`, at least so much."""
-    return check(f"a program prints {key} of at least {least}",
-                 lambda truth, trial: any(it.get(key, 0) >= least for it in truth["path"]["programs"]))
-
-
-def between(low, high):
-    return check(f"lasts {low} to {high} s", lambda truth, trial: low <= truth["seconds"] <= high)

@@ -19,10 +19,17 @@ from draw import CASES, Draw
 
 ATTEMPTS = 4
 LANE = None
+IS_DRAFT = False
 
 
 class Disturbed(Exception):
     """The machine was too busy, or a capture missed packets."""
+
+
+def disturbed(text):
+    """The run has to be repeated, unless it only tries a case."""
+    if not IS_DRAFT:
+        raise Disturbed(text)
 
 
 def parsed(line):
@@ -50,10 +57,12 @@ def opening(file):
 
 
 class Trials:
-    """The trials of a set. `perform(trial, folder, seed, lane)` returns the truth of a run, or raises `Disturbed`."""
+    """The trials of a set. `perform(trial, folder, seed, lane)` returns the truth of a run, or calls `disturbed`. A run that does not
+    last as long as wanted gets other octets, unless its trial has one of the `unsized` keys."""
 
-    def __init__(self, seed, perform, prefix, formats, lasts_s=(2.4, 14), aim_s=4.5):
+    def __init__(self, seed, perform, prefix, formats, lasts_s=(2.4, 14), aim_s=4.5, unsized=()):
         self.seed, self.perform, self.prefix, self.formats, self.lasts_s, self.aim_s = seed, perform, prefix, formats, lasts_s, aim_s
+        self.unsized = unsized
 
     def undisturbed(self, trial, folder, seed, log):
         """The run, repeated as long as the machine disturbs it."""
@@ -70,7 +79,7 @@ class Trials:
         """The run; its octets are changed if it is too short or too long to show anything."""
         for _ in range(3):
             truth = self.undisturbed(trial, folder, seed, log)
-            is_given = "octets" not in trial or trial.get("fixed_octets")
+            is_given = "octets" not in trial or trial.get("fixed_octets") or any(key in trial for key in self.unsized)
             if truth is None or is_given or not truth["seconds"] or self.lasts_s[0] <= truth["seconds"] <= self.lasts_s[1]:
                 return truth
             trial = {**trial, "octets": int(trial["octets"] * min(12, max(0.05, self.aim_s / truth["seconds"])))}
@@ -119,13 +128,16 @@ class Trials:
 
     def main(self, build):
         """The command line; `build()` makes the programs of the set."""
+        global IS_DRAFT
         parser = argparse.ArgumentParser()
         parser.add_argument("--out", type=Path)
         parser.add_argument("--only", nargs="+", default=[])
         parser.add_argument("--list", action="store_true", help="print the settings drawn")
         parser.add_argument("--first", action="store_true", help="one trial of each case")
         parser.add_argument("--lanes", type=int, default=2, help="networks at a time")
+        parser.add_argument("--draft", action="store_true", help="keep runs that a busy machine disturbed: to try a case, not to label it")
         options = parser.parse_args()
+        IS_DRAFT = options.draft
         signal.signal(signal.SIGTERM, end)
         names = [it for it in CASES if not options.only or it in options.only]
         # One trial of each case after the other, so that what is alike does not run at a time.

@@ -21,7 +21,7 @@ import packets
 import cases_ends, cases_healthy, cases_path, cases_simulated  # noqa: F401, E401 (they register their cases)
 from network import ADDRESS, Network
 from setups import SEED
-from trials import Disturbed, Trials, opening, parsed
+from trials import Trials, disturbed, opening, parsed
 
 # A run during which a waiting program or the path was later than this, or in which a capture missed packets, is repeated.
 PROGRAM_P99_MS, PROGRAM_MAX_MS, PATH_P99_MS, PATH_MAX_MS = 10.0, 100.0, 8.0, 60.0
@@ -145,10 +145,10 @@ def perform(trial, folder, seed, lane):
         counts = net.counters()
     late |= {f"path_{key}": counts.pop(key, 0.0) for key in ("late_p99_ms", "late_max_ms")}
     if any(missed):
-        raise Disturbed(f"captures missed {missed}")
+        disturbed(f"captures missed {missed}")
     if late["late_p99_ms"] > PROGRAM_P99_MS or late["late_max_ms"] > PROGRAM_MAX_MS or late["path_late_p99_ms"] > PATH_P99_MS \
             or late["path_late_max_ms"] > PATH_MAX_MS:
-        raise Disturbed(f"{late}")
+        disturbed(f"{late}")
     return truth_of(trial, folder, ADDRESS, {"counts": counts, "socket": sockets, **late}, printed, [it for it in map(parsed, programs.splitlines()) if it])
 
 

@@ -1,7 +1,8 @@
 """Causes at the ends: windows, buffers, programs, stations that stop."""
 
+from checks import both, check, faster, socket
 from draw import case
-from setups import LIGHTTPD, REDIS, both, check, counted, download, faster, line, socket, transfer, upload, wide_congestion_window
+from setups import LIGHTTPD, REDIS, counted, download, line, transfer, upload, wide_congestion_window
 
 CGI = "#!/bin/sh\nsleep @T\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\nhead -c @S /dev/zero\n"
 

@@ -1,7 +1,8 @@
 """Healthy links: nothing may be named but the path's rate."""
 
+from checks import check, filled
 from draw import control
-from setups import KEYS, REDIS, SSH, SSHD, check, download, filled, line, transfer, upload
+from setups import KEYS, REDIS, SSH, SSHD, download, line, transfer, upload
 
 
 @control("full-ethernet", "10BASE-T, with preambles and gaps, is full.", count=2, check=filled())

@@ -1,7 +1,8 @@
 """Causes on the path."""
 
+from checks import both, check, faster, filled, missing
 from draw import case
-from setups import at_most, both, check, counted, download, faster, filled, lasting, line, missing, on_path, printed, transfer
+from setups import at_most, counted, download, lasting, line, on_path, printed, transfer
 
 RULE = "table ip s {\nchain i {\ntype filter hook input priority 0;\ntcp dport 8080 counter @R\n}\n}\n"
 LOSS = ["random-loss", "wire-errors"]

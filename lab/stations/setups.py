@@ -1,6 +1,7 @@
 """Parts of trials: lines, programs, and what must show without `linerate`."""
 
 import draw
+from checks import check
 
 # The set became the fifth one; the word stays, as another seed draws other trials.
 SEED = "stations, drawn for the fourth held-out set"
@@ -100,27 +101,6 @@ def transfer(d, rate, *programs, **more):
 
 # ---- what must show
 
-def check(text, holds):
-    holds.text = text
-    return holds
-
-
-def both(*checks):
-    return check("; ".join(it.text for it in checks), lambda truth, trial: all(it(truth, trial) for it in checks))
-
-
-def faster(times):
-    return check(f"at least {times} times faster without the cause", draw.slower(times))
-
-
-def missing(least):
-    return check(f"at least {least} segments sent and not received", lambda truth, trial: truth["lost_segments"] >= least)
-
-
-def filled(share=0.85):
-    return check(f"payload takes at least {share:.0%} of the path's rate", draw.full(share))
-
-
 def way(trial, back=False):
     return "ba" if (trial["sender"] == "B") != back else "ab"
 
@@ -133,11 +113,6 @@ def counted(name, least, back=False):
 def at_most(name, most):
     return check(f"the path counts {name} of at most {most}",
                  lambda truth, trial: truth["path"]["counts"][way(trial)].get(name, 0) <= most)
-
-
-def socket(name, least):
-    return check(f"the sender's socket states {name} of at least {least}",
-                 lambda truth, trial: truth["path"]["socket"].get(name, 0) >= least)
 
 
 def wide_congestion_window(times):
