@@ -5,7 +5,7 @@
 //! - [`shared`]: words that both sides read and write at any time.
 //! - [`coherence`]: visibility of writes between the two.
 //! - [`frames`]: idle buffers, and the token of a received frame.
-//! - `network`: a network device with a ring per direction, over the parts in which MACs differ.
+//! - `network`: a network device with a ring per direction, over the parts in which MACs differ (`controller`).
 //! - [`ring`]: descriptors with an ownership bit.
 //! - [`virtqueue`]: the rings of virtio.
 //!
@@ -14,6 +14,7 @@
 
 pub mod buffer;
 pub mod coherence;
+pub(crate) mod controller;
 pub mod frames;
 pub(crate) mod network;
 pub mod ring;
@@ -22,7 +23,8 @@ pub mod virtqueue;
 
 pub use buffer::{Buffer, LentBuffer, Transfer};
 pub use coherence::{Coherence, Coherent};
-pub use network::{InitError, RingDevice};
+pub use controller::InitError;
+pub use network::RingDevice;
 pub use ring::Ring;
 pub use shared::Shared;
 pub use virtqueue::Virtqueue;

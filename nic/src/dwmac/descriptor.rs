@@ -2,7 +2,7 @@
 
 use super::net::BUFFER_LEN;
 use super::offload::Verdict;
-use crate::dma::network::ReceiveStatus;
+use crate::dma::controller::ReceiveStatus;
 use crate::dma::ring::{Descriptor, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;

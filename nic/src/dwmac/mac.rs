@@ -1,7 +1,7 @@
 //! Configuration, reset, registers, MDIO, link settings, stop.
 
 use super::descriptor::Linkage;
-use crate::dma::network::{InitError, Settings};
+use crate::dma::controller::{InitError, Settings};
 use crate::mdio::{LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use linerate_ether::fcs::{Crc32, SLICING_4};

@@ -1,7 +1,7 @@
 //! Descriptors ("Legacy buffer descriptors", "Enhanced buffer descriptors"), as seen by a
 //! little-endian processor while ECR.DBSWP is set.
 
-use crate::dma::network::ReceiveStatus;
+use crate::dma::controller::ReceiveStatus;
 use crate::dma::ring::{Descriptor, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;

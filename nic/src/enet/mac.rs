@@ -1,7 +1,7 @@
 //! Reset, registers, MDIO, link settings, stop.
 
 use super::net::BUFFER_LEN;
-use crate::dma::network::{InitError, Settings};
+use crate::dma::controller::{InitError, Settings};
 use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use linerate_ether::fcs::{Crc32, SLICING_4};

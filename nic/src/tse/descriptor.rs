@@ -1,7 +1,7 @@
 //! Descriptors.
 
 use super::net::BUFFER_LEN;
-use crate::dma::network::ReceiveStatus;
+use crate::dma::controller::ReceiveStatus;
 use crate::dma::ring::{self, DescriptorFields};
 use crate::dma::{Shared, Transfer};
 use linerate_ether::ledger::Counter;

@@ -1,7 +1,7 @@
 //! Reset, registers, MDIO, link settings, stop.
 
 use super::engine::Engine;
-use crate::dma::network::{InitError, Settings};
+use crate::dma::controller::{InitError, Settings};
 use crate::mdio::{FlowControl, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
