@@ -2,72 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// The library, built for this test; the file name of cargo's own build varies.
-fn library(target: &Path) -> PathBuf {
-    let status = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package",
-            "linerate-agent-c",
-        ])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .expect("cargo runs");
-    assert!(status.success());
-    target.join("debug/liblinerate_agent_c.a")
-}
-
-/// The C compiler, if there is one.
-fn compiler() -> Option<&'static str> {
-    let works = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-    ["cc", "gcc", "clang"].into_iter().find(works)
-}
+use std::path::Path;
 
 #[test]
 fn a_program_in_c_measures() {
-    let Some(compiler) = compiler() else {
-        assert!(
-            std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
-            "no C compiler: apt-get install gcc"
-        );
-        eprintln!("skipped: no C compiler (apt-get install gcc)");
-        return;
-    };
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let program = made.join("program");
-    let output = Command::new(compiler)
-        .args([
-            "-std=c99",
-            "-pedantic",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-O1",
-        ])
-        .arg("-I")
-        .arg(here.join("include"))
-        .arg(here.join("tests/program.c"))
-        .arg(library(&made.join("library")))
-        .args(["-lpthread", "-ldl", "-lm"])
-        .arg("-o")
-        .arg(&program)
-        .output()
-        .expect("the compiler runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let run = Command::new(&program).output().expect("it runs");
-    let output = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{output}");
-    assert_eq!(output, "all passed\n");
+    let (folder, temporary) = (env!("CARGO_MANIFEST_DIR"), env!("CARGO_TARGET_TMPDIR"));
+    support::run_program(folder, "linerate-agent-c", temporary);
 }
 
 /// The sizes in the header are those that the library asserts on every target.
