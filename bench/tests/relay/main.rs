@@ -64,19 +64,33 @@ fn unless_lost<T>(outcome: T, lost: u64) -> Attempt<T> {
     }
 }
 
+/// All attempts at a trial were spoiled.
+#[derive(Debug, PartialEq)]
+struct TooBusy;
+
+/// The first `attempt` that nothing spoiled; `None` if it cannot be made here.
+fn first_unspoiled<T>(attempt: impl Fn() -> Option<Attempt<T>>) -> Result<Option<T>, TooBusy> {
+    for _ in 0..ATTEMPTS {
+        match attempt() {
+            Some(Err(why)) => eprintln!("again: {why}"),
+            Some(Ok(outcome)) => return Ok(Some(outcome)),
+            None => return Ok(None),
+        }
+    }
+    Err(TooBusy)
+}
+
 /// The first `attempt` that nothing spoiled. Without one, the machine has no time for this check, and nothing is known:
 /// that is printed, and the test goes on without it.
 fn undisturbed<T>(attempt: impl Fn() -> Option<Attempt<T>>) -> Option<T> {
-    for _ in 0..ATTEMPTS {
-        match attempt()? {
-            Ok(outcome) => return Some(outcome),
-            Err(why) => eprintln!("again: {why}"),
-        }
-    }
-    let test = std::thread::current();
-    let test = test.name().unwrap_or("a trial beside others");
-    eprintln!("inconclusive: {test}: {ATTEMPTS} attempts were spoiled: this machine is too busy");
-    None
+    first_unspoiled(attempt).unwrap_or_else(|TooBusy| {
+        let test = std::thread::current();
+        let test = test.name().unwrap_or("a trial beside others");
+        eprintln!(
+            "inconclusive: {test}: {ATTEMPTS} attempts were spoiled: this machine is too busy"
+        );
+        None
+    })
 }
 
 /// Datagrams dropped by a full socket at either end, as counted in `/proc/net/snmp`.
@@ -128,7 +142,7 @@ fn a_trial_that_a_busy_machine_always_spoils_is_inconclusive_and_no_failure() {
         attempts.set(attempts.get() + 1);
         Some(unless_lost((), 3))
     };
-    assert_eq!(undisturbed(spoiled), None);
+    assert_eq!(first_unspoiled(spoiled), Err(TooBusy));
     assert_eq!(attempts.get(), ATTEMPTS);
     // The first one that nothing spoiled counts.
     let later = || {
@@ -138,5 +152,5 @@ fn a_trial_that_a_busy_machine_always_spoils_is_inconclusive_and_no_failure() {
             u64::from(attempts.get() < ATTEMPTS + 2),
         ))
     };
-    assert_eq!(undisturbed(later), Some(ATTEMPTS + 2));
+    assert_eq!(first_unspoiled(later), Ok(Some(ATTEMPTS + 2)));
 }
