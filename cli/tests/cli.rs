@@ -511,3 +511,21 @@ fn a_file_without_end_is_refused_wherever_one_is_named() {
         assert_eq!(output.status.code(), Some(2), "{command}: {error}");
     }
 }
+
+#[test]
+fn a_folder_that_could_not_be_written_is_not_named_as_that_of_the_results() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").expect("written");
+    // Nobody listens there any more.
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let url = format!("iperf2://{}", listener.local_addr().expect("its address"));
+    drop(listener);
+    let cases = [(dir.path().join("out"), 3), (file.join("out"), 2)];
+    for (out, code) in cases {
+        let output = linerate(&["test", &url, "-t", "1", "--out", text(&out)]);
+        let is_named = stderr(&output).contains("results so far are in");
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert_eq!(is_named, out.exists(), "{}", stderr(&output));
+    }
+}
