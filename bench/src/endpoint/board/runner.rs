@@ -226,14 +226,11 @@ impl endpoint::Target for BoardTarget {
         }
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.supports(trial) {
-            return Err(endpoint::unsupported(self, trial, why));
-        }
         let mut session = self.switch_on(trial)?;
         let mut outcome = match trial {
             Trial::Stream(_) | Trial::Datagrams(_) => {

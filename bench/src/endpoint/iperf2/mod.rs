@@ -179,13 +179,6 @@ impl Iperf2 {
         deadline::limit(self.duration(span, direction), self.timeout)
     }
 
-    fn failure(&self, what: String) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
-    }
-
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
@@ -316,7 +309,7 @@ impl Target for Iperf2 {
         super::path::mtu(self.to)
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
@@ -324,11 +317,10 @@ impl Target for Iperf2 {
         if let Some(ended) = self.ended {
             std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
         }
-        let outcome = match (self.supports(trial), trial) {
-            (Ok(()), Trial::Stream(stream)) => self.stream(stream, monitor),
-            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, monitor),
-            (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unsupported(self, trial, why)),
+        let outcome = match trial {
+            Trial::Stream(stream) => self.stream(stream, monitor),
+            Trial::Datagrams(datagrams) => self.datagrams(datagrams, monitor),
+            Trial::RoundTrips(_) | Trial::Frames(_) => Ok(Outcome::default()),
         };
         self.ended = Some(Instant::now());
         outcome
