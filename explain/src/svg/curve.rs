@@ -298,12 +298,9 @@ fn draw(
     }
     for point in line.points.iter().filter(|_| line.has_dots) {
         let (left, height) = at(*point);
-        svg.raw(format_args!(
-            r#"<circle class="{class}" cx="{left:.3}%" cy="{height:.1}" r="4"><title>{}: {}, {}</title></circle>"#,
-            super::escape(&line.name),
-            super::escape(&(chart.x.format)(point.0)),
-            super::escape(&(chart.y.format)(point.1)),
-        ));
+        let (x, y) = ((chart.x.format)(point.0), (chart.y.format)(point.1));
+        let title = format!("{}: {x}, {y}", line.name);
+        svg.dot(&class, (left, height, 4.0), &title);
     }
 }
 
