@@ -28,6 +28,22 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes `value` to stdout, as JSON for people.
+pub fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::new)?;
+    print(&format!("{text}\n"))
+}
+
+/// Writes `text` where an option requests it, if it is given: to a file, or for `-` to stdout. Returns true if stdout is
+/// taken.
+pub fn write_or_print(requested: Option<&Path>, text: &str) -> Result<bool, Failure> {
+    match requested {
+        Some(path) if path == Path::new("-") => print(text).map(|()| true),
+        Some(path) => Ok(write(path, text.as_bytes()).map(|()| false)?),
+        None => Ok(false),
+    }
+}
+
 /// Writes a file and creates its parent folders.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent() {

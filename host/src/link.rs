@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 /// Interfaces of the network namespace of this process.
-const INTERFACES: &str = "/sys/class/net";
+pub(crate) const INTERFACES: &str = "/sys/class/net";
 
 /// The interface on the route to `address`; `None` if it is unknown on this system.
 pub fn link_to(address: IpAddr) -> Option<HostLink> {
@@ -53,19 +53,22 @@ fn interface_to(address: IpAddr) -> Option<String> {
         // The route to an address of this machine.
         return Some("lo".to_owned());
     }
-    let mut names: Vec<String> = nix::ifaddrs::getifaddrs()
-        .ok()?
-        .filter(|it| it.address.and_then(|address| ip(&address)) == Some(local))
-        .map(|it| it.interface_name)
-        .collect();
+    let mut names = interfaces_with(local);
     names.dedup();
     (names.len() == 1).then(|| names.remove(0))
 }
 
+/// Names of the interfaces with `address`.
 #[cfg(target_os = "linux")]
-fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|it| it.ip().into());
-    v4.or_else(|| address.as_sockaddr_in6().map(|it| it.ip().into()))
+pub(crate) fn interfaces_with(address: IpAddr) -> Vec<String> {
+    let ip = |it: &nix::sys::socket::SockaddrStorage| {
+        let v4 = it.as_sockaddr_in().map(|it| it.ip().into());
+        v4.or_else(|| it.as_sockaddr_in6().map(|it| it.ip().into()))
+    };
+    let all = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    all.filter(|it| it.address.as_ref().and_then(ip) == Some(address))
+        .map(|it| it.interface_name)
+        .collect()
 }
 
 /// Not supported on other systems.
@@ -74,7 +77,13 @@ fn interface_to(_: IpAddr) -> Option<String> {
     None
 }
 
-fn link(interfaces: &Path, name: &str) -> HostLink {
+/// Not supported on other systems.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn interfaces_with(_: IpAddr) -> Vec<String> {
+    Vec::new()
+}
+
+pub(crate) fn link(interfaces: &Path, name: &str) -> HostLink {
     let folder = interfaces.join(name);
     let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
     let number = |file: &str| text(file).trim().parse::<u64>().ok();

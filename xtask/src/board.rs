@@ -3,7 +3,6 @@
 use crate::sh;
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -30,6 +29,24 @@ pub struct Board {
     pub lwip: Option<Lwip>,
     /// Programs that are not built like the others.
     special: BTreeMap<String, Special>,
+}
+
+/// The parts of a `board.toml` that building and emulating need.
+#[derive(Deserialize)]
+struct Description {
+    firmware: Firmware,
+    qemu: Option<Qemu>,
+}
+
+#[derive(Deserialize)]
+struct Firmware {
+    target: String,
+    programs: BTreeMap<String, toml::Value>,
+    variants: Vec<String>,
+    default_variant: String,
+    #[serde(default)]
+    special: BTreeMap<String, Special>,
+    lwip: Option<Lwip>,
 }
 
 /// Emulation of a board by QEMU.
@@ -98,54 +115,18 @@ pub fn read(name: &str) -> Result<Board> {
     let file = dir.join("board.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("there is no board {name}; there are: {}", all().join(", ")))?;
-    let description: Value =
+    let Description { firmware, qemu } =
         toml::from_str(&text).with_context(|| format!("boards/{name}/board.toml"))?;
-    let firmware = &description["firmware"];
-    let field = |field| format!("boards/{name}/board.toml has no firmware.{field}");
-    let variants = firmware["variants"]
-        .as_array()
-        .with_context(|| field("variants"))?;
-    let programs = firmware["programs"]
-        .as_object()
-        .with_context(|| field("programs"))?;
-    let special = match &firmware["special"] {
-        Value::Null => BTreeMap::new(),
-        table => serde_json::from_value(table.clone())
-            .with_context(|| format!("boards/{name}/board.toml: firmware.special"))?,
-    };
-    let qemu = match &description["qemu"] {
-        Value::Null => None,
-        table => Some(
-            serde_json::from_value(table.clone())
-                .with_context(|| format!("boards/{name}/board.toml: qemu"))?,
-        ),
-    };
-    let lwip = match &firmware["lwip"] {
-        Value::Null => None,
-        table => Some(
-            serde_json::from_value(table.clone())
-                .with_context(|| format!("boards/{name}/board.toml: firmware.lwip"))?,
-        ),
-    };
     Ok(Board {
-        special,
-        lwip,
-        qemu,
         name: name.to_owned(),
         dir,
-        target: firmware["target"]
-            .as_str()
-            .with_context(|| field("target"))?
-            .to_owned(),
-        programs: programs.keys().cloned().collect(),
-        default_variant: firmware["default_variant"]
-            .as_str()
-            .with_context(|| field("default_variant"))?
-            .to_owned(),
-        variants: variants
-            .iter()
-            .filter_map(|v| Some(v.as_str()?.to_owned()))
-            .collect(),
+        target: firmware.target,
+        programs: firmware.programs.into_keys().collect(),
+        variants: firmware.variants,
+        default_variant: firmware.default_variant,
+        qemu,
+        lwip: firmware.lwip,
+        special: firmware.special,
     })
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a fresh clone to a downloaded file, a waveform and a report.
 
 use crate::firmware::relative;
-use crate::{board, elapsed, firmware, sh};
+use crate::{board, concurrent, elapsed, firmware, sh};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -13,15 +13,11 @@ pub fn run() -> Result<()> {
     println!("building the firmware and linerate");
     let programs = ["ping", "http_get"].map(str::to_owned);
     // Linking a firmware with LTO uses one core only.
-    let linerate = std::thread::scope(|scope| {
-        let linerate = scope.spawn(built);
-        let firmware = firmware::build(&board, &programs, &board.variants, None);
-        let linerate = match linerate.join() {
-            Ok(linerate) => linerate,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        firmware.and(linerate)
-    })?;
+    let (linerate, firmware) = concurrent::both(built, || {
+        firmware::build(&board, &programs, &board.variants, None)
+    });
+    firmware?;
+    let linerate = linerate?;
     let out = sh::out("demo");
     std::fs::create_dir_all(&out)?;
     let built = started.elapsed();

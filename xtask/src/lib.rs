@@ -25,7 +25,6 @@ pub mod linux_board;
 pub mod procedures;
 pub mod repro;
 pub mod scenarios;
-pub mod self_test;
 pub mod setup;
 pub mod sh;
 mod slurm;

@@ -7,12 +7,11 @@ mod stages;
 
 use crate::board::Board;
 use crate::steps::Outcome;
-use crate::{board, demo, firmware, sh};
+use crate::{board, concurrent, demo, firmware, sh};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 const TARGET: &str = "sim://esp32c6-bitbang";
 /// Short runs: a simulated second takes about a second of real time.
@@ -51,28 +50,11 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     if long {
         lines.extend(WHOLE);
     }
-    let waiting = Mutex::new((0..).zip(lines.clone()));
-    let work = || {
-        let next = || waiting.lock().ok()?.next();
-        let mut done = Vec::new();
-        while let Some((number, line)) = next() {
-            done.push((number, measure(&linerate, number, line, log)?));
-        }
-        Ok::<_, anyhow::Error>(done)
-    };
-    let done = std::thread::scope(|scope| {
-        let both = [scope.spawn(work), scope.spawn(work)];
-        both.map(|one| {
-            one.join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+    let numbered: Vec<(usize, &str)> = lines.iter().copied().enumerate().collect();
+    let runs = concurrent::map(&numbered, 2, |(number, line)| {
+        measure(&linerate, *number, line, log)
     });
-    let mut runs: Vec<(usize, Value)> = Vec::new();
-    for half in done {
-        runs.extend(half?);
-    }
-    runs.sort_by_key(|(number, _)| *number);
-    let runs = runs.into_iter().map(|(_, run)| run).collect();
+    let runs = runs.into_iter().collect::<Result<Vec<_>>>()?;
     let mut pages = vec![look::Page {
         file: page(&linerate, runs)?,
         max_height: None,

@@ -8,7 +8,8 @@ pub mod board;
 pub mod emulated;
 mod partners;
 
-use self::board::{ChildGuard, DEVICE, Device, HOST, Namespace};
+use self::agent::Bench;
+use self::board::{ChildGuard, DEVICE, Device, HOST, Namespace, check_downloaded};
 use crate::steps::Outcome;
 use crate::{concurrent, demo, firmware, sh, tools};
 use anyhow::{Context, Result, bail};
@@ -62,7 +63,7 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
         || {
             let mut device = Device::start(&agent, &linerate, &elfs[2], &[])?;
             device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
-            agent::check_all(&agent, &mut device, DEVICE, COUNTED)
+            Bench::new(&agent, &mut device, DEVICE, COUNTED).all()
         },
     );
     let served = served?;
@@ -113,10 +114,7 @@ fn as_server(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         .arg(&file)
         .arg(format!("http://{DEVICE}/{BYTES}"));
     let speed = sh::read(&mut curl).with_context(|| device.recent_output())?;
-    let got = fs::read(&file)?;
-    if got.len() != BYTES || pattern::first_difference(0, &got).is_some() {
-        bail!("curl got {} bytes, not the {BYTES} expected", got.len());
-    }
+    check_downloaded(&file, BYTES as u64)?;
     Ok(format!(
         "1000 of 1000 pings ({}), curl {BYTES} bytes at {} B/s",
         rtt.trim_start_matches("rtt "),

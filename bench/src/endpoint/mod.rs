@@ -39,7 +39,6 @@ pub use error::TargetError;
 pub use monitor::{CANCELLED, LimitedMonitor, NoMonitor, TrialMonitor};
 pub use observed::{CaptureOptions, Observed};
 pub use pair::Pair;
-pub(crate) use target::unsupported;
 pub use target::{Options, Target};
 pub use test_board::TestBoard;
 pub use trial::{

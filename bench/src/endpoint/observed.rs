@@ -260,7 +260,7 @@ impl Target for Observed {
         self.target.path_mtu()
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
@@ -316,7 +316,7 @@ mod tests {
             Some(Ipv4Addr::LOCALHOST.into())
         }
 
-        fn run(&mut self, _: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
+        fn measure(&mut self, _: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
             Ok(Outcome::default())
         }
     }

@@ -99,7 +99,7 @@ impl Target for Pair {
         self.load.path_mtu()
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,

@@ -85,13 +85,10 @@ impl Stamp {
         )?;
         let outcome = finished.service.outcome();
         if outcome.answered == 0 {
-            return Err(TargetError::Failed {
-                target: self.name(),
-                what: format!(
-                    "none of {} packets was answered; is the reflector running, and this its port?",
-                    outcome.sent
-                ),
-            });
+            return Err(self.failure(format!(
+                "none of {} packets was answered; is the reflector running, and this its port?",
+                outcome.sent
+            )));
         }
         let mut notes = Vec::new();
         if finished.is_cancelled {
@@ -148,15 +145,14 @@ impl Target for Stamp {
         Some(deadline::of(trial, LAST_ANSWER_TIMEOUT))
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        match (self.supports(trial), trial) {
-            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, monitor),
-            (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unsupported(self, trial, why)),
+        match trial {
+            Trial::RoundTrips(asked) => self.round_trips(asked, monitor),
+            _ => Ok(Outcome::default()),
         }
     }
 }

@@ -31,7 +31,17 @@ pub trait Target: Send {
         self.supports(trial)
     }
 
-    /// Runs it. `monitor` receives its progress.
+    /// Runs a trial that it supports. `monitor` receives its progress.
+    ///
+    /// # Errors
+    /// It failed.
+    fn measure(
+        &mut self,
+        trial: &Trial,
+        monitor: &mut dyn TrialMonitor,
+    ) -> Result<Outcome, TargetError>;
+
+    /// Runs a trial. `monitor` receives its progress.
     ///
     /// # Errors
     /// [`TargetError`] if it is not supported, or failed.
@@ -39,7 +49,23 @@ pub trait Target: Send {
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
-    ) -> Result<Outcome, TargetError>;
+    ) -> Result<Outcome, TargetError> {
+        self.supports(trial)
+            .map_err(|why| TargetError::Unsupported {
+                target: self.name(),
+                trial: trial.label(),
+                why,
+            })?;
+        self.measure(trial, monitor)
+    }
+
+    /// The error of a trial that failed.
+    fn failure(&self, what: String) -> TargetError {
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
 
     /// The board on which conformance cases test its driver; `None` for other targets.
     fn test_board(&self) -> Option<TestBoard<'_>> {
@@ -111,14 +137,5 @@ impl Default for Options {
             seed: 1,
             records_frames: false,
         }
-    }
-}
-
-/// The error for a trial that `target` does not support.
-pub(crate) fn unsupported(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
-    TargetError::Unsupported {
-        target: target.name(),
-        trial: trial.label(),
-        why,
     }
 }

@@ -195,10 +195,6 @@ impl Observer for HubShareObserver {
         self.ledger.counters = counters;
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         let to_ms = self.plan.ends_ms();
         ((self.now_ns / 1_000_000).min(to_ms), to_ms)

@@ -202,10 +202,6 @@ impl Observer for NegotiationObserver {
         self.counters = counters;
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         let for_ms = self.plan.for_ms;
         ((self.now_ns / 1_000_000).min(for_ms), for_ms)

@@ -58,7 +58,9 @@ pub trait Observer {
     fn frame_counts(&mut self, _counts: &FrameCounts) {}
 
     /// The measurements completed since the last call.
-    fn take(&mut self) -> Vec<Measurement>;
+    fn take(&mut self) -> Vec<Measurement> {
+        Vec::new()
+    }
 
     /// Steps done and the total number of steps.
     fn progress(&self) -> (u64, u64);

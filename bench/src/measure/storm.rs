@@ -316,10 +316,6 @@ impl Observer for StormObserver {
         self.counts = Some(counts.clone());
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         let end_ms = self.plan.end_ms();
         ((self.now_ns / 1_000_000).min(end_ms), end_ms)

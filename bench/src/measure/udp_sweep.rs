@@ -184,10 +184,6 @@ impl Observer for DatagramObserver {
         self.after.is_some()
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         let all = self.plan.begins_ms() + self.plan.measured_ms;
         (self.now_ms.min(all), all)

@@ -39,12 +39,9 @@ impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Script
         Ok(())
     }
 
-    fn run(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
+    fn measure(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
         self.asked.push(trial.clone());
-        (self.answer)(trial).map_err(|what| TargetError::Failed {
-            target: self.name(),
-            what: what.to_owned(),
-        })
+        (self.answer)(trial).map_err(|what| self.failure(what.to_owned()))
     }
 
     fn deadline(&self, _: &Trial) -> Option<Duration> {

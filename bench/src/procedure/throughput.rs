@@ -141,11 +141,8 @@ impl Throughput {
             .any(|flow| nothing(&flow))
             && !is_cut
         {
-            return Err(TargetError::Failed {
-                target: target.name(),
-                what: "nothing of what was sent arrived".to_owned(),
-            }
-            .into());
+            let what = "nothing of what was sent arrived".to_owned();
+            return Err(target.failure(what).into());
         }
         Ok(())
     }

@@ -90,10 +90,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`] names the file that cannot be written, or the folder in which another run is writing.
     pub fn create(dir: &Path, header: &Run) -> Result<Self, StoreError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError::Write { path, error }
-        };
         std::fs::create_dir_all(dir).map_err(failed(dir))?;
         let mut lock = lock(dir)?;
         // Whatever happens next, results in the folder are known to be of another run.
@@ -102,6 +98,12 @@ impl Store {
         let earlier = earlier::move_aside(dir).map_err(failed(dir))?;
         let path = dir.join(TRIALS);
         whole::write(&path, &line(header).map_err(failed(&path))?).map_err(failed(&path))?;
+        Self::open(dir, lock, earlier)
+    }
+
+    /// The store in `dir`, whose results have a beginning.
+    fn open(dir: &Path, lock: File, earlier: Option<PathBuf>) -> Result<Self, StoreError> {
+        let path = dir.join(TRIALS);
         let trials = File::options().append(true).open(&path);
         Ok(Self {
             dir: dir.to_owned(),
@@ -120,10 +122,6 @@ impl Store {
         dir: &Path,
         header: &Run,
     ) -> Result<(Self, Option<(String, resume::Finished)>), StoreError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError::Write { path, error }
-        };
         if !dir.join(TRIALS).exists() {
             return Ok((Self::create(dir, header)?, None));
         }
@@ -151,13 +149,7 @@ impl Store {
                 _ => {}
             }
         }
-        let trials = File::options().append(true).open(&path);
-        let store = Self {
-            dir: dir.to_owned(),
-            trials: Mutex::new(trials.map_err(failed(&path))?),
-            _lock: lock,
-            earlier: None,
-        };
+        let store = Self::open(dir, lock, None)?;
         Ok((store, Some((started, finished))))
     }
 
@@ -170,15 +162,7 @@ impl Store {
         results: &[Measurement],
         job: &resume::FinishedJob,
     ) -> Result<(), StoreError> {
-        let mut trials = self
-            .trials
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let written = lines(results, job).and_then(|text| append_text(&mut trials, &text));
-        written.map_err(|error| StoreError::Write {
-            path: self.dir.join(TRIALS),
-            error,
-        })
+        self.append_text(lines(results, job))
     }
 
     /// States where the results of an earlier run in this folder are now, if there were any.
@@ -192,19 +176,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] names the file that cannot be written.
     pub fn append(&self, result: &Measurement) -> Result<(), StoreError> {
-        self.append_line(result)
+        self.append_text(line(result))
     }
 
-    fn append_line(&self, content: &impl serde::Serialize) -> Result<(), StoreError> {
+    fn append_text(&self, text: io::Result<Vec<u8>>) -> Result<(), StoreError> {
         // A thread that panicked while writing left at worst a truncated line, which a reader reports.
         let mut trials = self
             .trials
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        append(&mut trials, content).map_err(|error| StoreError::Write {
-            path: self.dir.join(TRIALS),
-            error,
-        })
+        let appended = text.and_then(|text| append(&mut trials, &text));
+        appended.map_err(failed(&self.dir.join(TRIALS)))
     }
 
     /// Writes the complete `run` and everything derived from it: exports for programs and reports for people.
@@ -214,19 +196,16 @@ impl Store {
     pub fn finish(&self, run: &Run) -> Result<(), StoreError> {
         self.write(RUN, run.to_json().as_bytes())?;
         // Only the complete run has failures and what was not measured: before it is there, none is finished.
-        self.append_line(&read::End {
+        self.append_text(line(&read::End {
             finished_with_results: run.results.len(),
-        })?;
+        }))?;
         let published = board::published(&run.provenance.board);
         self.write("report.html", report::html(run, &published).as_bytes())?;
         self.write("report.md", report::markdown(run, &published).as_bytes())?;
         self.write("results.csv", csv::csv(run).as_bytes())?;
         if run.matrix.is_some() {
-            let path = self.dir.join(PARQUET);
-            let table = parquet::parquet(run).map_err(|error| StoreError::Write {
-                path,
-                error: io::Error::other(error),
-            })?;
+            let table = parquet::parquet(run).map_err(io::Error::other);
+            let table = table.map_err(failed(&self.dir.join(PARQUET)))?;
             self.write(PARQUET, &table)?;
         }
         self.write("junit.xml", junit::junit(run).as_bytes())?;
@@ -243,8 +222,13 @@ impl Store {
     /// [`StoreError`] names the file that cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         let path = self.dir.join(name);
-        whole::write(&path, content).map_err(|error| StoreError::Write { path, error })
+        whole::write(&path, content).map_err(failed(&path))
     }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> StoreError + use<> {
+    let path = path.to_owned();
+    move |error| StoreError::Write { path, error }
 }
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
@@ -289,11 +273,7 @@ fn lines(results: &[Measurement], job: &resume::FinishedJob) -> io::Result<Vec<u
     Ok(text)
 }
 
-fn append(file: &mut File, content: &impl serde::Serialize) -> io::Result<()> {
-    append_text(file, &line(content)?)
-}
-
-fn append_text(file: &mut File, text: &[u8]) -> io::Result<()> {
+fn append(file: &mut File, text: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     // One write, so that a kill leaves whole lines.
     let written = file.write_all(text);

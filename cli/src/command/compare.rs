@@ -20,9 +20,7 @@ pub fn run(args: &args::Compare) -> Result<(), Failure> {
     };
     let comparison = baseline.compare(&after);
     if args.json {
-        let mut text = serde_json::to_string_pretty(&comparison).map_err(anyhow::Error::new)?;
-        text.push('\n');
-        output::print(&text)?;
+        output::json(&comparison)?;
     } else {
         output::print(&comparison.markdown())?;
     }

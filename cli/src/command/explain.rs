@@ -48,9 +48,7 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
     }
     let written = draw(args, &report)?;
     if args.json {
-        let mut text = serde_json::to_string_pretty(&report).map_err(anyhow::Error::new)?;
-        text.push('\n');
-        return output::print(&text);
+        return output::json(&report);
     }
     output::print(&(report.text() + &written))
 }

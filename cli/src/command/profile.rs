@@ -5,8 +5,6 @@ use crate::failure::Failure;
 
 #[cfg(target_os = "linux")]
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
-    use std::path::Path;
-
     use linerate_bench::endpoint::{self, Options};
     use linerate_bench::profile::ProfileRequest;
     use linerate_results::record::Direction;
@@ -32,10 +30,8 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
     message!("{}: counting every instruction", asked.target);
     let profile = endpoint::profile(&asked, &options)?;
     let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => return output::print(&json),
-        Some(path) => output::write(path, json.as_bytes())?,
-        None => {}
+    if output::write_or_print(args.json.as_deref(), &json)? {
+        return Ok(());
     }
     output::print(&profile.tables(args.top).to_string())
 }

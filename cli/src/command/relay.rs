@@ -211,11 +211,9 @@ mod linux {
         if let Some(path) = json {
             let mut value = serde_json::to_value(report).context("JSON")?;
             value["schema"] = 1.into();
-            let text = format!("{value:#}\n");
-            if path == Path::new("-") {
-                return output::print(&text);
+            if output::write_or_print(Some(path), &format!("{value:#}\n"))? {
+                return Ok(());
             }
-            output::write(path, text.as_bytes())?;
         }
         let [forward, backward] = [("forward", &report.forward), ("backward", &report.backward)]
             .map(|(name, report)| direction_text(name, report));

@@ -74,12 +74,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     let outcome = run::run(&scenario, &options, &machine::open, &progress)?;
 
     let json = outcome.run.to_json();
-    match &args.json {
-        Some(path) if path == Path::new("-") => output::print(&json)?,
-        Some(path) => output::write(path, json.as_bytes())?,
-        None => {}
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if !output::write_or_print(args.json.as_deref(), &json)? {
         output::print(&report::markdown(
             &outcome.run,
             &published(&outcome.run.provenance.board),

@@ -214,13 +214,8 @@ fn out(name: &str, link: &args::Link) -> PathBuf {
 /// Prints the results on stdout and writes them where requested.
 fn print_results(link: &args::Link, run: &Run) -> Result<(), Failure> {
     let json = run.to_json();
-    let to_stdout = link.json.as_deref() == Some(Path::new("-"));
-    match &link.json {
-        Some(_) if to_stdout => output::print(&json)?,
-        Some(path) => output::write(path, json.as_bytes())?,
-        None => {}
-    }
-    if !to_stdout && !link.ndjson {
+    let is_printed = output::write_or_print(link.json.as_deref(), &json)?;
+    if !is_printed && !link.ndjson {
         output::print(&report::markdown(run, &published(&run.provenance.board)))?;
     }
     let page = out(&run.scenario, link).join("report.html");

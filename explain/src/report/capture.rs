@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::html::render;
-use super::page::evidence;
+use super::page::FindingView;
 use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
 use crate::traffic::text::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row};
@@ -40,11 +40,8 @@ struct Table {
 #[derive(Serialize)]
 struct Finding {
     between: String,
-    cause: String,
-    confidence: String,
-    summary: String,
-    advice: String,
-    evidence: Vec<(String, String)>,
+    #[serde(flatten)]
+    finding: FindingView,
 }
 
 #[derive(Serialize)]
@@ -122,22 +119,15 @@ fn tables(report: &Report) -> Vec<Table> {
 }
 
 fn findings(report: &Report) -> Vec<Finding> {
-    let findings = report.findings.iter().map(|found| {
-        let finding = &found.finding;
-        let figures = finding.evidence.iter();
-        Finding {
-            between: match (&found.sender, &found.receiver) {
-                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}"),
-                _ => String::new(),
-            },
-            cause: finding.cause.to_string(),
-            confidence: format::confidence(finding.confidence),
-            summary: finding.summary.clone(),
-            advice: finding.advice.clone(),
-            evidence: figures
-                .map(|(name, value)| (name.replace('_', " "), evidence(name, *value)))
-                .collect(),
-        }
+    let findings = report.findings.iter().map(|found| Finding {
+        between: match (&found.sender, &found.receiver) {
+            (Some(sender), Some(receiver)) => format!("{sender} to {receiver}"),
+            _ => String::new(),
+        },
+        finding: FindingView {
+            confidence: format::confidence(found.finding.confidence),
+            ..FindingView::of(&found.finding)
+        },
     });
     findings.collect()
 }

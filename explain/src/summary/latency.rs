@@ -153,11 +153,7 @@ fn row(result: &Latency) -> Vec<String> {
 
 /// A logarithmic axis of times.
 fn time_axis(name: &'static str) -> Axis {
-    Axis {
-        name,
-        format: |ns| format::time(ns.round() as u64),
-        is_logarithmic: true,
-    }
+    Axis::logarithmic(name, |ns| format::time(ns.round() as u64))
 }
 
 /// The cumulative distribution of round trips; of a sweep over loads, the first and the last.
@@ -167,20 +163,17 @@ fn cumulative(all: &[&Latency]) -> Option<Chart> {
     let mut lines: Vec<Line> = drawn
         .filter_map(|(_, it)| {
             let rtt = it.metrics.rtt.as_ref()?;
-            Some(Line {
-                name: it.load_label(),
-                points: step_points(&rtt.cumulative(), rtt.min_ns),
-                ..Line::default()
-            })
+            Some(Line::of(
+                it.load_label(),
+                step_points(&rtt.cumulative(), rtt.min_ns),
+            ))
         })
         .collect();
     if let Some(floor) = all[0].limits.noise_floor.as_ref() {
-        lines.push(Line {
-            name: "this machine's loopback".to_owned(),
-            points: step_points(&floor.cumulative(), floor.min_ns),
-            is_model: true,
-            ..Line::default()
-        });
+        lines.push(Line::model(
+            "this machine's loopback",
+            step_points(&floor.cumulative(), floor.min_ns),
+        ));
     }
     lines.retain(|line| line.points.len() > 1);
     if lines.is_empty() {
@@ -191,11 +184,9 @@ fn cumulative(all: &[&Latency]) -> Option<Chart> {
         &Curves {
             label: "Cumulative distribution of round trips".to_owned(),
             x: time_axis("round trip"),
-            y: Axis {
-                name: "share of round trips",
-                format: |share| format!("{:.0}%", share * 100.0),
-                is_logarithmic: false,
-            },
+            y: Axis::linear("share of round trips", |share| {
+                format!("{:.0}%", share * 100.0)
+            }),
             lines,
             ..Curves::default()
         },
@@ -234,12 +225,7 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
             };
             let mut points: Vec<(f64, f64)> = points.iter().filter_map(point).collect();
             points.sort_by(|one, other| one.0.total_cmp(&other.0));
-            Line {
-                name: format!("{name}, load {}", direction.label()),
-                points,
-                has_dots: true,
-                is_model: false,
-            }
+            Line::measured(format!("{name}, load {}", direction.label()), points)
         };
         lines.push(line("median", |rtt| rtt.p50_ns));
         lines.push(line("99th percentile", |rtt| rtt.p99_ns));
@@ -252,11 +238,7 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
         "Round trip over load",
         &Curves {
             label: "Round trip over the offered load".to_owned(),
-            x: Axis {
-                name: "offered payload",
-                format: format::bits,
-                is_logarithmic: false,
-            },
+            x: Axis::linear("offered payload", format::bits),
             y: time_axis("round trip"),
             lines,
             limits: idle.into_iter().collect(),

@@ -167,21 +167,9 @@ fn chart(result: &PacketGaps) -> Option<Chart> {
         &format!("{size} {}", result.params.direction.label()),
         &Curves {
             label: format!("Histogram of gaps between datagrams of {size}"),
-            x: Axis {
-                name: "gap",
-                format: |ns| format::time(ns.round() as u64),
-                is_logarithmic: true,
-            },
-            y: Axis {
-                name: "share of gaps",
-                format: format::percent,
-                is_logarithmic: false,
-            },
-            lines: vec![Line {
-                name: "from one datagram to the next".to_owned(),
-                points,
-                ..Line::default()
-            }],
+            x: Axis::logarithmic("gap", |ns| format::time(ns.round() as u64)),
+            y: Axis::linear("share of gaps", format::percent),
+            lines: vec![Line::of("from one datagram to the next", points)],
             marks: ideal
                 .map(|it| (it, "ideal".to_owned()))
                 .into_iter()

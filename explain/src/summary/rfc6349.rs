@@ -254,24 +254,10 @@ impl<'a> Path<'a> {
             &Curves {
                 label: "Goodput of TCP over its window".to_owned(),
                 x: Axis::octets("window", false),
-                y: Axis {
-                    name: "payload",
-                    format: format::bits,
-                    is_logarithmic: false,
-                },
+                y: Axis::linear("payload", format::bits),
                 lines: vec![
-                    Line {
-                        name: "one connection".to_owned(),
-                        points,
-                        has_dots: true,
-                        is_model: false,
-                    },
-                    Line {
-                        name: "expected".to_owned(),
-                        points: allowed.collect(),
-                        has_dots: false,
-                        is_model: true,
-                    },
+                    Line::measured("one connection", points),
+                    Line::model("expected", allowed.collect()),
                 ],
                 marks: self
                     .bdp()

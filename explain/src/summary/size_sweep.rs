@@ -117,12 +117,7 @@ fn lost(flow: &Flow) -> String {
 }
 
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
-    let line = |sweep: &Sweep<'_>| Line {
-        name: sweep.label(),
-        points: in_bits(sweep.measured_points()),
-        has_dots: true,
-        is_model: false,
-    };
+    let line = |sweep: &Sweep<'_>| Line::measured(sweep.label(), in_bits(sweep.measured_points()));
     let lines: Vec<Line> = sweeps.iter().map(line).collect();
     if lines.iter().all(|line| line.points.len() < 2) {
         return None;

@@ -216,11 +216,10 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
                 began = interval.end_ns;
             }
             let protocol = result.params.transport.label();
-            lines.push(Line {
-                name: format!("{protocol} {direction} the device{both}"),
-                points: in_bits(points),
-                ..Line::default()
-            });
+            lines.push(Line::of(
+                format!("{protocol} {direction} the device{both}"),
+                in_bits(points),
+            ));
         }
     }
     if lines.iter().all(|line| line.points.len() < 2) {
@@ -228,11 +227,7 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
     }
     let curves = Curves {
         label: "Goodput over time".to_owned(),
-        x: Axis {
-            name: "seconds",
-            format: |seconds| format!("{seconds:.1}"),
-            is_logarithmic: false,
-        },
+        x: Axis::linear("seconds", |seconds| format!("{seconds:.1}")),
         y: Axis::goodput(),
         lines,
         ..Curves::default()

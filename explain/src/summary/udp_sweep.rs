@@ -212,11 +212,7 @@ fn collapse_text(points: &[Point], most: Point) -> Option<String> {
 }
 
 fn offered() -> Axis {
-    Axis {
-        name: "offered payload",
-        format: format::bits,
-        is_logarithmic: false,
-    }
+    Axis::linear("offered payload", format::bits)
 }
 
 /// The axis of offered rates: logarithmic for a geometric sweep.
@@ -251,24 +247,21 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         if let Some((_, knee)) = knee(&points) {
             marks.push((knee.offered * 8.0, format!("knee {}", sweep.label())));
         }
-        lines.push(Line {
-            name: format!("received, {}", sweep.label()),
-            points: points
+        lines.push(Line::measured(
+            format!("received, {}", sweep.label()),
+            points
                 .iter()
                 .map(|it| bits(it.offered, it.received))
                 .collect(),
-            has_dots: true,
-            ..Line::default()
-        });
+        ));
     }
     for sweep in sweeps {
         let points = sweep.measured_points();
         if points.iter().any(|it| !it.is_fully_sent()) {
-            lines.push(Line {
-                name: format!("sent, {}", sweep.label()),
-                points: points.iter().map(|it| bits(it.offered, it.sent)).collect(),
-                ..Line::default()
-            });
+            lines.push(Line::of(
+                format!("sent, {}", sweep.label()),
+                points.iter().map(|it| bits(it.offered, it.sent)).collect(),
+            ));
         }
     }
     if ends.len() < 2 {
@@ -277,12 +270,10 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     ends.sort_by(f64::total_cmp);
     ends.dedup();
     let x = offered_axis(sweeps);
-    lines.push(Line {
-        name: "offered".to_owned(),
-        points: ends.iter().map(|it| bits(*it, *it)).collect(),
-        is_model: true,
-        ..Line::default()
-    });
+    lines.push(Line::model(
+        "offered",
+        ends.iter().map(|it| bits(*it, *it)).collect(),
+    ));
     Some(Chart::of(
         "Received over offered",
         &Curves {
@@ -303,15 +294,15 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
 fn lost(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     let lines: Vec<Line> = sweeps
         .iter()
-        .map(|sweep| Line {
-            name: format!("lost, {}", sweep.label()),
-            points: sweep
-                .measured_points()
-                .iter()
-                .map(|it| (it.offered * 8.0, it.loss))
-                .collect(),
-            has_dots: true,
-            ..Line::default()
+        .map(|sweep| {
+            Line::measured(
+                format!("lost, {}", sweep.label()),
+                sweep
+                    .measured_points()
+                    .iter()
+                    .map(|it| (it.offered * 8.0, it.loss))
+                    .collect(),
+            )
         })
         .collect();
     if lines.iter().all(|line| line.points.len() < 2) {
@@ -322,11 +313,7 @@ fn lost(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         &Curves {
             label: "Share of datagrams lost over offered payload".to_owned(),
             x: offered_axis(sweeps),
-            y: Axis {
-                name: "datagrams lost",
-                format: format::percent,
-                is_logarithmic: false,
-            },
+            y: Axis::linear("datagrams lost", format::percent),
             lines,
             ..Curves::default()
         },

@@ -176,11 +176,11 @@ impl<'a> Sweep<'a> {
 }
 
 fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
-    let line = |sweep: &Sweep<'_>| Line {
-        name: format!("TCP {}", sweep.direction.label()),
-        points: in_bits(sweep.measured_points()),
-        has_dots: true,
-        is_model: false,
+    let line = |sweep: &Sweep<'_>| {
+        Line::measured(
+            format!("TCP {}", sweep.direction.label()),
+            in_bits(sweep.measured_points()),
+        )
     };
     let mut lines: Vec<Line> = sweeps.iter().map(line).collect();
     if lines.iter().all(|line| line.points.len() < 2) {
@@ -200,16 +200,14 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
             .min(top);
         let high = windows.iter().copied().fold(0.0, f64::max).min(top);
         let between = crate::summary::geometric_series(low, high);
-        lines.push(Line {
-            name: "window / RTT".to_owned(),
-            points: in_bits(
+        lines.push(Line::model(
+            "window / RTT",
+            in_bits(
                 between
                     .map(|window| (window, window * 1e9 / rtt as f64))
                     .collect(),
             ),
-            has_dots: false,
-            is_model: true,
-        });
+        ));
     }
     Some(Chart::of(
         "Goodput over window",

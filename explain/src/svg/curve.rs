@@ -33,22 +33,32 @@ pub struct Axis {
 
 impl Default for Axis {
     fn default() -> Self {
-        Self {
-            name: "",
-            format: |value| format!("{value}"),
-            is_logarithmic: false,
-        }
+        Self::linear("", |value| format!("{value}"))
     }
 }
 
 impl Axis {
-    /// Payload per second, in bits, from zero.
-    pub fn goodput() -> Self {
+    /// From zero, or from the least value.
+    pub const fn linear(name: &'static str, format: fn(f64) -> String) -> Self {
         Self {
-            name: "payload per second",
-            format: format::bits,
+            name,
+            format,
             is_logarithmic: false,
         }
+    }
+
+    /// For values above zero.
+    pub const fn logarithmic(name: &'static str, format: fn(f64) -> String) -> Self {
+        Self {
+            name,
+            format,
+            is_logarithmic: true,
+        }
+    }
+
+    /// Payload per second, in bits, from zero.
+    pub fn goodput() -> Self {
+        Self::linear("payload per second", format::bits)
     }
 
     /// Octets of something.
@@ -72,6 +82,33 @@ pub struct Line {
     pub has_dots: bool,
     /// A model, not a measurement.
     pub is_model: bool,
+}
+
+impl Line {
+    /// A line through `points`.
+    pub fn of(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            name: name.into(),
+            points,
+            ..Self::default()
+        }
+    }
+
+    /// A line with a dot at each measured point.
+    pub fn measured(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            has_dots: true,
+            ..Self::of(name, points)
+        }
+    }
+
+    /// A model, not a measurement.
+    pub fn model(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            is_model: true,
+            ..Self::of(name, points)
+        }
+    }
 }
 
 const TOP: f64 = 34.0;
@@ -261,12 +298,9 @@ fn draw(
     }
     for point in line.points.iter().filter(|_| line.has_dots) {
         let (left, height) = at(*point);
-        svg.raw(format_args!(
-            r#"<circle class="{class}" cx="{left:.3}%" cy="{height:.1}" r="4"><title>{}: {}, {}</title></circle>"#,
-            super::escape(&line.name),
-            super::escape(&(chart.x.format)(point.0)),
-            super::escape(&(chart.y.format)(point.1)),
-        ));
+        let (x, y) = ((chart.x.format)(point.0), (chart.y.format)(point.1));
+        let title = format!("{}: {x}, {y}", line.name);
+        svg.dot(&class, (left, height, 4.0), &title);
     }
 }
 

@@ -103,15 +103,13 @@ fn draw(svg: &mut Svg, series: &Series, left: f64, width: f64) {
         );
     }
     for (at, &goodput) in series.goodput.iter().enumerate() {
-        svg.raw(format_args!(
-            r#"<circle class="{}" cx="{:.3}%" cy="{:.1}" r="5"><title>{}, request {}: {}</title></circle>"#,
-            series.class,
-            x(at),
-            y(goodput),
-            super::escape(&series.name),
+        let title = format!(
+            "{}, request {}: {}",
+            series.name,
             at + 1,
-            format::rate(goodput),
-        ));
+            format::rate(goodput)
+        );
+        svg.dot(&series.class, (x(at), y(goodput), 5.0), &title);
     }
 }
 

@@ -108,26 +108,19 @@ impl Lane {
             &self.value,
         );
         for (rate, title) in &self.others {
-            dot(svg, "lane-other", (scale.place(*rate), y, 3.5), title);
+            svg.dot("lane-other", (scale.place(*rate), y, 3.5), title);
         }
         if let Some((low, high)) = self.range {
             let [low, high] = [low, high].map(|rate| scale.place(rate));
             svg.line("lane-range", (low, y), (high, y));
         }
         if let Some((rate, title)) = &self.rate {
-            dot(svg, "lane-rate", (scale.place(*rate), y, 6.0), title);
+            svg.dot("lane-rate", (scale.place(*rate), y, 6.0), title);
         }
         if let Some((rate, title)) = &self.reference {
-            dot(svg, "lane-reference", (scale.place(*rate), y, 5.5), title);
+            svg.dot("lane-reference", (scale.place(*rate), y, 5.5), title);
         }
     }
-}
-
-fn dot(svg: &mut Svg, class: &str, (x, y, radius): (f64, f64, f64), title: &str) {
-    svg.raw(format_args!(
-        r#"<circle class="{class}" cx="{x:.3}%" cy="{y:.1}" r="{radius}"><title>{}</title></circle>"#,
-        escape(title)
-    ));
 }
 
 #[cfg(test)]

@@ -74,6 +74,14 @@ impl Svg {
         ))
     }
 
+    /// A dot around (`x`, `y`), with `title` as its tooltip.
+    pub fn dot(&mut self, class: &str, (x, y, radius): (f64, f64, f64), title: &str) -> &mut Self {
+        self.raw(format_args!(
+            r#"<circle class="{class}" cx="{x:.3}%" cy="{y:.1}" r="{radius}"><title>{}</title></circle>"#,
+            escape(title)
+        ))
+    }
+
     /// Text at a point; `anchor` is `start`, `middle` or `end`.
     pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: &str, text: &str) -> &mut Self {
         self.raw(format_args!(

@@ -1,6 +1,7 @@
 //! Interface counters: packets, of which one may carry several datagrams.
 
 use super::LoadError;
+use crate::link;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::path::Path;
@@ -81,7 +82,7 @@ impl CounterSnapshot {
 
     /// Reads the counters of the interface with this address.
     pub fn start_at(address: IpAddr) -> Option<Self> {
-        Self::start(&interface_of(address)?)
+        Self::start(link::interfaces_with(address).first()?)
     }
 
     /// Returns the counters since the start.
@@ -91,28 +92,6 @@ impl CounterSnapshot {
             counters: after.since(&self.before),
             name: self.name,
         })
-    }
-}
-
-/// Name of the interface with `address`.
-pub fn interface_of(address: IpAddr) -> Option<String> {
-    #[cfg(target_os = "linux")]
-    {
-        let address_of = |it: &nix::ifaddrs::InterfaceAddress| {
-            let storage = it.address?;
-            let v4 = storage.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
-            let v6 = storage.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip()));
-            v4.or(v6)
-        };
-        nix::ifaddrs::getifaddrs()
-            .ok()?
-            .find(|it| address_of(it) == Some(address))
-            .map(|it| it.interface_name)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = address;
-        None
     }
 }
 

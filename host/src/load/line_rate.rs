@@ -1,5 +1,6 @@
 //! Line rate of an interface of this machine.
 
+use crate::link::{INTERFACES, link};
 use std::path::Path;
 
 /// Line rate of interface `name`, bits per second.
@@ -7,23 +8,19 @@ use std::path::Path;
 /// # Errors
 /// A sentence: there is no such interface, or it reports no speed (link down, WLAN, loopback).
 pub fn interface_line_rate(name: &str) -> Result<u64, String> {
-    speed(Path::new("/sys/class/net"), name)
+    speed(Path::new(INTERFACES), name)
 }
 
-/// Reads `interfaces/NAME/speed`, in Mbit/s; −1 or an error if unknown.
 fn speed(interfaces: &Path, name: &str) -> Result<u64, String> {
     let is_name = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
-    let folder = interfaces.join(name);
-    if !is_name || !folder.is_dir() {
+    if !is_name || !interfaces.join(name).is_dir() {
         return Err(format!("there is no interface `{name}`"));
     }
-    let text = std::fs::read_to_string(folder.join("speed")).unwrap_or_default();
-    match text.trim().parse::<u64>() {
-        Ok(mbit) if mbit > 0 && mbit < u64::from(u32::MAX) => Ok(mbit * 1_000_000),
-        _ => Err(format!(
+    link(interfaces, name).line_bits_per_s.ok_or_else(|| {
+        format!(
             "interface `{name}` reports no speed; is its link up? Otherwise give the rate in bit/s"
-        )),
-    }
+        )
+    })
 }
 
 #[cfg(test)]

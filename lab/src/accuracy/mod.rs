@@ -14,7 +14,7 @@ use figures::Measured;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use xtask::sh;
+use xtask::{demo, sh};
 
 /// The address of the namespace with the device (`linerate relay --namespaces`).
 const DEVICE: &str = "10.0.0.2";
@@ -104,11 +104,9 @@ pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
     if !cfg!(target_os = "linux") || !sh::has("ip") {
         bail!("this needs Linux with network namespaces and `ip`: apt-get install iproute2");
     }
-    let program = if let Some(program) = linerate {
-        fs::canonicalize(program)?
-    } else {
-        sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
-        binary()?
+    let program = match linerate {
+        Some(program) => fs::canonicalize(program)?,
+        None => demo::optimised(None)?,
     };
     let is_chosen = |chapter: &&Chapter| {
         let has = |word: &String| chapter.words.iter().any(|it| it.contains(word.as_str()));
@@ -142,16 +140,6 @@ fn commit() -> Result<String> {
     let describe = ["show", "-s", "--format=commit %h of %cs", "HEAD"];
     let described = sh::read(sh::cmd("git").arg("-C").arg(sh::root()).args(describe))?;
     Ok(described.trim().to_owned())
-}
-
-fn binary() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| sh::root().join("target"), PathBuf::from);
-    let program = target.join("release/linerate");
-    if !program.is_file() {
-        bail!("{} is missing", program.display());
-    }
-    Ok(program)
 }
 
 /// Runs a case as often as it requires.

@@ -32,7 +32,7 @@ pub(super) enum Place {
     Emulated {
         board: &'static str,
         variant: &'static str,
-        /// Time of its instructions, as QEMU's `-icount`; empty: as fast as the host.
+        /// Time of its instructions, as QEMU's `-icount`.
         icount: &'static str,
     },
     /// The simulated board, a half-duplex 10BASE-T station, behind a TAP interface.

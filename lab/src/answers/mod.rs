@@ -14,7 +14,7 @@ use place::Bench;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use xtask::sh;
+use xtask::{demo, sh};
 
 /// Scores of the last complete run, in `target`.
 const SCORES: &str = "answers/scores.json";
@@ -95,7 +95,7 @@ pub fn run(words: &[String], linerate: Option<PathBuf>) -> Result<()> {
         is_built: linerate.is_some(),
         program: match linerate {
             Some(program) => fs::canonicalize(program)?,
-            None => build()?,
+            None => demo::optimised(None)?,
         },
     };
     let scored = rows(&bench, CASES, words, "scored");
@@ -168,13 +168,6 @@ fn store(scored: &[Row], further: &[Row]) -> Result<()> {
     fs::write(&file, format!("{scores:#}\n"))?;
     println!("written: {}", file.display());
     Ok(())
-}
-
-fn build() -> Result<PathBuf> {
-    sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| sh::root().join("target"), PathBuf::from);
-    Ok(target.join("release/linerate"))
 }
 
 /// The causes that a test names, in the order of its summary: those of all transfers together, then of each.

@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
-use xtask::tap::board::{ChildGuard, DEVICE, Device, Namespace, TAP};
+use xtask::tap::board::{ChildGuard, DEVICE, Device, Namespace, Netns};
 use xtask::{board, firmware, sh};
 
 /// Duration of each transfer.
@@ -114,22 +114,8 @@ impl Test<'_> {
         let board = board::read(name)?;
         let qemu = board.qemu.context("QEMU does not have this board")?;
         let namespace = Namespace::with_address("-ans", BOARD_HOST)?;
-        let mut emulator = namespace.exec("nice");
-        let mac = |argument: &String| argument.replace("{mac}", "02:00:00:00:00:02");
-        let network = format!("tap,id=n0,ifname={TAP},script=no,downscript=no");
-        emulator
-            .args(PRIORITY)
-            .arg(&qemu.program)
-            .args(&qemu.arguments)
-            .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
-            .args(["-netdev", &network])
-            .args(qemu.device.iter().map(mac))
-            .arg("-kernel")
-            .arg(elf);
-        if !icount.is_empty() {
-            emulator.args(["-icount", icount]);
-        }
-        let mut device = Device::spawn(&namespace, &mut emulator)?;
+        let further = ["-icount", icount];
+        let mut device = Device::emulated(&namespace, &qemu, &elf, &further)?;
         device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
         self.test_in(&namespace)
             .with_context(|| device.recent_output())
@@ -140,13 +126,7 @@ impl Test<'_> {
         let elf = self.bench.elf(board::DEFAULT, "line-rate")?;
         for _ in 0..TRIES {
             let namespace = Namespace::create("-ans")?;
-            let mut board = namespace.exec("nice");
-            board
-                .args(PRIORITY)
-                .arg(&self.bench.program)
-                .args(["sim", board::DEFAULT, "--tap", TAP, "--elf"])
-                .arg(&elf);
-            let mut device = Device::spawn(&namespace, &mut board)?;
+            let mut device = Device::start(&namespace, &self.bench.program, &elf, &[])?;
             device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
             self.test_in(&namespace)
                 .with_context(|| device.recent_output())?;
@@ -167,7 +147,8 @@ impl Test<'_> {
     /// A device whose receiver sleeps when idle, behind the relay in Python.
     fn sleeper(&self, link: &str) -> Result<()> {
         let id = std::process::id();
-        let ends = Ends::create(id)?;
+        let [left, right] = ["left", "right"].map(|end| Netns::create(format!("ans{id}-{end}")));
+        let ends = [left?, right?];
         let taps = ["l", "r"].map(|end| format!("ans{id}{end}"));
         let words = link.replace("LEFT", &taps[0]).replace("RIGHT", &taps[1]);
         let mut relay = sh::cmd("python3");
@@ -184,16 +165,17 @@ impl Test<'_> {
         if line.trim() != "ready" {
             bail!("the relay does not start: see target/answers/relay.log");
         }
-        for ((tap, name), address) in taps.iter().zip(&ends.0).zip(["10.0.0.1", "10.0.0.2"]) {
+        for ((tap, Netns(name)), address) in taps.iter().zip(&ends).zip(["10.0.0.1", "10.0.0.2"]) {
             let set_up = format!(
                 "ip link set {tap} netns {name} name eth0 && ip -n {name} address add {address}/24 dev eth0 && \
                  ip -n {name} link set eth0 up && ip -n {name} link set lo up"
             );
             sh::read(sh::cmd("sh").args(["-c", &set_up]))?;
         }
-        let script = format!("{}{}", reno(&ends.0[0]), self.with_device(&ends.0[1]));
+        let [left, right] = &ends;
+        let script = format!("{}{}", reno(&left.0), self.with_device(&right.0));
         let mut test = sh::cmd("ip");
-        test.args(["netns", "exec", &ends.0[0], "timeout", LIMIT_S, "sh", "-c"])
+        test.args(["netns", "exec", &left.0, "timeout", LIMIT_S, "sh", "-c"])
             .arg(script);
         sh::logged(&mut test, &log())?;
         Ok(())
@@ -238,28 +220,6 @@ impl Test<'_> {
             self.result.display(),
             self.capture,
         )
-    }
-}
-
-/// Two network namespaces.
-struct Ends([String; 2]);
-
-impl Ends {
-    fn create(id: u32) -> Result<Self> {
-        // From here on, a drop removes them.
-        let ends = Self(["left", "right"].map(|end| format!("ans{id}-{end}")));
-        for name in &ends.0 {
-            sh::read(sh::cmd("ip").args(["netns", "add", name]))?;
-        }
-        Ok(ends)
-    }
-}
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        for name in &self.0 {
-            let _ = sh::read(sh::cmd("ip").args(["netns", "delete", name]));
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The firmware's `bench_agent` with stock iperf, iperf3 and curl: the counts of both ends must be equal.
 
-use super::board::{Device, Namespace};
+use super::board::{Device, Namespace, check_downloaded};
 use crate::sh;
 use anyhow::{Context, Result, bail};
 use linerate_ether::pattern;
@@ -31,101 +31,10 @@ for n in range(int(sys.argv[2])):
     good += s.recv(2000) == sent
 print(good)";
 
-/// Runs all programs against `device`, which listens at `address`; each transfers `octets` octets.
-///
-/// # Errors
-/// The counts of a program and of the firmware differ; the error names the program.
-pub(super) fn check_all(
-    namespace: &Namespace,
-    device: &mut Device,
-    address: &'static str,
-    octets: u64,
-) -> Result<()> {
-    let mut bench = Bench {
-        namespace,
-        checked: device.events("served").len(),
-        device,
-        address,
-        octets,
-    };
-    bench.iperf2().context("iperf")?;
-    bench.iperf3().context("iperf3")?;
-    bench.curl().context("curl")?;
-    bench.echo().context("echo")
-}
-
-/// Downloads a file of `octets` octets from the firmware and uploads it again, with its checksum.
-///
-/// # Errors
-/// Content, counts or checksum differ.
-pub(super) fn check_curl(
-    namespace: &Namespace,
-    device: &mut Device,
-    address: &'static str,
-    octets: u64,
-) -> Result<()> {
-    let mut bench = Bench {
-        namespace,
-        checked: device.events("served").len(),
-        device,
-        address,
-        octets,
-    };
-    bench.curl()
-}
-
-/// lwIP's own iperf server: iperf sends to it, and lets it send (`-r`), `octets` octets each.
-///
-/// # Errors
-/// A test is aborted, or the counts of the two ends differ by more than a segment. lwiperf counts 24 octets of the first
-/// segment, and sends whole blocks.
-pub(super) fn check_lwiperf(
-    namespace: &Namespace,
-    device: &mut Device,
-    address: &'static str,
-    octets: u64,
-) -> Result<()> {
-    let bench = Bench {
-        namespace,
-        checked: 0,
-        device,
-        address,
-        octets,
-    };
-    let all = octets.to_string();
-    let args = [
-        "-c",
-        address,
-        "-p",
-        LWIPERF_PORT,
-        "-n",
-        &all,
-        "-r",
-        "-y",
-        "C",
-    ];
-    let printed = bench.read("iperf", &args).context("lwiperf")?;
-    let counted: Vec<u64> = printed
-        .lines()
-        .map(|line| csv(line, 7))
-        .collect::<Result<_>>()?;
-    let done = |line: &str| line.contains("\"direction\":\"sent\"") && line.contains("lwiperf");
-    bench.device.wait_for(EVENT_TIMEOUT, done)?;
-    let reports = bench.device.events("lwiperf");
-    let is_complete = reports.len() == 2 && counted.len() == 2;
-    let is_equal = |(report, counted): (&Value, &u64)| {
-        let near = report["octets"].as_u64().map(|it| it.abs_diff(*counted));
-        report["result"] == "done" && near.is_some_and(|it| it <= SEGMENT)
-    };
-    if !is_complete || !reports.iter().zip(&counted).all(is_equal) {
-        bail!("lwiperf reported {reports:?}, iperf counted {counted:?}");
-    }
-    Ok(())
-}
-
-struct Bench<'a> {
+/// A device that stock programs test.
+pub(super) struct Bench<'a> {
     namespace: &'a Namespace,
-    device: &'a mut Device,
+    pub(super) device: &'a mut Device,
     /// Address at which it listens.
     address: &'static str,
     /// Octets that each test transfers.
@@ -134,7 +43,63 @@ struct Bench<'a> {
     checked: usize,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    /// The device listens at `address`; each test transfers `octets` octets.
+    pub(super) fn new(
+        namespace: &'a Namespace,
+        device: &'a mut Device,
+        address: &'static str,
+        octets: u64,
+    ) -> Self {
+        Self {
+            namespace,
+            checked: device.events("served").len(),
+            device,
+            address,
+            octets,
+        }
+    }
+
+    /// Runs all programs.
+    ///
+    /// # Errors
+    /// The counts of a program and of the firmware differ; the error names the program.
+    pub(super) fn all(&mut self) -> Result<()> {
+        self.iperf2().context("iperf")?;
+        self.iperf3().context("iperf3")?;
+        self.curl().context("curl")?;
+        self.echo().context("echo")
+    }
+
+    /// lwIP's own iperf server: iperf sends to it, and lets it send (`-r`).
+    ///
+    /// # Errors
+    /// A test is aborted, or the counts of the two ends differ by more than a segment. lwiperf counts 24 octets of the
+    /// first segment, and sends whole blocks.
+    pub(super) fn lwiperf(&mut self) -> Result<()> {
+        let all = self.octets.to_string();
+        let port = ["-p", LWIPERF_PORT];
+        let args = [
+            &["-c", self.address, "-n", &all, "-r", "-y", "C"],
+            &port[..],
+        ]
+        .concat();
+        let printed = self.read("iperf", &args).context("lwiperf")?;
+        let counted = csv_column(&printed, 7)?;
+        let done = |line: &str| line.contains("\"direction\":\"sent\"") && line.contains("lwiperf");
+        self.device.wait_for(EVENT_TIMEOUT, done)?;
+        let reports = self.device.events("lwiperf");
+        let is_complete = reports.len() == 2 && counted.len() == 2;
+        let is_equal = |(report, counted): (&Value, &u64)| {
+            let near = report["octets"].as_u64().map(|it| it.abs_diff(*counted));
+            report["result"] == "done" && near.is_some_and(|it| it <= SEGMENT)
+        };
+        if !is_complete || !reports.iter().zip(&counted).all(is_equal) {
+            bail!("lwiperf reported {reports:?}, iperf counted {counted:?}");
+        }
+        Ok(())
+    }
+
     fn program(&self, name: &str, args: &[&str]) -> Command {
         let mut command = self.namespace.exec("timeout");
         command.args([PROGRAM_TIMEOUT_S, name]).args(args);
@@ -190,8 +155,7 @@ impl Bench<'_> {
         // Both directions sequentially, and at the same time: two connections.
         for both in ["-r", "-d"] {
             let printed = run(self, &[both])?;
-            let counted = printed.lines().map(|line| csv(line, 7));
-            let counted = counted.collect::<Result<Vec<_>>>()?;
+            let counted = csv_column(&printed, 7)?;
             let mut served = [0; 2];
             for octets in &mut served {
                 *octets = number(&self.served_any("iperf2", "tcp")?["octets"])?;
@@ -270,7 +234,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn curl(&mut self) -> Result<()> {
+    pub(super) fn curl(&mut self) -> Result<()> {
         let octets = self.octets;
         let file = self.namespace.file("from-agent");
         let path = file.display().to_string();
@@ -278,10 +242,7 @@ impl Bench<'_> {
         let (from, to) = (at(&octets.to_string()), at("crc32"));
         let quiet = ["--silent", "--show-error", "--fail"];
         self.read("curl", &[&quiet[..], &["--output", &path, &from]].concat())?;
-        let got = fs::read(&file)?;
-        if got.len() as u64 != octets || pattern::first_difference(0, &got).is_some() {
-            bail!("curl got {} bytes, not the {octets} expected", got.len());
-        }
+        check_downloaded(&file, octets)?;
         expect_equal(&self.served("http", "tcp", "sent")?["octets"], octets)?;
         let upload = ["--upload-file", &path, &to];
         let printed = self.read("curl", &[&quiet[..], &upload].concat())?;
@@ -306,6 +267,11 @@ impl Bench<'_> {
         }
         Ok(())
     }
+}
+
+/// A column of each line of a CSV table.
+fn csv_column(table: &str, column: usize) -> Result<Vec<u64>> {
+    table.lines().map(|line| csv(line, column)).collect()
 }
 
 /// A column of the output of `iperf -y C`.

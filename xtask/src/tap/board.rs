@@ -1,7 +1,9 @@
 //! A simulated board on a TAP device in a separate network namespace.
 
+use crate::board::Qemu;
 use crate::{board, sh};
 use anyhow::{Context, Result, bail};
+use linerate_ether::pattern;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,8 +19,31 @@ pub const TAP: &str = "linerate0";
 /// Timeout for the simulator to write its results and exit.
 const STOP: Duration = Duration::from_secs(10);
 
+/// A network namespace, removed when this value is dropped.
+pub struct Netns(pub String);
+
+impl Netns {
+    /// Creates one of this name.
+    pub fn create(name: String) -> Result<Self> {
+        sh::read(sh::cmd("ip").args(["netns", "add", &name]))
+            .context("cannot create a network namespace")?;
+        Ok(Self(name))
+    }
+
+    /// Runs `ip` for it.
+    pub fn ip(&self, args: &[&str]) -> Result<String> {
+        sh::read(sh::cmd("ip").args(["-n", &self.0]).args(args))
+    }
+}
+
+impl Drop for Netns {
+    fn drop(&mut self) {
+        let _ = sh::read(sh::cmd("ip").args(["netns", "delete", &self.0]));
+    }
+}
+
 /// A network namespace with one TAP device in it.
-pub struct Namespace(String);
+pub struct Namespace(Netns);
 
 impl Namespace {
     /// Creates one for the simulated board; `suffix` makes its name unique.
@@ -29,38 +54,26 @@ impl Namespace {
     /// Creates one with the host's `address`, with prefix length.
     pub fn with_address(suffix: &str, address: &str) -> Result<Self> {
         let name = format!("linerate-{}{suffix}", std::process::id());
-        sh::read(sh::cmd("ip").args(["netns", "add", &name]))?;
-        // From here on, a drop removes it.
-        let namespace = Self(name);
+        let namespace = Netns::create(name)?;
         namespace.ip(&["link", "set", "lo", "up"])?;
         namespace.ip(&["tuntap", "add", "dev", TAP, "mode", "tap"])?;
         namespace.ip(&["address", "add", address, "dev", TAP])?;
         namespace.ip(&["link", "set", TAP, "up"])?;
-        Ok(namespace)
-    }
-
-    fn ip(&self, args: &[&str]) -> Result<String> {
-        sh::read(sh::cmd("ip").args(["-n", &self.0]).args(args))
+        Ok(Self(namespace))
     }
 
     /// Path of a file that no other namespace uses.
     pub fn file(&self, name: &str) -> PathBuf {
-        sh::out("tap").join(format!("{}-{name}", self.0))
+        sh::out("tap").join(format!("{}-{name}", self.0.0))
     }
 
     /// Command that runs in the namespace before all others: a board in real time must keep it however busy this machine
     /// is, and its stock peers must not be what is slow.
     pub fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = sh::cmd("nice");
-        command.args(["-n", "-20", "ip", "netns", "exec", &self.0]);
+        command.args(["-n", "-20", "ip", "netns", "exec", &self.0.0]);
         command.arg(program);
         command
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = sh::read(sh::cmd("ip").args(["netns", "delete", &self.0]));
     }
 }
 
@@ -99,11 +112,32 @@ impl Device {
         Self::spawn(namespace, &mut command)
     }
 
+    /// Starts a firmware on a board that QEMU emulates, with `further` arguments.
+    pub fn emulated(
+        namespace: &Namespace,
+        qemu: &Qemu,
+        elf: &Path,
+        further: &[&str],
+    ) -> Result<Self> {
+        let mac = |argument: &String| argument.replace("{mac}", "02:00:00:00:00:02");
+        let network = format!("tap,id=n0,ifname={TAP},script=no,downscript=no");
+        let mut emulator = namespace.exec(&qemu.program);
+        emulator
+            .args(&qemu.arguments)
+            .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
+            .args(["-netdev", &network])
+            .args(qemu.device.iter().map(mac))
+            .arg("-kernel")
+            .arg(elf)
+            .args(further);
+        Self::spawn(namespace, &mut emulator)
+    }
+
     /// Starts a program that emulates a board.
-    pub fn spawn(namespace: &Namespace, command: &mut Command) -> Result<Self> {
+    fn spawn(namespace: &Namespace, command: &mut Command) -> Result<Self> {
         let folder = sh::out("tap");
         fs::create_dir_all(&folder)?;
-        let errors = folder.join(format!("{}.log", namespace.0));
+        let errors = folder.join(format!("{}.log", namespace.0.0));
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -182,4 +216,13 @@ impl Device {
             tail(errors.lines().collect())
         )
     }
+}
+
+/// Checks that curl got the first `octets` octets of the pattern.
+pub(super) fn check_downloaded(file: &Path, octets: u64) -> Result<()> {
+    let got = fs::read(file)?;
+    if got.len() as u64 != octets || pattern::first_difference(0, &got).is_some() {
+        bail!("curl got {} bytes, not the {octets} expected", got.len());
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! `cargo xtask test emulated` and `cargo xtask test lwip`: stock Linux programs against the drivers of `nic`, on boards
 //! that QEMU emulates, below smoltcp and below `lwIP`.
 
-use super::board::{Device, Namespace, TAP};
-use super::{BOOT, agent, missing};
+use super::agent::Bench;
+use super::board::{Device, Namespace};
+use super::{BOOT, missing};
 use crate::board::{self, Board, Qemu};
 use crate::firmware::lwip;
 use crate::steps::Outcome;
@@ -121,17 +122,17 @@ struct Case<'a> {
 /// Tests a firmware of a board.
 fn check(case: &Case) -> Result<String> {
     let (namespace, mut device) = start(case)?;
-    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
-    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
+    Bench::new(&namespace, &mut device, DEVICE, COUNTED).all()?;
+    Bench::new(&namespace, &mut device, DEVICE, FILE).curl()?;
     Ok(passed(case))
 }
 
 /// Tests a firmware with lwIP, and the iperf server of lwIP itself.
 fn check_lwip(case: &Case) -> Result<String> {
     let (namespace, mut device) = start(case)?;
-    agent::check_all(&namespace, &mut device, DEVICE, COUNTED)?;
-    agent::check_lwiperf(&namespace, &mut device, DEVICE, LWIPERF)?;
-    agent::check_curl(&namespace, &mut device, DEVICE, FILE)?;
+    Bench::new(&namespace, &mut device, DEVICE, COUNTED).all()?;
+    Bench::new(&namespace, &mut device, DEVICE, LWIPERF).lwiperf()?;
+    Bench::new(&namespace, &mut device, DEVICE, FILE).curl()?;
     Ok(passed(case))
 }
 
@@ -150,19 +151,7 @@ fn start(case: &Case) -> Result<(Namespace, Device)> {
         Ok(namespace) => namespace,
         Err(error) => bail!("cannot create a network namespace with a TAP device: {error:#}"),
     };
-    let mut emulator = namespace.exec(&qemu.program);
-    let mac = |argument: &String| argument.replace("{mac}", "02:00:00:00:00:02");
-    emulator
-        .args(&qemu.arguments)
-        .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
-        .args([
-            "-netdev",
-            &format!("tap,id=n0,ifname={TAP},script=no,downscript=no"),
-        ])
-        .args(qemu.device.iter().map(mac))
-        .arg("-kernel")
-        .arg(elf);
-    let mut device = Device::spawn(&namespace, &mut emulator)?;
+    let mut device = Device::emulated(&namespace, qemu, elf, &[])?;
     device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
     let mut ping = namespace.exec("ping");
     ping.args(["-q", "-c", "1000", "-i", "0.002", "-w", "60", DEVICE]);

@@ -1,11 +1,9 @@
 //! Link partners with different abilities, between the firmware and real Linux: checks the state of the link
 //! and the traffic over it. The scenario `negotiation` does the same with a simulated host.
 
-use super::board::{DEVICE, Device, Namespace};
+use super::board::{DEVICE, Device, Namespace, check_downloaded};
 use crate::{concurrent, sh};
 use anyhow::{Context, Result, bail};
-use linerate_ether::pattern;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -83,7 +81,7 @@ const PINGS: &str = "5";
 const FLOOD: [&str; 9] = ["-f", "-l", "20", "-c", "100", "-s", "1400", "-w", "30"];
 const FLOOD_ANSWERS: u64 = 100;
 /// Size of the file that `curl` fetches, bytes.
-const BYTES: usize = 300_000;
+const BYTES: u64 = 300_000;
 
 /// Runs all cases concurrently, because most of their time is waiting.
 ///
@@ -184,11 +182,7 @@ fn check_traffic(namespace: &Namespace, number: usize) -> Result<()> {
         .arg(&file)
         .arg(format!("http://{DEVICE}/{BYTES}"));
     sh::read(&mut curl)?;
-    let got = fs::read(&file)?;
-    if got.len() != BYTES || pattern::first_difference(0, &got).is_some() {
-        bail!("curl got {} bytes, not the {BYTES} expected", got.len());
-    }
-    Ok(())
+    check_downloaded(&file, BYTES)
 }
 
 /// Runs `ping` and returns its output; missing answers are not an error.

@@ -8,9 +8,10 @@ use linerate_sim::peer::tcp;
 
 use super::session::{BoardSession, START_TIMEOUT};
 use crate::board::{self, Board};
+use crate::endpoint::iperf2::check_amount;
 use crate::endpoint::{self, TestBoard};
 use crate::endpoint::{
-    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
+    Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, TrialMonitor, Url,
 };
 use crate::firmware::{self, Image};
 use crate::machine::{Identity, Machine, MachineError};
@@ -122,7 +123,7 @@ pub(super) fn find(
 /// Trials that stock programs serve.
 fn supported_by_linux(trial: &Trial) -> Result<(), &'static str> {
     match trial {
-        Trial::Stream(asked) => amount(asked.amount),
+        Trial::Stream(asked) => check_amount(asked.amount),
         Trial::Datagrams(asked) => datagrams(asked),
         Trial::RoundTrips(_) => Err("Debian's Linux has no STAMP reflector"),
         Trial::Frames(_) => Err("Linux has no counters for raw frames that iperf can query"),
@@ -137,24 +138,14 @@ const fn stream(asked: &Stream) -> Result<(), &'static str> {
     if asked.streams.saturating_mul(each) > TESTS {
         return Err("bench_agent takes two streams at a time, both ways together");
     }
-    amount(asked.amount)
-}
-
-const fn amount(amount: Amount) -> Result<(), &'static str> {
-    match amount {
-        // Signed on the wire; negative for a duration.
-        Amount::Octets(octets) if octets > i32::MAX as u64 => {
-            Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
-        }
-        _ => Ok(()),
-    }
+    check_amount(asked.amount)
 }
 
 fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
     if !DATAGRAM_OCTETS.contains(&asked.payload_octets) {
         return Err("a datagram has 60 octets, as iperf 2 needs, to 1472, which fill a frame");
     }
-    amount(asked.amount)
+    check_amount(asked.amount)
 }
 
 impl BoardTarget {
@@ -226,14 +217,11 @@ impl endpoint::Target for BoardTarget {
         }
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.supports(trial) {
-            return Err(endpoint::unsupported(self, trial, why));
-        }
         let mut session = self.switch_on(trial)?;
         let mut outcome = match trial {
             Trial::Stream(_) | Trial::Datagrams(_) => {

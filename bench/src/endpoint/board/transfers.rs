@@ -1,6 +1,6 @@
 //! Streams and datagrams: iperf 2, with the agent's client on the peer.
 
-use linerate_agent::iperf2::{self, Client, Failure, Outcome as Counted, Plan, ReturnTest, Test};
+use linerate_agent::iperf2::{Client, Failure, Outcome as Counted, Plan, Report, Test};
 use linerate_agent::{Instant, Progress};
 use linerate_results::record::Direction;
 use linerate_sim::peer::host::program::Handle;
@@ -9,15 +9,13 @@ use super::runner::BoardTarget;
 use super::session::BoardSession;
 use crate::endpoint::arrivals::{Arrivals, Gaps};
 use crate::endpoint::client::{FinishedClient, IntervalSeries};
-use crate::endpoint::iperf2::{count, data};
+use crate::endpoint::iperf2::{self, SendMode, count, data};
 use crate::endpoint::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
 
 /// Port of iperf 2 on `bench_agent`.
 const PORT: u16 = 5001;
 /// Port on which the peer listens for connections back.
 const BACK_PORT: u16 = 6001;
-/// UDP without a rate limit: more than any link here.
-const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
 /// A transfer with its running clients.
 pub(super) struct Transfer {
@@ -75,15 +73,8 @@ impl BoardTarget {
 
     fn datagrams(&self, asked: &Datagrams) -> Plan {
         let octets = asked.payload_octets.into();
-        let rate_bits_per_s = match asked.payload_bits_per_s {
-            0 => UNLIMITED_BITS_PER_S,
-            rate => rate,
-        };
-        let test = Test {
-            rate_bits_per_s,
-            ..test(asked.direction, asked.amount, octets, 0)
-        };
-        self.plan(true, test)
+        let test = test(asked.direction, asked.amount, octets, 0);
+        self.plan(true, iperf2::at_rate(test, asked.payload_bits_per_s))
     }
 
     fn plan(&self, udp: bool, test: Test) -> Plan {
@@ -97,23 +88,8 @@ impl BoardTarget {
 }
 
 fn test(direction: Direction, amount: Amount, octets: u32, number: u8) -> Test {
-    Test {
-        port: BACK_PORT + u16::from(number),
-        buffer_octets: octets,
-        amount: match amount {
-            Amount::Span(span) => iperf2::Amount::Span(span),
-            Amount::Octets(octets) => {
-                iperf2::Amount::Octets(u32::try_from(octets).unwrap_or(i32::MAX as u32))
-            }
-        },
-        rate_bits_per_s: 0,
-        return_test: match direction {
-            Direction::Both => ReturnTest::Simultaneous,
-            Direction::ToDevice | Direction::FromDevice => ReturnTest::No,
-        },
-        reverse: direction == Direction::FromDevice,
-        full_duplex: false,
-    }
+    let port = BACK_PORT + u16::from(number);
+    iperf2::test(direction, SendMode::Reverse, amount, octets, port)
 }
 
 impl Transfer {
@@ -128,7 +104,7 @@ impl Transfer {
                     (it.service.progress(now), it.service.outcome(now))
                 })?;
             let Counted { sent, received, .. } = counted;
-            let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
+            let octets = |report: Option<Report>| report.map_or(0, |it| it.octets);
             moved += octets(sent) + octets(received);
             match progress {
                 Progress::Running => {

@@ -75,13 +75,6 @@ impl TrialMonitor for OffsetMonitor<'_> {
 }
 
 impl Http {
-    fn failed(&self, what: String) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
-    }
-
     /// Runs the whole amount of `stream`, one way.
     fn one_way(
         &self,
@@ -138,7 +131,7 @@ impl Http {
             }
         };
         let failed = |failure| {
-            self.failed(match failure {
+            self.failure(match failure {
                 Failure::BadPath => format!("`{path}` is not a valid path"),
                 Failure::NotReached => "nobody listens there; is this the right port?".to_owned(),
                 Failure::Broken => format!("it aborted the transfer of {path}"),
@@ -178,22 +171,22 @@ impl Http {
         if finished.is_expired {
             total
                 .stop(upload, outcome.received, &path)
-                .map_err(|what| self.failed(what))?;
+                .map_err(|what| self.failure(what))?;
         } else if !finished.is_cancelled && !(200..300).contains(&outcome.status) {
-            return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
+            return Err(self.failure(format!("it answers {} to {path}", outcome.status)));
         }
         total.does_not_match |= outcome.mismatch_at.is_some();
         let is_whole = !finished.is_cancelled && !finished.is_expired;
         let (octets, intervals) = if upload {
             if is_whole {
                 let note =
-                    check_upload(&outcome, octets, acked).map_err(|what| self.failed(what))?;
+                    check_upload(&outcome, octets, acked).map_err(|what| self.failure(what))?;
                 total.note(note);
             }
             (outcome.sent, finished.to_device)
         } else {
             if is_whole && outcome.received == 0 {
-                return Err(self.failed(format!("its answer to {path} has no content")));
+                return Err(self.failure(format!("its answer to {path} has no content")));
             }
             if is_whole && self.path.is_empty() && outcome.received != octets {
                 total.note(Some(format!(
@@ -250,15 +243,13 @@ impl Target for Http {
         super::path::mtu(self.to)
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        let stream = match (self.supports(trial), trial) {
-            (Ok(()), Trial::Stream(stream)) => stream,
-            (Ok(()), _) => return Ok(Outcome::default()),
-            (Err(why), _) => return Err(super::unsupported(self, trial, why)),
+        let Trial::Stream(stream) = trial else {
+            return Ok(Outcome::default());
         };
         let this = &*self;
         let stop = AtomicBool::new(false);

@@ -24,7 +24,7 @@ const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
 
 /// How the device is made to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SendMode {
+pub(super) enum SendMode {
     /// `-R`: it sends on our connection. Since version 2.1.
     Reverse,
     /// `-r`: it connects back when we have sent. Known to every version, and to lwIP's `lwiperf`.
@@ -77,6 +77,58 @@ pub(super) fn data(plan: &Plan) -> Option<DataFilter> {
     })
 }
 
+/// Rejects what cannot be asked of a server of iperf 2.
+pub(super) const fn check_amount(amount: Amount) -> Result<(), &'static str> {
+    match amount {
+        // Signed on the wire; negative for a duration.
+        Amount::Octets(octets) if octets > i32::MAX as u64 => {
+            Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A test that sends `octets` at a time, with connections back to `port`.
+pub(super) fn test(
+    direction: Direction,
+    send_mode: SendMode,
+    amount: Amount,
+    octets: u32,
+    port: u16,
+) -> Test {
+    let (return_test, reverse) = match (direction, send_mode) {
+        (Direction::ToDevice, _) => (ReturnTest::No, false),
+        (Direction::FromDevice, SendMode::Reverse) => (ReturnTest::No, true),
+        (Direction::FromDevice, SendMode::Tradeoff) => (ReturnTest::AfterTest, false),
+        (Direction::Both, _) => (ReturnTest::Simultaneous, false),
+    };
+    Test {
+        port,
+        buffer_octets: octets,
+        amount: match amount {
+            Amount::Span(span) => iperf2::Amount::Span(span),
+            Amount::Octets(octets) => {
+                iperf2::Amount::Octets(u32::try_from(octets).unwrap_or(i32::MAX as u32))
+            }
+        },
+        rate_bits_per_s: 0,
+        return_test,
+        reverse,
+        full_duplex: false,
+    }
+}
+
+/// `test` with datagrams at this rate of payload; 0: as fast as possible.
+pub(super) const fn at_rate(test: Test, bits_per_s: u64) -> Test {
+    Test {
+        rate_bits_per_s: match bits_per_s {
+            0 => UNLIMITED_BITS_PER_S,
+            rate => rate,
+        },
+        ..test
+    }
+}
+
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
     url.check_query(&["from"])?;
@@ -100,28 +152,9 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 }
 
 impl Iperf2 {
-    fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
-        let (return_test, reverse) = match (direction, self.send_mode) {
-            (Direction::ToDevice, _) => (ReturnTest::No, false),
-            (Direction::FromDevice, SendMode::Reverse) => (ReturnTest::No, true),
-            (Direction::FromDevice, SendMode::Tradeoff) => (ReturnTest::AfterTest, false),
-            (Direction::Both, _) => (ReturnTest::Simultaneous, false),
-        };
+    fn test(&mut self, direction: Direction, amount: Amount, octets: u32) -> Test {
         self.back_port = free_after(self.back_port);
-        Test {
-            port: self.back_port,
-            buffer_octets: octets,
-            amount: match amount {
-                Amount::Span(span) => iperf2::Amount::Span(span),
-                Amount::Octets(octets) => {
-                    iperf2::Amount::Octets(u32::try_from(octets).unwrap_or(i32::MAX as u32))
-                }
-            },
-            rate_bits_per_s: rate,
-            return_test,
-            reverse,
-            full_duplex: false,
-        }
+        test(direction, self.send_mode, amount, octets, self.back_port)
     }
 
     fn plan(&self, udp: bool, test: Test) -> Plan {
@@ -179,13 +212,6 @@ impl Iperf2 {
         deadline::limit(self.duration(span, direction), self.timeout)
     }
 
-    fn failure(&self, what: String) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
-    }
-
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
         let what = match failure {
             Failure::NotReached => {
@@ -221,7 +247,7 @@ impl Iperf2 {
         let plans: Vec<Plan> = (0..streams)
             .map(|at| {
                 let (amount, octets) = (stream.amount.share(at, streams), stream.write_octets);
-                let test = self.test(stream.direction, amount, octets, 0);
+                let test = self.test(stream.direction, amount, octets);
                 self.plan(false, test)
             })
             .collect();
@@ -253,12 +279,9 @@ impl Iperf2 {
         asked: &Datagrams,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        let rate = match asked.payload_bits_per_s {
-            0 => UNLIMITED_BITS_PER_S,
-            rate => rate,
-        };
-        let octets = u32::from(asked.payload_octets);
-        let test = self.test(asked.direction, asked.amount, octets, rate);
+        let octets = asked.payload_octets.into();
+        let test = self.test(asked.direction, asked.amount, octets);
+        let test = at_rate(test, asked.payload_bits_per_s);
         let span = deadline::datagrams_span(asked);
         let options = (None, self.limit(span, asked.direction));
         let finished = self.run_client(self.plan(true, test), options, monitor)?;
@@ -274,13 +297,7 @@ impl Target for Iperf2 {
     fn supports(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
             Trial::Stream(Stream { amount, .. }) | Trial::Datagrams(Datagrams { amount, .. }) => {
-                match amount {
-                    // Signed on the wire; negative for a duration.
-                    Amount::Octets(octets) if *octets > i32::MAX as u64 => {
-                        Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
-                    }
-                    _ => Ok(()),
-                }
+                check_amount(*amount)
             }
             Trial::RoundTrips(_) => Err("iperf 2 has no requests with answers; use stamp://"),
             Trial::Frames(_) => Err("iperf 2 is no Ethernet frame; use raw:// or sim://"),
@@ -316,7 +333,7 @@ impl Target for Iperf2 {
         super::path::mtu(self.to)
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
@@ -324,11 +341,10 @@ impl Target for Iperf2 {
         if let Some(ended) = self.ended {
             std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
         }
-        let outcome = match (self.supports(trial), trial) {
-            (Ok(()), Trial::Stream(stream)) => self.stream(stream, monitor),
-            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, monitor),
-            (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(super::unsupported(self, trial, why)),
+        let outcome = match trial {
+            Trial::Stream(stream) => self.stream(stream, monitor),
+            Trial::Datagrams(datagrams) => self.datagrams(datagrams, monitor),
+            Trial::RoundTrips(_) | Trial::Frames(_) => Ok(Outcome::default()),
         };
         self.ended = Some(Instant::now());
         outcome

@@ -140,13 +140,6 @@ impl Iperf3 {
         deadline::limit(span, self.timeout)
     }
 
-    fn failure(&self, what: String) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
-    }
-
     /// True if the server may still be closing the last test. It then accepts no connection, as it
     /// opens its port again for each test.
     fn may_be_closing(&self) -> bool {
@@ -222,14 +215,11 @@ impl Target for Iperf3 {
         super::path::mtu(self.to)
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.supports(trial) {
-            return Err(super::unsupported(self, trial, why));
-        }
         match trial {
             Trial::Stream(Stream {
                 direction: way,

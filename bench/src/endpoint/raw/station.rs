@@ -11,7 +11,7 @@ use super::exchange::{ExchangeConfig, ExchangeError, ExchangeResult, exchange, l
 use super::matcher::ExpectedReplies;
 use crate::endpoint::{
     Frames, NoMonitor, Outcome, RoundTripReport, RoundTrips, Target, TargetError, Trial,
-    TrialMonitor, unsupported,
+    TrialMonitor,
 };
 use linerate_host::load::LoadError;
 use linerate_host::load::counters::mac_of;
@@ -50,13 +50,6 @@ impl Station {
         }
     }
 
-    fn failed(&self, what: String) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what,
-        }
-    }
-
     /// Sends `count` frames of `octets` without FCS, and collects the answers.
     fn exchange(
         &mut self,
@@ -70,7 +63,7 @@ impl Station {
         let config = self.config(own, octets, count, interval_ns);
         let exchanged = exchange(&config, monitor).map_err(|error| match error {
             ExchangeError::Load(error) => error.into(),
-            ExchangeError::Slow(what) => self.failed(what),
+            ExchangeError::Slow(what) => self.failure(what),
         })?;
         self.has_answered |= exchanged.matched.answered() > 0;
         Ok(exchanged)
@@ -104,13 +97,13 @@ impl Station {
                 "that is the address of {} itself; name the station at the other end of its line",
                 self.interface
             );
-            return Err(self.failed(what));
+            return Err(self.failure(what));
         }
         Ok(own)
     }
 
     fn silent(&self, sent: u64) -> TargetError {
-        self.failed(format!(
+        self.failure(format!(
             "none of {sent} frames came back; is it on this line, and does its agent send frames of EtherType \
              0x88B5 back?"
         ))
@@ -203,16 +196,15 @@ impl Target for Station {
         }
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        match (self.supports(trial), trial) {
-            (Ok(()), Trial::Frames(asked)) => self.frames(asked, monitor),
-            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, monitor),
-            (Ok(()), _) => Ok(Outcome::default()),
-            (Err(why), _) => Err(unsupported(self, trial, why)),
+        match trial {
+            Trial::Frames(asked) => self.frames(asked, monitor),
+            Trial::RoundTrips(asked) => self.round_trips(asked, monitor),
+            Trial::Stream(_) | Trial::Datagrams(_) => Ok(Outcome::default()),
         }
     }
 

@@ -71,24 +71,17 @@ fn name_of(identity: &Identity) -> String {
 }
 
 impl LinkTarget {
-    fn failed(&self, what: impl Into<String>) -> TargetError {
-        TargetError::Failed {
-            target: self.name(),
-            what: what.into(),
-        }
-    }
-
     /// Opens the port and waits until the device has identified itself.
     fn connect(&self) -> Result<(LinkEnd, Identity), TargetError> {
         let (port, _) =
-            port::open(&self.address).map_err(|error| self.failed(error.to_string()))?;
+            port::open(&self.address).map_err(|error| self.failure(error.to_string()))?;
         let session = LinkEnd::new_session();
         let mut end = LinkEnd::new(port, session);
         let until = Instant::now() + self.timeout;
         let mut ask_at = Instant::now();
         while Instant::now() < until {
             end.turn(TURN)
-                .map_err(|error| self.failed(error.to_string()))?;
+                .map_err(|error| self.failure(error.to_string()))?;
             if end.link.is_up() && Instant::now() >= ask_at {
                 let mut octets = [0; Message::MAX];
                 let len = Message::Identify.emit(&mut octets);
@@ -112,7 +105,7 @@ impl LinkTarget {
             let frames = end.link.counters().frames;
             end.heard.other_end(session, frames).advice()
         };
-        Err(self.failed(format!("{what} (waited {} s)", self.timeout.as_secs())))
+        Err(self.failure(format!("{what} (waited {} s)", self.timeout.as_secs())))
     }
 
     /// Notes on the port and the device, for the first result.
@@ -152,14 +145,11 @@ impl Target for LinkTarget {
         Some(deadline::of(trial, self.timeout))
     }
 
-    fn run(
+    fn measure(
         &mut self,
         trial: &Trial,
         monitor: &mut dyn TrialMonitor,
     ) -> Result<Outcome, TargetError> {
-        if let Err(why) = self.supports(trial) {
-            return Err(super::unsupported(self, trial, why));
-        }
         let (mut end, identity) = if let Some(opened) = self.opened.take() {
             opened
         } else {
@@ -171,7 +161,7 @@ impl Target for LinkTarget {
         let plan = Plan::of(trial, self.train);
         let limit = deadline::of(trial, self.timeout);
         let exchanged = Exchange::new(&mut end, &plan, self.timeout).run(limit, monitor);
-        let mut outcome = exchanged.map_err(|what| self.failed(what))?;
+        let mut outcome = exchanged.map_err(|what| self.failure(what))?;
         // After a failure, the next trial begins with a new session.
         self.opened = Some((end, identity));
         outcome.notes.splice(0..0, self.notes.drain(..));

@@ -9,6 +9,7 @@ use linerate_sim::elf::Elf;
 use linerate_sim::lan::{DatagramSource, EnetBoard, SourceConfig, Stop, SwitchConfig, SwitchPort};
 use linerate_sim::time::{Instant, Span};
 
+use super::fault::unusable;
 use super::soft;
 use crate::board::Board;
 use crate::machine::{
@@ -56,9 +57,7 @@ pub(super) fn switch_on(
         return Err(MachineError::Board(what));
     }
     let description = soft::describe(&config.board, config.system.as_deref())?;
-    let unusable =
-        |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
-    let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
+    let elf = Elf::parse(&config.elf).map_err(unusable)?;
     let source = DatagramSource::new(
         SourceConfig {
             bits_per_s: load.bits_per_s,
@@ -90,7 +89,7 @@ pub(super) fn switch_on(
     board
         .soc
         .load(boot_at, load.boot.as_bytes())
-        .map_err(|_| unusable("it has no memory for the boot line".to_owned()))?;
+        .map_err(|_| unusable("it has no memory for the boot line"))?;
     let registers = COUNTERS.map(|(register, name)| (offset(&config.board, register), name));
     Ok(Box::new(Enet {
         registers: registers

@@ -1,4 +1,6 @@
-//! Describes an exception of the simulated program in one sentence.
+//! Describes why a simulated program cannot run, or not go on, in one sentence.
+
+use std::fmt::Display;
 
 use linerate_sim::chip::esp32c6::FaultReport;
 
@@ -23,4 +25,15 @@ pub fn error(report: &FaultReport) -> MachineError {
         at_ns: report.at.as_ns(),
         what,
     }
+}
+
+/// The firmware that cannot be run, and why.
+pub fn unusable(what: impl Display) -> MachineError {
+    MachineError::Firmware(format!("the firmware cannot be run: {what}"))
+}
+
+/// The program fell asleep before `at_ns`.
+pub fn asleep(at_ns: u64) -> MachineError {
+    let what = "the program sleeps and nothing will ever wake it".to_owned();
+    MachineError::Fault { at_ns, what }
 }

@@ -27,7 +27,7 @@ use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::events::Events;
-use self::fault::error as fault;
+use self::fault::{asleep, error as fault, unusable};
 use crate::board::Board;
 
 use super::{Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic};
@@ -92,9 +92,7 @@ fn chip_board(
         );
         return Err(MachineError::Board(what));
     }
-    let unusable =
-        |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
-    let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
+    let elf = Elf::parse(&config.elf).map_err(unusable)?;
     let pins = simulated.pins;
     let environment = &config.environment;
     let config = simulated::Config {
@@ -128,7 +126,7 @@ fn chip_board(
         sample_edges: true,
         waveform: (config.record.vcd_ms > 0).then(|| Span::from_ms(config.record.vcd_ms)),
     };
-    simulated::Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
+    simulated::Board::new(config, &elf, peer).map_err(unusable)
 }
 
 /// The components of a simulated board.
@@ -221,10 +219,8 @@ impl Machine for Sim {
     }
 
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
-        let at_ns = self.now_ns();
         if self.asleep {
-            let what = "the program sleeps and nothing will ever wake it".to_owned();
-            return Err(MachineError::Fault { at_ns, what });
+            return Err(asleep(self.now_ns()));
         }
         let stop = self.board.run(Instant::from_ns(until_ns));
         self.drain(sink);

@@ -14,6 +14,7 @@ use linerate_sim::time::Instant;
 use linerate_sim::wire::FrameLinkConfig;
 
 use super::events::Events;
+use super::fault::{asleep, unusable};
 use crate::board::{self, Board};
 use crate::machine::{
     Environment, Event, Identity, LinkPartnerStatus, Machine, MachineConfig, MachineError,
@@ -65,16 +66,13 @@ pub(super) fn switch_on(
 ) -> Result<Box<dyn Machine>, MachineError> {
     check(config)?;
     let description = describe(&config.board, config.system.as_deref())?;
-    let unusable =
-        |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
-    let elf = Elf::parse(&config.elf).map_err(|error| unusable(error.to_string()))?;
+    let elf = Elf::parse(&config.elf).map_err(unusable)?;
     let soft_soc = config.board.soft_soc.as_ref();
     let console = soft_soc.map_or_else(String::new, |it| it.console.clone());
     let symbol = config.board.firmware.ledger_symbol.as_deref();
     let symbol = symbol.unwrap_or_default();
     let link = FrameLinkConfig::default();
-    let board = SoftBoard::new(&description.config, &elf, link, peer, symbol)
-        .map_err(|error| unusable(error.to_string()))?;
+    let board = SoftBoard::new(&description.config, &elf, link, peer, symbol).map_err(unusable)?;
     Ok(Box::new(Soft {
         about: config.board.clone(),
         system: config.system.clone(),
@@ -135,10 +133,8 @@ impl Machine for Soft {
     }
 
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
-        let at_ns = self.now_ns();
         if self.asleep {
-            let what = "the program sleeps and nothing will ever wake it".to_owned();
-            return Err(MachineError::Fault { at_ns, what });
+            return Err(asleep(self.now_ns()));
         }
         let stop = self.board.run(Instant::from_ns(until_ns));
         self.drain(sink);

@@ -266,10 +266,6 @@ impl Observer for PhyObserver {
         self.ledger.counters = counters;
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         (self.seen, self.plan.frames)
     }

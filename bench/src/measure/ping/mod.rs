@@ -108,10 +108,6 @@ impl Observer for PingObserver {
         Ok(())
     }
 
-    fn take(&mut self) -> Vec<Measurement> {
-        Vec::new()
-    }
-
     fn progress(&self) -> (u64, u64) {
         (self.rtt_ns.len() as u64 + self.lost, self.plan.count)
     }

@@ -112,7 +112,9 @@ impl Offer {
             Counting::Reflector => self.reflected(outcome),
             Counting::Agent | Counting::Datagrams => counted(outcome),
         }
-        .ok_or_else(|| InvalidOutcome::Failed(no_report(target)))?;
+        .ok_or_else(|| {
+            InvalidOutcome::Failed(target.failure("it did not report what it received".to_owned()))
+        })?;
         self.check_size(outcome, &metrics)?;
         if self.counting == Counting::Datagrams {
             // A server that counts up to the highest number received misses losses at the end; the
@@ -206,13 +208,6 @@ pub enum InvalidOutcome {
     UnsupportedSize(String),
     /// The trial failed.
     Failed(TargetError),
-}
-
-fn no_report(target: &dyn Target) -> TargetError {
-    TargetError::Failed {
-        target: target.name(),
-        what: "it did not report what it received".to_owned(),
-    }
 }
 
 fn counted(outcome: &Outcome) -> Option<Rfc2544Metrics> {

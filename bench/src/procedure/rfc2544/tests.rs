@@ -93,7 +93,7 @@ impl Target for Scripted {
         }
     }
 
-    fn run(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
+    fn measure(&mut self, trial: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {
         self.trials.push(trial.clone());
         let number = self.trials.len() as u64;
         if self
@@ -563,7 +563,7 @@ fn the_longest_time_ends_a_trial() {
         fn supports(&self, _: &Trial) -> Result<(), &'static str> {
             Ok(())
         }
-        fn run(
+        fn measure(
             &mut self,
             _: &Trial,
             monitor: &mut dyn TrialMonitor,

@@ -8,7 +8,6 @@ use anyhow::{Context, anyhow, bail};
 use linerate_bench::input::read_from;
 use linerate_regs_decode::{self, ChipSelection, Error, MAPS, Map, Note};
 use linerate_regs_decode::{decode, diff, list, svd};
-use serde_json::to_string_pretty;
 
 use crate::args::{self, RegsCommand};
 use crate::failure::Failure;
@@ -31,7 +30,7 @@ fn decoded(args: &args::RegsDecode) -> Result<(), Failure> {
         .map_err(|error| dump.error(&error))?;
     dump.note(&notes);
     if args.json {
-        return json(&values);
+        return output::json(&values);
     }
     output::print(&decode::text(&values))
 }
@@ -53,7 +52,7 @@ fn changed(args: &args::RegsDiff) -> Result<(), Failure> {
         of(which).note(&[note]);
     }
     if args.json {
-        return json(&diff);
+        return output::json(&diff);
     }
     output::print(&diff.text())
 }
@@ -72,13 +71,13 @@ fn listed(args: &args::RegsList) -> Result<(), Failure> {
     let Some(chip) = chip else {
         if args.json {
             let all: Result<Vec<_>, _> = maps.into_iter().map(listed).collect();
-            return json(&all?);
+            return output::json(&all?);
         }
         return output::print(&list::chips(&maps));
     };
     let listed = listed(named(&maps, chip)?)?;
     if args.json {
-        return json(&listed);
+        return output::json(&listed);
     }
     output::print(&listed.text(wanted.is_some()))
 }
@@ -93,12 +92,6 @@ fn named<'a>(maps: &[Map<'a>], chip: &str) -> anyhow::Result<Map<'a>> {
         }
         _ => anyhow!(error),
     })
-}
-
-fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = to_string_pretty(value).map_err(anyhow::Error::new)?;
-    text.push('\n');
-    output::print(&text)
 }
 
 /// Dump with its source.

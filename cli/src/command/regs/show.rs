@@ -9,7 +9,7 @@ use linerate_bench::registers::{self as devices, Device};
 use linerate_regs_decode::live::{self, Memory, ReadRequest, Readout};
 use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow_control};
 
-use super::{UserMap, json, named};
+use super::{UserMap, named};
 use crate::args::{RegsShow, ResumeUntil};
 use crate::failure::Failure;
 use crate::output;
@@ -40,7 +40,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let after = read_registers(device.as_mut(), &wanted)?;
     let diff = diff::compare(&before.values, &after.values);
     if args.json {
-        return json(&diff);
+        return output::json(&diff);
     }
     output::print(&diff.text())
 }
@@ -95,7 +95,7 @@ fn print_values(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
         return Err(anyhow!(Error::Empty.in_file(&args.target)).into());
     }
     if args.json {
-        return json(&seen.values);
+        return output::json(&seen.values);
     }
     if args.devregs {
         return output::print(&live::devregs(&seen.values));

@@ -30,13 +30,14 @@ impl From<Summary> for SummaryView {
     }
 }
 
+/// A finding in words.
 #[derive(Serialize)]
-pub(super) struct FindingView {
-    cause: String,
-    confidence: String,
-    summary: String,
-    advice: String,
-    evidence: Vec<(String, String)>,
+pub(in crate::report) struct FindingView {
+    pub cause: String,
+    pub confidence: String,
+    pub summary: String,
+    pub advice: String,
+    pub evidence: Vec<(String, String)>,
 }
 
 pub(super) fn stage_findings(get: &HttpGet) -> StageFindings<'_> {
@@ -52,31 +53,27 @@ pub(super) fn stage_findings(get: &HttpGet) -> StageFindings<'_> {
     }
 }
 
-fn views(findings: &[Finding]) -> Vec<FindingView> {
-    let view = |finding: &Finding| {
-        let Finding {
-            cause,
-            confidence,
-            summary,
-            evidence: figures,
-            advice,
-        } = finding;
-        FindingView {
-            cause: cause.to_string(),
-            confidence: format::percent(*confidence),
-            summary: summary.clone(),
-            advice: advice.clone(),
+impl FindingView {
+    pub fn of(finding: &Finding) -> Self {
+        let figures = finding.evidence.iter();
+        Self {
+            cause: finding.cause.to_string(),
+            confidence: format::percent(finding.confidence),
+            summary: finding.summary.clone(),
+            advice: finding.advice.clone(),
             evidence: figures
-                .iter()
                 .map(|(name, value)| (name.clone(), evidence(name, *value)))
                 .collect(),
         }
-    };
-    findings.iter().map(view).collect()
+    }
+}
+
+fn views(findings: &[Finding]) -> Vec<FindingView> {
+    findings.iter().map(FindingView::of).collect()
 }
 
 /// A figure of evidence, formatted according to the unit in its name.
-pub(in crate::report) fn evidence(name: &str, value: f64) -> String {
+fn evidence(name: &str, value: f64) -> String {
     if name.contains("_share") || name.starts_with("share_") {
         format::percent(value)
     } else if name.contains("_bytes_per_s") {

@@ -100,25 +100,14 @@ fn gap(transfer: &TransferGap<'_>) -> Gap {
         .iter()
         .map(|part| row(colour(place(part.cause)), part.cause.to_string(), part.ns))
         .collect();
-    let parts: Vec<(String, stack::Part<'_>)> = gap
-        .parts
+    let shown = gap.parts.iter().filter(|part| part.ns > 0);
+    let shown: Vec<_> = shown.map(|part| (part, part.cause.to_string())).collect();
+    let parts: Vec<stack::Part<'_>> = shown
         .iter()
-        .filter(|part| part.ns > 0)
-        .map(|part| {
-            let part_of = stack::Part {
-                class: colour(place(part.cause)),
-                name: "",
-                size: part.ns as f64,
-            };
-            (part.cause.to_string(), part_of)
-        })
-        .collect();
-    let parts: Vec<stack::Part<'_>> = parts
-        .iter()
-        .map(|(name, part)| stack::Part {
-            class: part.class.clone(),
+        .map(|(part, name)| stack::Part {
+            class: colour(place(part.cause)),
             name,
-            size: part.size,
+            size: part.ns as f64,
         })
         .collect();
     let whole = parts.iter().map(|part| part.size).sum();

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use self::checks::{Check, checks};
 use self::fates::{Fate, fates};
-pub(super) use self::findings::evidence;
+pub(super) use self::findings::FindingView;
 use self::findings::{StageFindings, SummaryView, stage_findings};
 use self::gap::{Gap, gaps};
 use self::ladder::{Step, ladder};

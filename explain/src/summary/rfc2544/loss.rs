@@ -41,25 +41,14 @@ pub(super) fn summary(counting: Counting, sizes: &TrialsBySize<'_>) -> Option<Su
             .map(|trial| (tenth(trial) as f64 / 10.0, trial.loss_ratio()))
             .collect();
         points.reverse();
-        Line {
-            name: format!("{octets} octets"),
-            points,
-            has_dots: true,
-            is_model: false,
-        }
+        Line::measured(format!("{octets} octets"), points)
     };
     let curves = Curves {
         label: "Frames lost over offered rate".to_owned(),
-        x: Axis {
-            name: "offered rate, share of line rate",
-            format: |share| format!("{:.0}%", share * 100.0),
-            is_logarithmic: false,
-        },
-        y: Axis {
-            name: "lost",
-            format: format::percent,
-            is_logarithmic: false,
-        },
+        x: Axis::linear("offered rate, share of line rate", |share| {
+            format!("{:.0}%", share * 100.0)
+        }),
+        y: Axis::linear("lost", format::percent),
         lines: rows.iter().map(line).collect(),
         ..Curves::default()
     };

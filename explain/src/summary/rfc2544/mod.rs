@@ -198,27 +198,20 @@ fn throughput_verdict(rows: &[Row]) -> String {
 }
 
 fn throughput_chart(rows: &[Row]) -> Chart {
-    let line = |name: &str, of: fn(&Throughput) -> Option<f64>| Line {
-        name: name.to_owned(),
-        points: rows
-            .iter()
-            .filter_map(|row| Some((row.octets as f64, of(&row.throughput)?)))
-            .collect(),
-        has_dots: true,
-        is_model: false,
+    let line = |name: &str, of: fn(&Throughput) -> Option<f64>| {
+        Line::measured(
+            name,
+            rows.iter()
+                .filter_map(|row| Some((row.octets as f64, of(&row.throughput)?)))
+                .collect(),
+        )
     };
     let curves = Curves {
         label: "Lossless frame rate over frame size".to_owned(),
-        x: Axis {
-            name: "octets per frame",
-            format: |octets| format!("{octets:.0}"),
-            is_logarithmic: false,
-        },
-        y: Axis {
-            name: "frames per second",
-            format: |rate| format::count(rate.round() as u64),
-            is_logarithmic: false,
-        },
+        x: Axis::linear("octets per frame", |octets| format!("{octets:.0}")),
+        y: Axis::linear("frames per second", |rate| {
+            format::count(rate.round() as u64)
+        }),
         lines: vec![
             line("lossless", |it| it.lossless),
             line("line rate", |it| Some(it.line)),

@@ -1,6 +1,6 @@
 //! Round trips over links with a known delay.
 
-use super::{Case, Chapter, Figure, HALF_MS, PermittedError, REPEATED, Server, Unit, datagram_ns};
+use super::{Case, Chapter, Figure, HALF_MS, PermittedError, Unit, datagram_ns};
 use crate::accuracy::figures::{Measured, number};
 
 const IDLE: &str = "latency stamp://DEVICE:8620 --count 600 --interval 5";
@@ -22,13 +22,7 @@ fn loaded(it: &Measured) -> Option<f64> {
 }
 
 const fn idle(link: &'static str, figures: &'static [Figure]) -> Case {
-    Case {
-        link,
-        server: Server::Linerate,
-        command: IDLE,
-        times: REPEATED,
-        figures,
-    }
+    Case::repeated(link, IDLE, figures)
 }
 
 const fn round_trip(known: f64) -> Figure {
@@ -64,13 +58,10 @@ pub const CHAPTER: Chapter = Chapter {
             )
             .permitting(HALF_MS)],
         ),
-        Case {
-            link: "--busy --both rate=10M,queue=76kB",
-            server: Server::Linerate,
-            command: "sweep iperf2://DEVICE latency --forward --from 2M --to 20M --steps 2 \
-                      --probe stamp://DEVICE:8620",
-            times: REPEATED,
-            figures: &[Figure::of(
+        Case::repeated(
+            "--busy --both rate=10M,queue=76kB",
+            "sweep iperf2://DEVICE latency --forward --from 2M --to 20M --steps 2 --probe stamp://DEVICE:8620",
+            &[Figure::of(
                 "median of the round trips under 20 Mbit/s, with the queue full",
                 Unit::Milliseconds,
                 loaded,
@@ -80,6 +71,6 @@ pub const CHAPTER: Chapter = Chapter {
                 datagram_ns(10e6, 1_470.0),
                 "one frame: part of the frame on the link is already sent, and part of a frame may still fit into the queue",
             ))],
-        },
+        ),
     ],
 };

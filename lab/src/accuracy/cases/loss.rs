@@ -1,6 +1,6 @@
 //! Frames that the relay lost, duplicated or reordered, by its own count.
 
-use super::{Case, Chapter, Figure, Known, PermittedError, Server, Unit};
+use super::{Case, Chapter, Figure, PermittedError, Unit};
 use crate::accuracy::figures::Measured;
 
 const FRAMES: PermittedError = PermittedError::around(
@@ -17,23 +17,7 @@ const fn counted(
     reported: fn(&Measured) -> Option<f64>,
     truth: fn(&Measured) -> Option<f64>,
 ) -> Figure {
-    Figure {
-        name,
-        unit: Unit::Count,
-        reported,
-        known: Known::Counted(truth),
-        permitted: Some(FRAMES),
-    }
-}
-
-const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
-    Case {
-        link,
-        server: Server::Linerate,
-        command,
-        times: 1,
-        figures,
-    }
+    Figure::counted(name, Unit::Count, reported, truth).permitting(FRAMES)
 }
 
 pub const CHAPTER: Chapter = Chapter {
@@ -41,7 +25,7 @@ pub const CHAPTER: Chapter = Chapter {
     words: &["loss"],
     notes: "",
     cases: &[
-        case(
+        Case::once(
             "--busy --forward loss=1%,spare=20",
             FORWARD,
             &[counted(
@@ -50,7 +34,7 @@ pub const CHAPTER: Chapter = Chapter {
                 |it| it.counted("forward", "lost_random_frames"),
             )],
         ),
-        case(
+        Case::once(
             "--busy --forward burst_loss=0.5%/20%,spare=20",
             FORWARD,
             &[counted(
@@ -59,7 +43,7 @@ pub const CHAPTER: Chapter = Chapter {
                 |it| it.counted("forward", "lost_burst_frames"),
             )],
         ),
-        case(
+        Case::once(
             "--busy --backward loss=1%,spare=20",
             BACK,
             &[counted(
@@ -68,7 +52,7 @@ pub const CHAPTER: Chapter = Chapter {
                 |it| it.counted("backward", "lost_random_frames"),
             )],
         ),
-        case(
+        Case::once(
             "--busy --backward duplicate=1%,spare=20",
             BACK,
             &[counted(
@@ -77,7 +61,7 @@ pub const CHAPTER: Chapter = Chapter {
                 |it| it.counted("backward", "duplicated_frames"),
             )],
         ),
-        case(
+        Case::once(
             "--busy --forward reorder=1%,spare=20",
             FORWARD,
             &[counted(
@@ -86,7 +70,7 @@ pub const CHAPTER: Chapter = Chapter {
                 |it| it.counted("forward", "reordered_frames"),
             )],
         ),
-        case(
+        Case::once(
             "--busy --forward loss=2%,spare=20",
             "latency stamp://DEVICE:8620 --count 1000 --interval 5",
             &[counted(

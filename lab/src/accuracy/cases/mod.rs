@@ -48,6 +48,34 @@ pub enum Server {
 }
 
 impl Case {
+    /// One run with `linerate serve` as the device.
+    const fn once(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Self {
+        Self {
+            link,
+            server: Server::Linerate,
+            command,
+            times: 1,
+            figures,
+        }
+    }
+
+    /// As many runs as figures with random variation need.
+    const fn repeated(
+        link: &'static str,
+        command: &'static str,
+        figures: &'static [Figure],
+    ) -> Self {
+        Self {
+            times: REPEATED,
+            ..Self::once(link, command, figures)
+        }
+    }
+
+    /// The same with another program as the device.
+    const fn with(self, server: Server) -> Self {
+        Self { server, ..self }
+    }
+
     /// True if it needs a capture.
     pub fn is_captured(&self) -> bool {
         let needs = |figure: &Figure| matches!(figure.known, Known::Announced(_));
@@ -145,6 +173,19 @@ impl Figure {
         }
     }
 
+    /// A figure that is compared with the relay's counts.
+    const fn counted(
+        name: &'static str,
+        unit: Unit,
+        reported: fn(&Measured) -> Option<f64>,
+        truth: fn(&Measured) -> Option<f64>,
+    ) -> Self {
+        Self {
+            known: Known::Counted(truth),
+            ..Self::of(name, unit, reported, 0.0)
+        }
+    }
+
     /// A figure whose expected value follows from the settings.
     const fn of(
         name: &'static str,
@@ -191,6 +232,19 @@ const HALF_MS: PermittedError = PermittedError::around(
     500_000.0,
     "this machine's time to wake up and send, in both directions",
 );
+
+/// The highest received rate of a load sweep.
+fn most_received(it: &Measured) -> Option<f64> {
+    it.combined("load sweep", "most_received_bytes_per_s")
+}
+
+/// The rate of a link of 5 Mbit/s, as a load sweep finds it.
+const SATURATION: [Figure; 1] = [Figure::of(
+    "rate at saturation",
+    Unit::BytesPerS,
+    most_received,
+    udp(5e6, 1_470.0),
+)];
 
 /// The chapters in the order of the page.
 pub const CHAPTERS: [Chapter; 9] = [

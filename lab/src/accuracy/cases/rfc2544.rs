@@ -1,6 +1,6 @@
 //! The tests of RFC 2544, with UDP datagrams.
 
-use super::{Case, Chapter, Figure, HALF_MS, Known, PermittedError, Server, Unit};
+use super::{Case, Chapter, Figure, HALF_MS, PermittedError, Unit};
 use crate::accuracy::figures::{Measured, number};
 
 /// Frames of `octets` octets that a link carries per second, with preamble and gap.
@@ -50,75 +50,65 @@ pub const CHAPTER: Chapter = Chapter {
     words: &["rfc2544"],
     notes: "",
     cases: &[
-        Case {
-            link: "--busy --both rate=8050k,queue=30",
-            server: Server::Linerate,
-            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only throughput \
+        Case::once(
+            "--busy --both rate=8050k,queue=30",
+            "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only throughput \
                       --resolution 2 --trial 4",
-            times: 1,
-            figures: &[throughput(1_518.0, 30.0)],
-        },
-        Case {
-            link: "--busy --both rate=8050k,queue=200",
-            server: Server::Linerate,
-            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 128 --only throughput \
+            &[throughput(1_518.0, 30.0)],
+        ),
+        Case::once(
+            "--busy --both rate=8050k,queue=200",
+            "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 128 --only throughput \
                       --resolution 2 --trial 4",
-            times: 1,
-            figures: &[throughput(128.0, 200.0)],
-        },
+            &[throughput(128.0, 200.0)],
+        ),
         // Without --busy, and with long frames, of which there are few: on two cores a polling relay would leave one
         // for the load, the probes and the device, which would delay each other.
-        Case {
-            link: "--both delay=5ms",
-            server: Server::Linerate,
-            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only latency --trial 1 \
+        Case::once(
+            "--both delay=5ms",
+            "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only latency --trial 1 \
                       --probe stamp://DEVICE:8620",
-            times: 1,
-            figures: &[Figure::of(
+            &[Figure::of(
                 "latency of probes during the load",
                 Unit::Milliseconds,
                 |it| found(it, "latency_ns"),
                 10e6,
             )
             .permitting(HALF_MS)],
-        },
-        Case {
-            link: "--busy --both rate=5M,queue=20",
-            server: Server::Linerate,
-            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only loss",
-            times: 1,
-            figures: &[
+        ),
+        Case::once(
+            "--busy --both rate=5M,queue=20",
+            "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only loss",
+            &[
                 Figure::of(
                     "loss at line rate",
                     Unit::Share,
                     |it| lost(it).next().map(|(lost, sent)| lost / sent),
                     1.0 - TAKEN / OFFERED,
                 ),
-                Figure {
-                    name: "frames lost at all rates",
-                    unit: Unit::Count,
-                    reported: |it| Some(lost(it).map(|it| it.0).sum()),
-                    known: Known::Counted(|it| it.counted("forward", "lost_queue_frames")),
-                    permitted: Some(PermittedError {
-                        below: 20.0,
-                        above: 0.0,
-                        why: "the full queue also drops datagrams that end a trial, which only the relay \
-                              counts: one or two per trial",
-                    }),
-                },
+                Figure::counted(
+                    "frames lost at all rates",
+                    Unit::Count,
+                    |it| Some(lost(it).map(|it| it.0).sum()),
+                    |it| it.counted("forward", "lost_queue_frames"),
+                )
+                .permitting(PermittedError {
+                    below: 20.0,
+                    above: 0.0,
+                    why: "the full queue also drops datagrams that end a trial, which only the relay \
+                          counts: one or two per trial",
+                }),
             ],
-        },
-        Case {
-            link: "--busy --both rate=10M,queue=100",
-            server: Server::Linerate,
-            command: "rfc2544 iperf2://DEVICE --line-rate 20M --sizes 1518 --only burst --trial 0.5",
-            times: 1,
-            figures: &[Figure::of(
+        ),
+        Case::once(
+            "--busy --both rate=10M,queue=100",
+            "rfc2544 iperf2://DEVICE --line-rate 20M --sizes 1518 --only burst --trial 0.5",
+            &[Figure::of(
                 "longest burst: the queue and one frame on the link",
                 Unit::Count,
                 |it| found(it, "burst_throughput_frames"),
                 101.0,
             )],
-        },
+        ),
     ],
 };

@@ -1,6 +1,6 @@
 //! The steps of RFC 6349.
 
-use super::{Case, Chapter, Figure, HALF_MS, PermittedError, Server, Unit, tcp};
+use super::{Case, Chapter, Figure, HALF_MS, PermittedError, Unit, tcp};
 use crate::accuracy::figures::Measured;
 
 /// A STAMP packet of 44 octets on the wire, without the following gap.
@@ -61,11 +61,9 @@ pub const CHAPTER: Chapter = Chapter {
     title: "RFC 6349",
     words: &["rfc6349"],
     notes: "",
-    cases: &[Case {
-        link: "--busy --both rate=10M,delay=10ms,queue=100",
-        server: Server::Linerate,
-        command: "rfc6349 iperf2://DEVICE -R --probe stamp://DEVICE:8620",
-        times: 1,
-        figures: &FIGURES,
-    }],
+    cases: &[Case::once(
+        "--busy --both rate=10M,delay=10ms,queue=100",
+        "rfc6349 iperf2://DEVICE -R --probe stamp://DEVICE:8620",
+        &FIGURES,
+    )],
 };

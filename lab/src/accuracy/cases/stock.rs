@@ -2,7 +2,7 @@
 //!
 //! The relay waits for its timers, as a loop that polls would take one of two processors from the client or the server.
 
-use super::{Case, Chapter, Figure, Known, PermittedError, REPEATED, Server, Unit, udp};
+use super::{Case, Chapter, Figure, PermittedError, SATURATION, Server, Unit, most_received, udp};
 use crate::accuracy::figures::{Measured, number};
 
 /// Frames of a sweep that are no datagrams of a stream: a few for each load. Each of the permitted 2% of the datagrams
@@ -17,11 +17,6 @@ const OVERLOADED: &str = "--both rate=5M,queue=50";
 const LOSSY: &str = "--both rate=5M,queue=50,loss=2%,spare=20";
 const LOSS_ALONE: &str = "--both rate=20M,queue=200,loss=5%,spare=20";
 
-/// The highest received rate of a load sweep.
-fn most_received(it: &Measured) -> Option<f64> {
-    it.combined("load sweep", "most_received_bytes_per_s")
-}
-
 /// Sum of a count of datagrams over all loads.
 fn datagrams(it: &Measured, count: &str) -> Option<f64> {
     let pointer = format!("/metrics/flow/datagrams/{count}");
@@ -35,51 +30,39 @@ fn after_loss(it: &Measured, direction: &str) -> Option<f64> {
     Some(udp(5e6, 1_470.0) * passed / (passed + lost))
 }
 
-const SATURATION: [Figure; 1] = [Figure::of(
-    "rate at saturation",
-    Unit::BytesPerS,
-    most_received,
-    udp(5e6, 1_470.0),
-)];
-
 /// A rate that follows from the relay's count of lost frames. The loss of the load at which most arrived differs from
 /// that of the sweep by chance.
 const fn saturation(known: fn(&Measured) -> Option<f64>) -> Figure {
-    Figure {
-        name: "rate at saturation, with loss",
-        unit: Unit::BytesPerS,
-        reported: most_received,
-        known: Known::Counted(known),
-        permitted: None,
-    }
+    Figure::counted(
+        "rate at saturation, with loss",
+        Unit::BytesPerS,
+        most_received,
+        known,
+    )
 }
 
 const TO_AFTER_LOSS: [Figure; 1] = [saturation(|it| after_loss(it, "forward"))];
 const FROM_AFTER_LOSS: [Figure; 1] = [saturation(|it| after_loss(it, "backward"))];
 
 const fn lost(known: fn(&Measured) -> Option<f64>) -> Figure {
-    Figure {
-        name: "datagrams lost at all loads",
-        unit: Unit::Count,
-        reported: |it| datagrams(it, "lost"),
-        known: Known::Counted(known),
-        permitted: Some(FRAMES),
-    }
+    Figure::counted(
+        "datagrams lost at all loads",
+        Unit::Count,
+        |it| datagrams(it, "lost"),
+        known,
+    )
+    .permitting(FRAMES)
 }
 
 /// Loads below the rate, of which 5% do not arrive.
-const RECEIVED: Figure = Figure {
-    name: "share of the datagrams lost at all loads",
-    unit: Unit::Share,
-    reported: |it| Some(datagrams(it, "lost")? / datagrams(it, "sent")?),
-    known: Known::Counted(|it| lost_share(it, "forward")),
-    permitted: None,
-};
-
-const RECEIVED_BACK: Figure = Figure {
-    known: Known::Counted(|it| lost_share(it, "backward")),
-    ..RECEIVED
-};
+const fn share_lost(known: fn(&Measured) -> Option<f64>) -> Figure {
+    Figure::counted(
+        "share of the datagrams lost at all loads",
+        Unit::Share,
+        |it| Some(datagrams(it, "lost")? / datagrams(it, "sent")?),
+        known,
+    )
+}
 
 /// Frames that the relay lost: at random, and in the queue if this machine sent a burst.
 fn lost_frames(it: &Measured, direction: &str) -> Option<f64> {
@@ -94,24 +77,14 @@ fn lost_share(it: &Measured, direction: &str) -> Option<f64> {
     Some(lost / (lost + datagrams(it, "received")?))
 }
 
-const TO_LOST: [Figure; 2] = [lost(|it| lost_frames(it, "forward")), RECEIVED];
-const FROM_LOST: [Figure; 2] = [lost(|it| lost_frames(it, "backward")), RECEIVED_BACK];
-
-const fn case(
-    server: Server,
-    link: &'static str,
-    command: &'static str,
-    times: usize,
-    figures: &'static [Figure],
-) -> Case {
-    Case {
-        link,
-        server,
-        command,
-        times,
-        figures,
-    }
-}
+const TO_LOST: [Figure; 2] = [
+    lost(|it| lost_frames(it, "forward")),
+    share_lost(|it| lost_share(it, "forward")),
+];
+const FROM_LOST: [Figure; 2] = [
+    lost(|it| lost_frames(it, "backward")),
+    share_lost(|it| lost_share(it, "backward")),
+];
 
 const TO_2: &str = "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5";
 const FROM_2: &str = "sweep iperf2://DEVICE load -R --from 1M --to 9M --steps 5";
@@ -127,14 +100,14 @@ pub const RATES: Chapter = Chapter {
             a run in which a frame is more than 10 ms late is repeated. A queue that still drained at the end, without \
             loss, gave +0.9%: 20 ms were subtracted too much.",
     cases: &[
-        case(Server::Iperf2, OVERLOADED, TO_2, REPEATED, &SATURATION),
-        case(Server::Iperf2, OVERLOADED, FROM_2, REPEATED, &SATURATION),
-        case(Server::Iperf3, OVERLOADED, TO_3, REPEATED, &SATURATION),
-        case(Server::Iperf3, OVERLOADED, FROM_3, REPEATED, &SATURATION),
-        case(Server::Iperf2, LOSSY, TO_2, REPEATED, &TO_AFTER_LOSS),
-        case(Server::Iperf2, LOSSY, FROM_2, REPEATED, &FROM_AFTER_LOSS),
-        case(Server::Iperf3, LOSSY, TO_3, REPEATED, &TO_AFTER_LOSS),
-        case(Server::Iperf3, LOSSY, FROM_3, REPEATED, &FROM_AFTER_LOSS),
+        Case::repeated(OVERLOADED, TO_2, &SATURATION).with(Server::Iperf2),
+        Case::repeated(OVERLOADED, FROM_2, &SATURATION).with(Server::Iperf2),
+        Case::repeated(OVERLOADED, TO_3, &SATURATION).with(Server::Iperf3),
+        Case::repeated(OVERLOADED, FROM_3, &SATURATION).with(Server::Iperf3),
+        Case::repeated(LOSSY, TO_2, &TO_AFTER_LOSS).with(Server::Iperf2),
+        Case::repeated(LOSSY, FROM_2, &FROM_AFTER_LOSS).with(Server::Iperf2),
+        Case::repeated(LOSSY, TO_3, &TO_AFTER_LOSS).with(Server::Iperf3),
+        Case::repeated(LOSSY, FROM_3, &FROM_AFTER_LOSS).with(Server::Iperf3),
     ],
 };
 
@@ -151,9 +124,9 @@ pub const LOSSES: Chapter = Chapter {
             connections. A first run had +32% to the device (commit 717c8c7): the client had been stopped, its burst \
             overflowed the queue of 50 frames, and these losses were not in the expected value.",
     cases: &[
-        case(Server::Iperf2, LOSS_ALONE, LONG_TO_2, 1, &TO_LOST),
-        case(Server::Iperf2, LOSS_ALONE, LONG_FROM_2, 1, &FROM_LOST),
-        case(Server::Iperf3, LOSS_ALONE, LONG_TO_3, 1, &TO_LOST),
-        case(Server::Iperf3, LOSS_ALONE, LONG_FROM_3, 1, &FROM_LOST),
+        Case::once(LOSS_ALONE, LONG_TO_2, &TO_LOST).with(Server::Iperf2),
+        Case::once(LOSS_ALONE, LONG_FROM_2, &FROM_LOST).with(Server::Iperf2),
+        Case::once(LOSS_ALONE, LONG_TO_3, &TO_LOST).with(Server::Iperf3),
+        Case::once(LOSS_ALONE, LONG_FROM_3, &FROM_LOST).with(Server::Iperf3),
     ],
 };

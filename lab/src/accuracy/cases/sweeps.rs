@@ -1,34 +1,22 @@
 //! Sweeps of loads, datagram sizes and TCP windows, and the gaps between datagrams.
 
 use super::{
-    Case, Chapter, Figure, HALF_MS, Known, PermittedError, REPEATED, SEGMENT, Server, Unit,
-    datagram_ns, tcp, udp,
+    Case, Chapter, Figure, HALF_MS, Known, PermittedError, SATURATION, SEGMENT, Unit, datagram_ns,
+    tcp, udp,
 };
 use crate::accuracy::figures::Measured;
 
 const GOODPUT: &str = "/metrics/flow/goodput_bytes_per_s";
 
-/// The highest received rate of a load sweep.
-fn most_received(it: &Measured) -> Option<f64> {
-    it.combined("load sweep", "most_received_bytes_per_s")
-}
-
 pub const LOADS: Chapter = Chapter {
     title: "Load sweep",
     words: &["load sweep", "udp_sweep"],
     notes: "",
-    cases: &[Case {
-        link: "--busy --both rate=5M,queue=50",
-        server: Server::Linerate,
-        command: "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
-        times: 1,
-        figures: &[Figure::of(
-            "rate at saturation",
-            Unit::BytesPerS,
-            most_received,
-            udp(5e6, 1_470.0),
-        )],
-    }],
+    cases: &[Case::once(
+        "--busy --both rate=5M,queue=50",
+        "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
+        &SATURATION,
+    )],
 };
 
 const SIZED: &str =
@@ -150,42 +138,28 @@ pub const SIZES_WINDOWS_GAPS: Chapter = Chapter {
     words: &["size_sweep", "window_sweep", "packet_gaps"],
     notes: "",
     cases: &[
-        Case {
-            link: "--busy --both rate=10M,queue=50",
-            server: Server::Linerate,
-            command: SIZED,
-            times: REPEATED,
-            figures: &SIZES,
-        },
-        Case {
-            link: "--busy --both delay=10ms",
-            server: Server::Linerate,
-            command: "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 5 \
+        Case::repeated("--busy --both rate=10M,queue=50", SIZED, &SIZES),
+        Case::repeated(
+            "--busy --both delay=10ms",
+            "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 5 \
                       --probe stamp://DEVICE:8620",
-            times: REPEATED,
-            figures: &WINDOWS,
-        },
-        Case {
-            link: "--busy --both rate=10M,delay=5ms,queue=300",
-            server: Server::Linerate,
-            command: "sweep iperf2://DEVICE window --forward --from 64000 --to 256000 --steps 2 -t 3 \
+            &WINDOWS,
+        ),
+        Case::once(
+            "--busy --both rate=10M,delay=5ms,queue=300",
+            "sweep iperf2://DEVICE window --forward --from 64000 --to 256000 --steps 2 -t 3 \
                       --probe stamp://DEVICE:8620",
-            times: 1,
-            figures: &OPEN,
-        },
-        Case {
-            link: "--busy --both rate=10M,queue=50",
-            server: Server::Linerate,
-            command: "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
-            times: REPEATED,
-            figures: &EVEN,
-        },
-        Case {
-            link: "--busy --both rate=10M,queue=50",
-            server: Server::Linerate,
-            command: "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
-            times: REPEATED,
-            figures: &FULL,
-        },
+            &OPEN,
+        ),
+        Case::repeated(
+            "--busy --both rate=10M,queue=50",
+            "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
+            &EVEN,
+        ),
+        Case::repeated(
+            "--busy --both rate=10M,queue=50",
+            "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
+            &FULL,
+        ),
     ],
 };

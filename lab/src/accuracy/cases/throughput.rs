@@ -1,6 +1,6 @@
 //! Transfers over links with a known rate.
 
-use super::{Case, Chapter, Figure, Known, REPEATED, Server, Unit, tcp, udp};
+use super::{Case, Chapter, Figure, Unit, tcp, udp};
 use crate::accuracy::figures::Measured;
 
 fn to_device(it: &Measured) -> Option<f64> {
@@ -9,17 +9,6 @@ fn to_device(it: &Measured) -> Option<f64> {
 
 fn from_device(it: &Measured) -> Option<f64> {
     it.transfer("/metrics/from_device/goodput_bytes_per_s")
-}
-
-/// A transfer with a known goodput.
-const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
-    Case {
-        link,
-        server: Server::Linerate,
-        command,
-        times: REPEATED,
-        figures,
-    }
 }
 
 const fn sent(known: f64) -> Figure {
@@ -52,20 +41,18 @@ const DATAGRAMS: [Figure; 2] = [
 
 /// TCP shares the link with the acknowledgments of the other direction in unknown parts, so only octets are compared.
 const STREAMS: [Figure; 2] = [
-    Figure {
-        name: "octets to the device",
-        unit: Unit::Octets,
-        reported: |it| it.transfer("/metrics/to_device/octets"),
-        known: Known::Counted(|it| forwarded(it, "forward")),
-        permitted: None,
-    },
-    Figure {
-        name: "octets from the device",
-        unit: Unit::Octets,
-        reported: |it| it.transfer("/metrics/from_device/octets"),
-        known: Known::Counted(|it| forwarded(it, "backward")),
-        permitted: None,
-    },
+    Figure::counted(
+        "octets to the device",
+        Unit::Octets,
+        |it| it.transfer("/metrics/to_device/octets"),
+        |it| forwarded(it, "forward"),
+    ),
+    Figure::counted(
+        "octets from the device",
+        Unit::Octets,
+        |it| it.transfer("/metrics/from_device/octets"),
+        |it| forwarded(it, "backward"),
+    ),
 ];
 
 pub const CHAPTER: Chapter = Chapter {
@@ -73,62 +60,60 @@ pub const CHAPTER: Chapter = Chapter {
     words: &["throughput"],
     notes: "",
     cases: &[
-        case(
+        Case::repeated(
             "--busy --both rate=1M,queue=20",
             "test iperf2://DEVICE --forward -t 8 -w 20000",
             &[sent(tcp(1e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE --forward -t 3 -w 60000",
             &[sent(tcp(10e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --forward -t 3 -w 60000",
             &[sent(tcp(10e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE -R -t 3",
             &[received(tcp(10e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test http://DEVICE:8080 -R -n 4M",
             &[received(tcp(10e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=100M,queue=200",
             "test iperf3://DEVICE --forward -t 3",
             &[sent(tcp(100e6))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE --forward -u -b 20M -t 3",
             &[sent(udp(10e6, 1_470.0))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE -R -u -b 20M -l 64 -t 3",
             &[received(udp(10e6, 64.0))],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --forward -u -b 5M -t 3",
             &[sent(5e6 / 8.0)],
         ),
-        case(
+        Case::repeated(
             "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --bidir -u -b 20M -t 3",
             &DATAGRAMS,
         ),
-        Case {
-            link: "--busy --both rate=10M,queue=200",
-            server: Server::Linerate,
-            command: "test iperf3://DEVICE --bidir -t 4",
-            times: 1,
-            figures: &STREAMS,
-        },
+        Case::once(
+            "--busy --both rate=10M,queue=200",
+            "test iperf3://DEVICE --bidir -t 4",
+            &STREAMS,
+        ),
     ],
 };

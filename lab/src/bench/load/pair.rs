@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use xtask::sh;
+use xtask::tap::board::Netns;
 
 /// Interfaces and addresses of the sender's end (near) and the receiver's end (far).
 pub const NEAR: &str = "lr-near";
@@ -19,7 +20,8 @@ const START: Duration = Duration::from_secs(10);
 
 /// Two namespaces joined by a veth pair.
 pub struct Pair {
-    names: [String; 2],
+    near: Netns,
+    far: Netns,
 }
 
 /// Segmentation and coalescing by the interfaces.
@@ -35,23 +37,19 @@ impl Pair {
     /// Creates both.
     pub fn create() -> Result<Self> {
         let id = std::process::id();
+        let [near, far] =
+            ["near", "far"].map(|end| Netns::create(format!("linerate-load-{id}-{end}")));
         let pair = Self {
-            names: ["near", "far"].map(|end| format!("linerate-load-{id}-{end}")),
+            near: near?,
+            far: far?,
         };
-        for name in &pair.names {
-            sh::read(sh::cmd("ip").args(["netns", "add", name]))
-                .context("cannot create a network namespace")?;
-        }
-        let [near, far] = &pair.names;
-        let link = [
-            "link", "add", NEAR, "netns", near, "type", "veth", "peer", "name", FAR,
-        ];
-        sh::read(sh::cmd("ip").args(link).args(["netns", far]))?;
-        for (name, interface, address) in [(near, NEAR, NEAR_ADDRESS), (far, FAR, FAR_ADDRESS)] {
-            let ip = |args: &[&str]| sh::read(sh::cmd("ip").args(["-n", name]).args(args));
-            ip(&["address", "add", &format!("{address}/24"), "dev", interface])?;
-            ip(&["link", "set", "lo", "up"])?;
-            ip(&["link", "set", interface, "up"])?;
+        let Self { near, far } = &pair;
+        let link = ["link", "add", NEAR, "type", "veth", "peer", "name", FAR];
+        near.ip(&[&link[..], &["netns", &far.0]].concat())?;
+        for (end, interface, address) in [(near, NEAR, NEAR_ADDRESS), (far, FAR, FAR_ADDRESS)] {
+            end.ip(&["address", "add", &format!("{address}/24"), "dev", interface])?;
+            end.ip(&["link", "set", "lo", "up"])?;
+            end.ip(&["link", "set", interface, "up"])?;
         }
         pair.offload(Offload::Packets)?;
         Ok(pair)
@@ -72,17 +70,17 @@ impl Pair {
 
     /// Command at the sender's end, with a timeout.
     pub fn near(&self, program: impl AsRef<OsStr>) -> Command {
-        self.exec(0, program)
+        Self::exec(&self.near, program)
     }
 
     /// Command at the receiver's end, with a timeout.
     pub fn far(&self, program: impl AsRef<OsStr>) -> Command {
-        self.exec(1, program)
+        Self::exec(&self.far, program)
     }
 
-    fn exec(&self, end: usize, program: impl AsRef<OsStr>) -> Command {
+    fn exec(end: &Netns, program: impl AsRef<OsStr>) -> Command {
         let mut command = sh::cmd("ip");
-        command.args(["netns", "exec", &self.names[end], "timeout", LONGEST]);
+        command.args(["netns", "exec", &end.0, "timeout", LONGEST]);
         command.arg(program);
         command
     }
@@ -94,14 +92,6 @@ impl Pair {
         text.trim()
             .parse()
             .context("the packet count is not a number")
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        for name in &self.names {
-            let _ = sh::read(sh::cmd("ip").args(["netns", "delete", name]));
-        }
     }
 }
 

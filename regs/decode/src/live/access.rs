@@ -21,7 +21,20 @@ mod virtio {
 }
 
 /// Maximum number of polls of a bit. Each poll goes through a debugger.
-pub(super) const MAX_POLLS: u32 = 100;
+const MAX_POLLS: u32 = 100;
+
+/// Reads until `is_done`; `what` is the error if that never is.
+pub(super) fn poll(
+    what: &str,
+    mut is_done: impl FnMut() -> Result<bool, MemoryError>,
+) -> Result<(), MemoryError> {
+    for _ in 0..MAX_POLLS {
+        if is_done()? {
+            return Ok(());
+        }
+    }
+    Err(MemoryError::Refused(what.to_owned()))
+}
 
 /// Access to the registers of a block.
 pub(super) trait BlockAccess {
@@ -255,12 +268,9 @@ impl IndexAccess {
             32,
             CSR_BUSY.mask() | direction | CSR_ADDR.of(number),
         )?;
-        for _ in 0..MAX_POLLS {
-            if !CSR_BUSY.is_set(memory.read(command, 32)?) {
-                return Ok(());
-            }
-        }
-        Err(MemoryError::Refused("MAC_CSR_CMD stays busy".to_owned()))
+        poll("MAC_CSR_CMD stays busy", || {
+            Ok(!CSR_BUSY.is_set(memory.read(command, 32)?))
+        })
     }
 
     pub fn write(

@@ -1,6 +1,6 @@
 //! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they are connected to.
 
-use super::access::{BlockAccess, IndexAccess, MAX_POLLS};
+use super::access::{BlockAccess, IndexAccess, poll};
 use super::{Memory, MemoryError};
 
 mod mii {
@@ -26,6 +26,8 @@ mod mac {
 
 /// Number of PHY addresses (clause 22.2.4.5.5).
 const ADDRESSES: u32 = 32;
+/// Error of a bus whose transfer stays in progress.
+const ENDLESS: &str = "a transfer on MDIO does not end";
 
 /// An MDIO bus.
 pub(super) trait MdioBus {
@@ -144,14 +146,10 @@ impl Enet {
     fn transfer(&self, memory: &mut dyn Memory, frame: u32) -> Result<u32, MemoryError> {
         self.clear_done(memory)?;
         memory.write(self.at(enet::MMFR), 32, frame)?;
-        for _ in 0..MAX_POLLS {
-            if enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?) {
-                return memory.read(self.at(enet::MMFR), 32);
-            }
-        }
-        Err(MemoryError::Refused(
-            "a transfer on MDIO does not end".to_owned(),
-        ))
+        poll(ENDLESS, || {
+            Ok(enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?))
+        })?;
+        memory.read(self.at(enet::MMFR), 32)
     }
 
     fn clear_done(&self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
@@ -236,14 +234,10 @@ impl MdioBus for Lan9118 {
         let which = PHY_ADDR.of(phy) | MIIRINDA.of(register);
         self.index
             .write(memory, mac::MII_ACC.offset, MII_BUSY.mask() | which)?;
-        for _ in 0..MAX_POLLS {
-            if !MII_BUSY.is_set(self.mac(memory, mac::MII_ACC.offset)?) {
-                return self.mac(memory, mac::MII_DATA.offset);
-            }
-        }
-        Err(MemoryError::Refused(
-            "a transfer on MDIO does not end".to_owned(),
-        ))
+        poll(ENDLESS, || {
+            Ok(!MII_BUSY.is_set(self.mac(memory, mac::MII_ACC.offset)?))
+        })?;
+        self.mac(memory, mac::MII_DATA.offset)
     }
 
     fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
@@ -274,14 +268,10 @@ impl Dwmac {
     }
 
     fn wait(&self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
-        for _ in 0..MAX_POLLS {
-            if !dwmac::MACMIIAR::MB.is_set(memory.read(self.at(dwmac::MACMIIAR), 32)?) {
-                return Ok(());
-            }
-        }
-        Err(MemoryError::Refused(
-            "a transfer on MDIO does not end".to_owned(),
-        ))
+        poll(ENDLESS, || {
+            let command = memory.read(self.at(dwmac::MACMIIAR), 32)?;
+            Ok(!dwmac::MACMIIAR::MB.is_set(command))
+        })
     }
 }
 

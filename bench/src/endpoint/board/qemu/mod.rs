@@ -84,10 +84,7 @@ fn start(
         return Err(MachineError::Board(what).into());
     };
     let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), further);
-    let emulator = emulator.map_err(|what| TargetError::Failed {
-        target: crate::endpoint::Target::name(target),
-        what,
-    })?;
+    let emulator = emulator.map_err(|what| crate::endpoint::Target::failure(target, what))?;
     let [a, b, c, _] = target.board.link.ipv4.octets();
     let host = Host::new(host::Config {
         seed: target.seed,

@@ -44,10 +44,7 @@ const AFTERWARDS: Duration = Duration::from_millis(50);
 /// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
 pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
     let target = target(request, options)?;
-    let failed = |what: String| TargetError::Failed {
-        target: crate::endpoint::Target::name(&target),
-        what,
-    };
+    let failed = |what: String| crate::endpoint::Target::failure(&target, what);
     let program = if request.null { NULL } else { PROGRAM };
     let image = target.image_of(program)?;
     let symbols = Symbols::read(&image.elf).map_err(failed)?;
