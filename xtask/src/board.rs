@@ -26,6 +26,8 @@ pub struct Board {
     pub default_variant: String,
     /// Its emulation by QEMU, if QEMU has the board.
     pub qemu: Option<Qemu>,
+    /// True if it is a soft SoC that the simulator builds from its `system.toml`.
+    pub is_soft_soc: bool,
     /// Its variant with lwIP, in C, if it has one.
     pub lwip: Option<Lwip>,
     /// Programs that are not built like the others.
@@ -131,6 +133,7 @@ pub fn read(name: &str) -> Result<Board> {
         special,
         lwip,
         qemu,
+        is_soft_soc: !description["soft_soc"].is_null(),
         name: name.to_owned(),
         dir,
         target: firmware["target"]
