@@ -101,6 +101,9 @@ enum Experiment {
         /// Only the instructions per frame on the boards that QEMU emulates
         #[arg(long, group = "what")]
         instructions: bool,
+        /// Only the instructions per frame on simulated boards
+        #[arg(long, group = "what")]
+        simulated: bool,
         /// Only the instructions per frame with lwIP, beside smoltcp (needs the cross compilers)
         #[arg(long, group = "what")]
         lwip: bool,
@@ -136,6 +139,9 @@ fn main() -> ExitCode {
         Experiment::Explanations { action } => explanations::run(action),
         Experiment::UdpPath(arguments) => udp_path::run(&arguments),
         Experiment::Bench { readers: true, .. } => bench::run(bench::Selection::Readers),
+        Experiment::Bench {
+            simulated: true, ..
+        } => bench::run(bench::Selection::Simulated),
         Experiment::Bench { lwip: true, .. } => bench::run(bench::Selection::Lwip),
         Experiment::Bench {
             soft_socs: true, ..
@@ -147,6 +153,7 @@ fn main() -> ExitCode {
             instructions,
             captures,
             readers: false,
+            simulated: false,
             lwip: false,
             soft_socs: false,
         } => bench::run(match (footprint, agent, load, instructions, captures) {

@@ -25,6 +25,8 @@ pub struct Board {
     pub default_variant: String,
     /// Its emulation by QEMU, if QEMU has the board.
     pub qemu: Option<Qemu>,
+    /// True if it is a soft SoC that the simulator builds from its `system.toml`.
+    pub is_soft_soc: bool,
     /// Its variant with lwIP, in C, if it has one.
     pub lwip: Option<Lwip>,
     /// Programs that are not built like the others.
@@ -36,6 +38,8 @@ pub struct Board {
 struct Description {
     firmware: Firmware,
     qemu: Option<Qemu>,
+    /// Only whether it is there matters.
+    soft_soc: Option<toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -115,8 +119,11 @@ pub fn read(name: &str) -> Result<Board> {
     let file = dir.join("board.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("there is no board {name}; there are: {}", all().join(", ")))?;
-    let Description { firmware, qemu } =
-        toml::from_str(&text).with_context(|| format!("boards/{name}/board.toml"))?;
+    let Description {
+        firmware,
+        qemu,
+        soft_soc,
+    } = toml::from_str(&text).with_context(|| format!("boards/{name}/board.toml"))?;
     Ok(Board {
         name: name.to_owned(),
         dir,
@@ -127,6 +134,7 @@ pub fn read(name: &str) -> Result<Board> {
         qemu,
         lwip: firmware.lwip,
         special: firmware.special,
+        is_soft_soc: soft_soc.is_some(),
     })
 }
 

@@ -30,11 +30,11 @@ mod trial;
 mod url;
 
 #[cfg(target_os = "linux")]
+pub use board::profile::run as profile;
+#[cfg(target_os = "linux")]
 pub use board::qemu::flood;
 #[cfg(target_os = "linux")]
 pub(crate) use board::qemu::inspect;
-#[cfg(target_os = "linux")]
-pub use board::qemu::profile::run as profile;
 pub use error::TargetError;
 pub use monitor::{CANCELLED, LimitedMonitor, NoMonitor, TrialMonitor};
 pub use observed::{CaptureOptions, Observed};

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::board::Board;
 use crate::firmware::Image;
+use crate::profile::counts::SimulatedCounts;
 
 /// Echo requests sent by the peer to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub struct MachineConfig {
     pub system: Option<Arc<str>>,
     /// The recordings to make.
     pub record: Record,
+    /// Each instruction of a soft SoC is counted here.
+    pub counts: Option<Arc<SimulatedCounts>>,
 }
 
 impl MachineConfig {
@@ -94,6 +97,7 @@ impl MachineConfig {
             timing: None,
             system: None,
             record: Record::NONE,
+            counts: None,
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The file of counts shared with QEMU: `bench/plugin` documents its format.
+//! Counts by address: in a file shared with QEMU (`bench/plugin` documents its format), or of a simulated board.
 
 use std::io;
 use std::ops::{Range, Sub};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::symbols::{Location, Owner, Symbols};
 
@@ -39,6 +40,85 @@ impl Sub for Count {
     }
 }
 
+/// The location of each half word of the code, and of all other code.
+fn locations(symbols: &Symbols<'_>) -> Vec<Location> {
+    let addresses = symbols.code().step_by(2);
+    let mut locations: Vec<Location> = addresses.map(|it| symbols.location(it)).collect();
+    locations.push(Location {
+        owner: Owner::Layer(super::Layer::Unknown),
+        function: "outside of the firmware".to_owned(),
+        file: String::new(),
+    });
+    locations
+}
+
+/// The differences of two readings with their locations, without zero counts.
+fn between(locations: &[Location], from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
+    let counts = from.iter().zip(to).map(|(from, to)| *to - *from);
+    let all = locations.iter().cloned().zip(counts);
+    all.filter(|(_, count)| *count != Count::default())
+        .collect()
+}
+
+/// The counts of a simulated board, by the same rules as those of QEMU's plugin.
+#[derive(Debug)]
+pub struct SimulatedCounts {
+    code: Range<u64>,
+    locations: Vec<Location>,
+    /// The counts, and the caller of library code: the slot of the last instruction outside of libraries.
+    counts: Mutex<(Vec<Count>, usize)>,
+}
+
+impl SimulatedCounts {
+    /// Zero counts of this program.
+    #[must_use]
+    pub fn new(symbols: &Symbols<'_>) -> Self {
+        Self::of(symbols.code(), locations(symbols))
+    }
+
+    pub(super) fn of(code: Range<u64>, locations: Vec<Location>) -> Self {
+        Self {
+            code,
+            counts: Mutex::new((vec![Count::default(); locations.len()], 0)),
+            locations,
+        }
+    }
+
+    /// Counts an instruction at `address` that reads and writes registers of devices.
+    pub fn executed(&self, address: u32, [reads, writes]: [u64; 2]) {
+        let address = u64::from(address);
+        let other = self.locations.len() - 1;
+        let slot = if self.code.contains(&address) {
+            ((address - self.code.start) / 2) as usize
+        } else {
+            other
+        };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (counts, caller) = &mut *counts;
+        counts[slot].executed += 1;
+        counts[slot].reads += reads;
+        counts[slot].writes += writes;
+        match self.locations[slot].owner {
+            Owner::Layer(_) => *caller = slot,
+            Owner::Caller => counts[*caller].library += 1,
+            Owner::CopiesForCaller => counts[*caller].copied += 1,
+        }
+    }
+
+    /// The counts so far, by address.
+    #[must_use]
+    pub fn read(&self) -> Vec<Count> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.0.clone()
+    }
+
+    /// The differences of two readings with their locations, without zero counts.
+    #[must_use]
+    pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
+        between(&self.locations, from, to)
+    }
+}
+
 /// The file of counts of one machine.
 pub struct Counts {
     path: PathBuf,
@@ -53,14 +133,7 @@ impl Counts {
     /// The file cannot be written.
     pub fn new(path: &Path, symbols: &Symbols<'_>) -> io::Result<Self> {
         let code = symbols.code();
-        let addresses = code.clone().step_by(2);
-        let mut locations: Vec<Location> =
-            addresses.map(|address| symbols.location(address)).collect();
-        locations.push(Location {
-            owner: Owner::Layer(super::Layer::Unknown),
-            function: "outside of the firmware".to_owned(),
-            file: String::new(),
-        });
+        let locations = locations(symbols);
         let mut file = vec![0; (TABLES - 1) * locations.len() * WORD];
         for location in &locations {
             let kind: u64 = match location.owner {
@@ -113,9 +186,6 @@ impl Counts {
 
     /// The differences of two readings with their locations, without zero counts.
     pub fn between(&self, from: &[Count], to: &[Count]) -> Vec<(Location, Count)> {
-        let counts = from.iter().zip(to).map(|(from, to)| *to - *from);
-        let all = self.locations.iter().cloned().zip(counts);
-        all.filter(|(_, count)| *count != Count::default())
-            .collect()
+        between(&self.locations, from, to)
     }
 }

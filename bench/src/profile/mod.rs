@@ -1,14 +1,14 @@
-//! Instructions per frame on a board that QEMU emulates, by layer and by function.
+//! Instructions per frame on an emulated or simulated board, by layer and by function.
 //!
-//! QEMU counts each instruction by its address (`bench/plugin`, with `-icount shift=0`). The difference of two
-//! readings belongs to the frames received and sent in between, by the device's own ledger. Addresses are
-//! attributed by the firmware's debug data, inlined functions included: a line of smoltcp counts for the stack
+//! QEMU counts each instruction by its address (`bench/plugin`, with `-icount shift=0`), or the simulator of a soft SoC
+//! does. The difference of two readings belongs to the frames received and sent in between, by the device's own
+//! ledger. Addresses are attributed by the firmware's debug data, inlined functions included: a line of smoltcp counts for the stack
 //! even if the compiler inlined it into a function of the driver. Code of the language's library (`memcpy`, a
 //! division) counts for its caller.
 //!
 //! - [`layer`]: the layer of a source file.
 //! - [`symbols`]: the function and source file of an address.
-//! - [`counts`]: the file of counts shared with QEMU.
+//! - [`counts`]: the counts: a file shared with QEMU, or those of the simulator.
 //! - [`cost`]: the totals by layer and function.
 
 pub mod cost;
@@ -55,7 +55,7 @@ impl Workload {
 /// A request for a profile.
 #[derive(Clone, Debug)]
 pub struct ProfileRequest {
-    /// The board: `qemu://BOARD`.
+    /// The board: `qemu://BOARD` or `sim://BOARD`.
     pub target: String,
     /// Its firmware's variant; `None`: the default one.
     pub variant: Option<String>,

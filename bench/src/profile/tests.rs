@@ -1,4 +1,4 @@
-use super::counts::Count;
+use super::counts::{Count, SimulatedCounts};
 use super::symbols::{Location, Owner};
 use super::*;
 
@@ -115,4 +115,39 @@ fn accesses_to_registers_are_those_of_the_instruction() {
         "{table}"
     );
     assert!(table.contains("100.0%    2.00    1.00  driver"), "{table}");
+}
+
+#[test]
+fn the_simulator_counts_library_code_for_its_caller() {
+    let (stack, driver) = (Owner::Layer(Layer::Stack), Owner::Layer(Layer::Driver));
+    let owners = [
+        (stack, "emit"),
+        (driver, "consume"),
+        (Owner::Caller, "__udivdi3"),
+        (Owner::CopiesForCaller, "memcpy"),
+        (Owner::Layer(Layer::Unknown), "outside"),
+    ];
+    let locations = owners.map(|(owner, function)| location(owner, function));
+    let counts = SimulatedCounts::of(0x100..0x108, locations.to_vec());
+    counts.executed(0x104, [0, 0]);
+    let before = counts.read();
+    for (address, accesses) in [
+        (0x100, [0, 0]),
+        (0x106, [0, 0]),
+        (0x106, [0, 0]),
+        // A compressed instruction has the address of a half word.
+        (0x102, [1, 2]),
+        (0x104, [0, 0]),
+        (0x5000, [0, 0]),
+    ] {
+        counts.executed(address, accesses);
+    }
+    let profile = profile(counts.between(&before, &counts.read()));
+    assert_eq!(profile.instructions, 6);
+    let stack = profile.layer(Layer::Stack);
+    assert_eq!((stack.own, stack.library, stack.copies), (1, 0, 2));
+    let driver = profile.layer(Layer::Driver);
+    assert_eq!((driver.own, driver.library, driver.copies), (1, 1, 0));
+    assert_eq!((driver.reads, driver.writes), (1, 2));
+    assert_eq!(profile.layer(Layer::Unknown).own, 1);
 }

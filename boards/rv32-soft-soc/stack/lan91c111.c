@@ -51,6 +51,11 @@
 
 #define LINE 6
 
+/* Data lines of the chip that the board connects: 32, or 16. */
+#ifndef DATA_BITS
+#define DATA_BITS 32
+#endif
+
 static inline void write16(uint32_t offset, uint16_t value)
 {
     *(volatile uint16_t *)(uintptr_t)(BASE + offset) = value;
@@ -69,6 +74,27 @@ static inline void write8(uint32_t offset, uint8_t value)
 static inline uint8_t read8(uint32_t offset)
 {
     return *(volatile uint8_t *)(uintptr_t)(BASE + offset);
+}
+
+/* Four octets of the data register. */
+static inline void put(volatile uint32_t *data, uint32_t word)
+{
+#if DATA_BITS == 16
+    *(volatile uint16_t *)data = (uint16_t)word;
+    *(volatile uint16_t *)data = (uint16_t)(word >> 16);
+#else
+    *data = word;
+#endif
+}
+
+static inline uint32_t get(volatile uint32_t *data)
+{
+#if DATA_BITS == 16
+    uint32_t low = *(volatile uint16_t *)data;
+    return low | (uint32_t) * (volatile uint16_t *)data << 16;
+#else
+    return *data;
+#endif
 }
 
 static void command(uint16_t command)
@@ -103,20 +129,20 @@ static bool lan_send(const uint8_t *frame, uint32_t len)
     write16(PTR, PTR_AUTO_INCREMENT);
     volatile uint32_t *data = (volatile uint32_t *)(uintptr_t)(BASE + DATA);
     /* Status, byte count. */
-    *data = ((len & ~1u) + HEADER_AND_CONTROL) << 16;
+    put(data, ((len & ~1u) + HEADER_AND_CONTROL) << 16);
     /* A frame begins two bytes after a word boundary: half a word, then whole ones. */
     *(volatile uint16_t *)(uintptr_t)(BASE + DATA) = *(const uint16_t *)frame;
     const uint32_t *words = (const uint32_t *)(frame + 2);
     uint32_t left = len - 2;
     for (; left >= 16; left -= 16, words += 4) {
         uint32_t a = words[0], b = words[1], c = words[2], d = words[3];
-        *data = a;
-        *data = b;
-        *data = c;
-        *data = d;
+        put(data, a);
+        put(data, b);
+        put(data, c);
+        put(data, d);
     }
     for (; left >= 4; left -= 4)
-        *data = *words++;
+        put(data, *words++);
     const uint8_t *rest = (const uint8_t *)words;
     if (left >= 2) {
         write16(DATA, *(const uint16_t *)rest);
@@ -134,7 +160,7 @@ static void lan_interrupt(void)
     while ((read8(RXFIFO) & RXFIFO_EMPTY) == 0) {
         write16(PTR, PTR_RECEIVE | PTR_AUTO_INCREMENT | PTR_READ);
         volatile uint32_t *data = (volatile uint32_t *)(uintptr_t)(BASE + DATA);
-        uint32_t header = *data;
+        uint32_t header = get(data);
         uint32_t len = (header >> 16 & 0x7ff) - HEADER_AND_CONTROL;
         /* Status bit 12: an odd number of octets. */
         len += header >> 12 & 1;
@@ -145,14 +171,14 @@ static void lan_interrupt(void)
             uint32_t *words = (uint32_t *)(frame + 2);
             uint32_t left = len - 2;
             for (; left >= 16; left -= 16, words += 4) {
-                uint32_t a = *data, b = *data, c = *data, d = *data;
+                uint32_t a = get(data), b = get(data), c = get(data), d = get(data);
                 words[0] = a;
                 words[1] = b;
                 words[2] = c;
                 words[3] = d;
             }
             for (; left > 0; left -= left < 4 ? left : 4)
-                *words++ = *data;
+                *words++ = get(data);
             packet->len = packet->tot_len = (uint16_t)(len + 2);
             device_received(packet);
         } else if (packet != NULL) {

@@ -11,6 +11,7 @@
 #include "FreeRTOS.h"
 #include "board.h"
 #include "device.h"
+#include "lwip/api.h"
 #include "lwip/netif.h"
 #include "lwip/sockets.h"
 #include "lwip/tcpip.h"
@@ -19,9 +20,20 @@
 #include "task.h"
 #include "work.h"
 
+/* The compiler's flags change one of these at a time (lab/src/an440/axes.rs). */
+#ifndef SEND_BYTES
 #define SEND_BYTES 1458
+#endif
 /* Below the stack's thread. */
+#ifndef APPLICATION_PRIORITY
 #define APPLICATION_PRIORITY 3
+#endif
+/* Defined: small sends wait for an acknowledgment, to be joined. */
+#ifdef NAGLE
+#define NO_DELAY 0
+#else
+#define NO_DELAY 1
+#endif
 #define PORT_TO_PEER 5001
 #define PORT_FROM_PEER 5002
 
@@ -61,15 +73,46 @@ static int open_socket(void)
     peer.sin_addr.s_addr = lwip_htonl(0x0a000001);
     if (s < 0 || lwip_connect(s, (struct sockaddr *)&peer, sizeof(peer)) != 0)
         fail("connect");
-    int one = 1;
+    int no_delay = NO_DELAY;
     if (!is_udp)
-        lwip_setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+        lwip_setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay));
     return s;
 }
+
+#ifdef NO_COPY
+/* Receives by lwIP's connections in place of sockets: the application reads data where the stack has them. */
+static void receive_without_copies(void)
+{
+    ip_addr_t peer;
+    IP_ADDR4(&peer, 10, 0, 0, 1);
+    struct netconn *connection = netconn_new(NETCONN_TCP);
+    if (connection == NULL || netconn_connect(connection, &peer, PORT_FROM_PEER) != ERR_OK)
+        fail("connect");
+    uint32_t done = 0;
+    bool is_timed = false;
+    while (done < total) {
+        struct pbuf *data;
+        if (netconn_recv_tcp_pbuf(connection, &data) != ERR_OK)
+            fail("recv");
+        done += data->tot_len;
+        pbuf_free(data);
+        if (!is_timed && done >= skipped) {
+            is_timed = true;
+            report("begin", done);
+        }
+    }
+    report("end", done);
+    vTaskSuspend(NULL);
+}
+#endif
 
 static void benchmark(void *unused)
 {
     (void)unused;
+#ifdef NO_COPY
+    if (!is_tx && !is_udp)
+        receive_without_copies();
+#endif
     int s = open_socket();
     uint32_t done = 0;
     bool is_timed = false;
@@ -79,6 +122,9 @@ static void benchmark(void *unused)
     while (done < total) {
         uint32_t left = total - done;
         size_t len = left < SEND_BYTES ? left : SEND_BYTES;
+#ifdef CALL_BLOCKS
+        work_of_call(CALL_BLOCKS);
+#endif
         int result = is_tx ? lwip_send(s, buffer, len, 0) : lwip_recv(s, buffer, len, 0);
         if (result <= 0)
             fail(is_tx ? "send" : "recv");

@@ -17,3 +17,7 @@ _start:
     j 1b
 2:  call main
 3:  j 3b
+#ifdef PADDING
+    # Moves all other code: what a figure owes to the addresses of the program.
+    .skip PADDING
+#endif

@@ -11,6 +11,8 @@
 #define MAC_ADDRESS_0 0x0c
 #define MAC_ADDRESS_1 0x10
 #define MAC_FRAME_LENGTH 0x14
+#define MAC_RX_SECTION_FULL 0x20
+#define MAC_TX_SECTION_FULL 0x28
 #define MAC_TX_CMD_STAT 0xe8
 #define MAC_RX_CMD_STAT 0xec
 #define COMMAND_TX_ENABLE (1u << 0)
@@ -27,11 +29,27 @@
 #define SGDMA_NEXT 0x20
 #define STATUS_BUSY (1u << 4)
 #define STATUS_ALL 0xffu
+#define CONTROL_IE_ERROR (1u << 0)
 #define CONTROL_IE_CHAIN_COMPLETED (1u << 3)
 #define CONTROL_IE_GLOBAL (1u << 4)
 #define CONTROL_RUN (1u << 5)
 #define CONTROL_STOP_ON_ERROR (1u << 6)
 #define CONTROL_CLEAR_INTERRUPT (1u << 31)
+
+/* Depth of each FIFO of the MAC in words. */
+#ifndef FIFO_WORDS
+#define FIFO_WORDS 2048
+#endif
+/* A FIFO that has no room for the longest frame, and for the words that the MAC keeps free, never holds a whole one. Such a
+ * part receives frames from this many words on, and sends them when the FIFO is nearly full (Altera, Triple-Speed Ethernet
+ * User Guide, "FIFO Buffer Thresholds"). */
+#define HOLDS_WHOLE_FRAMES (4 * FIFO_WORDS >= MAX_FRAME + 2 + 4 * 8)
+#define RECEIVE_THRESHOLD 16
+#define SEND_THRESHOLD (FIFO_WORDS - 16)
+/* Mbit/s of the line. */
+#ifndef LINE_MBIT
+#define LINE_MBIT 1000
+#endif
 
 #define RX_LINE 3
 #define MAX_FRAME 1518
@@ -45,6 +63,8 @@ struct descriptor {
     uint8_t status, control;
 };
 #define OWNED_BY_HARDWARE 0x80
+/* Errors of a received frame: truncated, among others. */
+#define STATUS_ERRORS 0x3f
 #define GENERATE_EOP 0x01
 
 #define DESCRIPTORS ((volatile struct descriptor *)(uintptr_t)(0x05000000u | UNCACHED))
@@ -87,7 +107,8 @@ static void receive_next(void)
     uint8_t *buffer = (uint8_t *)receiving->payload;
     /* A length of 0 is up to the end of the packet. */
     describe(RX_DESCRIPTOR, RX_END, 0, packet_bus_address(buffer), 0, 0);
-    start_dma(SGDMA_RX, RX_DESCRIPTOR, CONTROL_IE_CHAIN_COMPLETED | CONTROL_IE_GLOBAL);
+    /* A frame with an error, such as a truncated one, ends the transfer without completing the chain. */
+    start_dma(SGDMA_RX, RX_DESCRIPTOR, CONTROL_IE_ERROR | CONTROL_IE_CHAIN_COMPLETED | CONTROL_IE_GLOBAL);
 }
 
 static void tse_start(const uint8_t mac[6])
@@ -96,9 +117,13 @@ static void tse_start(const uint8_t mac[6])
                    mac[0] | (uint32_t)mac[1] << 8 | (uint32_t)mac[2] << 16 | (uint32_t)mac[3] << 24);
     write_register(MAC + MAC_ADDRESS_1, mac[4] | (uint32_t)mac[5] << 8);
     write_register(MAC + MAC_FRAME_LENGTH, MAX_FRAME);
+    if (!HOLDS_WHOLE_FRAMES) {
+        write_register(MAC + MAC_RX_SECTION_FULL, RECEIVE_THRESHOLD);
+        write_register(MAC + MAC_TX_SECTION_FULL, SEND_THRESHOLD);
+    }
     write_register(MAC + MAC_TX_CMD_STAT, SHIFT16_TX);
     write_register(MAC + MAC_RX_CMD_STAT, SHIFT16_RX);
-    write_register(MAC + MAC_COMMAND_CONFIG, COMMAND_TX_ENABLE | COMMAND_RX_ENABLE | COMMAND_GIGABIT);
+    write_register(MAC + MAC_COMMAND_CONFIG, COMMAND_TX_ENABLE | COMMAND_RX_ENABLE | (LINE_MBIT == 1000 ? COMMAND_GIGABIT : 0));
     receiving = packet_take(MAX_FRAME);
     receive_next();
 }
@@ -121,8 +146,11 @@ static void tse_interrupt(void)
     if ((read_register(SGDMA_RX + SGDMA_STATUS) & STATUS_BUSY) != 0)
         return;
     uint16_t len = RX_DESCRIPTOR->transferred;
-    struct pbuf *next = packet_take(MAX_FRAME);
-    /* Without a free buffer the frame is lost, and its buffer used again. */
+    /* A FIFO that holds whole frames truncates them only when the others before are not fetched: lwIP drops those, by the
+     * length in their IP header. */
+    bool is_complete = HOLDS_WHOLE_FRAMES || (RX_DESCRIPTOR->status & STATUS_ERRORS) == 0;
+    struct pbuf *next = is_complete ? packet_take(MAX_FRAME) : NULL;
+    /* Without a free buffer, too, the frame is lost, and its buffer used again. */
     if (next != NULL && len > 2) {
         receiving->len = receiving->tot_len = len;
         device_received(receiving);

@@ -23,3 +23,11 @@ void work_received(uint32_t len)
     if (len >= DATA_BYTES && work_blocks_received > 0)
         next = work_execute_received(next, work_blocks_received);
 }
+
+#ifdef CALL_BLOCKS
+void work_of_call(uint32_t blocks)
+{
+    static uint32_t at;
+    at = work_execute_sent(at, blocks);
+}
+#endif

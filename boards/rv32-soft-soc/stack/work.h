@@ -13,5 +13,7 @@ extern bool work_copies_received;
 
 void work_sent(uint32_t len);
 void work_received(uint32_t len);
+/* The application's own work for each of its calls. */
+void work_of_call(uint32_t blocks);
 
 #endif

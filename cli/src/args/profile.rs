@@ -12,13 +12,16 @@ use super::quantity;
     linerate profile qemu://qemu-sabrelite -R                 TCP from the device\n  \
     linerate profile qemu://qemu-riscv32-virt -R --program frames    driver and MAC only\n  \
     linerate profile qemu://qemu-sabrelite --program udp --null      stack and services only\n  \
-    linerate profile qemu://qemu-sabrelite --variant legacy -n 20M --json profile.json\n\n\
-    QEMU counts every instruction by its address. The debug information of the firmware gives its\n\
+    linerate profile qemu://qemu-sabrelite --variant legacy -n 20M --json profile.json\n  \
+    linerate profile sim://rv32-dwmac                         a simulated soft SoC, in virtual time\n\n\
+    QEMU or the simulator counts every instruction by its address. The debug information of the firmware gives its\n\
     function, including inlined ones, and the function's file gives the layer. `library` counts\n\
     language library code called by the layer (divisions, comparisons), `copies` code that moves or\n\
     clears memory for it; reads and writes are device register accesses. See docs/drivers.md.")]
 pub struct Profile {
-    #[arg(help = "Board emulated by QEMU: qemu://BOARD (see `linerate boards`)")]
+    #[arg(
+        help = "Board emulated by QEMU, or with a simulated soft SoC: qemu://BOARD, sim://BOARD (see `linerate boards`)"
+    )]
     pub target: String,
     /// Profile sending by the device instead of receiving
     #[arg(long, short = 'R')]

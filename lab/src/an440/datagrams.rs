@@ -12,8 +12,12 @@ const BYTES: u32 = 200_000;
 /// Datagrams offered to a receiver, over its throughput of TCP.
 const OFFERED: [f64; 8] = [1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0];
 
-/// Throughput of UDP: of a sender as fast as it sends, of a receiver the largest under all offered loads.
-fn measure(bench: &Bench, cell: Cell, tcp: f64, parameters: &Parameters) -> Result<f64> {
+/// Throughput of UDP: of a sender as fast as it sends, of a receiver the largest under all offered loads, which are
+/// multiples of its throughput of `tcp`.
+///
+/// # Errors
+/// The cell fails.
+pub fn measure(bench: &Bench, cell: Cell, tcp: f64, parameters: &Parameters) -> Result<f64> {
     let config = system::config(cell, parameters)?;
     let mut best = 0.0_f64;
     for factor in OFFERED {

@@ -4,6 +4,7 @@
 mod ablation;
 mod axes;
 mod cells;
+mod changes;
 mod claims;
 mod datagrams;
 mod explain;
@@ -24,6 +25,7 @@ use record::Scores;
 use run::Measured;
 use score::Throughputs;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use system::Parameters;
 use xtask::{concurrent, sh, stack};
@@ -57,9 +59,9 @@ pub struct Arguments {
     /// Also measure UDP in all cells
     #[arg(long)]
     udp: bool,
-    /// Also change what the paper names and does not measure, one thing at a time
-    #[arg(long)]
-    axes: bool,
+    /// Also change what the paper names and does not measure, one thing at a time; with WORD, only what has it in its name
+    #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
+    axes: Option<String>,
     /// Also write target/an440/index.html: the cells as small multiples
     #[arg(long)]
     page: bool,
@@ -74,9 +76,44 @@ struct Bench {
     bytes: u32,
 }
 
+/// Compiler flags of the program that all cells run.
+struct Build {
+    flags: Vec<String>,
+}
+
+impl Build {
+    /// The program, or with `further` flags a changed one; `None` without the compiler.
+    fn program(&self, further: &[String]) -> Result<Option<PathBuf>> {
+        let flags: Vec<&str> = self
+            .flags
+            .iter()
+            .chain(further)
+            .map(String::as_str)
+            .collect();
+        let name = if flags.is_empty() {
+            "an440".to_owned()
+        } else {
+            flags.concat()
+        };
+        stack::build(&stack::BENCHMARK, &name, &flags)
+    }
+
+    /// A bench with a changed program.
+    fn with(&self, further: &[String], bytes: u32) -> Result<Option<Bench>> {
+        let elf = self.program(further)?;
+        elf.map(|elf| Bench::new(&elf, bytes)).transpose()
+    }
+}
+
 type Results = BTreeMap<Cell, Measured>;
 
 impl Bench {
+    fn new(elf: &Path, bytes: u32) -> Result<Self> {
+        let elf = std::fs::read(elf).with_context(|| elf.display().to_string())?;
+        let elf = Elf::parse(&elf).map_err(|error| anyhow::anyhow!("{error}"))?;
+        Ok(Self { elf, bytes })
+    }
+
     /// Measures `cells` on all cores.
     fn run(&self, cells: &[Cell], parameters: &Parameters) -> Result<Results> {
         let measured = concurrent::map(cells, concurrent::cores(), |cell| {
@@ -107,13 +144,10 @@ fn throughputs(results: &Results) -> Throughputs {
 /// The firmware cannot be built, or a cell fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let started = Instant::now();
-    let flags: Vec<&str> = arguments.flag.iter().map(String::as_str).collect();
-    let name = if flags.is_empty() {
-        "an440".to_owned()
-    } else {
-        flags.concat()
+    let build = Build {
+        flags: arguments.flag.clone(),
     };
-    let Some(elf) = stack::build(&stack::BENCHMARK, &name, &flags)? else {
+    let Some(elf) = build.program(&[])? else {
         println!(
             "skipped: no {} (as root: apt-get install {}, or cargo xtask setup)",
             stack::COMPILER,
@@ -122,12 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     };
     let functions = layers::functions(&elf)?;
-    let elf = std::fs::read(&elf).with_context(|| elf.display().to_string())?;
-    let elf = Elf::parse(&elf).map_err(|error| anyhow::anyhow!("{error}"))?;
-    let bench = Bench {
-        elf,
-        bytes: arguments.bytes,
-    };
+    let bench = Bench::new(&elf, arguments.bytes)?;
     let is_wanted = |cell: &Cell| {
         arguments
             .only
@@ -183,8 +212,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.udp {
         datagrams::run(&bench, &throughputs(&fitted), &parameters)?;
     }
-    if arguments.axes {
-        axes::run(&bench, &throughputs(&fitted), &parameters)?;
+    if let Some(wanted) = &arguments.axes {
+        axes::run(&bench, &build, &throughputs(&fitted), &parameters, wanted)?;
     }
     if arguments.ablation {
         ablation::run(&bench, &throughputs(&fitted), &parameters)?;

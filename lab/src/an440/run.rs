@@ -3,7 +3,7 @@
 use super::cells::{Cell, Direction};
 use super::explain::Observer;
 use super::peer::Workstation;
-use super::system::Parameters;
+use super::system::{Parameters, Path};
 use anyhow::{Context, Result, bail};
 use core::net::Ipv4Addr;
 use linerate_sim::chip::soft_soc::{Config, SoftSoc, Stop};
@@ -26,6 +26,9 @@ const LIMIT_OF_DATAGRAMS: Instant = Instant::from_ns(3_000_000_000);
 /// The longest time that the SoC runs ahead of the workstation, whose reaction takes longer than that.
 const QUANTUM: Span = Span::from_us(40);
 const CONSOLE: &str = "console";
+/// From the end of a frame at a switch to its start on the other line: the order of magnitude of one with a processor's
+/// queue; a guess.
+const FORWARDING: Span = Span::from_us(10);
 
 /// Counters at a moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,8 +80,13 @@ struct Event {
 struct Link {
     host: Host,
     mode: LinkMode,
-    /// The line is free again then.
+    path: Path,
+    /// Frames to the SoC.
+    sent: u64,
+    /// The workstation's line is free again then.
     free: Instant,
+    /// The line from the switch to the SoC.
+    forwarded: Instant,
     /// The time until which the workstation has acted.
     now: Instant,
 }
@@ -109,9 +117,34 @@ impl Link {
             mode: LinkMode {
                 mbit_per_s: line_mbit_per_s(cell, parameters),
             },
+            path: parameters.path,
+            sent: 0,
             free: Instant::ZERO,
+            forwarded: Instant::ZERO,
             now: Instant::ZERO,
         }
+    }
+
+    /// The workstation's frame as it arrives at the SoC.
+    fn forward(&mut self, mut frame: LineFrame) -> LineFrame {
+        let duration = frame.end.since(frame.start);
+        if self.path.is_switched {
+            frame.start = (frame.end + FORWARDING).max(self.forwarded);
+            frame.end = frame.start + duration;
+            self.forwarded = frame.next_start();
+        }
+        let latency = Span::from_us(self.path.latency_us);
+        (frame.start, frame.end) = (frame.start + latency, frame.end + latency);
+        frame
+    }
+
+    /// End of the SoC's frame at the workstation.
+    fn arrival(&self, frame: &LineFrame) -> Instant {
+        let latency = Span::from_us(self.path.latency_us);
+        if self.path.is_switched {
+            return frame.end + latency + FORWARDING + frame.end.since(frame.start);
+        }
+        frame.end + latency
     }
 
     /// Lets the workstation act until `until`; its frames are put on the line.
@@ -134,7 +167,8 @@ impl Link {
             let start = at.max(soc.now());
             let frame = LineFrame::new(octets, start, self.mode);
             self.free = frame.next_start();
-            soc.receive_frame(frame);
+            self.sent += 1;
+            soc.receive_frame(self.forward(frame));
         }
     }
 }
@@ -209,6 +243,7 @@ pub fn run(
     );
     let mut link = Link::new(cell, total.into(), parameters);
     let mut text = Vec::new();
+    let mut received = 0_u64;
     let mut begin: Option<(Event, Counters)> = None;
     loop {
         let until = soc.now() + QUANTUM;
@@ -222,7 +257,9 @@ pub fn run(
         while let Some(frame) = soc.take_frame() {
             if frame.fault.is_none() {
                 let len = frame.octets.len().saturating_sub(4);
-                link.host.receive(&frame.octets[..len], frame.end);
+                received += 1;
+                let arrival = link.arrival(&frame);
+                link.host.receive(&frame.octets[..len], arrival);
             }
         }
         text.extend(soc.console());
@@ -254,7 +291,10 @@ pub fn run(
             return Ok(Measured::default());
         }
         if soc.now() > LIMIT {
-            bail!("{cell}: not done after a minute; pc {:#x}", soc.hart().pc());
+            bail!(
+                "{cell}: not done after a minute of its time, {} frames to the SoC and {received} from it",
+                link.sent
+            );
         }
     }
 }

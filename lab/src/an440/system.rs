@@ -24,8 +24,22 @@ pub struct Parameters {
     pub link_mbit_per_s: Option<u32>,
     /// Reaction time of the workstation.
     pub workstation_us: u64,
+    /// Between the workstation and the SoC.
+    pub path: Path,
     /// Fields of the board file with other values, by their path.
     pub changes: Vec<(String, i64)>,
+    /// Sections of the board file with other fields.
+    pub sections: Option<&'static str>,
+}
+
+/// Delays between the ends of the line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Of the line, each way.
+    pub latency_us: u64,
+    /// A switch stores each frame, and forwards it later at the line's rate. Its queue has room for all frames: no more than
+    /// a window is on the way.
+    pub is_switched: bool,
 }
 
 impl Default for Parameters {
@@ -39,7 +53,9 @@ impl Default for Parameters {
             datagrams: None,
             link_mbit_per_s: None,
             workstation_us: 80,
+            path: Path::default(),
             changes: Vec::new(),
+            sections: None,
         }
     }
 }
@@ -83,6 +99,9 @@ pub fn table(system: System, memory: Memory) -> Result<Table> {
 /// As [`table`]; a field of `parameters` does not exist.
 pub fn config(cell: Cell, parameters: &Parameters) -> Result<Config> {
     let mut table = table(cell.system, cell.memory)?;
+    if let Some(sections) = parameters.sections {
+        board_file::merge(&mut table, sections.parse()?);
+    }
     for (path, value) in &parameters.changes {
         board_file::set(&mut table, path, *value)
             .with_context(|| format!("{cell}: no field {path}"))?;

@@ -13,6 +13,9 @@ pub const TITLE: &str = "\n## Instructions per frame\n";
 /// Title of the section on lwIP.
 pub const LWIP_TITLE: &str = "\n## Instructions per frame: lwIP beside smoltcp\n";
 
+/// Title of the section on simulated boards.
+pub const SIMULATED_TITLE: &str = "\n## Instructions per frame: simulated boards\n";
+
 const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
@@ -135,6 +138,44 @@ pub fn measure() -> Result<String> {
     ))
 }
 
+/// Builds and measures the boards with a simulated soft SoC; returns the section of the document.
+///
+/// # Errors
+/// A program cannot be built, or a measurement fails.
+pub fn measure_simulated() -> Result<String> {
+    sh::run(sh::cargo().args(["build", "--locked", "-p", "linerate"]))?;
+    let mut costs = String::from(
+        "| board | | all | application | stack | driver and MAC | main loop | acknowledgments per frame |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for name in board::all() {
+        let board = board::read(&name)?;
+        if !board.is_soft_soc {
+            continue;
+        }
+        let variant = std::slice::from_ref(&board.default_variant);
+        firmware::build(&board, &[PROGRAM.to_owned()], variant, None)?;
+        for (program, is_sent) in TRAFFIC.into_iter().filter(|it| it.0 != "frames") {
+            // Deterministic: another run is the same.
+            let cost = Cost::of(&board, program, is_sent, Setting::Simulated, 1)?;
+            cost.row_without_spread(&mut costs)?;
+        }
+    }
+    print!("{costs}");
+    Ok(format!(
+        "{SIMULATED_TITLE}\n\
+         Instructions that the simulator executes per full frame (`cargo xtask bench --simulated` updates this section only, \
+         `linerate profile sim://BOARD` shows a board by function): DesignWare MAC, ENET and TSE, whose models have a line \
+         with a rate. The firmware is `bench_agent` in its default variant, the other end the simulated host, which sends \
+         10 Mbit/s of UDP. Virtual time: another run gives the same figures. They are not those of QEMU's boards above for \
+         the same driver: frames arrive one by one at the line's rate, not in batches of 10 ms, so that a round of the main \
+         loop finds few of them: a datagram of 10 Mbit/s finds a program that sleeps, and all rounds until it sleeps again are \
+         its own. Raw frames are left out: the line is the limit, and the loop that waits for it is all \
+         that would be counted.\n\n\
+         {costs}"
+    ))
+}
+
 /// The firmware of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Setting {
@@ -144,6 +185,8 @@ enum Setting {
     NoNetwork,
     /// The variant in C, over lwIP.
     Lwip,
+    /// The default variant, in the simulator.
+    Simulated,
 }
 
 /// Builds and measures the variant with lwIP, and the first variant again in the same session; returns the section of the
@@ -243,11 +286,19 @@ impl Cost {
     }
 
     fn row(&self, table: &mut String) -> Result<()> {
+        self.write(table, &format!(" {:.1} |", self.spread))
+    }
+
+    fn row_without_spread(&self, table: &mut String) -> Result<()> {
+        self.write(table, "")
+    }
+
+    fn write(&self, table: &mut String, spread: &str) -> Result<()> {
         let Self {
             name,
             what,
             profile: it,
-            spread,
+            ..
         } = self;
         eprintln!("{name}, {what}: {:.0}", it.all());
         let [application, stack, driver, main] =
@@ -263,7 +314,7 @@ impl Cost {
         );
         writeln!(
             table,
-            "| {name} | {what} | {all:.0} | {spread:.1} | {application:.0} | {stack:.0} | {driver:.0} | {main:.0} | {back} |"
+            "| {name} | {what} | {all:.0} |{spread} {application:.0} | {stack:.0} | {driver:.0} | {main:.0} | {back} |"
         )?;
         Ok(())
     }
@@ -286,9 +337,14 @@ impl Cost {
 fn profile(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Result<Profile> {
     let firmware = sh::out("firmware");
     let mut command = sh::cmd(sh::root().join("target/debug/linerate"));
+    let scheme = if setting == Setting::Simulated {
+        "sim"
+    } else {
+        "qemu"
+    };
     command.args([
         "profile",
-        &format!("qemu://{}", board.name),
+        &format!("{scheme}://{}", board.name),
         "--program",
         program,
     ]);
@@ -301,6 +357,10 @@ fn profile(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Res
     }
     match setting {
         Setting::Network => {}
+        // Counting takes several times as long, and there is nothing to average.
+        Setting::Simulated => {
+            command.args(["-n", "2M"]);
+        }
         Setting::NoNetwork => {
             command.arg("--null");
         }

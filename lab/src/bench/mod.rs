@@ -34,6 +34,8 @@ pub enum Selection {
     Load,
     /// Only the instructions per frame on emulated boards.
     Instructions,
+    /// Only the instructions per frame on simulated boards.
+    Simulated,
     /// Only the instructions per frame with lwIP, beside smoltcp.
     Lwip,
     /// Only the analysis of captures.
@@ -58,6 +60,11 @@ pub fn run(selection: Selection) -> Result<()> {
         Selection::Instructions => {
             with_section(&text, instructions::TITLE, &instructions::measure()?)
         }
+        Selection::Simulated => with_section(
+            &text,
+            instructions::SIMULATED_TITLE,
+            &instructions::measure_simulated()?,
+        ),
         Selection::Lwip => with_section(
             &text,
             instructions::LWIP_TITLE,

@@ -8,6 +8,8 @@ use linerate_nic::dma::frames::Lending;
 
 /// Frames that a driver with DMA can queue in each direction.
 pub(crate) const FRAMES: usize = 32;
+/// Octets of a buffer of a driver with DMA: whole cache lines of 64.
+pub(crate) const BUFFER: usize = 1600;
 
 /// A driver.
 pub(crate) trait Port {
@@ -58,26 +60,25 @@ impl<D> Lender<D> for Copies {
     }
 }
 
-/// Lent buffers of a driver with DMA, by their number: the receive buffers follow each other in memory.
+/// Lent buffers of a driver with DMA, by their number: the receive buffers follow each other in memory, each [`BUFFER`]
+/// octets after the one before. That is a constant, since some processors have no instruction that divides.
 pub(crate) struct Lent {
     buffers: [Option<Buffer>; FRAMES],
-    /// Address of the first receive buffer, and distance to the next.
+    /// Address of the first receive buffer.
     first: usize,
-    stride: usize,
 }
 
 impl Lent {
-    pub(crate) const fn new(first: usize, stride: usize) -> Self {
+    pub(crate) const fn new(first: usize) -> Self {
         Self {
             buffers: [const { None }; FRAMES],
             first,
-            stride,
         }
     }
 
     /// Number of the buffer that contains `address`; `FRAMES` or more if none does.
     const fn number_of(&self, address: usize) -> usize {
-        address.wrapping_sub(self.first) / self.stride
+        address.wrapping_sub(self.first) / BUFFER
     }
 }
 

@@ -15,7 +15,7 @@ use linerate_nic::virtio::{self, Queues, VirtioNet};
 
 use crate::board::{CacheOperation, Caches};
 use crate::place::{Nic, fits, make};
-use crate::port::{Copies, Driven, FRAMES, Lent, Port};
+use crate::port::{BUFFER, Copies, Driven, FRAMES, Lent, Port};
 
 // The header's LINERATE_NIC_..._STATE and ..._DMA.
 const _: () = assert!(fits::<Driven<VirtioNet<Mmio, Caches, FRAMES>, Lent>>(8192));
@@ -29,8 +29,6 @@ const _: () = assert!(size_of::<Region<Rings<Enhanced, FRAMES>>>() <= 106_496);
 const _: () = assert!(size_of::<lan9118::FrameBuffers>() <= 4096);
 const _: () = assert!(size_of::<lan91c111::FrameBuffers>() <= 4096);
 
-/// Octets of a buffer: whole cache lines of 64.
-const BUFFER: usize = 1600;
 const _: () = assert!(BUFFER.is_multiple_of(64) && BUFFER >= enet::BUFFER_LEN);
 const _: () = assert!(BUFFER >= virtio::net::BUFFER_LEN + VIRTIO_SHIFT);
 /// Octets before a buffer of virtio: behind its 12-octet header and the Ethernet header, the packet begins at a word.
@@ -114,7 +112,7 @@ impl Setup {
         Some(Parts {
             queues,
             buffers,
-            lent: Lent::new(first, BUFFER),
+            lent: Lent::new(first),
         })
     }
 

@@ -41,18 +41,28 @@ const ALMOST_EMPTY: u32 = 8;
 const RECEIVE_ALMOST_FULL: u32 = 8;
 const TRANSMIT_ALMOST_FULL: u32 = 3;
 const NEARLY_FULL: u32 = 16;
+/// Words in a receive FIFO from which on a frame is forwarded if the FIFO has no room for a whole one.
+const CUT_THROUGH: u32 = 16;
 /// Words for the frames that still arrive after a PAUSE frame was requested: one of ours that is being sent, one of the
 /// partner's, and the part of another that was on the cable.
 const PAUSE_ROOM: u32 = 3 * MAX_TAGGED_LEN as u32 / 4;
 /// Pause time; a PAUSE frame of 0 quanta ends it.
 const PAUSE_QUANTA: u32 = 0xffff;
 
+/// Words of a FIFO that holds the longest frame with the octets before it, and keeps `spare` words free.
+const fn whole_frames(spare: u32) -> u32 {
+    (MAX_TAGGED_LEN + SHIFT).div_ceil(4) as u32 + spare
+}
+
 /// Configuration of the MAC: how it was generated, and how it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Depth of the transmit FIFO in words of 32 bits. It stores whole frames.
+    /// Depth of the transmit FIFO in words of 32 bits, at least 64. If it has room for the longest frame, the MAC sends
+    /// a frame when it is complete in the FIFO, else when the FIFO is nearly full: a DMA engine slower than the line then
+    /// breaks frames off.
     pub transmit_fifo_words: u32,
-    /// Depth of the receive FIFO in words of 32 bits. It stores whole frames.
+    /// Depth of the receive FIFO in words of 32 bits, at least 64. If it has room for the longest frame, the MAC forwards
+    /// complete frames, else what it has of one.
     pub receive_fifo_words: u32,
     /// True to receive all frames, whatever their destination.
     pub promiscuous: bool,
@@ -168,9 +178,18 @@ impl<R: Registers> Mac<R> {
         } = settings.link.flow_control;
         let pause = receive.saturating_sub(PAUSE_ROOM).max(receive / 2);
         registers.write(tse::RX_SECTION_EMPTY, if send { pause } else { 0 });
-        registers.write(tse::RX_SECTION_FULL, 0);
-        registers.write(tse::TX_SECTION_EMPTY, transmit - NEARLY_FULL);
-        registers.write(tse::TX_SECTION_FULL, 0);
+        let holds_received = receive >= whole_frames(RECEIVE_ALMOST_FULL);
+        let holds_sent = transmit >= whole_frames(TRANSMIT_ALMOST_FULL);
+        let nearly_full = transmit - NEARLY_FULL;
+        registers.write(
+            tse::RX_SECTION_FULL,
+            if holds_received { 0 } else { CUT_THROUGH },
+        );
+        registers.write(tse::TX_SECTION_EMPTY, nearly_full);
+        registers.write(
+            tse::TX_SECTION_FULL,
+            if holds_sent { 0 } else { nearly_full },
+        );
         registers.write(tse::RX_ALMOST_EMPTY, ALMOST_EMPTY);
         registers.write(tse::RX_ALMOST_FULL, RECEIVE_ALMOST_FULL);
         registers.write(tse::TX_ALMOST_EMPTY, ALMOST_EMPTY);

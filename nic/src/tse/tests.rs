@@ -104,6 +104,10 @@ struct Bench {
 
 /// A running device whose receive buffers have this content.
 fn bench(link: Option<LinkSettings>, content: &[u8]) -> Bench {
+    bench_of(CONFIG, link, content)
+}
+
+fn bench_of(config: Config, link: Option<LinkSettings>, content: &[u8]) -> Bench {
     let [mac, rx, tx]: [&'static Block; 3] = core::array::from_fn(|_| &*Box::leak(Box::default()));
     let ledger: &'static Ledger = Box::leak(Box::new(Ledger::new()));
     let blocks = Blocks {
@@ -111,7 +115,7 @@ fn bench(link: Option<LinkSettings>, content: &[u8]) -> Bench {
         receive: rx,
         transmit: tx,
     };
-    let started = Mac::reset(blocks, CONFIG).expect("out of reset");
+    let started = Mac::reset(blocks, config).expect("out of reset");
     let rings = Box::leak(Box::new(Rings::new()));
     let buffers = [0, 1].map(|_| core::array::from_fn(|_| buffer(content)));
     let device = Tse::start(started, Coherent, rings, buffers, OWN, link, ledger);
@@ -148,6 +152,27 @@ fn went(bench: &Bench, index: usize) {
 
 fn shifted(frame: &[u8]) -> Vec<u8> {
     [&[0, 0], frame].concat()
+}
+
+#[test]
+fn a_fifo_without_room_for_the_longest_frame_does_not_wait_for_its_end() {
+    let thresholds = |words| {
+        let config = Config {
+            transmit_fifo_words: words,
+            receive_fifo_words: words,
+            ..CONFIG
+        };
+        let bench = bench_of(config, Some(GIGABIT), &[]);
+        [tse::RX_SECTION_FULL, tse::TX_SECTION_FULL].map(|it| bench.mac.value(it))
+    };
+    assert_eq!(thresholds(64), [16, 48]);
+    assert_eq!(thresholds(256), [16, 240]);
+    // 1522 octets and 2 before them are 381 words; 3 stay free when sending, 8 when receiving.
+    assert_eq!(thresholds(383), [16, 367]);
+    assert_eq!(thresholds(384), [16, 0]);
+    assert_eq!(thresholds(388), [16, 0]);
+    assert_eq!(thresholds(389), [0, 0]);
+    assert_eq!(thresholds(512), [0, 0]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::chip::soft_soc::{Config, Error, NoLine, SoftSoc, Stop};
 use crate::elf::Elf;
 use crate::peer::Peer;
 use crate::rv32::Fault;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use crate::trace::TraceHash;
 use crate::wire::{self, FrameLink, FrameLinkConfig};
 
@@ -37,10 +37,29 @@ pub enum SoftError {
     NoLine(#[from] NoLine),
 }
 
+/// An instruction that was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// Its address. The first instruction of an interrupt or exception handler has the address of the interrupted one.
+    pub address: u32,
+    /// Registers of devices that it read, and wrote.
+    pub accesses: [u64; 2],
+}
+
+/// Function that is called for each instruction.
+struct Observer(Box<dyn FnMut(Executed)>);
+
+impl core::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
 /// A powered board with its cable plugged in.
 #[derive(Debug)]
 pub struct SoftBoard {
     soc: SoftSoc,
+    observer: Option<Observer>,
     link: FrameLink<Box<dyn Peer>>,
     /// Address of the firmware's counters.
     ledger: Option<u32>,
@@ -68,6 +87,7 @@ impl SoftBoard {
         let ledger = elf.symbol(ledger_symbol).filter(|it| it.size == counters);
         Ok(Self {
             soc,
+            observer: None,
             link: FrameLink::new(link, peer),
             ledger: ledger.map(|it| it.addr),
             lines: Lines::default(),
@@ -76,12 +96,42 @@ impl SoftBoard {
         })
     }
 
+    /// Calls `observe` for each instruction from now on. The simulation stays the same, but takes several times as long.
+    pub fn observe(&mut self, observe: impl FnMut(Executed) + 'static) {
+        self.observer = Some(Observer(Box::new(observe)));
+    }
+
+    fn run_soc(&mut self, until: Instant) -> Stop {
+        let Self { soc, observer, .. } = self;
+        let Some(Observer(observe)) = observer else {
+            return soc.run(until);
+        };
+        loop {
+            // A program that waits executes nothing before the next event.
+            let next = soc.waits_until().unwrap_or(soc.now());
+            let next = next.max(soc.now() + Span::from_ticks(1)).min(until);
+            let (address, before) = (soc.hart().pc(), soc.register_accesses());
+            let executed = soc.hart().instret();
+            let stop = soc.run(next);
+            if soc.hart().instret() != executed {
+                let after = soc.register_accesses();
+                observe(Executed {
+                    address,
+                    accesses: [after[0] - before[0], after[1] - before[1]],
+                });
+            }
+            if stop != Stop::Deadline || soc.now() >= until {
+                return stop;
+            }
+        }
+    }
+
     /// Runs the program until `until`, at most one instruction longer.
     pub fn run(&mut self, until: Instant) -> SoftStop {
         loop {
             let limit = until.min(self.link.deadline());
             let stop = if limit > self.soc.now() {
-                self.soc.run(limit)
+                self.run_soc(limit)
             } else {
                 Stop::Deadline
             };

@@ -1,16 +1,20 @@
 //! `sim://BOARD`: a simulated board in virtual time.
 
+use std::sync::Arc;
+
 use linerate_sim::peer::host::{self, Host};
 
 use super::runner::{self, BoardTarget, Runner, tcp_of};
 use crate::board::Board;
 use crate::endpoint::{Options, TargetError, Trial, Url};
+use crate::firmware::Image;
 use crate::machine::{self, Machine, MachineConfig};
+use crate::profile::counts::SimulatedCounts;
 
 /// 10BASE-T.
 const LINE_BITS_PER_S: u64 = 10_000_000;
 
-const SIMULATOR: Runner = Runner {
+pub(super) const SIMULATOR: Runner = Runner {
     how: "simulated",
     is_simulated: true,
     // The line of a soft SoC is not; that of the bit-banged MAC is, unless a scenario negotiates.
@@ -33,8 +37,18 @@ pub(in crate::endpoint) fn open(
 }
 
 fn switch_on(target: &BoardTarget, trial: &Trial) -> Result<Box<dyn Machine>, TargetError> {
-    let image = target.image()?;
+    switch_on_counted(target, target.image()?, trial, None)
+}
+
+/// Switches on a board; each of its instructions is counted in `counts`.
+pub(super) fn switch_on_counted(
+    target: &BoardTarget,
+    image: Image,
+    trial: &Trial,
+    counts: Option<Arc<SimulatedCounts>>,
+) -> Result<Box<dyn Machine>, TargetError> {
     let mut config = MachineConfig::new(target.board.clone(), image, target.seed);
+    config.counts = counts;
     config.record.pcapng = target.records_frames;
     let addresses = machine::sim::host_addresses(&target.board);
     let host = Host::new(host::Config {

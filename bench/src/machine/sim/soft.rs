@@ -72,7 +72,11 @@ pub(super) fn switch_on(
     let symbol = config.board.firmware.ledger_symbol.as_deref();
     let symbol = symbol.unwrap_or_default();
     let link = FrameLinkConfig::default();
-    let board = SoftBoard::new(&description.config, &elf, link, peer, symbol).map_err(unusable)?;
+    let mut board =
+        SoftBoard::new(&description.config, &elf, link, peer, symbol).map_err(unusable)?;
+    if let Some(counts) = config.counts.clone() {
+        board.observe(move |it| counts.executed(it.address, it.accesses));
+    }
     Ok(Box::new(Soft {
         about: config.board.clone(),
         system: config.system.clone(),

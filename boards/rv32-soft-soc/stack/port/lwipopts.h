@@ -52,7 +52,9 @@
 #define LWIP_TCP_SACK_OUT 0
 
 /* In software: lwIP's fastest routine in C, in place of the assembly of the paper. */
+#ifndef LWIP_CHKSUM_ALGORITHM
 #define LWIP_CHKSUM_ALGORITHM 3
+#endif
 #define LWIP_CHKSUM packet_checksum
 
 #endif

@@ -274,6 +274,17 @@ impl SoftSoc {
         self.asleep_cycles
     }
 
+    /// Reads and writes of devices' registers by the program.
+    pub fn register_accesses(&self) -> [u64; 2] {
+        self.soc.accesses()
+    }
+
+    /// The earliest time at which a program that waits for an interrupt can go on; `None` while it executes.
+    pub fn waits_until(&self) -> Option<Instant> {
+        let waits = self.hart.is_waiting() && self.soc.interrupt().is_none();
+        waits.then(|| self.soc.next_event())
+    }
+
     /// True if the program waits for an interrupt.
     pub fn is_waiting(&self) -> bool {
         self.hart.is_waiting()

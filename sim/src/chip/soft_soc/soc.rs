@@ -35,6 +35,8 @@ pub(super) struct Soc {
     limit: Instant,
     /// The first cycle at which the hart must not begin an instruction.
     deadline: u64,
+    /// Reads and writes of devices' registers by the hart.
+    accesses: [u64; 2],
 }
 
 /// What the hart's ports lead to.
@@ -132,6 +134,7 @@ impl Soc {
             },
             limit: Instant::ZERO,
             deadline: 0,
+            accesses: [0; 2],
         })
     }
 
@@ -306,10 +309,16 @@ impl Soc {
         self.ports.flush_set(addr, cycle * self.period);
     }
 
+    /// Reads and writes of devices' registers by the hart.
+    pub fn accesses(&self) -> [u64; 2] {
+        self.accesses
+    }
+
     /// Reads the device register at `addr`; `None` if there is none.
     pub fn read(&mut self, addr: u32, enables: u8, cycle: u64) -> Option<u32> {
         let now = self.instant(cycle);
         let value = self.rest.read(addr, enables, now);
+        self.accesses[0] += 1;
         self.update_deadline();
         value
     }
@@ -318,6 +327,7 @@ impl Soc {
     pub fn write(&mut self, addr: u32, value: u32, enables: u8, cycle: u64) -> Option<()> {
         let now = self.instant(cycle);
         let written = self.rest.write(addr, value, enables, now);
+        self.accesses[1] += 1;
         self.update_deadline();
         written
     }

@@ -4,7 +4,7 @@
 mod emulator;
 pub mod flood;
 mod monitor;
-pub(in crate::endpoint) mod profile;
+pub(super) mod profile;
 mod registers;
 
 use std::time::{Duration, Instant as Wall};
@@ -23,7 +23,7 @@ use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::firmware;
 use crate::machine::{Event, Identity, Machine, MachineError, RunArtifacts};
 
-const QEMU: Runner = Runner {
+pub(super) const QEMU: Runner = Runner {
     how: "emulated by QEMU",
     is_simulated: false,
     is_half_duplex: |_| false,

@@ -256,7 +256,7 @@ fn layers_sum_up_to_all_instructions() {
                 octets: 300_000,
                 null: false,
             };
-            let profile = super::profile::run(&asked, &options).expect("profiled");
+            let profile = crate::endpoint::board::profile::run(&asked, &options).expect("profiled");
             let what = format!("{}\n{}", board.name, profile.tables(5));
             assert!(profile.frames >= 198, "{what}");
             let sum: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
@@ -293,7 +293,7 @@ fn a_frame_takes_less_without_a_network() {
                     octets: 1_000_000,
                     null,
                 };
-                super::profile::run(&asked, &options).expect("profiled")
+                crate::endpoint::board::profile::run(&asked, &options).expect("profiled")
             });
             assert!(without.frames >= 4_000, "{}", without.tables(5));
             let driver = |it: &Profile| it.per_frame(it.layer(Layer::Driver).all());

@@ -1,0 +1,114 @@
+//! A board whose instructions are counted during network traffic.
+
+use std::sync::Arc;
+
+use super::counted::{self, Readings};
+use super::qemu::{self, QEMU};
+use super::runner::{BoardTarget, PROGRAM, find};
+use super::session::{BoardSession, START_TIMEOUT};
+use super::sim::{self, SIMULATOR};
+use crate::endpoint::{Options, Target as _, TargetError, Trial, Url};
+use crate::firmware::Image;
+use crate::profile::counts::{Count, SimulatedCounts};
+use crate::profile::symbols::Symbols;
+use crate::profile::{Profile, ProfileRequest, Workload};
+use linerate_results::record::Direction;
+
+/// The program without a network.
+const NULL: &str = "null";
+/// The variant in C, over lwIP.
+const IN_C: &str = "lwip";
+/// Rate of datagrams to a simulated board, which loses those that arrive faster than it works: less than each of them
+/// receives.
+const SIMULATED_BITS_PER_S: u64 = 10_000_000;
+
+/// Runs a board, with every instruction counted.
+///
+/// # Errors
+/// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
+pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
+    let (target, is_simulated) = target(request, options)?;
+    let program = if request.null { NULL } else { PROGRAM };
+    let image = target.image_of(program)?;
+    let is_received = request.direction == Direction::ToDevice;
+    let rate = if is_simulated && is_received {
+        SIMULATED_BITS_PER_S
+    } else {
+        0
+    };
+    let trial = counted::trial(request, rate);
+    if is_simulated {
+        simulated(request, &target, image, &trial)
+    } else {
+        qemu::profile::run(request, options, &target, &image, &trial)
+    }
+}
+
+/// Runs `image` on a simulated board, with every instruction counted.
+fn simulated(
+    request: &ProfileRequest,
+    target: &BoardTarget,
+    image: Image,
+    trial: &Trial,
+) -> Result<Profile, TargetError> {
+    let counts = {
+        let symbols = Symbols::read(&image.elf).map_err(|what| TargetError::Failed {
+            target: target.name(),
+            what,
+        })?;
+        Arc::new(SimulatedCounts::new(&symbols))
+    };
+    let board = sim::switch_on_counted(target, image, trial, Some(Arc::clone(&counts)))?;
+    let session = BoardSession::begin(board, target.name(), START_TIMEOUT)?;
+    let read = || Ok(counts.read());
+    let between = |from: &[Count], to: &[Count]| counts.between(from, to);
+    let readings = Readings {
+        read: &read,
+        between: &between,
+    };
+    counted::measure(request, target, trial, session, &readings)
+}
+
+fn target(request: &ProfileRequest, options: &Options) -> Result<(BoardTarget, bool), TargetError> {
+    let url = Url::parse(&request.target)?;
+    let wrong = |what: String| TargetError::Url {
+        url: request.target.clone(),
+        what,
+    };
+    let runner = match url.scheme.as_str() {
+        "qemu" => QEMU,
+        "sim" => SIMULATOR,
+        _ => {
+            let what = "instructions can be counted of emulated and simulated boards only: qemu://BOARD, sim://BOARD";
+            return Err(wrong(what.to_owned()));
+        }
+    };
+    if request.null && (request.program != Workload::Udp || url.scheme == "sim") {
+        return Err(wrong(
+            "without its network it supports only udp, in QEMU".to_owned(),
+        ));
+    }
+    let mut target = find(&url, options, runner)?;
+    if url.scheme == "sim" && target.board.soft_soc.is_none() {
+        return Err(wrong(
+            "instructions of simulated boards can be counted of those with a soft SoC only; \
+             `linerate sim --profile` shows the cycles of the others"
+                .to_owned(),
+        ));
+    }
+    if !target.board.has_firmware() {
+        let what = "it runs Linux, whose symbols are unknown; boards with firmware can be profiled";
+        return Err(wrong(what.to_owned()));
+    }
+    if let Some(variant) = &request.variant {
+        let firmware = &mut target.board.firmware;
+        let mut known = firmware.variants.clone();
+        known.extend(firmware.lwip.map(|_| IN_C.to_owned()));
+        if !known.contains(variant) {
+            let known = known.join(", ");
+            return Err(wrong(format!("its variants are {known}, not {variant}")));
+        }
+        firmware.default_variant.clone_from(variant);
+    }
+    Ok((target, url.scheme == "sim"))
+}
