@@ -120,6 +120,9 @@ pub(super) struct FlowFacts<'a> {
     pub(super) fills_together: bool,
     /// The rate of the path, if other transfers fill it together with this one.
     pub(super) shared: Option<SharedRate>,
+    /// The shortest round trip of all connections between these hosts at the time: a connection that begins behind a full
+    /// queue shows no shorter one than the queue's.
+    pub(super) least_rtt_ns: Option<u64>,
     /// Answers of its server in all connections like it.
     pub(super) answers: ServerAnswers,
 }
@@ -157,6 +160,7 @@ impl<'a> FlowFacts<'a> {
         let active_ns = model.span_ns - around_ns;
         Some(Self {
             class: classify(&model, full),
+            least_rtt_ns: model.base_rtt_ns(),
             sender: address(model.data_sender),
             receiver: address(model.data_sender.other()),
             active_ns,
