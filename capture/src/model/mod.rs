@@ -145,6 +145,14 @@ impl FlowModel {
         let span_ns = packets.iter().map(|it| it.time_ns).max()?;
         let legs = connection.handshake().legs_ns();
         let leg = |end: End| legs.map(|legs| legs[end as usize]);
+        // Who accepts the connection sends nothing before it is acknowledged. Its SYN-ACK may be late (address resolution, a
+        // full queue of connections), which its first data is not.
+        let greeting_ns = (data_sender == End::Second)
+            .then(|| {
+                let ack_ns = connection.handshake().ack_ns?;
+                opened_ns.checked_sub(ack_ns.checked_sub(connection.start_ns)?)
+            })
+            .flatten();
         let turns = Turns::of(packets);
         // No answer is faster than the path; a SYN may have been answered late.
         let back = DirectionView::of(packets, data_sender.other());
@@ -156,7 +164,12 @@ impl FlowModel {
             let acknowledged = (end == data_sender)
                 .then(|| release::acknowledged_ns(&back))
                 .flatten();
-            answers.chain(leg(end)).chain(acknowledged).min()
+            let greeting = greeting_ns.filter(|_| end == data_sender && leg(end).is_some());
+            answers
+                .chain(leg(end))
+                .chain(acknowledged)
+                .chain(greeting)
+                .min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));
         let to_sender = RoundTrips::to_sender(&view, least(data_sender));

@@ -5,6 +5,8 @@ use crate::tcp::{Connection, End, Segment};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const MSS: u32 = 1000;
+/// The connection begins so long after the capture's epoch; times of packets are counted from there.
+const START_NS: u64 = 1_700_000_000 * 1_000_000_000;
 
 /// A download: the second end sends.
 pub(super) struct Download {
@@ -42,7 +44,7 @@ impl Download {
     /// Captured without its handshake.
     pub(super) fn late(window: u16) -> Self {
         Self {
-            connection: Connection::new(1, 0),
+            connection: Connection::new(1, START_NS),
             number: 0,
             window,
             stamps: false,
@@ -73,7 +75,7 @@ impl Download {
             ..Segment::default()
         };
         self.connection
-            .record_segment(end, &segment, at_ns, self.number);
+            .record_segment(end, &segment, START_NS + at_ns, self.number);
     }
 
     /// A segment with its first octet at `seq`, stamped `sent_ms` and echoing `echo_ms`.
@@ -95,7 +97,7 @@ impl Download {
             ..Segment::default()
         };
         self.connection
-            .record_segment(End::First, &segment, at_ns, self.number);
+            .record_segment(End::First, &segment, START_NS + at_ns, self.number);
     }
 
     /// A segment of `len` octets.

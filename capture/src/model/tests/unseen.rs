@@ -29,6 +29,30 @@ fn the_distance_of_segments_of_a_flight_is_the_rate_of_the_slowest_link() {
     assert_eq!(alone.train, None);
 }
 
+/// One segment at a time, 9 ms each, from a server whose SYN-ACK came after 750 ms; the capture is `to_server_ns` and
+/// `to_client_ns` from the ends.
+fn late_opening(to_server_ns: u64, to_client_ns: u64) -> FlowModel {
+    let mut download = Download::open(750 * MS, to_client_ns, 10_000);
+    let mut at_ns = 750 * MS + to_client_ns;
+    for segment in 0..60_u32 {
+        at_ns += to_server_ns;
+        download.data(at_ns, 500 + segment * MSS, (1, 1));
+        at_ns += to_client_ns;
+        download.ack(at_ns, 500 + (segment + 1) * MSS);
+    }
+    download.model()
+}
+
+#[test]
+fn a_syn_ack_that_is_late_does_not_place_the_capture() {
+    let at_server = late_opening(MS / 10, 9 * MS);
+    assert!(!at_server.is_near_receiver());
+    assert_eq!(at_server.base_rtt_ns(), Some(9 * MS + MS / 10));
+    let at_client = late_opening(9 * MS, MS / 10);
+    assert!(at_client.is_near_receiver());
+    assert_eq!(at_client.base_rtt_ns(), Some(9 * MS + MS / 10));
+}
+
 #[test]
 fn segments_one_by_one_follow_the_last_acknowledgment_and_fill_no_window() {
     // With a window of 44 segments, each is admitted by an acknowledgment 44 rounds ago, too.

@@ -10,6 +10,7 @@ use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
+use std::ops::RangeInclusive;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.15;
@@ -38,8 +39,14 @@ struct HeldBack {
     total_ns: u64,
 }
 
-/// Times that a small segment alone in flight was acknowledged late, without data, and the next one followed at once.
-fn held_back(view: &DirectionView, base_ns: u64, reaction_ns: u64, mss: u64) -> HeldBack {
+/// Times that a small segment alone in flight was acknowledged late, without data, and the next one followed after
+/// `reaction_ns`, up to [`PROMPT_NS`] more.
+fn held_back(
+    view: &DirectionView,
+    base_ns: u64,
+    reaction_ns: RangeInclusive<u64>,
+    mss: u64,
+) -> HeldBack {
     let mut held = HeldBack::default();
     let mut acks = view.acks.iter().peekable();
     let mut acked = view.sent.first().map_or(0, |it| it.start);
@@ -67,7 +74,7 @@ fn held_back(view: &DirectionView, base_ns: u64, reaction_ns: u64, mss: u64) -> 
             continue;
         };
         let is_late = ns >= base_ns + DELAYED_ACK_NS;
-        let is_prompt = second.time_ns - at_ns <= reaction_ns + PROMPT_NS;
+        let is_prompt = reaction_ns.contains(&(second.time_ns - at_ns));
         if is_late && is_prompt {
             held.count += 1;
             held.total_ns += ns - base_ns;
@@ -85,8 +92,14 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         .connection()
         .mss(model.data_sender)
         .map_or(1460, u64::from);
-    let own = held_back(&model.view, to_receiver_ns, to_sender_ns, mss);
-    let back = held_back(&model.back, to_sender_ns, to_receiver_ns, back_mss);
+    // What comes sooner than a round trip left before. Without the handshake, the shortest one is an upper bound.
+    let is_known = facts.connection().handshake().legs_ns().is_some();
+    let prompt = |base_ns: u64| {
+        let least_ns = if is_known { base_ns - base_ns / 8 } else { 0 };
+        least_ns..=base_ns + PROMPT_NS
+    };
+    let own = held_back(&model.view, to_receiver_ns, prompt(to_sender_ns), mss);
+    let back = held_back(&model.back, to_sender_ns, prompt(to_receiver_ns), back_mss);
     let is_own = own.total_ns >= back.total_ns;
     let HeldBack { count, total_ns } = if is_own { own } else { back };
     let share = facts.share_of(total_ns);

@@ -46,6 +46,9 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
             Cause::RetransmissionStalls
         }
+        Cause::WakeUpLatency if rule.evidence.contains_key("constant_silence") => {
+            Cause::ServerThinkTime
+        }
         // A station that sleeps until the next beacon takes as long each time, if it is asked at a constant interval.
         Cause::ServerThinkTime if rule.evidence.get("constant_silence") == Some(&1.0) => {
             Cause::WakeUpLatency
@@ -122,6 +125,11 @@ fn words(cause: Cause) -> Option<Alternative> {
         Cause::WakeUpLatency => (
             "The same times fit a station that sleeps between the requests, and answers when it wakes up at an interval of its \
              own.",
+            "To decide: ask again at once after an answer: a program takes as long as before, a station that is awake answers \
+             at once.",
+        ),
+        Cause::ServerThinkTime => (
+            "The same times fit a program that takes as long for each answer, above a stack that acknowledges with it only.",
             "To decide: ask again at once after an answer: a program takes as long as before, a station that is awake answers \
              at once.",
         ),

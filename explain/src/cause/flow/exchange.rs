@@ -32,6 +32,11 @@ const MAX_THINK_NS: u64 = 10_000_000_000;
 /// An acknowledgment may be delayed by less than this (RFC 9293 section 3.8.6.3). A host that sends nothing at all for
 /// longer did not receive the request.
 const MAX_DELAYED_ACK_NS: u64 = 500_000_000;
+/// Most stacks acknowledge within less, whatever the program does (Linux: 40 ms, Zephyr: 100 ms).
+const ACKNOWLEDGED_NS: u64 = 100_000_000;
+/// A timer of 250 ms that runs freely (lwIP: `TCP_FAST_INTERVAL`) leaves so many silences of 100 ms by chance once in a
+/// dozen connections.
+const MIN_SILENT_TIMES: usize = 5;
 /// After a longer silence, a small message may be news, or a person's input.
 const NEWS_NS: u64 = 1_000_000_000;
 /// A pause of the client that is longer may be a person's.
@@ -339,6 +344,10 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
         (false, false) => 0.75,
     };
     let name = facts.flow.ends[server as usize].0;
+    // A program that takes so long does not keep its stack from acknowledging the request.
+    let is_asleep = thinking.is_silent()
+        && median_ns >= ACKNOWLEDGED_NS
+        && thinking.times.len() >= MIN_SILENT_TIMES;
     let mut figures = evidence([
         ("think_ns_p50", median_ns as f64),
         ("think_ns_total", total_ns as f64),
@@ -356,6 +365,25 @@ pub(super) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
             .packets()
             .map(|(name, value)| (name.to_owned(), value)),
     );
+    if is_asleep {
+        return Some(Rule {
+            share: facts.share_of(total_ns),
+            cause: Cause::WakeUpLatency,
+            confidence: 0.6,
+            summary: format!(
+                "{name} takes {}, beyond the round trip of {} from the capture point, always as long, and acknowledges no \
+                 request before: its stack is late, too, as that of a station that sleeps between the requests.",
+                before_turns(&thinking, "answers begin", "answer begins"),
+                format::time(thinking.leg_ns),
+            ),
+            evidence: figures,
+            advice: "Look for power saving at that end: a sleeping radio (esp_wifi_set_ps, a listen interval), a CPU idle \
+                     state, a polling interval."
+                .to_owned(),
+            limits: &[Limit::SenderIdle],
+            has_gain: false,
+        });
+    }
     Some(Rule {
         share: facts.share_of(total_ns),
         cause: Cause::ServerThinkTime,
@@ -420,9 +448,9 @@ pub(super) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let total_ns = thinking.total_ns();
     let share = facts.share_of(total_ns);
     let median_ns = thinking.percentile(50);
-    // Answers of less than a segment at the pace of the program are messages, and no transfer that waits.
+    // Answers of one segment at the pace of the program are messages, and no transfer that waits.
     let mss = facts.connection().mss(client).map_or(facts.full, u64::from);
-    let is_program = answer >= mss.max(MIN_FULL) * 9 / 10 && median_ns <= PERSON_NS
+    let is_program = answer > mss.max(MIN_FULL) && median_ns <= PERSON_NS
         || is_transfer && median_ns <= NEWS_NS
         || answer >= ANSWER_SEGMENTS * facts.full && thinking.is_uniform();
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();

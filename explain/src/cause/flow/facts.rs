@@ -120,6 +120,9 @@ pub(super) struct FlowFacts<'a> {
     pub(super) fills_together: bool,
     /// The rate of the path, if other transfers fill it together with this one.
     pub(super) shared: Option<SharedRate>,
+    /// The shortest round trip of all connections between these hosts at the time: a connection that begins behind a full
+    /// queue shows no shorter one than the queue's.
+    pub(super) least_rtt_ns: Option<u64>,
     /// Answers of its server in all connections like it.
     pub(super) answers: ServerAnswers,
 }
@@ -157,6 +160,7 @@ impl<'a> FlowFacts<'a> {
         let active_ns = model.span_ns - around_ns;
         Some(Self {
             class: classify(&model, full),
+            least_rtt_ns: model.base_rtt_ns(),
             sender: address(model.data_sender),
             receiver: address(model.data_sender.other()),
             active_ns,
@@ -181,6 +185,31 @@ impl<'a> FlowFacts<'a> {
         let longest = turns.longest_turn(self.model.data_sender);
         let is_small = longest <= INITIAL_SEGMENTS * self.full.max(LEAST_FULL);
         self.class != FlowClass::Bulk && (is_small || is_trickle(&self.model))
+    }
+
+    /// True if its sender sets PSH on hardly any segment, so that the end of a write does not show (RFC 9293 section 3.9.1
+    /// permits that).
+    pub(super) fn hides_writes(&self) -> bool {
+        let sent = &self.model.view.sent;
+        let pushed = sent.iter().filter(|it| it.is_pushed).count();
+        pushed * HARDLY_ANY < sent.len()
+    }
+
+    /// For each new segment, true if nothing else was in flight, or if all that was had the time to arrive, and its
+    /// acknowledgment was held back: a sender that has more to send does not leave such a segment less than full (RFC 9293
+    /// section 3.8.6.2.1).
+    pub(super) fn sent_alone(&self) -> Vec<bool> {
+        let new = self.model.view.sent.iter();
+        let new = new.filter(|it| !it.is_retransmission());
+        let base_ns = self.model.base_rtt_ns().filter(|ns| *ns > 0);
+        let mut before_ns = 0;
+        new.zip(self.model.flights())
+            .map(|(it, flight)| {
+                let silence_ns = it.time_ns - before_ns;
+                before_ns = it.time_ns;
+                flight <= u64::from(it.len) + 1 || base_ns.is_some_and(|ns| silence_ns >= ns)
+            })
+            .collect()
     }
 
     /// True if acknowledgments may set the sender's pace, which looks like one of its own where the capture began late: the

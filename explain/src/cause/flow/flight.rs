@@ -6,6 +6,11 @@ use linerate_capture::model::{WindowScale, percentile};
 /// With fewer round trips, a congestion window in congestion avoidance does not grow by more than the data in flight varies.
 const MIN_ROUND_TRIPS: u64 = 16;
 
+/// Distances of segments behind one link differ by less than this factor from the shorter ones of them.
+const EVEN_FACTOR: u64 = 3;
+/// Beginning and end of a transfer take a smaller part of the time than the rest.
+const MIN_EVEN_SHARE: f64 = 0.75;
+
 /// Fewer round trips to the sender may all contain a wait of its program.
 const MIN_SAMPLES: usize = 8;
 
@@ -73,6 +78,20 @@ impl ConstantFlight {
         let range = percentile(windows.clone(), 10).zip(percentile(windows, 90));
         range.is_some_and(|(p10, p90)| p90 - p10 > 2 * facts.full.max(self.bytes / 12))
     }
+}
+
+/// True if new segments come at one distance for most of the time: no silence divides them into flights.
+pub(super) fn arrives_evenly(facts: &FlowFacts<'_>) -> bool {
+    let new = facts.model.view.sent.iter();
+    let times: Vec<u64> = new
+        .filter(|it| it.len > 0 && !it.is_retransmission())
+        .map(|it| it.time_ns)
+        .collect();
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let gaps: Vec<u64> = gaps.collect();
+    let close_ns = EVEN_FACTOR * percentile(gaps.clone(), 25).unwrap_or(0);
+    let near_ns: u64 = gaps.iter().filter(|ns| **ns <= close_ns).sum();
+    near_ns as f64 >= MIN_EVEN_SHARE * gaps.iter().sum::<u64>() as f64
 }
 
 /// True if the capture shows when acknowledgments reach the sender. Otherwise, bursts at intervals of a timer look like

@@ -4,7 +4,7 @@ use super::facts::FlowFacts;
 use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, WindowScale, percentile};
+use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -12,6 +12,8 @@ use std::collections::HashSet;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
+/// Fewer round trips to the sender do not show what it waits for.
+const MIN_ROUND_TRIPS: usize = 8;
 /// Segments this close together leave at once.
 const BURST_GAP_NS: u64 = 400_000;
 /// The rate of the bursts exceeds the average by this factor at most: a program writes in blocks, too.
@@ -37,8 +39,10 @@ const LEAST_MTU_PAYLOAD: u64 = 1_200;
 /// Octets of options in a segment at most (RFC 9293 section 3.1).
 const OPTIONS: u64 = 40;
 
-/// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001; 15 is half of 30).
-const PICTURES_PER_S: [f64; 6] = [15.0, 24.0, 25.0, 30.0, 50.0, 60.0];
+/// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001).
+const PICTURES_PER_S: [f64; 5] = [24.0, 25.0, 30.0, 50.0, 60.0];
+/// A camera with less to deliver takes each n-th picture of its sensor, up to this one.
+const MOST_SKIPPED: u32 = 6;
 /// A program that waits after each block needs longer than its wait by more than this, even for small blocks.
 const PICTURE_TOLERANCE: f64 = 0.001;
 
@@ -138,7 +142,12 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share,
         cause: Cause::HostPacing,
-        confidence: 0.8,
+        // Where the round trip to the sender was seen in the handshake only, a way back that is full sets the same pace.
+        confidence: if model.is_near_receiver() && model.to_sender.count() < MIN_ROUND_TRIPS {
+            0.55
+        } else {
+            0.8
+        },
         summary: format!(
             "{} sends {per_burst:.1} segments every {}, whatever is acknowledged, and nothing queues on the path: it is \
              paced to {}.",
@@ -176,15 +185,23 @@ fn has_own_interval(interval_ns: u64, spread_ns: u64, rtt_ns: Option<u64>) -> bo
 /// program sends what it has, when it has it.
 pub(super) fn is_own_stream(facts: &FlowFacts<'_>) -> bool {
     let sent = facts.model.view.sent.iter();
-    let new: Vec<_> = sent
-        .filter(|it| it.len > 0 && !it.is_retransmission())
+    let new = sent.filter(|it| !it.is_retransmission());
+    let new: Vec<(&Transmission, bool)> = new
+        .zip(facts.sent_alone())
+        .filter(|(it, _)| it.len > 0)
         .collect();
     let room = facts.mss().unwrap_or(LEAST_MTU_PAYLOAD);
-    let is_write = |len: u32| u64::from(len) + OPTIONS <= room;
-    let writes = new.iter().filter(|it| it.is_pushed && is_write(it.len));
+    // Where no PSH ends a write, a segment that is alone and has room for more does, if it is known to be alone.
+    let model = &facts.model;
+    let knows_flight = !model.is_near_receiver() || model.to_sender.base_ns().is_some();
+    let hides_writes = knows_flight && facts.hides_writes();
+    let writes = new.iter().filter(|(it, is_alone)| {
+        let has_room = u64::from(it.len) + OPTIONS <= room;
+        has_room && (it.is_pushed || hides_writes && *is_alone)
+    });
     let intervals: Vec<u64> = new
         .windows(2)
-        .map(|pair| pair[1].time_ns - pair[0].time_ns)
+        .map(|pair| pair[1].0.time_ns - pair[0].0.time_ns)
         .collect();
     let of = |percent| percentile(intervals.clone(), percent).unwrap_or(0);
     let (p10, p50, p90) = (of(10), of(50), of(90));
@@ -301,13 +318,16 @@ fn has_picture_rate(intervals: &[u64]) -> bool {
     // At the beginning, a picture may take several round trips, and look like several.
     let usual = intervals
         .iter()
-        .filter(|ns| ns.abs_diff(usual_ns) <= usual_ns / 4);
+        .filter(|ns| ns.abs_diff(usual_ns) <= usual_ns / 8);
     let (count, sum_ns) = usual.fold((0_u64, 0), |(count, sum), ns| (count + 1, sum + ns));
     let rate = stats::ratio(count as f64 * 1e9, sum_ns as f64);
     let is_near = |standard: f64| (rate / standard - 1.0).abs() <= PICTURE_TOLERANCE;
-    PICTURES_PER_S
-        .into_iter()
-        .any(|standard| is_near(standard) || is_near(standard / 1.001))
+    PICTURES_PER_S.into_iter().any(|standard| {
+        (1..=MOST_SKIPPED).any(|each| {
+            let standard = standard / f64::from(each);
+            is_near(standard) || is_near(standard / 1.001)
+        })
+    })
 }
 
 #[cfg(test)]

@@ -201,7 +201,13 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
         None => announced.unwrap_or(facts.full),
     };
     let is_limit = full * 10 >= all * 8 && facts.full + 40 >= mss;
+    // Without the MSS of the handshake and without PSH, only segments with others in flight are known to be parts of more.
+    let alone = facts.sent_alone().into_iter().filter(|alone| *alone);
+    let may_be_writes = (announced.is_none() || clamped.is_some())
+        && facts.hides_writes()
+        && alone.count() as u64 * 2 > all;
     if facts.class != FlowClass::Bulk
+        || may_be_writes
         || mss > SMALL_MSS
         || !is_limit
         || all < 50

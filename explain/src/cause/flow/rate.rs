@@ -1,6 +1,7 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::pacing::is_own_stream;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
@@ -120,7 +121,8 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
 }
 
 pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let steady = is_steady(facts);
+    // A program that writes by a clock is no link.
+    let steady = is_steady(facts) && !is_own_stream(facts);
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The sender: its program, its buffer, its congestion window.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::flight::ConstantFlight;
+use super::flight::{ConstantFlight, arrives_evenly};
 use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
@@ -227,6 +227,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
         || total_ns < idle_ns / 10 * 8
         || is_answering
         || is_media(facts)
+        || is_timed_media(facts)
         // A sender that stops does not fill its path all the time.
         || rate::is_steady(facts)
     {
@@ -275,6 +276,16 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         long
     };
+    // A program that ends its writes with a part of a segment, and all of it is acknowledged, had nothing more, however short
+    // the silence: the sending host's work takes less than a millisecond.
+    let is_of_program = |span: &&&Span| span.ns() >= TICK_NS && ends_write(facts, span);
+    let short: Vec<&Span> = spans_of_idling(facts);
+    let written = short.iter().filter(is_of_program).count();
+    let long = if share(&long) < MIN_IDLE && written * 5 >= short.len() * 4 {
+        short
+    } else {
+        long
+    };
     let are_long = long.len() == 2 && long.iter().all(|span| span.ns() >= LONG_SILENCE_NS);
     if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
         return None;
@@ -286,6 +297,7 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
         || facts.is_beside_full
         || is_exchange
         || is_media(facts)
+        || is_timed_media(facts)
         || is_own_stream(facts)
         || is_held_back
         || rate::is_steady(facts)
@@ -310,6 +322,21 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// Times in which the sender could send, of a tick and more.
+fn spans_of_idling<'a>(facts: &'a FlowFacts<'_>) -> Vec<&'a Span> {
+    let spans = facts.model.spans.iter();
+    let idle = spans.filter(|span| span.limit == Limit::SenderIdle && span.ns() >= TICK_NS);
+    idle.collect()
+}
+
+/// True if the last segment before `span` is the end of a write that does not fill it.
+fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
+    let sent = &facts.model.view.sent;
+    let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
+    let last = before.checked_sub(1).map(|at| sent[at]);
+    last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
+}
+
 /// True if the capture shows when acknowledgments reach the sender, or else that its program had written all it had: most
 /// of `silences` follow the end of a write that does not fill a segment.
 fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
@@ -321,12 +348,7 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     } else {
         model.to_sender.base_ns().is_some() || model.release_ns.is_some()
     };
-    let sent = &model.view.sent;
-    let is_after_write = |span: &&&Span| {
-        let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
-        let last = before.checked_sub(1).map(|at| sent[at]);
-        last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
-    };
+    let is_after_write = |span: &&&Span| ends_write(facts, span);
     // No congestion control holds back new data for so long, after losses or not, where all was acknowledged.
     let least_ns = silences.iter().map(|span| span.ns()).min().unwrap_or(0);
     if sees_sender && least_ns >= LONG_SILENCE_NS {
@@ -354,7 +376,7 @@ fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     let limited = facts.share(Limit::InFlight);
     let start = facts.share(Limit::SlowStart);
     // The source of pictures or sound sets their rate; each block may take several round trips.
-    if limited + start < 0.4 || is_timed_media(facts) {
+    if limited + start < 0.4 || is_timed_media(facts) || is_own_stream(facts) {
         return None;
     }
     let stats = facts.stats();
@@ -435,6 +457,12 @@ fn knows_window(facts: &FlowFacts<'_>) -> bool {
 
 /// The same octets in flight in each round trip, and less than the window permits.
 fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
+    // Near the receiver, what arrives evenly shows no flights: in any time, as much passes.
+    let is_unseen =
+        facts.model.is_near_receiver() && facts.model.to_sender.count() < MIN_ROUND_TRIPS;
+    if is_unseen && arrives_evenly(facts) {
+        return None;
+    }
     let flight = ConstantFlight::of(facts)?;
     let ConstantFlight {
         bytes,

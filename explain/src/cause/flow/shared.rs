@@ -43,7 +43,24 @@ pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
             fill_together(facts, &group);
         }
     }
+    note_least_round_trips(facts);
     note_full(facts);
+}
+
+/// Notes for each connection the shortest round trip between its hosts, of all connections that pass at the same time.
+fn note_least_round_trips(facts: &mut [FlowFacts<'_>]) {
+    let least: Vec<Option<u64>> = facts
+        .iter()
+        .map(|one| {
+            let beside = facts
+                .iter()
+                .filter(|it| hosts(one) == hosts(it) && overlap(one, it));
+            beside.filter_map(|it| it.model.base_rtt_ns()).min()
+        })
+        .collect();
+    for (it, least_ns) in facts.iter_mut().zip(least) {
+        it.least_rtt_ns = least_ns.or(it.least_rtt_ns);
+    }
 }
 
 /// Marks transfers in one direction whose sum is steady while segments wait: the path is full of them, whatever each of them
@@ -133,7 +150,7 @@ fn note_full(facts: &mut [FlowFacts<'_>]) {
             beside.partition(|other| facts[*other].sender == one.sender);
         let opposite: Vec<usize> = opposite
             .into_iter()
-            .filter(|other| full[*other] || steady[*other])
+            .filter(|other| full[*other] || steady[*other] || is_behind_queue(&facts[*other]))
             .collect();
         let of = opposite.iter().map(|other| &facts[*other]);
         let against = (!opposite.is_empty()).then(|| OppositeTransfer {
@@ -150,6 +167,15 @@ fn note_full(facts: &mut [FlowFacts<'_>]) {
 fn waiting_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let queue_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued);
     queue_ns.map(|(p50, _)| p50)
+}
+
+/// True for a transfer whose packets wait longer in a queue than they travel: its way or the way back is full.
+fn is_behind_queue(facts: &FlowFacts<'_>) -> bool {
+    let base_ns = facts.model.base_rtt_ns();
+    facts.class == FlowClass::Bulk
+        && waiting_ns(facts)
+            .zip(base_ns)
+            .is_some_and(|(ns, base_ns)| ns >= base_ns)
 }
 
 /// Both hosts: transfers in opposite directions share the queues for their acknowledgments.

@@ -662,6 +662,10 @@ fn transfers_with_a_steady_sum_fill_the_path_together() {
         }
     };
     assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
+    // What each of them waits for is the other one.
+    let (found, _) = explain_flows(&side_by_side(|at| Some(shared(at))));
+    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert_eq!(causes, [Cause::PathRate]);
     // The same with pauses in which neither passes much.
     let idles = |at: u64| (at / 500).is_multiple_of(2) && !at.is_multiple_of(4);
     assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);

@@ -9,7 +9,7 @@ mod tests;
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -23,6 +23,10 @@ const MIN_ECHOES: usize = 16;
 const MAX_UTILIZATION: f64 = 0.85;
 /// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
 const EQUAL_RATES: f64 = 1.25;
+/// A queue that each packet of a connection meets is this many times longer than the path: hosts that answer a SYN late, or
+/// a path that changes, differ by less.
+const ALWAYS_FACTOR: u64 = 3;
+
 /// Acknowledgments that wait on the way back.
 struct BackQueue {
     observed: String,
@@ -39,7 +43,8 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut back = stamped_queue(facts)
         .or_else(|| echoed_queue(facts))
         .or_else(|| spaced_acks(facts))
-        .or_else(|| behind_opposite(facts))?;
+        .or_else(|| behind_opposite(facts))
+        .or_else(|| always_behind_opposite(facts))?;
     let mut opposite = String::new();
     if let Some(against) = facts.against {
         back.evidence
@@ -84,7 +89,7 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
 fn stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let (queue_ns, _) = facts.model.queue_ns?;
     let back_ns = facts.model.ack_queue_ns?;
-    let base_ns = facts.model.base_rtt_ns().unwrap_or(0);
+    let base_ns = facts.least_rtt_ns.unwrap_or(0);
     let is_most = back_ns * 10 >= queue_ns * 6
         && back_ns >= MIN_ACK_QUEUE_NS
         && back_ns <= queue_ns + queue_ns / 4
@@ -115,32 +120,55 @@ fn stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
 /// arrive with gaps between them, as no full way delivers them.
 fn echoed_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let model = &facts.model;
-    let trips = &model.to_sender;
     let shares_path = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
-    if !model.is_near_receiver() || model.is_queued || shares_path || trips.count() < MIN_ECHOES {
+    // Requests are not acknowledgments that wait.
+    let is_answering = model.turns.changes() >= 4;
+    if !model.is_near_receiver() || model.is_queued || shares_path || is_answering {
         return None;
     }
-    let (base_ns, usual_ns) = (trips.base_ns()?, trips.percentile(50)?);
-    // After a silence a sender echoes an old one, but fresh ones with what follows.
-    let queue_ns = trips.percentile(25)?.checked_sub(base_ns)?;
-    if queue_ns < MIN_ACK_QUEUE_NS.max(base_ns) || model.utilization >= MAX_UTILIZATION {
+    let base_ns = model.to_sender.base_ns()?;
+    let waits = unreceived_ns(facts, base_ns);
+    if waits.len() < MIN_ECHOES || model.utilization >= MAX_UTILIZATION {
+        return None;
+    }
+    let queue_ns = percentile(waits, 50)?;
+    if queue_ns < MIN_ACK_QUEUE_NS.max(base_ns) {
         return None;
     }
     Some(BackQueue {
         observed: format!(
-            "Segments of {} answer acknowledgments that left {} before (median), although a round trip takes {}, and arrive              with gaps between them",
+            "When {} sends its segments, acknowledgments that left {} before (median) have not reached it, although a round \
+             trip takes {}, and the segments arrive with gaps between them",
             facts.sender,
-            format::time(usual_ns),
+            format::time(base_ns + queue_ns),
             format::time(base_ns),
         ),
         evidence: evidence([
-            ("echo_ns_p50", usual_ns as f64),
+            ("echo_ns_p50", (base_ns + queue_ns) as f64),
             ("base_rtt_ns", base_ns as f64),
-            ("queue_ns_p25", queue_ns as f64),
+            ("queue_ns_p50", queue_ns as f64),
         ]),
-        share: 1.0 - stats::ratio(base_ns as f64, usual_ns as f64),
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         confidence: 0.7,
     })
+}
+
+/// For each segment, the time beyond a round trip since the first acknowledgment that its sender had not received: it echoes
+/// the timestamp of the last one that it had (RFC 7323 section 4.3), whether its program was idle meanwhile or not.
+fn unreceived_ns(facts: &FlowFacts<'_>, base_ns: u64) -> Vec<u64> {
+    let view = &facts.model.view;
+    let acks: Vec<_> = view.acks.iter().filter(|it| it.timestamp != 0).collect();
+    let echoes = view.sent.iter().filter(|it| it.echo != 0);
+    echoes
+        .map(|sent| {
+            let is_received = |stamp: u32| stamp.wrapping_sub(sent.echo) as i32 <= 0;
+            let next = acks.partition_point(|ack| is_received(ack.timestamp));
+            let since_ns = acks
+                .get(next)
+                .map_or(0, |ack| sent.time_ns.saturating_sub(ack.time_ns));
+            since_ns.saturating_sub(base_ns)
+        })
+        .collect()
 }
 
 /// Near the sender, acknowledgments come at one interval, whatever they acknowledge.
@@ -207,5 +235,36 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         ]),
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         confidence,
+    })
+}
+
+/// Not one packet passes as fast as those of another connection between the same hosts, although a transfer in the other
+/// direction is all that passes beside it: what waits is its acknowledgments, since its own data has not always been there.
+fn always_behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    facts.against?;
+    let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
+    let (own_ns, least_ns) = (facts.model.base_rtt_ns()?, facts.least_rtt_ns?);
+    let queue_ns = own_ns - least_ns;
+    if is_shared
+        || facts.connection().handshake().legs_ns().is_none()
+        || queue_ns < MIN_ACK_QUEUE_NS.max(ALWAYS_FACTOR * least_ns)
+    {
+        return None;
+    }
+    Some(BackQueue {
+        observed: format!(
+            "From the handshake on, a round trip takes {} at least, where another connection between {} and {} took {}",
+            format::time(own_ns),
+            facts.sender,
+            facts.receiver,
+            format::time(least_ns),
+        ),
+        evidence: evidence([
+            ("base_rtt_ns", least_ns as f64),
+            ("least_rtt_ns", own_ns as f64),
+            ("queue_ns_least", queue_ns as f64),
+        ]),
+        share: 1.0 - stats::ratio(least_ns as f64, own_ns as f64),
+        confidence: 0.75,
     })
 }

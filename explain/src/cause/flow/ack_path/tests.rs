@@ -199,3 +199,28 @@ fn without_stamps_a_transfer_in_the_other_direction_shows_the_queue() {
     assert!(found(stamped(false), Some(equal)).is_none());
     assert!(found(stamped(false), None).is_none());
 }
+
+/// The same upload, where another connection between the hosts had a round trip of `least_ns`.
+fn beside_faster(least_ns: u64) -> Option<Rule> {
+    let flow = stamped(false).flow();
+    let mut facts = FlowFacts::of(&flow).expect("payload");
+    facts.against = Some(OppositeTransfer {
+        bytes_per_s: 190_000.0,
+        queue_ns: None,
+        is_full: false,
+    });
+    facts.least_rtt_ns = Some(least_ns);
+    ack_path_full(&facts)
+}
+
+#[test]
+fn a_round_trip_that_was_always_longer_than_that_of_another_connection_waits_behind_a_transfer() {
+    // Captured behind 16 ms of which none were necessary.
+    let rule = beside_faster(200 * US).expect("a finding");
+    assert!(
+        rule.evidence["queue_ns_least"] > 15e6,
+        "{:?}",
+        rule.evidence
+    );
+    assert!(beside_faster(RTT_NS).is_none());
+}

@@ -62,7 +62,7 @@ fn pattern(facts: &FlowFacts<'_>) -> Cause {
     if let Some(rule) = bucket(facts, &losses, "", &figures) {
         return rule.cause;
     }
-    if let Some(capacity) = queue_capacity(facts) {
+    if let Some(capacity) = queue_capacity(facts, &losses) {
         return queue(facts, &losses, capacity, "", figures).cause;
     }
     if facts.stats().spacing.loses_in_bursts() {

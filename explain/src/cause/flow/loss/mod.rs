@@ -255,7 +255,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             rule
         } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
             rule
-        } else if let Some(capacity) = queue_capacity(facts) {
+        } else if let Some(capacity) = queue_capacity(facts, &losses) {
             queue(facts, &losses, capacity, &waits, figures)
         } else if in_bursts && !discards {
             bursts(facts, &losses, None, &waits, figures)
@@ -273,7 +273,9 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// True if what passed took the path nearly all the time: without its losses, a transfer is no faster.
 fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
-    rate::busy_share(facts) >= 1.0 - MIN_COST && losses.rate() < MOST_OF_FULL_PATH
+    let least_ns = facts.least_time_ns().filter(|_| rate::is_full(facts));
+    let needs_all = least_ns.is_some_and(|ns| facts.share_of(ns) >= 1.0 - MIN_COST);
+    (needs_all || rate::busy_share(facts) >= 1.0 - MIN_COST) && losses.rate() < MOST_OF_FULL_PATH
 }
 
 /// True if segments are repeated in at least half of the parts of the time.

@@ -3,7 +3,7 @@
 use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, Transmission};
 use linerate_capture::tcp::BURST_POSITIONS;
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -16,6 +16,8 @@ const MIN_FLIGHT: u64 = 7;
 const MIN_ADVISED_SEGMENT: u64 = 200;
 /// Half of the usual least retransmission timeout: what is repeated sooner belongs to the same recovery.
 const EPISODE_NS: u64 = 100_000_000;
+/// Losses by chance are all in the first of so many parts of a connection once in as many connections.
+const OPENING_DIVISOR: usize = 20;
 /// Fewer segments behind others show no pattern.
 const MIN_FOLLOWERS: u64 = 8;
 /// A receiver this near to the capture point sees what the capture shows.
@@ -296,6 +298,42 @@ pub(super) fn episodes(facts: &FlowFacts<'_>) -> u64 {
     pauses.count() as u64 + u64::from(!times.is_empty())
 }
 
+/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start.
+fn are_of_slow_start(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let last = sent.iter().rposition(Transmission::is_retransmission);
+    facts.connection().handshake().syn_ns.is_some()
+        && last.is_some_and(|last| (last + 1) * OPENING_DIVISOR <= sent.len())
+}
+
+/// Slow start doubles what is in flight until a queue overflows, and after that the window grows slowly.
+fn overflow_of_slow_start(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: BTreeMap<String, f64>,
+) -> Rule {
+    Rule {
+        share: losses.cost(),
+        cause: Cause::ShallowQueue,
+        confidence: 0.6,
+        summary: format!(
+            "{} of {} segments were lost, all at the end of slow start, and none of those that followed in smaller flights: \
+             the queue before the slowest link holds no more. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+        ),
+        evidence: figures,
+        advice: format!(
+            "Give the queue before the slowest link room for the rate times the round trip (switch port, tc limit, transmit \
+             ring), or let {} leave slow start earlier (HyStart, pacing).",
+            facts.sender
+        ),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        has_gain: true,
+    }
+}
+
 pub(super) fn random(
     facts: &FlowFacts<'_>,
     losses: &Losses,
@@ -304,6 +342,9 @@ pub(super) fn random(
 ) -> Rule {
     // Losses of one episode have one reason, however many they are.
     let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
+    if few && are_of_slow_start(facts) {
+        return overflow_of_slow_start(facts, losses, waits, figures);
+    }
     Rule {
         share: losses.cost(),
         cause: Cause::RandomLoss,

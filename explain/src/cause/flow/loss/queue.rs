@@ -1,6 +1,6 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
-use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE};
+use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
@@ -185,7 +185,10 @@ impl ByFlight {
 }
 
 /// Capacity in segments of a queue, if more segments in flight are lost and fewer are not.
-pub(super) fn queue_capacity(facts: &FlowFacts<'_>) -> Option<usize> {
+pub(super) fn queue_capacity(facts: &FlowFacts<'_>, losses: &Losses) -> Option<usize> {
+    // Segments that are lost together are one event, whatever its cause: only events are independent of each other.
+    let each_time = losses_each_time(facts, losses).max(1.0);
+    let events = |lost: f64| lost / each_time;
     let ByFlight { sent, lost } = ByFlight::of(facts);
     let sum = |of: &[u64]| of.iter().sum::<u64>();
     let all_lost = sum(&lost);
@@ -196,7 +199,7 @@ pub(super) fn queue_capacity(facts: &FlowFacts<'_>) -> Option<usize> {
         beyond >= MIN_LOSSES
             && rate(below, &sent[..*at]) <= MAX_RATE_BELOW
             && rate(beyond, &sent[*at..]) >= LOSS_RATE_FACTOR * rate(below, &sent[..*at])
-            && poisson_at_most(below, expected) < SIGNIFICANCE
+            && poisson_at_most(events(below as f64).round() as u64, events(expected)) < SIGNIFICANCE
     };
     (MIN_QUEUE_SEGMENTS..MAX_QUEUE_SEGMENTS).rev().find(fits)
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A full frame at 10 Mbit/s.
 const FRAME_NS: u64 = 1_230_400;
@@ -381,4 +382,129 @@ fn rare_losses_behind_which_a_smaller_window_costs_most_may_be_those_of_a_queue(
     };
     assert_eq!(other(0.03, 0.9), Some(Cause::ShallowQueue));
     assert_ne!(other(0.6, 0.1), Some(Cause::ShallowQueue));
+}
+
+/// Flights of `segments(round)` segments, captured at the sender on a path of 20 ms; of some, `lost(round)` from the eighth
+/// place on are lost and repaired in a round trip.
+fn lossy_flights(rounds: u64, segments: impl Fn(u64) -> u32, lost: impl Fn(u64) -> u32) -> Script {
+    let mut upload = Script::open(End::First, 20 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..rounds {
+        let first = upload.sent();
+        let (size, missing) = (segments(round), lost(round));
+        upload.at(at_ns).send(size, MSS, 100 * US);
+        at_ns = upload.now_ns + 20 * MS;
+        if missing > 0 {
+            upload.at(at_ns).ack(first + 8 * MSS);
+            upload.duplicate_acks(3, first + 8 * MSS, 10 * US);
+            for place in 8..8 + missing {
+                upload.after(10 * US).segment(first + place * MSS, MSS);
+            }
+            at_ns += 20 * MS + MS;
+        }
+        upload.at(at_ns).ack_all();
+        at_ns += 20 * US;
+    }
+    upload
+}
+
+#[test]
+fn segments_that_are_lost_together_are_one_event_of_a_full_queue() {
+    let size = |round: u64| 8 + (round * 7 % 13) as u32;
+    // Twenty events of five segments each in the larger flights, or as many segments alone.
+    let together = |round: u64| {
+        if round % 10 == 4 && size(round) > 14 {
+            5
+        } else {
+            0
+        }
+    };
+    let found = evaluate(lossy_flights(260, size, together)).expect("losses");
+    assert_ne!(found.cause, Cause::ShallowQueue, "{}", found.summary);
+    assert_ne!(found.cause, Cause::QueueOverflow, "{}", found.summary);
+}
+
+#[test]
+fn losses_at_the_end_of_slow_start_only_are_those_of_a_short_queue() {
+    let size = |round: u64| {
+        if round < 2 {
+            20
+        } else {
+            10 + (round / 60) as u32
+        }
+    };
+    let at = |loss: u64| {
+        let lost = |round| if round == loss { 4 } else { 0 };
+        evaluate(lossy_flights(300, size, lost))
+    };
+    let opening = at(1).expect("losses");
+    assert_eq!(opening.cause, Cause::ShallowQueue, "{}", opening.summary);
+    let later = at(150).expect("losses");
+    assert_eq!(later.cause, Cause::RandomLoss, "{}", later.summary);
+}
+
+/// Causes of flights of 10 to 15 segments, of which one in `each` loses one, by chance.
+fn alone(each: u32) -> (Cause, Option<Cause>) {
+    let dice = |round: u64| (round as u32).wrapping_mul(2_654_435_761) >> 12;
+    let lost = |round| u32::from(dice(round).is_multiple_of(each));
+    let size = |round| 10 + dice(round + 7) % 6;
+    let flow = lossy_flights(600, size, lost).flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    let rule = losses(&facts).expect("losses");
+    (rule.cause, alternative(&facts, &rule))
+}
+
+#[test]
+fn rare_losses_that_cost_little_may_be_those_of_a_short_queue() {
+    let queue = (Cause::RandomLoss, Some(Cause::ShallowQueue));
+    assert_eq!(alone(60), queue);
+    assert_ne!(alone(4), queue);
+}
+
+/// An upload, captured at its sender, to a link that passes a segment in 4 ms and whose queue of twenty is always full; each
+/// fortieth segment does not fit, and is repeated after three duplicate acknowledgments.
+fn full_queue() -> Script {
+    const SLOT_NS: u64 = 4 * MS;
+    let mut upload = Script::open(End::First, 4 * MS, 10 * US, 60_000);
+    let mut queue: VecDeque<u32> = VecDeque::new();
+    let (mut next, mut acked, mut duplicates, mut number) = (0, 0, 0, 0);
+    let mut arrived: BTreeSet<u32> = BTreeSet::new();
+    for slot in 0..2_000_u64 {
+        upload.at(10 * MS + slot * SLOT_NS);
+        if let Some(first) = queue.pop_front() {
+            arrived.insert(first);
+            let before = acked;
+            while arrived.remove(&acked) {
+                acked += 1;
+            }
+            duplicates = if acked > before { 0 } else { duplicates + 1 };
+            upload.after(4 * MS).ack(1 + acked * MSS).after(10 * US);
+            if duplicates == 3 {
+                upload.segment(1 + acked * MSS, MSS);
+                queue.push_back(acked);
+            }
+        }
+        while queue.len() < 20 && next < acked + 60 {
+            upload.segment(1 + next * MSS, MSS).after(US);
+            number += 1;
+            if number % 40 != 0 {
+                queue.push_back(next);
+            }
+            next += 1;
+        }
+    }
+    upload
+}
+
+#[test]
+fn losses_of_a_transfer_that_needs_all_of_its_time_cost_nothing() {
+    let flow = full_queue().flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    let found = losses(&facts);
+    assert!(facts.model.view.lost() > 30);
+    assert!(
+        found.is_none(),
+        "{}",
+        found.map_or_else(String::new, |it| it.summary)
+    );
 }

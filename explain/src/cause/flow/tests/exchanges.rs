@@ -1,18 +1,18 @@
 //! Requests and answers.
 
-use super::findings;
+use super::{causes, findings};
 use crate::cause::synthetic::{MS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
 
-/// Causes of 30 requests, captured at the client, which asks 190 ms after each answer; the server takes about 110 ms,
+/// Causes of 30 requests, captured at the client, which asks 190 ms after each answer; the server takes about `think_ns`,
 /// more or less by up to `spread_ns`.
-fn answers(spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
+fn answers(think_ns: u64, spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
     let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
     for number in 0..30_u64 {
         dialogue.after(190 * MS).write(End::First, 90);
         let more_ns = number * 7 % 11 * spread_ns / 5;
-        dialogue.after(110 * MS - spread_ns + more_ns);
+        dialogue.after(think_ns - spread_ns + more_ns);
         dialogue.write(End::Second, 700);
         dialogue.after(20 * US).confirm(End::First);
     }
@@ -25,10 +25,34 @@ fn answers(spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
 #[test]
 fn answers_after_a_constant_time_may_be_those_of_a_station_that_sleeps() {
     let asleep = (Cause::WakeUpLatency, Some(Cause::ServerThinkTime));
-    let constant = answers(50 * US);
-    assert_eq!(constant[0].0, Cause::ServerThinkTime, "{constant:?}");
-    assert!(constant.contains(&asleep), "{constant:?}");
-    let varied = answers(30 * MS);
+    let constant = answers(110 * MS, 50 * US);
+    // Such a stack would have acknowledged the requests before.
+    assert_eq!(constant[0].0, Cause::WakeUpLatency, "{constant:?}");
+    let thinks = (Cause::ServerThinkTime, Some(Cause::WakeUpLatency));
+    assert!(constant.contains(&thinks), "{constant:?}");
+    let sooner = answers(90 * MS, 50 * US);
+    assert_eq!(sooner[0].0, Cause::ServerThinkTime, "{sooner:?}");
+    assert!(sooner.contains(&asleep), "{sooner:?}");
+    let varied = answers(110 * MS, 30 * MS);
     assert_eq!(varied[0].0, Cause::ServerThinkTime, "{varied:?}");
     assert!(!varied.contains(&asleep), "{varied:?}");
+}
+
+/// A client that asks 200 ms after each answer of `octets`, which follows at once.
+fn polls(octets: u32) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 20 * MS, 20 * US, 60_000);
+    for number in 0..30_u64 {
+        dialogue
+            .after((195 + number * 7 % 11) * MS)
+            .write(End::First, 90);
+        dialogue.after(20 * MS).write(End::Second, octets);
+        dialogue.after(20 * US).confirm(End::First);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_client_that_polls_what_fits_into_a_segment_keeps_nobody_waiting() {
+    assert_eq!(polls(1_400), []);
+    assert_eq!(polls(8 * 1_460), [Cause::ClientThinkTime]);
 }

@@ -1,8 +1,10 @@
 //! Who sets the pace: the sender itself, or a program that reads.
 
 use super::{causes, findings};
+use crate::cause::flow::acks::delayed_ack_with_nagle;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::synthetic::{MS, MSS, Script, US};
-use linerate_capture::tcp::End;
+use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 use std::collections::BTreeMap;
 
@@ -19,6 +21,7 @@ fn pictures(interval_ns: u64) -> Vec<Cause> {
 #[test]
 fn pictures_of_full_segments_at_a_standard_rate_are_no_pace_of_the_host() {
     assert_eq!(pictures(40 * MS), []);
+    assert_eq!(pictures(100 * MS), [], "each third of 30 in a second");
     assert_eq!(pictures(43 * MS)[..1], [Cause::HostPacing]);
 }
 
@@ -135,4 +138,103 @@ fn long_stops_of_a_program_show_between_losses_and_shorter_pauses() {
     let found = stops_between_losses(&stops);
     assert!(found.contains(&Cause::SenderIdle), "{found:?}");
     assert!(!stops_between_losses(&[]).contains(&Cause::SenderIdle));
+}
+
+/// Segments of `len` octets every 44.7 ms by a sender that sets no PSH, captured 6 ms from the receiver, which acknowledges
+/// each one 2 ms after the next one.
+fn stream_without_push(len: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 6 * MS, 20 * US, 60_000);
+    for number in 0..150 {
+        let seq = upload.sent();
+        upload.at(20 * MS + number * 44_700 * US);
+        upload.packet(End::First, Segment::ACK, [seq, 1], len, &[]);
+        upload.next[0] += len;
+        upload.after(2 * MS).ack(seq);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_program_that_writes_by_a_clock_is_one_although_its_stack_sets_no_push() {
+    assert_eq!(stream_without_push(902), []);
+    assert_eq!(stream_without_push(MSS)[..1], [Cause::HostPacing]);
+}
+
+/// Blocks of 20,100 octets, each 27 ms after the one before, captured at their sender on a path of 6 ms that passes a
+/// segment in 0.8 ms; the last segment of a block ends a write with `last` octets.
+fn short_silences(last: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 6 * MS, 20 * US, 60_000);
+    for block in 0..120 {
+        upload.at(20 * MS + block * 27 * MS).send(13, MSS, 10 * US);
+        upload.send(1, last, 0);
+        let first = upload.sent() - 13 * MSS - last;
+        for pair in 1..=6 {
+            upload.at(20 * MS + block * 27 * MS + 6 * MS + u64::from(pair) * 1_600 * US);
+            upload.ack(first + 2 * pair * MSS);
+        }
+        upload.after(1_600 * US).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn short_silences_behind_the_ends_of_writes_are_the_programs() {
+    assert_eq!(short_silences(1_120)[..1], [Cause::SenderIdle]);
+    assert_ne!(short_silences(MSS)[..1], [Cause::SenderIdle]);
+}
+
+/// Segments captured at the receiver, 20 ms from their sender, in each round trip `burst` of them, `gap_ns` apart.
+fn arriving(burst: u64, gap_ns: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 20 * US, 20 * MS, 60_000);
+    for number in 0..600 {
+        let at_ns = 40 * MS + number / burst * 20 * MS + number % burst * gap_ns;
+        upload.at(at_ns).send(1, MSS, 0).after(10 * US).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn what_arrives_evenly_shows_no_send_buffer() {
+    assert_eq!(arriving(5, 400 * US)[..1], [Cause::SendBuffer]);
+    assert!(!arriving(5, 4 * MS).contains(&Cause::SendBuffer));
+}
+
+/// True if small segments every `interval_ns`, captured at the receiver, 6.4 ms from their sender, seem to wait for their
+/// acknowledgments, each of which comes after 40 ms.
+fn are_held_back(interval_ns: u64) -> bool {
+    let mut upload = Script::open(End::First, 20 * US, 6_400 * US, 60_000);
+    for number in 0..150 {
+        upload.at(20 * MS + number * interval_ns).send(1, 902, 0);
+        upload.after(40 * MS).ack_all();
+    }
+    let flow = upload.flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    delayed_ack_with_nagle(&facts).is_some()
+}
+
+#[test]
+fn what_follows_an_acknowledgment_sooner_than_a_round_trip_did_not_wait_for_it() {
+    assert!(!are_held_back(44_700 * US));
+    assert!(are_held_back(46_500 * US));
+}
+
+/// Segments of 200 octets that end no write, one in each round trip of 8 ms, captured at their sender, which would be
+/// granted `window` octets.
+fn one_by_one_without_push(len: u32, window: u16) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 8 * MS, 20 * US, window);
+    for number in 0..200 {
+        let seq = upload.sent();
+        upload.at(20 * MS + number * (8 * MS + 30 * US));
+        upload.packet(End::First, Segment::ACK, [seq, 1], len, &[]);
+        upload.next[0] += len;
+        upload.after(8 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn segments_far_below_the_mss_that_end_no_write_are_those_of_a_window_that_only_the_sender_sees() {
+    assert_eq!(one_by_one_without_push(200, 60_000), [Cause::SillyWindow]);
+    let full = one_by_one_without_push(MSS, 60_000);
+    assert!(!full.contains(&Cause::SillyWindow), "{full:?}");
 }
