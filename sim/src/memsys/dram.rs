@@ -4,6 +4,7 @@
 //! of JESD79 (DDR) and of SDRAM datasheets, in cycles of the memory's clock.
 
 use super::static_memory::Service;
+use super::transfers;
 
 /// Geometry and timing; everything without unit in clock cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,9 +170,7 @@ impl Dram {
 
     /// Cycles in which the pins transfer `bytes`.
     fn data_cycles(&self, bytes: u32) -> u32 {
-        bytes
-            .div_ceil(self.config.width * self.config.transfers_per_cycle)
-            .max(1)
+        transfers(bytes, self.config.width * self.config.transfers_per_cycle)
     }
 
     fn record(&mut self, at: u64, kind: CommandKind, bank: u32, row: u32) {
@@ -201,7 +200,7 @@ impl Dram {
         let burst_bytes = self.config.burst * self.config.width;
         let burst = self.ticks(self.data_cycles(burst_bytes));
         let offset = addr & (burst_bytes - 1);
-        let bursts = (offset + bytes).div_ceil(burst_bytes).max(1);
+        let bursts = transfers(offset + bytes, burst_bytes);
         let last_command = first_command + u64::from(bursts - 1) * burst;
         let kind = if write {
             CommandKind::Write

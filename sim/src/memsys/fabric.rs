@@ -1,9 +1,9 @@
 //! From the masters' ports to the memories and back.
 
-use super::align;
 use super::dram::{Dram, DramStatistics};
 use super::static_memory::{Service, StaticMemory};
 use super::topology::{ControllerConfig, Hop, Topology, TopologyError};
+use super::{align, transfers};
 
 /// A request of a master: within one target, and within one row of a DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,6 +286,6 @@ impl Target {
 impl Hop {
     /// Transfers of a request on this bus.
     fn beats(&self, bytes: u32) -> u64 {
-        u64::from(bytes.div_ceil(self.width).max(1))
+        u64::from(transfers(bytes, self.width))
     }
 }

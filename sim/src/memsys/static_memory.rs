@@ -1,6 +1,8 @@
 //! Memories and devices whose access time does not depend on earlier addresses: on-chip memory,
 //! SSRAM, registers.
 
+use super::transfers;
+
 /// Timing, in cycles of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticConfig {
@@ -44,7 +46,7 @@ impl StaticMemory {
     /// Serves a request that arrives at `at`, a clock edge at which the controller is free.
     pub(super) fn serve(&self, bytes: u32, write: bool, at: u64) -> Service {
         let StaticConfig { period, width, .. } = self.config;
-        let beats = u64::from(bytes.div_ceil(width).max(1));
+        let beats = u64::from(transfers(bytes, width));
         let beat = u64::from(self.config.beat_cycles.max(1)) * period;
         let latency = if write {
             self.config.write_cycles
