@@ -82,6 +82,8 @@ pub struct FlowModel {
     pub to_receiver: RoundTrips,
     /// Round trips to the sender.
     pub to_sender: RoundTrips,
+    /// Time to the first data of a server that sends first, from the acknowledgment of its SYN-ACK: no less than a round trip.
+    pub greeting_ns: Option<u64>,
     /// Time from an acknowledgment at the capture point to the data that it releases.
     pub reaction_ns: u64,
     /// Median time from an acknowledgment to the data that follows it, if that shows that the capture point is near the
@@ -282,6 +284,7 @@ impl FlowModel {
             is_truncated,
             to_receiver,
             to_sender,
+            greeting_ns,
             reaction_ns,
             release_ns,
             scale,

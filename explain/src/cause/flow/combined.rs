@@ -332,7 +332,9 @@ fn slow_handshake_ns(facts: &FlowFacts<'_>, evidence: &BTreeMap<String, f64>) ->
     let trips = [&model.to_receiver, &model.to_sender];
     let mut sides = ends.into_iter().zip(trips);
     let is_shown = sides.any(|(end, trips)| {
-        let least_ns = trips.base_ns().filter(|_| trips.count() >= MIN_ROUND_TRIPS);
+        let is_greeted = end == model.data_sender && model.greeting_ns.is_some();
+        let is_seen = is_greeted || trips.count() >= MIN_ROUND_TRIPS;
+        let least_ns = trips.base_ns().filter(|_| is_seen);
         least_ns.is_some_and(|ns| ns * 2 < legs_ns[end as usize])
     });
     (is_shown && rtt_ns * SLOWER_HANDSHAKE < handshake_ns as f64).then_some(handshake_ns)
