@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Observed {
         let address = target.address();
         let link = match named {
             Some(interface) => Some(link::link_of(interface)),
-            None => address.and_then(link::link_to),
+            None => address.and_then(|it| link::link_to(it.ip())),
         };
         Self {
             target,
@@ -84,6 +84,7 @@ impl Observed {
         }
         let started = (|| {
             let peer = self.target.address().ok_or("the target has no address")?;
+            let peer = peer.ip();
             let link = self.link.as_ref();
             let link =
                 link.ok_or("the interface on its route is unknown; name it: --capture IFACE")?;
@@ -248,16 +249,12 @@ impl Target for Observed {
         self.target.is_simulated()
     }
 
-    fn address(&self) -> Option<IpAddr> {
+    fn address(&self) -> Option<SocketAddr> {
         self.target.address()
     }
 
     fn deadline(&self, trial: &Trial) -> Option<Duration> {
         self.target.deadline(trial)
-    }
-
-    fn path_mtu(&self) -> Option<u32> {
-        self.target.path_mtu()
     }
 
     fn measure(
@@ -312,8 +309,8 @@ mod tests {
             Ok(())
         }
 
-        fn address(&self) -> Option<IpAddr> {
-            Some(Ipv4Addr::LOCALHOST.into())
+        fn address(&self) -> Option<SocketAddr> {
+            Some((Ipv4Addr::LOCALHOST, 5001).into())
         }
 
         fn measure(&mut self, _: &Trial, _: &mut dyn TrialMonitor) -> Result<Outcome, TargetError> {

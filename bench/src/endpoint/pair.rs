@@ -77,7 +77,7 @@ impl Target for Pair {
         self.load.is_simulated() && self.probe.is_simulated()
     }
 
-    fn address(&self) -> Option<std::net::IpAddr> {
+    fn address(&self) -> Option<std::net::SocketAddr> {
         self.load.address()
     }
 
@@ -93,10 +93,6 @@ impl Target for Pair {
             Trial::RoundTrips(_) => of(self.probe.as_ref(), trial),
             _ => of(self.load.as_ref(), trial),
         }
-    }
-
-    fn path_mtu(&self) -> Option<u32> {
-        self.load.path_mtu()
     }
 
     fn measure(

@@ -137,8 +137,8 @@ impl Target for Stamp {
         }
     }
 
-    fn address(&self) -> Option<std::net::IpAddr> {
-        Some(self.to.ip())
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.to)
     }
 
     fn deadline(&self, trial: &Trial) -> Option<Duration> {

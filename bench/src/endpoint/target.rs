@@ -1,6 +1,6 @@
 //! The seam between a target and the procedures that measure it.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use linerate_results::record::Transport;
 
 use super::error::TargetError;
 use super::monitor::TrialMonitor;
+use super::path;
 use super::test_board::TestBoard;
 use super::trial::{Outcome, Trial};
 use crate::machine::Identity;
@@ -100,7 +101,7 @@ pub trait Target: Send {
     }
 
     /// The address that it sends to, if it is behind this machine's network.
-    fn address(&self) -> Option<IpAddr> {
+    fn address(&self) -> Option<SocketAddr> {
         None
     }
 
@@ -112,7 +113,7 @@ pub trait Target: Send {
 
     /// The path MTU, octets; `None` if unknown.
     fn path_mtu(&self) -> Option<u32> {
-        None
+        self.address().and_then(path::mtu)
     }
 }
 

@@ -231,16 +231,12 @@ impl Target for Http {
         }
     }
 
-    fn address(&self) -> Option<std::net::IpAddr> {
-        Some(self.to.ip())
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.to)
     }
 
     fn deadline(&self, trial: &Trial) -> Option<Duration> {
         Some(deadline::of(trial, self.timeout))
-    }
-
-    fn path_mtu(&self) -> Option<u32> {
-        super::path::mtu(self.to)
     }
 
     fn measure(

@@ -316,8 +316,8 @@ impl Target for Iperf2 {
         self.supports(trial)
     }
 
-    fn address(&self) -> Option<std::net::IpAddr> {
-        Some(self.to.ip())
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.to)
     }
 
     fn deadline(&self, trial: &Trial) -> Option<Duration> {
@@ -327,10 +327,6 @@ impl Target for Iperf2 {
             _ => return Some(deadline::of(trial, self.timeout)),
         };
         Some(self.limit(span, direction) + SETTLE)
-    }
-
-    fn path_mtu(&self) -> Option<u32> {
-        super::path::mtu(self.to)
     }
 
     fn measure(

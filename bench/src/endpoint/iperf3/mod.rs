@@ -201,18 +201,14 @@ impl Target for Iperf3 {
         }
     }
 
-    fn address(&self) -> Option<std::net::IpAddr> {
-        Some(self.to.ip())
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.to)
     }
 
     fn deadline(&self, trial: &Trial) -> Option<Duration> {
         // Rounded to whole seconds; a server may first close the previous test.
         let longest = deadline::of(trial, self.timeout);
         Some(longest + Duration::from_secs(1) + CLOSING_TIME)
-    }
-
-    fn path_mtu(&self) -> Option<u32> {
-        super::path::mtu(self.to)
     }
 
     fn measure(
