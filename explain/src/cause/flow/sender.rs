@@ -535,7 +535,12 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share: limited + start,
         cause: Cause::CongestionWindow,
-        confidence: 0.65,
+        // What happened before a late capture begins may be what shrank it.
+        confidence: if facts.connection().handshake().syn_ns.is_none() {
+            0.4
+        } else {
+            0.65
+        },
         summary: format!(
             "For {} of the time the congestion window of {} limits the data in flight, although {} would accept more.",
             format::percent((limited + start).min(1.0)),

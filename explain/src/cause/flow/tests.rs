@@ -662,11 +662,20 @@ fn transfers_with_a_steady_sum_fill_the_path_together() {
         }
     };
     assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
-    // What each of them waits for is the other one.
-    let (found, _) = explain_flows(&side_by_side(|at| Some(shared(at))));
-    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
-    assert_eq!(causes, [Cause::PathRate]);
     // The same with pauses in which neither passes much.
     let idles = |at: u64| (at / 500).is_multiple_of(2) && !at.is_multiple_of(4);
     assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);
+}
+
+#[test]
+fn a_transfer_that_fills_the_path_with_others_is_not_slow_by_its_own_window() {
+    let flow = window_rounds(6).flow();
+    let mut facts = FlowFacts::of(&flow).expect("payload");
+    let names_window = |facts: &FlowFacts<'_>| {
+        let found = evaluate(facts);
+        found.iter().any(|it| it.cause == Cause::ReceiveWindow)
+    };
+    assert!(names_window(&facts));
+    facts.fills_together = true;
+    assert!(!names_window(&facts));
 }

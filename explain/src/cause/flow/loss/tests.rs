@@ -499,9 +499,22 @@ fn full_queue() -> Script {
 #[test]
 fn losses_of_a_transfer_that_needs_all_of_its_time_cost_nothing() {
     let flow = full_queue().flow();
-    let facts = FlowFacts::of(&flow).expect("payload");
-    let found = losses(&facts);
+    let mut facts = FlowFacts::of(&flow).expect("payload");
     assert!(facts.model.view.lost() > 30);
+    // Some queues (RFC 8033) are so short that repairs seem to take a third of the time.
+    let span_ns = facts.model.span_ns;
+    let part = |limit, from: u64, until: u64| Span {
+        start_ns: span_ns / 100 * from,
+        end_ns: span_ns / 100 * until,
+        limit,
+        number: 0,
+    };
+    facts.model.spans = vec![
+        part(Limit::PathRate, 0, 35),
+        part(Limit::FastRecovery, 35, 70),
+        part(Limit::PathRate, 70, 100),
+    ];
+    let found = losses(&facts);
     assert!(
         found.is_none(),
         "{}",

@@ -154,9 +154,25 @@ fn stream_without_push(len: u32) -> Vec<Cause> {
     causes(upload)
 }
 
+/// Segments of 792 octets every 19.1 ms, of which each second one is acknowledged, on a path of 15.6 ms.
+fn stream_on_a_longer_path() -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 15_600 * US, 20 * US, 60_000);
+    for number in 0..200 {
+        let seq = upload.sent();
+        upload.at(20 * MS + number * 19_100 * US);
+        upload.packet(End::First, Segment::ACK, [seq, 1], 792, &[]);
+        upload.next[0] += 792;
+        if number % 2 == 1 {
+            upload.after(15_600 * US).ack_all();
+        }
+    }
+    causes(upload)
+}
+
 #[test]
 fn a_program_that_writes_by_a_clock_is_one_although_its_stack_sets_no_push() {
     assert_eq!(stream_without_push(902), []);
+    assert_eq!(stream_on_a_longer_path(), []);
     assert_eq!(stream_without_push(MSS)[..1], [Cause::HostPacing]);
 }
 
@@ -183,11 +199,16 @@ fn short_silences_behind_the_ends_of_writes_are_the_programs() {
     assert_ne!(short_silences(MSS)[..1], [Cause::SenderIdle]);
 }
 
-/// Segments captured at the receiver, 20 ms from their sender, in each round trip `burst` of them, `gap_ns` apart.
-fn arriving(burst: u64, gap_ns: u64) -> Vec<Cause> {
+/// Segments captured at the receiver, 20 ms from their sender, in each round trip five of them, `gap_ns` apart; at first
+/// fewer.
+fn arriving(gap_ns: u64) -> Vec<Cause> {
     let mut upload = Script::open(End::First, 20 * US, 20 * MS, 60_000);
+    for number in 0..60 {
+        upload.at((40 + number * 12) * MS).send(1, MSS, 0);
+        upload.after(10 * US).ack_all();
+    }
     for number in 0..600 {
-        let at_ns = 40 * MS + number / burst * 20 * MS + number % burst * gap_ns;
+        let at_ns = 760 * MS + number / 5 * 20 * MS + number % 5 * gap_ns;
         upload.at(at_ns).send(1, MSS, 0).after(10 * US).ack_all();
     }
     causes(upload)
@@ -195,8 +216,8 @@ fn arriving(burst: u64, gap_ns: u64) -> Vec<Cause> {
 
 #[test]
 fn what_arrives_evenly_shows_no_send_buffer() {
-    assert_eq!(arriving(5, 400 * US)[..1], [Cause::SendBuffer]);
-    assert!(!arriving(5, 4 * MS).contains(&Cause::SendBuffer));
+    assert_eq!(arriving(400 * US)[..1], [Cause::SendBuffer]);
+    assert!(!arriving(4 * MS).contains(&Cause::SendBuffer));
 }
 
 /// True if small segments every `interval_ns`, captured at the receiver, 6.4 ms from their sender, seem to wait for their
