@@ -333,13 +333,13 @@ fn no_std(log: &Path) -> Result<Outcome> {
         check.args(["--package", "linerate-agent-smoltcp"]);
         std.apply(&mut check);
         sh::logged(&mut check, log)?;
-        // With all services; `cargo xtask bench --footprint` links it.
-        let mut check = sh::cargo();
-        check.args(["check", "--locked", "--target", triple, "--all-features"]);
-        check.args(["--package", "linerate-agent-size"]);
-        check.args(["--package", "linerate-link-size"]);
-        std.apply(&mut check);
-        sh::logged(&mut check, log)?;
+        // With all services; `cargo xtask bench --footprint` links them. On this machine clippy sees no code of theirs.
+        let mut lint = sh::cargo();
+        lint.args(["clippy", "--no-deps", "--locked", "--target", triple]);
+        lint.args(["--all-features", "--package", "linerate-agent-size"]);
+        lint.args(["--package", "linerate-link-size"]);
+        std.apply(&mut lint);
+        sh::logged(lint.args(["--", "-D", "warnings"]), log)?;
     }
     Ok(Outcome::done())
 }

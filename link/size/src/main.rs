@@ -41,7 +41,10 @@ extern "C" fn _start() -> ! {
     #[cfg(feature = "framing")]
     framing::run();
     #[cfg(any(feature = "link", feature = "self-test"))]
-    one_link::run();
+    // SAFETY: the only call, as this is where the processor begins.
+    unsafe {
+        one_link::run();
+    }
     loop {
         core::hint::spin_loop();
     }

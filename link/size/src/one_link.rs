@@ -1,7 +1,6 @@
 //! A link with an urgent channel for messages of 24 octets and a bulk channel for messages of 256, in static memory. With
 //! `self-test` it tests itself on a third channel, and can find the highest bit rate.
 
-use core::cell::UnsafeCell;
 use core::hint::black_box;
 use core::mem::MaybeUninit;
 
@@ -9,28 +8,12 @@ use linerate_link::{Channel, Config, Instant, Link, memory_octets};
 #[cfg(feature = "self-test")]
 use linerate_link::{SelfTest, self_test::SelfTestConfig};
 
-/// Memory for the link: its size is in the ELF's symbols.
-struct Place<T>(UnsafeCell<MaybeUninit<T>>);
-
-// SAFETY: the program has one thread, and `run` fills each place once.
-unsafe impl<T> Sync for Place<T> {}
-
-impl<T> Place<T> {
-    const fn new() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::uninit()))
-    }
-
-    fn put(&'static self, value: T) -> &'static mut T {
-        // SAFETY: called once for each place, by the only thread.
-        unsafe { (*self.0.get()).write(value) }
-    }
-}
-
 const URGENT: usize = memory_octets(24);
 const BULK: usize = memory_octets(256);
 
-static URGENT_MEMORY: Place<[[u8; URGENT]; 2]> = Place::new();
-static BULK_MEMORY: Place<[[u8; BULK]; 2]> = Place::new();
+/// Static memory, so that its size is in the ELF's symbols.
+static mut URGENT_MEMORY: [[u8; URGENT]; 2] = [[0; URGENT]; 2];
+static mut BULK_MEMORY: [[u8; BULK]; 2] = [[0; BULK]; 2];
 
 #[cfg(not(feature = "self-test"))]
 const CHANNELS: usize = 2;
@@ -38,24 +21,44 @@ const CHANNELS: usize = 2;
 const CHANNELS: usize = 3;
 
 #[cfg(feature = "self-test")]
-static TEST_MEMORY: Place<[[u8; BULK]; 2]> = Place::new();
+static mut TEST_MEMORY: [[u8; BULK]; 2] = [[0; BULK]; 2];
 #[cfg(feature = "self-test")]
-static TEST: Place<SelfTest> = Place::new();
+static mut TEST: MaybeUninit<SelfTest> = MaybeUninit::uninit();
 
-static LINK: Place<Link<&'static mut [u8], CHANNELS>> = Place::new();
+static mut LINK: MaybeUninit<Link<&'static mut [u8], CHANNELS>> = MaybeUninit::uninit();
+
+/// The static variable at `place`.
+///
+/// # Safety
+/// To be called once for each.
+unsafe fn take<T>(place: *mut T) -> &'static mut T {
+    // SAFETY: the variable lives as long as the program, and nothing else refers to it.
+    unsafe { &mut *place }
+}
 
 /// Makes every call of a program with a link.
-pub fn run() {
-    let [urgent_out, urgent_in] = URGENT_MEMORY.put([[0; URGENT]; 2]);
-    let [bulk_out, bulk_in] = BULK_MEMORY.put([[0; BULK]; 2]);
+///
+/// # Safety
+/// To be called once: it takes the static memory.
+pub unsafe fn run() {
+    // SAFETY: only this function names them, and it is called once.
+    let ([urgent_out, urgent_in], [bulk_out, bulk_in], place) = unsafe {
+        (
+            take(&raw mut URGENT_MEMORY),
+            take(&raw mut BULK_MEMORY),
+            take(&raw mut LINK),
+        )
+    };
     #[cfg(feature = "self-test")]
-    let [test_out, test_in] = TEST_MEMORY.put([[0; BULK]; 2]);
+    // SAFETY: the same.
+    let ([test_out, test_in], test) = unsafe { (take(&raw mut TEST_MEMORY), take(&raw mut TEST)) };
     #[cfg(feature = "self-test")]
-    let Ok(test) = SelfTest::new(SelfTestConfig::new(2, black_box(100_000))).map(|t| TEST.put(t))
+    let Ok(test) =
+        SelfTest::new(SelfTestConfig::new(2, black_box(100_000))).map(|new| test.write(new))
     else {
         return;
     };
-    let link = LINK.put(Link::new(
+    let link = place.write(Link::new(
         Config::new(black_box(1)),
         [
             Channel::reliable(urgent_out, urgent_in),

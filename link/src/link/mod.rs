@@ -162,8 +162,8 @@ pub struct Link<B, const N: usize> {
     timed: Timed,
     round_trip: RoundTrip,
     probes: Probes,
-    is_up_reported: bool,
-    restart_reported: bool,
+    up_due: bool,
+    restart_due: bool,
     incompatible: Option<u8>,
     /// The last answer to a probe, if it was not reported.
     answer: Probe,
@@ -198,8 +198,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
             timed: Timed::NONE,
             round_trip: RoundTrip::default(),
             probes: Probes::default(),
-            is_up_reported: true,
-            restart_reported: true,
+            up_due: false,
+            restart_due: false,
             incompatible: None,
             answer: Probe::default(),
             is_answered: false,
@@ -320,16 +320,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
 
     /// The next event, if there is one.
     pub fn event(&mut self) -> Option<Event> {
-        if !core::mem::replace(&mut self.restart_reported, true) {
+        if core::mem::take(&mut self.restart_due) {
             return Some(Event::PeerRestarted);
         }
-        if !core::mem::replace(&mut self.is_up_reported, true) {
+        if core::mem::take(&mut self.up_due) {
             return Some(Event::Up);
         }
         if let Some(version) = self.incompatible.take() {
             return Some(Event::Incompatible(version));
         }
-        let is_answered = core::mem::replace(&mut self.is_answered, false);
+        let is_answered = core::mem::take(&mut self.is_answered);
         is_answered.then_some(Event::Probe(self.answer))
     }
 

@@ -34,11 +34,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
 
     /// Begins a session with a new peer, or with one that has restarted.
     fn begin(&mut self, peer: u32, channels: u8) {
-        if self.is_up {
-            self.restart_reported = false;
-        }
+        self.restart_due |= self.is_up;
         self.is_up = false;
-        self.is_up_reported = true;
+        self.up_due = false;
         self.abort_frame();
         self.peer = peer;
         self.open = channels.min(N as u8);
@@ -68,7 +66,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     pub(super) fn come_up(&mut self) {
         if !self.is_up && self.peer != 0 {
             self.is_up = true;
-            self.is_up_reported = false;
+            self.up_due = true;
             self.hello_deadline = Deadline::NONE;
         }
     }

@@ -4,22 +4,41 @@ use std::fmt::Write as _;
 
 use crate::runs::{Gaps, quantile};
 
-const WIDTH: f64 = 640.0;
-const ROW: f64 = 110.0;
+/// Legible on a screen of 390 pixels, too.
+const WIDTH: f64 = 440.0;
+const LEFT: f64 = 20.0;
+const LEGEND: f64 = 40.0;
+const ROW: f64 = 120.0;
 const BINS: usize = 80;
 
 /// An SVG with a row a run: the share of gaps by their length, and above it the bit rate of a message a gap.
 pub fn histograms(runs: &[&Gaps]) -> String {
-    let height = ROW * runs.len() as f64;
+    let (width, height) = (WIDTH + 2.0 * LEFT, LEGEND + ROW * runs.len() as f64);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"10\">\n",
-        WIDTH + 40.0,
-        height + 10.0
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"13\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"18\">Below: gap between messages. \
+         <tspan fill=\"#aa3377\">Above: bit rate of one message a gap.</tspan></text>\n"
     );
     for (number, run) in runs.iter().enumerate() {
-        row(&mut svg, run, ROW * number as f64 + 40.0);
+        row(&mut svg, run, LEGEND + ROW * number as f64 + 36.0);
     }
     svg + "</svg>\n"
+}
+
+/// Title of a run with the name PORT-BAUD-OCTETS-MHZ, or without the baud rate.
+fn title(name: &str) -> String {
+    let parts: Vec<&str> = name.split('-').collect();
+    match parts[..] {
+        [port, octets, mhz] => {
+            format!("{}, {octets} octets, CPU {mhz} MHz", port.to_uppercase())
+        }
+        [port, baud, octets, mhz] => {
+            let port = port.to_uppercase();
+            format!("{port}, {baud} baud, {octets} octets, CPU {mhz} MHz")
+        }
+        _ => name.to_owned(),
+    }
 }
 
 fn row(svg: &mut String, run: &Gaps, top: f64) {
@@ -37,29 +56,29 @@ fn row(svg: &mut String, run: &Gaps, top: f64) {
         let _ = writeln!(
             svg,
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\" fill=\"#4477aa\"/>",
-            20.0 + bin as f64 * width,
+            LEFT + bin as f64 * width,
             bottom - tall
         );
     }
     let _ = writeln!(
         svg,
-        "<path d=\"M20 {bottom} h{WIDTH} M20 {top} h{WIDTH}\" stroke=\"#888\" fill=\"none\"/>\n\
-         <text x=\"20\" y=\"{:.1}\" font-weight=\"bold\">{} (n = {})</text>",
-        top - 14.0,
-        run.name,
+        "<path d=\"M{LEFT} {bottom} h{WIDTH} M{LEFT} {top} h{WIDTH}\" stroke=\"#888\" fill=\"none\"/>\n\
+         <text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}: {} gaps</text>",
+        top - 19.0,
+        title(&run.name),
         run.sorted_ns.len()
     );
     for tick in 1..=4 {
         let gap_ns = longest * f64::from(tick) / 4.0;
-        let x = 20.0 + WIDTH * f64::from(tick) / 4.0;
+        let x = LEFT + WIDTH * f64::from(tick) / 4.0;
         let rate = run.message as f64 * 8e3 / gap_ns;
         let _ = writeln!(
             svg,
             "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{:.0} µs</text>\n\
              <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#aa3377\">{rate:.2} Mbit/s</text>",
-            bottom + 11.0,
+            bottom + 14.0,
             gap_ns / 1e3,
-            top - 3.0
+            top - 4.0
         );
     }
 }

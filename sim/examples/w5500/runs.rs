@@ -300,9 +300,16 @@ fn acknowledged(frames: &[FrameOnWire]) -> u64 {
 pub fn measure(run: &Run, elf: &Elf) -> Result<Outcome, String> {
     let mut bench = Bench::start(run, elf)?;
     let receive = bench.transfer(true, run.is_detailed)?;
+    let clocking = receive.time.clocking.as_secs_f64();
+    let hertz = receive.octets as f64 * 8.0 / clocking;
+    let driver = run.choice.split(' ').next().unwrap_or_default();
+    let title = format!(
+        "Driver {driver}, SPI at {:.1} MHz, TCP receive",
+        hertz / 1e6
+    );
     let picture = run
         .is_detailed
-        .then(|| scope::draw(run.name, bench.board.edges()));
+        .then(|| scope::draw(&title, bench.board.edges()));
     let send = bench.transfer(false, false)?;
     let mut datagrams = Vec::new();
     if run.is_detailed {
@@ -310,10 +317,9 @@ pub fn measure(run: &Run, elf: &Elf) -> Result<Outcome, String> {
             datagrams.push(bench.datagrams(octets)?);
         }
     }
-    let clocking = receive.time.clocking.as_secs_f64();
     Ok(Outcome {
         name: run.name,
-        hertz: receive.octets as f64 * 8.0 / clocking,
+        hertz,
         receive,
         send,
         datagrams,

@@ -5,32 +5,37 @@ use std::fmt::Write as _;
 use linerate_sim::board::w5500::{SpiEdge, SpiLine};
 use linerate_sim::time::{Instant, Span};
 
-const WIDTH: f64 = 1_000.0;
-const LANE: f64 = 46.0;
-const LEFT: f64 = 110.0;
+/// Legible on a screen of 390 pixels, too.
+const WIDTH: f64 = 390.0;
+const LANE: f64 = 40.0;
+const LEFT: f64 = 80.0;
 const LINE: f64 = 1.0;
-/// Times that the panels show from the same moment on.
+/// Times that the panels show: one from the first transaction on, the other around the beginning of a frame.
 const PANELS: [Span; 2] = [Span::from_us(8_000), Span::from_us(60)];
+/// Time in front of the frame.
+const BEFORE: Span = Span::from_us(30);
 const LANES: [(SpiLine, &str); 3] = [
     (SpiLine::Interrupt, "INTn low"),
     (SpiLine::Select, "CSn low"),
     (SpiLine::Clock, "clock runs"),
 ];
 
-/// An SVG of `edges`: the first frame that is read, from the interrupt or the chip select on.
+/// An SVG of `edges`.
 pub fn draw(title: &str, edges: &[SpiEdge]) -> String {
-    let start = edges
-        .iter()
-        .find(|edge| edge.line == SpiLine::Select && edge.active)
-        .map_or(Instant::ZERO, |edge| edge.at - Span::from_us(2));
+    let first = selections(edges)
+        .next()
+        .map_or(Instant::ZERO, |(at, _)| at - Span::from_us(2));
+    let longest = selections(edges).max_by_key(|(_, length)| *length);
+    let starts = [first, longest.map_or(first, |(at, _)| at - BEFORE)];
     let panel_height = LANE * LANES.len() as f64 + 40.0;
+    let width = LEFT + WIDTH + 10.0;
     let height = panel_height * PANELS.len() as f64 + 30.0;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {height}\" font-family=\"sans-serif\" \
-         font-size=\"13\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/><text x=\"10\" y=\"20\">{title}</text>",
-        LEFT + WIDTH + 10.0
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"13\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\
+         <text x=\"10\" y=\"20\" font-weight=\"bold\">{title}</text>"
     );
-    for (number, &span) in PANELS.iter().enumerate() {
+    for (number, (&span, start)) in PANELS.iter().zip(starts).enumerate() {
         let top = 30.0 + panel_height * number as f64;
         for (lane, &(line, name)) in LANES.iter().enumerate() {
             let bottom = top + LANE * (lane as f64 + 1.0);
@@ -40,12 +45,26 @@ pub fn draw(title: &str, edges: &[SpiEdge]) -> String {
         }
         let _ = write!(
             svg,
-            "<text x=\"{LEFT}\" y=\"{}\">{} us</text>",
-            top + LANE * LANES.len() as f64 + 22.0,
-            span.as_ns() / 1_000
+            "<text x=\"{LEFT}\" y=\"{y}\">0</text><text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{} µs</text>",
+            LEFT + WIDTH,
+            span.as_ns() / 1_000,
+            y = top + LANE * LANES.len() as f64 + 18.0
         );
     }
     svg + "</svg>\n"
+}
+
+/// Times at which the chip select becomes active, and for how long.
+fn selections(edges: &[SpiEdge]) -> impl Iterator<Item = (Instant, Span)> {
+    let edges: Vec<SpiEdge> = edges
+        .iter()
+        .filter(|edge| edge.line == SpiLine::Select)
+        .copied()
+        .collect();
+    (1..edges.len()).filter_map(move |next| {
+        let [from, to] = [edges[next - 1], edges[next]];
+        (from.active && !to.active).then(|| (from.at, to.at.since(from.at)))
+    })
 }
 
 fn path(edges: &[SpiEdge], line: SpiLine, (start, span): (Instant, Span), bottom: f64) -> String {
