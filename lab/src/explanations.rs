@@ -61,7 +61,7 @@ pub struct Score {
     /// Use this linerate
     #[arg(long, value_name = "PROGRAM")]
     linerate: Option<PathBuf>,
-    /// Write the tables of confidence and of causes to docs/causes/scores.md
+    /// Write the tables of confidence and of causes to docs/explain-scores.md
     #[arg(long)]
     page: bool,
 }

@@ -5,7 +5,7 @@
 //! | `an440` | the matrix of AN 440 on the RV32 soft SoC: docs/an440.md |
 //! | `answers` | throttled links, and the causes that `linerate test` names |
 //! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
-//! | `causes` | provoked causes, explained: docs/causes/scores.md |
+//! | `causes` | provoked causes, explained: docs/explain-scores.md |
 //! | `explanations` | captures of other links, explained: lab/links/README.md |
 //! | `udp_path` | datagrams from a program to the line by several ways: docs/udp-path.md |
 //! | `bench` | speed and memory compared with other tools: docs/performance.md |

@@ -1,4 +1,4 @@
-//! Precision and recall of each cause by kind of capture, as a table of docs/causes/scores.md.
+//! Precision and recall of each cause by kind of capture, as a table of docs/explain-scores.md.
 
 use super::bands::Bands;
 use super::tally::{Count, OfCause, Outcome, name};
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 /// The page, and the lines between which the tables are.
-const PAGE: &str = "docs/causes/scores.md";
+const PAGE: &str = "docs/explain-scores.md";
 const BEGIN: &str = "<!-- written by cargo xtask explanations score --page -->";
 const END: &str = "<!-- end -->";
 /// Kinds of captures of a transfer.
