@@ -244,7 +244,7 @@ fn always_behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     facts.against?;
     let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     let (own_ns, least_ns) = (facts.model.base_rtt_ns()?, facts.least_rtt_ns?);
-    let queue_ns = own_ns - least_ns;
+    let queue_ns = own_ns.checked_sub(least_ns)?;
     if is_shared
         || facts.connection().handshake().legs_ns().is_none()
         || queue_ns < MIN_ACK_QUEUE_NS.max(ALWAYS_FACTOR * least_ns)
