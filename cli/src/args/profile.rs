@@ -14,10 +14,11 @@ use super::quantity;
     linerate profile qemu://qemu-sabrelite --program udp --null      stack and services only\n  \
     linerate profile qemu://qemu-sabrelite --variant legacy -n 20M --json profile.json\n  \
     linerate profile sim://rv32-dwmac                         a simulated soft SoC, in virtual time\n\n\
-    QEMU or the simulator counts every instruction by its address. The debug information of the firmware gives its\n\
-    function, including inlined ones, and the function's file gives the layer. `library` counts\n\
-    language library code called by the layer (divisions, comparisons), `copies` code that moves or\n\
-    clears memory for it; reads and writes are device register accesses. See docs/drivers.md.")]
+    QEMU or the simulator counts every instruction by its address. The debug information of the\n\
+    firmware gives its function, including inlined ones, and the function's file gives the layer.\n\
+    `library` counts language library code called by the layer (divisions, comparisons), `copies`\n\
+    code that moves or clears memory for it; reads and writes are device register accesses. See\n\
+    docs/drivers.md.")]
 pub struct Profile {
     #[arg(
         help = "Board emulated by QEMU, or with a simulated soft SoC: qemu://BOARD, sim://BOARD (see `linerate boards`)"
