@@ -32,7 +32,8 @@ const MAX_THINK_NS: u64 = 10_000_000_000;
 /// An acknowledgment may be delayed by less than this (RFC 9293 section 3.8.6.3). A host that sends nothing at all for
 /// longer did not receive the request.
 const MAX_DELAYED_ACK_NS: u64 = 500_000_000;
-/// Most stacks acknowledge within less, whatever the program does (Linux: 40 ms, Zephyr: 100 ms).
+/// Most stacks acknowledge within this time, whatever the program does (Linux: from 40 ms, `TCP_DELACK_MIN`; Zephyr: 100 ms,
+/// `ACK_DELAY`).
 const ACKNOWLEDGED_NS: u64 = 100_000_000;
 /// A timer of 250 ms that runs freely (lwIP: `TCP_FAST_INTERVAL`) leaves so many silences of 100 ms by chance once in a
 /// dozen connections.

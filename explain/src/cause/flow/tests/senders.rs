@@ -3,6 +3,7 @@
 use super::{causes, findings};
 use crate::cause::flow::acks::delayed_ack_with_nagle;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::flight::arrives_evenly;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
@@ -201,7 +202,7 @@ fn short_silences_behind_the_ends_of_writes_are_the_programs() {
 
 /// Segments captured at the receiver, 20 ms from their sender, in each round trip five of them, `gap_ns` apart; at first
 /// fewer.
-fn arriving(gap_ns: u64) -> Vec<Cause> {
+fn arriving(gap_ns: u64) -> Script {
     let mut upload = Script::open(End::First, 20 * US, 20 * MS, 60_000);
     for number in 0..60 {
         upload.at((40 + number * 12) * MS).send(1, MSS, 0);
@@ -211,13 +212,18 @@ fn arriving(gap_ns: u64) -> Vec<Cause> {
         let at_ns = 760 * MS + number / 5 * 20 * MS + number % 5 * gap_ns;
         upload.at(at_ns).send(1, MSS, 0).after(10 * US).ack_all();
     }
-    causes(upload)
+    upload
 }
 
 #[test]
 fn what_arrives_evenly_shows_no_send_buffer() {
-    assert_eq!(arriving(400 * US)[..1], [Cause::SendBuffer]);
-    assert!(!arriving(4 * MS).contains(&Cause::SendBuffer));
+    let is_even = |gap_ns| {
+        let flow = arriving(gap_ns).flow();
+        arrives_evenly(&FlowFacts::of(&flow).expect("payload"))
+    };
+    assert_eq!([400 * US, 4 * MS].map(is_even), [false, true]);
+    assert_eq!(causes(arriving(400 * US))[..1], [Cause::SendBuffer]);
+    assert!(!causes(arriving(4 * MS)).contains(&Cause::SendBuffer));
 }
 
 /// True if small segments every `interval_ns`, captured at the receiver, 6.4 ms from their sender, seem to wait for their
