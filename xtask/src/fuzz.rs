@@ -119,7 +119,7 @@ fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()>
     std::fs::create_dir_all(&artifacts)?;
     let mut fuzzer = sh::cmd(programs.join(target));
     fuzzer
-        .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .args(["-rss_limit_mb=2048", "-print_final_stats=1"])
         .arg(format!(
             "-artifact_prefix={}/{target}-",
             artifacts.display()
@@ -130,6 +130,8 @@ fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()>
         Extent::Fixed { inputs } => {
             let inputs = if target == SLOW { inputs / 5 } else { inputs };
             fuzzer.args(["-seed=1".into(), format!("-runs={inputs}")]);
+            // The lowest priority: beside other programs an input of a millisecond may wait for seconds.
+            fuzzer.arg("-timeout=300");
             let corpus = sh::out("fuzz-fixed").join(target);
             if corpus.is_dir() {
                 std::fs::remove_dir_all(&corpus)?;
@@ -138,6 +140,7 @@ fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()>
         }
         Extent::New { seconds } => {
             fuzzer.arg(format!("-max_total_time={seconds}"));
+            fuzzer.arg("-timeout=10");
             sh::out("fuzz-corpus").join(target)
         }
     };
