@@ -22,6 +22,10 @@ const SANITIZER: &str = "-Zsanitizer=address";
 /// This target takes a hundred times longer for an input: it gets a fifth of a fixed number.
 const SLOW: &str = "board_file";
 
+/// Longest processor time of a fixed run of a target, seconds: the slowest took 4 s. It bounds what an input may cost
+/// also where other programs leave the run next to no time.
+const FIXED_CPU_S: u32 = 60;
+
 /// Extent of a fuzzing run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
@@ -49,8 +53,8 @@ fn targets(all: bool) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Runs the targets, one per core at a time; a crash, a leak or an input slower than 10 s is a failure. Each
-/// target has its own log next to `log`.
+/// Runs the targets, one per core at a time; a crash, a leak, a fixed run of more than [`FIXED_CPU_S`] or a new input
+/// slower than 10 s is a failure. Each target has its own log next to `log`.
 ///
 /// # Errors
 /// A target cannot be built or finds a failure.
@@ -117,7 +121,16 @@ fn build(extent: Extent, log: &Path) -> Result<PathBuf> {
 fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()> {
     let artifacts = sh::out("fuzz-found");
     std::fs::create_dir_all(&artifacts)?;
-    let mut fuzzer = sh::cmd(programs.join(target));
+    let program = programs.join(target);
+    let mut fuzzer = match extent {
+        Extent::Fixed { .. } => {
+            let mut limited = sh::cmd("sh");
+            let limit = format!(r#"ulimit -t {FIXED_CPU_S}; exec "$@""#);
+            limited.args(["-c", &limit, "sh"]).arg(program);
+            limited
+        }
+        Extent::New { .. } => sh::cmd(program),
+    };
     fuzzer
         .args(["-rss_limit_mb=2048", "-print_final_stats=1"])
         .arg(format!(

@@ -61,10 +61,7 @@ pub(super) fn measure(
         Direction::ToDevice | Direction::Both => (received, sent),
     };
     if frames.0 == 0 {
-        return Err(TargetError::Failed {
-            target: target.name(),
-            what: "it has counted no frame".to_owned(),
-        });
+        return Err(target.failure("it has counted no frame".to_owned()));
     }
     let (board, variant) = (&target.board.name, &target.board.firmware.default_variant);
     let locations = (readings.between)(&before, &after);

@@ -27,21 +27,18 @@ const SIMULATED_BITS_PER_S: u64 = 10_000_000;
 /// # Errors
 /// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
 pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
-    let (target, is_simulated) = target(request, options)?;
+    let target = target(request, options)?;
     let program = if request.null { NULL } else { PROGRAM };
     let image = target.image_of(program)?;
-    let is_received = request.direction == Direction::ToDevice;
-    let rate = if is_simulated && is_received {
-        SIMULATED_BITS_PER_S
-    } else {
-        0
-    };
-    let trial = counted::trial(request, rate);
-    if is_simulated {
-        simulated(request, &target, image, &trial)
-    } else {
-        qemu::profile::run(request, options, &target, &image, &trial)
+    if !target.runner.is_simulated {
+        let trial = counted::trial(request, 0);
+        return qemu::profile::run(request, options, &target, &image, &trial);
     }
+    let rate = match request.direction {
+        Direction::ToDevice => SIMULATED_BITS_PER_S,
+        Direction::FromDevice | Direction::Both => 0,
+    };
+    simulated(request, &target, image, &counted::trial(request, rate))
 }
 
 /// Runs `image` on a simulated board, with every instruction counted.
@@ -51,13 +48,8 @@ fn simulated(
     image: Image,
     trial: &Trial,
 ) -> Result<Profile, TargetError> {
-    let counts = {
-        let symbols = Symbols::read(&image.elf).map_err(|what| TargetError::Failed {
-            target: target.name(),
-            what,
-        })?;
-        Arc::new(SimulatedCounts::new(&symbols))
-    };
+    let symbols = Symbols::read(&image.elf).map_err(|what| target.failure(what))?;
+    let counts = Arc::new(SimulatedCounts::new(&symbols));
     let board = sim::switch_on_counted(target, image, trial, Some(Arc::clone(&counts)))?;
     let session = BoardSession::begin(board, target.name(), START_TIMEOUT)?;
     let read = || Ok(counts.read());
@@ -69,7 +61,7 @@ fn simulated(
     counted::measure(request, target, trial, session, &readings)
 }
 
-fn target(request: &ProfileRequest, options: &Options) -> Result<(BoardTarget, bool), TargetError> {
+fn target(request: &ProfileRequest, options: &Options) -> Result<BoardTarget, TargetError> {
     let url = Url::parse(&request.target)?;
     let wrong = |what: String| TargetError::Url {
         url: request.target.clone(),
@@ -83,13 +75,13 @@ fn target(request: &ProfileRequest, options: &Options) -> Result<(BoardTarget, b
             return Err(wrong(what.to_owned()));
         }
     };
-    if request.null && (request.program != Workload::Udp || url.scheme == "sim") {
+    if request.null && (request.program != Workload::Udp || runner.is_simulated) {
         return Err(wrong(
             "without its network it supports only udp, in QEMU".to_owned(),
         ));
     }
     let mut target = find(&url, options, runner)?;
-    if url.scheme == "sim" && target.board.soft_soc.is_none() {
+    if runner.is_simulated && target.board.soft_soc.is_none() {
         return Err(wrong(
             "instructions of simulated boards can be counted of those with a soft SoC only; \
              `linerate sim --profile` shows the cycles of the others"
@@ -110,5 +102,5 @@ fn target(request: &ProfileRequest, options: &Options) -> Result<(BoardTarget, b
         }
         firmware.default_variant.clone_from(variant);
     }
-    Ok((target, url.scheme == "sim"))
+    Ok(target)
 }

@@ -8,6 +8,8 @@ use linerate_results::record::Direction;
 use crate::board;
 use crate::conformance::{self, CASES, run_case};
 use crate::endpoint::*;
+#[cfg(target_os = "linux")]
+use crate::profile::{Layer, ProfileRequest, Workload};
 
 /// Frames of the case that is long: a million with `LINERATE_LONG`.
 fn conformance_frames() -> u64 {
@@ -18,23 +20,33 @@ fn conformance_frames() -> u64 {
     }
 }
 
-/// The boards with a soft SoC, if their firmware is built.
-fn boards() -> Vec<(String, Box<dyn Target>)> {
+/// Options with the folder of the firmware, if it is built.
+fn options() -> Option<Options> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
-        return Vec::new();
+        return None;
     };
     let folder = Path::new(&folder).parent().expect("a folder of boards");
-    let options = Options {
+    Some(Options {
         elf_dir: folder.into(),
         ..Options::default()
+    })
+}
+
+/// Names of the boards with a soft SoC.
+fn names() -> impl Iterator<Item = String> {
+    let soft = |it: &board::Board| it.soft_soc.is_some();
+    board::all().into_iter().filter(soft).map(|it| it.name)
+}
+
+/// The boards with a soft SoC, if their firmware is built.
+fn boards() -> Vec<(String, Box<dyn Target>)> {
+    let Some(options) = options() else {
+        return Vec::new();
     };
-    let soft = board::all()
-        .into_iter()
-        .filter(|board| board.soft_soc.is_some());
-    let opened = soft.map(|board| {
-        let target = open(&format!("sim://{}", board.name), &options).expect("a board");
-        (board.name, target)
+    let opened = names().map(|name| {
+        let target = open(&format!("sim://{name}"), &options).expect("a board");
+        (name, target)
     });
     opened.collect()
 }
@@ -103,4 +115,70 @@ fn is_measured_and_reproducible(target: &mut dyn Target) {
     });
     let answers = run(target, &trial).round_trips.expect("answers");
     assert_eq!((answers.sent, answers.samples.len()), (20, 20));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn layers_sum_up_to_all_instructions() {
+    let Some(options) = options() else {
+        return;
+    };
+    for name in names() {
+        for (program, direction) in [
+            (Workload::Tcp, Direction::FromDevice),
+            (Workload::Udp, Direction::ToDevice),
+        ] {
+            let asked = ProfileRequest {
+                target: format!("sim://{name}"),
+                variant: None,
+                program,
+                direction,
+                octets: 60_000,
+                null: false,
+            };
+            let counted = profile(&asked, &options).expect("profiled");
+            let what = format!("{name}\n{}", counted.tables(5));
+            assert!(counted.frames >= 40, "{what}");
+            let sum: u64 = counted.layers.iter().map(|it| it.cost.all()).sum();
+            assert_eq!(sum, counted.instructions, "{what}");
+            for layer in [
+                Layer::Application,
+                Layer::Stack,
+                Layer::Driver,
+                Layer::MainLoop,
+            ] {
+                assert!(counted.layer(layer).own > 0, "{what}");
+            }
+            let driver = counted.layer(Layer::Driver);
+            assert!(driver.reads + driver.writes > 0, "{what}");
+            assert_eq!(counted.layer(Layer::Unknown).all(), 0, "{what}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_profile_that_the_simulator_cannot_make_is_refused() {
+    let refused = |target: &str, null| {
+        let asked = ProfileRequest {
+            target: target.to_owned(),
+            variant: None,
+            program: Workload::Udp,
+            direction: Direction::ToDevice,
+            octets: 60_000,
+            null,
+        };
+        profile(&asked, &Options::default())
+            .expect_err("refused")
+            .to_string()
+    };
+    let of_the_chip = refused("sim://esp32c6-bitbang", false);
+    assert!(
+        of_the_chip.contains("with a soft SoC only"),
+        "{of_the_chip}"
+    );
+    let null = refused("sim://rv32-dwmac", true);
+    assert!(null.contains("only udp, in QEMU"), "{null}");
+    let stock = refused("iperf2://192.0.2.1", false);
+    assert!(stock.contains("qemu://BOARD, sim://BOARD"), "{stock}");
 }
