@@ -53,7 +53,7 @@ fn targets(all: bool) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Runs the targets, one per core at a time; a crash, a leak, a fixed run of more than [`FIXED_CPU_S`] or a new input
+/// Runs the targets, one per core at a time; a crash, a leak, a fixed run of more than a minute of processor time or a new input
 /// slower than 10 s is a failure. Each target has its own log next to `log`.
 ///
 /// # Errors
