@@ -21,6 +21,9 @@ struct Run {
     lasts_ms: u64,
     pings: u16,
     ping_interval_us: u64,
+    /// TCP to the board is repeated with so many seeds of the host's random reaction time, up to `jitter_us` more.
+    seeds: u64,
+    jitter_us: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -66,6 +69,8 @@ pub struct TcpRow {
     pub sends: Outcome,
     /// The board receives.
     pub receives: Outcome,
+    /// The same again with a host whose reaction time is random; the slowest first.
+    pub receives_again: Vec<Outcome>,
     /// Round trips of ping in ms: least, median, 90th percentile, greatest.
     pub ping_ms: [f64; 4],
     /// Echo requests with a reply.
@@ -122,14 +127,23 @@ pub fn simulate(curves: &Curves, values: &Values, elf: &Elf) -> Result<Tests> {
     };
     let tcp = in_parallel(&file.test, |test| {
         let setup = setup(test)?;
-        let of = |direction| {
+        let of = |direction, setup: &Setup, jitter| {
             let transfer = Transfer {
                 direction,
                 udp_bits_per_s: None,
                 lasts,
+                jitter,
             };
-            run(&setup, elf, &transfer).with_context(|| test.name.clone())
+            run(setup, elf, &transfer).with_context(|| test.name.clone())
         };
+        let mut again = Vec::new();
+        for seed in 1..=file.run.seeds {
+            let mut setup = setup.clone();
+            setup.seed = seed;
+            let jitter = Span::from_us(file.run.jitter_us);
+            again.push(of(Direction::Receive, &setup, jitter)?);
+        }
+        again.sort_by(|a, b| a.received_mbit_per_s.total_cmp(&b.received_mbit_per_s));
         let interval = Span::from_us(file.run.ping_interval_us);
         let mut times = pings(&setup, elf, file.run.pings, interval)?;
         times.sort_by(f64::total_cmp);
@@ -138,8 +152,9 @@ pub fn simulate(curves: &Curves, values: &Values, elf: &Elf) -> Result<Tests> {
             name: test.name.clone(),
             published_sent_mbit_per_s: sent,
             published_received_mbit_per_s: received,
-            sends: of(Direction::Send)?,
-            receives: of(Direction::Receive)?,
+            sends: of(Direction::Send, &setup, Span::ZERO)?,
+            receives: of(Direction::Receive, &setup, Span::ZERO)?,
+            receives_again: again,
             ping_ms: [0.0, 0.5, 0.9, 1.0].map(|part| quantile(&times, part)),
             ping_replies: times.len(),
         })
@@ -170,6 +185,7 @@ fn both(curves: &Curves, values: &Values, elf: &Elf) -> Result<Vec<BothRow>> {
             direction: Direction::Both,
             udp_bits_per_s: Some(target * 1_000_000),
             lasts: Span::from_ms(60),
+            jitter: Span::ZERO,
         };
         let outcome = run(&setup, elf, &transfer)?;
         let sum = outcome.received_mbit_per_s + outcome.sent_mbit_per_s;
@@ -202,6 +218,12 @@ pub fn print(tests: &Tests) {
             100.0 * row.sends.asleep,
             row.ping_replies,
         );
+        for it in &row.receives_again {
+            println!(
+                "    random reaction: receives {:6.1}, {} sent again, {} timeouts, {} overruns",
+                it.received_mbit_per_s, it.retransmissions, it.timeouts, it.overruns
+            );
+        }
     }
     println!(
         "\nBoth directions at once, UDP to the board and TCP from it, no kernel cycles, Mbit/s: target, pause, received, sent, sum of frames (erratum: {ERRATUM_MBIT_PER_S}), overruns/s, seconds"

@@ -230,7 +230,7 @@ pub fn render(results: &Results) -> String {
 fn between(tests: &Tests, text: &mut String) {
     text.push_str(
         "<h2>TCP and ping</h2><table><tr><th>board</th><th>sends, Mbit/s</th><th>published</th><th>receives</th>\
-         <th>published</th><th>ping: least, median, greatest, ms</th></tr>",
+         <th>again, host's reaction random</th><th>published</th><th>ping: least, median, greatest, ms</th></tr>",
     );
     let published = |rates: &[f64]| {
         let rates: Vec<String> = rates.iter().map(ToString::to_string).collect();
@@ -238,9 +238,12 @@ fn between(tests: &Tests, text: &mut String) {
     };
     for row in &tests.tcp {
         let [least, median, _, greatest] = row.ping_ms;
+        let again = row.receives_again.iter().map(|it| it.received_mbit_per_s);
+        let again: Vec<String> = again.map(|rate| format!("{rate:.1}")).collect();
+        let again = again.join(", ");
         let _ = write!(
             text,
-            "<tr><td>{}</td><td class=\"n\">{:.0}</td><td>{}</td><td class=\"n\">{:.1}</td><td>{}</td>\
+            "<tr><td>{}</td><td class=\"n\">{:.0}</td><td>{}</td><td class=\"n\">{:.1}</td><td>{again}</td><td>{}</td>\
              <td>{least:.2}, {median:.2}, {greatest:.2}</td></tr>",
             row.name,
             row.sends.sent_mbit_per_s,

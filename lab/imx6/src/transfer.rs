@@ -11,6 +11,7 @@ use linerate_sim::lan::{EnetBoard, Stop, SwitchPort};
 use linerate_sim::peer::Peer as _;
 use linerate_sim::peer::host::program::{Handle, Programs};
 use linerate_sim::peer::host::{Config, Host, ping};
+use linerate_sim::peer::tcp::RetransmitReason;
 use linerate_sim::time::{Instant, Span};
 use serde::Serialize;
 use smoltcp::wire::Ipv4Address;
@@ -66,6 +67,8 @@ pub struct Transfer {
     pub udp_bits_per_s: Option<u64>,
     /// Time in which data are sent.
     pub lasts: Span,
+    /// The host reacts up to this much later, at random.
+    pub jitter: Span,
 }
 
 /// Counts of a test.
@@ -85,6 +88,10 @@ pub struct Outcome {
     pub sleeps: u64,
     /// Part of the time in which the hart waited for an interrupt.
     pub asleep: f64,
+    /// Segments that the host sent again, and those of them that waited for its timer.
+    pub retransmissions: u64,
+    /// See `retransmissions`.
+    pub timeouts: u64,
     /// Duration of the test.
     pub seconds: f64,
 }
@@ -96,11 +103,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(setup: &Setup, elf: &Elf, ping: Option<ping::Config>) -> Result<Self> {
+    fn new(setup: &Setup, elf: &Elf, jitter: Span, ping: Option<ping::Config>) -> Result<Self> {
         let config = Config {
             http_server: None,
             ping,
             turnaround: TURNAROUND,
+            turnaround_jitter: jitter,
             seed: setup.seed,
             ..Config::default().at(Ipv4Address::new(10, 0, 0, 1), 24)
         };
@@ -179,7 +187,7 @@ fn client(transfer: &Transfer, reverse: bool) -> iperf2::Client {
 /// # Errors
 /// The program does not fit or fails, or the test does not end.
 pub fn run(setup: &Setup, elf: &Elf, transfer: &Transfer) -> Result<Outcome> {
-    let mut bench = Bench::new(setup, elf, None)?;
+    let mut bench = Bench::new(setup, elf, transfer.jitter, None)?;
     let started = bench.board.soc.now();
     let before = bench.words();
     let asleep = bench.board.soc.asleep_cycles();
@@ -222,6 +230,9 @@ pub fn run(setup: &Setup, elf: &Elf, transfer: &Transfer) -> Result<Outcome> {
         let until_read = to_board.read_after;
         until_read.map_or(0.0, |span| rate(sent, span))
     };
+    let host = &bench.board.port.station;
+    let again = RetransmitReason::ALL.map(|reason| host.retransmissions(reason));
+    let timeouts = host.retransmissions(RetransmitReason::Timeout);
     Ok(Outcome {
         received_mbit_per_s: received,
         sent_mbit_per_s: from_board.received.map_or(0.0, of),
@@ -230,6 +241,8 @@ pub fn run(setup: &Setup, elf: &Elf, transfer: &Transfer) -> Result<Outcome> {
         wakes: after[INTERRUPTS].wrapping_sub(before[INTERRUPTS]).into(),
         sleeps: after[SLEEPS].wrapping_sub(before[SLEEPS]).into(),
         asleep: (bench.board.soc.asleep_cycles() - asleep) as f64 / (seconds * HERTZ),
+        retransmissions: again.iter().sum(),
+        timeouts,
         seconds,
     })
 }
@@ -247,7 +260,7 @@ pub fn pings(setup: &Setup, elf: &Elf, count: u16, interval: Span) -> Result<Vec
         count,
         octets: 56,
     };
-    let mut bench = Bench::new(setup, elf, Some(config))?;
+    let mut bench = Bench::new(setup, elf, Span::ZERO, Some(config))?;
     let lasts = Span::from_ticks(interval.ticks() * (u64::from(count) + 1));
     bench.advance(lasts + Span::from_ms(200))?;
     let report = bench.board.port.station.report();

@@ -375,6 +375,12 @@ impl Host {
         };
         self.emit(&answer, reply.hardware);
     }
+
+    /// TCP retransmissions of this host for `reason`, of all connections so far.
+    #[must_use]
+    pub fn retransmissions(&self, reason: tcp::RetransmitReason) -> u64 {
+        self.tcp.retransmissions(reason)
+    }
 }
 
 impl Station for Host {

@@ -128,6 +128,8 @@ pub struct Tcp {
     /// Listening ports and their backlogs.
     listening: BTreeMap<u16, usize>,
     connections: BTreeMap<ConnectionId, Connection>,
+    /// Retransmissions of removed connections.
+    removed: BTreeMap<RetransmitReason, u64>,
     last_id: u64,
     next_port: u16,
     /// Pending RSTs that answer segments of no connection.
@@ -143,6 +145,7 @@ impl Tcp {
             random,
             listening: BTreeMap::new(),
             connections: BTreeMap::new(),
+            removed: BTreeMap::new(),
             last_id: 0,
             next_port: FIRST_LOCAL_PORT,
             pending_resets: Vec::new(),
@@ -199,10 +202,23 @@ impl Tcp {
     pub fn remove_closed(&mut self, id: ConnectionId) {
         if self
             .get(id)
-            .is_some_and(|connection| connection.state() == State::Closed)
+            .is_none_or(|connection| connection.state() != State::Closed)
         {
-            self.connections.remove(&id);
+            return;
         }
+        if let Some(connection) = self.connections.remove(&id) {
+            for event in &connection.statistics().retransmissions {
+                *self.removed.entry(event.reason).or_default() += 1;
+            }
+        }
+    }
+
+    /// Retransmissions for `reason`, of all connections so far.
+    #[must_use]
+    pub fn retransmissions(&self, reason: RetransmitReason) -> u64 {
+        let open = self.connections.values();
+        let open: u64 = open.map(|it| it.statistics().count(reason)).sum();
+        open + self.removed.get(&reason).copied().unwrap_or_default()
     }
 
     /// Processes a segment from `source`.

@@ -15,6 +15,16 @@ pub enum RetransmitReason {
     AfterTimeout,
 }
 
+impl RetransmitReason {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::TailLossProbe,
+        Self::FastRetransmit,
+        Self::Timeout,
+        Self::AfterTimeout,
+    ];
+}
+
 /// One retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {

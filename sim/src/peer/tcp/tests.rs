@@ -304,6 +304,13 @@ fn without_sack_three_duplicates_mean_loss() {
     assert_eq!(statistics.retransmissions.len(), 1);
     assert_eq!(statistics.count(RetransmitReason::FastRetransmit), 1);
     assert!(statistics.duplicate_acks >= 3);
+    // The host's count outlives the connection.
+    let count = |tcp: &Tcp| RetransmitReason::ALL.map(|it| tcp.retransmissions(it));
+    assert_eq!(count(&pair.server), [0, 1, 0, 0]);
+    pair.server.get_mut(server).unwrap().abort();
+    pair.server.remove_closed(server);
+    assert!(pair.server.get(server).is_none());
+    assert_eq!(count(&pair.server), [0, 1, 0, 0]);
 }
 
 #[test]
