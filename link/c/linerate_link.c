@@ -563,7 +563,8 @@ static void begin_hello(struct ll_link *l, uint32_t now)
     l->hello_due = 0;
     if (!l->up) {
         l->hello_timer_on = 1;
-        l->hello_timer = now + l->initial_timeout_us;
+        /* Up to 4 ms more, by no rhythm: a disturbance with a period would meet each hello, or none. */
+        l->hello_timer = now + l->initial_timeout_us + ((uint32_t)(now * 0x9E3779B1u) >> 20);
     }
     encode(l, frame, (uint16_t)(14 + 3 * l->count), 0, 1);
 }

@@ -198,3 +198,21 @@ fn noise_does_not_put_a_poll_off_for_ever() {
     assert!(one.counters().damaged >= 1000);
     assert_ne!(one.counters().polls, 0);
 }
+
+#[test]
+fn hellos_keep_no_rhythm_with_a_periodic_disturbance() {
+    // Another interrupt takes 300 of each 500 µs: a hello that begins in them is lost, and 100 ms are 200 periods.
+    let channel = Channel::reliable(vec![0; 64], vec![0; 64]);
+    let mut end = Link::new(Config::new(1), [channel]);
+    let mut now = Instant::from_us(100);
+    let mut heard = 0;
+    for _ in 0..50 {
+        let mut hello = [0; 64];
+        assert!(end.transmit(now, &mut hello) > 0, "a hello is due");
+        heard += u32::from(now.us() % 500 >= 300);
+        let next = end.next_timeout().expect("until the peer answers");
+        assert!((100_000..104_200).contains(&next.us_since(now)), "{next:?}");
+        now = next;
+    }
+    assert!((10..=30).contains(&heard), "{heard} of 50");
+}

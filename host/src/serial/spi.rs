@@ -1,7 +1,7 @@
 //! SPI as a stream of octets: this host is the master, and clocks out its octets and the device's at the same time.
 //!
-//! Zeros in between are delimiters of the link layer, which ignores them: they fill transfers in which an end has nothing
-//! to send. Not tried on hardware: the tests use a loop of wire in place of the bus.
+//! The first two octets of a transfer are the number of those behind them that count, in each direction
+//! (docs/link-protocol.md, "Over SPI"). Not tried on hardware: the tests use a loop of wire in place of the bus.
 
 use super::port::Port;
 use spidev::{SpiModeFlags, Spidev, SpidevOptions, SpidevTransfer};
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Octets of a transfer: what the kernel's driver takes at once by default is 4096.
 const TRANSFER: usize = 256;
+/// Octets in front that have the number of those that count.
+const COUNT: usize = 2;
 /// Pause between transfers while neither end has anything to send.
 const IDLE: Duration = Duration::from_micros(200);
 
@@ -66,19 +68,21 @@ impl<B: Bus> SpiPort<B> {
         }
     }
 
-    /// Exchanges octets, zeros behind the end of `octets`.
-    fn exchange(&mut self, octets: &[u8]) -> io::Result<()> {
+    /// Exchanges octets; returns the number of those of `octets` that were sent.
+    fn exchange(&mut self, octets: &[u8]) -> io::Result<usize> {
         let mut out = [0; TRANSFER];
         let mut into = [0; TRANSFER];
-        for (to, from) in out.iter_mut().zip(octets) {
-            *to = *from;
-        }
+        let sent = octets.len().min(TRANSFER - COUNT);
+        out[..COUNT].copy_from_slice(&(sent as u16).to_le_bytes());
+        out[COUNT..][..sent].copy_from_slice(&octets[..sent]);
         self.bus.transfer(&out, &mut into)?;
-        self.was_busy = !octets.is_empty() || into.iter().any(|octet| *octet != 0);
-        if self.was_busy {
-            self.arrived.extend(into);
-        }
-        Ok(())
+        let [low, high, rest @ ..] = &into;
+        let count = usize::from(u16::from_le_bytes([*low, *high]));
+        // More than there is room for is no number: the device was not ready.
+        let received = rest.get(..count).unwrap_or_default();
+        self.arrived.extend(received);
+        self.was_busy = sent > 0 || !received.is_empty();
+        Ok(sent)
     }
 }
 
@@ -104,8 +108,6 @@ impl<B: Bus> Port for SpiPort<B> {
     }
 
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let count = octets.len().min(TRANSFER);
-        self.exchange(octets.get(..count).unwrap_or_default())?;
-        Ok(count)
+        self.exchange(octets)
     }
 }

@@ -133,6 +133,36 @@ fn ends_talk_over_spi_transfers() {
     exchange(Box::new(near), Box::new(far));
 }
 
+#[test]
+fn only_the_octets_that_count_are_read_from_a_transfer() {
+    let (to_port, from_device) = channel();
+    let (to_device, at_device) = channel();
+    let mut port = SpiPort::new(Loop {
+        out: to_device,
+        into: from_device,
+    });
+    let answer = |count: u16, octets: &[u8]| {
+        let count = count.to_le_bytes();
+        let rest = std::iter::repeat_n(0x55, 254 - octets.len());
+        for octet in count.into_iter().chain(octets.iter().copied()).chain(rest) {
+            to_port.send(octet).expect("the port is there");
+        }
+    };
+    let mut read = [0; 512];
+    // 300 octets do not fit into a transfer. The device is not ready for the first one: it sends ones.
+    answer(0xffff, &[0xff; 254]);
+    answer(3, &[1, 0, 2]);
+    assert_eq!(port.write(&[7; 300]).expect("written"), 254);
+    assert_eq!(port.read(&mut read).expect("read"), 0);
+    assert_eq!(port.write(&[7; 46]).expect("written"), 46);
+    assert_eq!(port.read(&mut read).expect("read"), 3);
+    assert_eq!(read[..3], [1, 0, 2]);
+    let sent: Vec<u8> = at_device.try_iter().collect();
+    assert_eq!((sent.len(), &sent[..3]), (512, &[254, 0, 7][..]));
+    assert_eq!(sent[256..][..4], [46, 0, 7, 7]);
+    assert_eq!(sent[256 + 48], 0);
+}
+
 /// A port that has received these octets.
 struct Given(VecDeque<u8>);
 

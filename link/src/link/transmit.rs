@@ -5,6 +5,10 @@ use crate::crc;
 use crate::time::{Deadline, Instant};
 use crate::wire::{HELLO, Header, Kind, PROBE, VERSION, flag};
 
+/// Spreads consecutive times over all 32 bits: 2^32 divided by the golden ratio (Knuth, The Art of Computer Programming,
+/// volume 3, section 6.4).
+const SPREAD: u32 = 0x9E37_79B1;
+
 impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
     /// Writes the next octets of the wire to `out`; returns their number, less than there is room for if there is
     /// nothing more to send now. `now` is the time at which they go out.
@@ -90,7 +94,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, const N: usize> Link<B, N> {
         self.hello_due = false;
         let wanted = if self.is_up { 0 } else { flag::WANTED };
         if !self.is_up {
-            self.hello_deadline = Deadline::at(now.after_us(self.config.initial_timeout_us));
+            // Up to 4 ms more, by no rhythm: a disturbance with a period would meet each hello, or none.
+            let more_us = now.us().wrapping_mul(SPREAD) >> 20;
+            let after_us = self.config.initial_timeout_us.wrapping_add(more_us);
+            self.hello_deadline = Deadline::at(now.after_us(after_us));
         }
         let [low, high] = self.config.max_fragment.to_le_bytes();
         let header = Header::new(Kind::Hello, wanted, VERSION.into(), [N as u8, low, high]);

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 
 use linerate_link::{Channel, Config, Link, memory_octets};
-use linerate_sim::chip::esp32c6::{self, Esp32c6, Port, Stop, UsbHost};
+use linerate_sim::chip::esp32c6::{self, Esp32c6, Port, Stop};
 use linerate_sim::elf::Elf;
 use linerate_sim::pads::Pads;
 use linerate_sim::time::{Instant, Span};
+
+use crate::end::End;
 
 /// Nothing at the pads: UART 1 is a line of octets.
 struct Open;
@@ -27,12 +29,10 @@ impl Pads for Open {
     }
 }
 
-/// Settings of the program of the board, in the order of its console line.
+/// Settings of the program of the board.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// 0: USB Serial/JTAG.
-    pub baud: u32,
-    pub threshold: u32,
+    pub end: End,
     /// 0: the program only counts.
     pub message: usize,
     pub load_us: u32,
@@ -51,8 +51,9 @@ pub struct Counts {
 
 /// How often the program of the other end comes round.
 const ROUND: Span = Span::from_us(10);
-/// Octets that the other end has ahead of a UART's line: the FIFO of a 16550.
-const AHEAD: usize = 16;
+/// A link that loses much may need this long until its first message arrives, and is measured from this long after it on.
+const UP: Span = Span::from_secs(1);
+const SETTLE: Span = Span::from_ms(20);
 const URGENT: usize = 64;
 const BULK: usize = 1024;
 /// Octet times from one urgent message to the next, so that it and its answer take 4% of the line; 5 ms at least.
@@ -60,7 +61,7 @@ const URGENT_EVERY_OCTETS: u64 = 1000;
 
 pub struct Bench {
     chip: Esp32c6,
-    port: Port,
+    end: End,
     urgent_every: Span,
     line: VecDeque<(Instant, u8)>,
 }
@@ -83,35 +84,23 @@ impl Bench {
         let chip = Esp32c6::new(esp32c6::Config::default(), elf);
         let mut bench = Self {
             chip: chip.map_err(|error| error.to_string())?,
-            port: Port::Uart1,
-            urgent_every: Span::from_us(
-                (URGENT_EVERY_OCTETS * 10_000_000
-                    / u64::from(if choice.baud == 0 {
-                        2_000_000
-                    } else {
-                        choice.baud
-                    }))
-                .max(5_000),
-            ),
+            end: choice.end,
+            urgent_every: Span::from_ticks(choice.end.octet().ticks() * URGENT_EVERY_OCTETS)
+                .max(Span::from_ms(5)),
             line: VecDeque::new(),
         };
         bench.wait_for("ready")?;
         let Choice {
-            baud,
-            threshold,
+            end,
             message,
             load_us,
             period_us,
         } = choice;
-        let text = format!("{baud} {threshold} {message} {load_us} {period_us}\n");
+        let text = format!("{} {message} {load_us} {period_us}\n", end.words());
         bench.chip.console_input(Port::UsbSerial, text.as_bytes());
         bench.wait_for("started")?;
         bench.pass(Span::from_ms(1))?;
-        if choice.baud == 0 {
-            bench.port = Port::UsbSerial;
-            bench.chip.connect_usb(UsbHost::default());
-        }
-        bench.chip.record_line(bench.port);
+        end.connect(&mut bench.chip);
         Ok(bench)
     }
 
@@ -166,17 +155,28 @@ impl Bench {
         })
     }
 
+    /// Complete transfers of an SPI's master, and those of them that the slave missed.
+    pub fn transfers(&mut self) -> (u64, u64) {
+        let line = self.chip.spi_line();
+        line.map_or((0, 0), |line| line.transfers())
+    }
+
     /// Sends numbers without a pause for `span`; returns how many.
     pub fn send_numbers(&mut self, span: Span) -> Result<u64, String> {
         let end = self.chip.now() + span;
         let mut sent = 0_u64;
         while self.chip.now() < end {
-            while self.chip.line_backlog(self.port) < 2 * AHEAD {
-                self.chip.console_input(self.port, &[sent as u8]);
-                sent += 1;
+            loop {
+                let room = self.end.room(&mut self.chip);
+                if room == 0 {
+                    break;
+                }
+                let numbers: Vec<u8> = (0..room).map(|next| (sent + next as u64) as u8).collect();
+                self.end.send(&mut self.chip, &numbers);
+                sent += room as u64;
             }
             self.pass(ROUND)?;
-            self.chip.take_line(self.port);
+            self.end.take(&mut self.chip);
         }
         // The last ones arrive, and are taken from the FIFO.
         self.pass(Span::from_ms(5))?;
@@ -197,8 +197,9 @@ impl Bench {
         let memory = |len: usize| vec![0; memory_octets(len) * 4];
         let channel = |len| Channel::reliable(memory(len), memory(len));
         let mut link = Link::new(Config::new(0x1057_0001), [channel(URGENT), channel(BULK)]);
-        let begin = self.chip.now() + warm_up;
-        let end = begin + span;
+        let mut begin = self.chip.now() + warm_up;
+        let latest = self.chip.now() + UP;
+        let mut end = begin + span;
         let (mut seen, mut expected) = (Seen::default(), 0_u32);
         let mut urgent_at = begin;
         let mut message = [0; BULK];
@@ -206,7 +207,11 @@ impl Bench {
             self.pass(ROUND)?;
             self.chip.console();
             let now = self.chip.now();
-            self.line.extend(self.chip.take_line(self.port));
+            if expected == 0 && now < latest {
+                begin = begin.max(now + SETTLE);
+                end = begin + span;
+            }
+            self.line.extend(self.end.take(&mut self.chip));
             while let Some((at, octet)) = self.line.pop_front_if(|(at, _)| *at <= now) {
                 link.receive(us(at), &[octet]);
                 while let Some(len) = link.read(1, &mut message) {
@@ -233,17 +238,10 @@ impl Bench {
                 urgent[..8].copy_from_slice(&now.as_ns().to_le_bytes());
                 let _ = link.send(0, &urgent);
             }
-            let room = if self.port == Port::UsbSerial {
-                64
-            } else {
-                AHEAD
-            };
-            let room = room - self.chip.line_backlog(self.port).min(room);
-            let mut octets = [0; 64];
+            let mut octets = [0; 512];
+            let room = self.end.room(&mut self.chip).min(octets.len());
             let count = link.transmit(us(now), &mut octets[..room]);
-            if count > 0 {
-                self.chip.console_input(self.port, &octets[..count]);
-            }
+            self.end.send(&mut self.chip, &octets[..count]);
         }
         seen.damaged = link.counters().damaged;
         Ok(seen)

@@ -8,6 +8,7 @@
 
 mod bench;
 mod chart;
+mod end;
 mod runs;
 
 use std::path::Path;
@@ -37,12 +38,14 @@ fn read(elf: &String) -> Result<Elf, String> {
 
 fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String> {
     let fast = read(elf)?;
-    let loads = runs::loads(&fast)?;
+    let mut loads = [runs::loads(&fast)?, runs::pauses("160", &fast)?].concat();
     let mut results = runs::gaps("160", &fast, runs::GAPS)?;
     if let Some(slow) = slow {
-        results.extend(runs::gaps("80", &read(slow)?, runs::GAPS_80)?);
+        let slow = read(slow)?;
+        results.extend(runs::gaps("80", &slow, runs::GAPS_80)?);
+        loads.extend(runs::pauses("80", &slow)?);
     }
-    let charts = ["uart", "usb"].map(|port| {
+    let charts = ["uart", "usb", "spi"].map(|port| {
         let of_port = results.iter().filter(|run| run.name.starts_with(port));
         (port, chart::histograms(&of_port.collect::<Vec<_>>()))
     });

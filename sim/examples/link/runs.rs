@@ -1,37 +1,80 @@
 //! The runs, and what is measured in each.
 
+use linerate_sim::chip::esp32c6::SpiHost;
 use linerate_sim::elf::Elf;
 use linerate_sim::time::Span;
 
 use crate::bench::{Bench, Choice, Seen};
+use crate::end::End;
 
 const WARM_UP: Span = Span::from_ms(100);
 const MEASURED: Span = Span::from_ms(1000);
 /// Octets in the receive FIFO at which the UART interrupts, of 128.
 const THRESHOLD: u32 = 64;
 
-/// Bit rate (0: USB) and octets of a message.
-pub const GAPS: &[(u32, usize)] = &[
-    (115_200, 32),
-    (115_200, 128),
-    (1_000_000, 32),
-    (1_000_000, 128),
-    (1_000_000, 512),
-    (3_000_000, 32),
-    (3_000_000, 128),
-    (3_000_000, 512),
-    (0, 32),
-    (0, 64),
-    (0, 128),
-    (0, 512),
+/// Transfers of the SPI's master: octets, and the pause behind each, microseconds.
+const TRANSFER_OCTETS: usize = 64;
+const PAUSE_US: u64 = 20;
+
+const fn uart(bits_per_s: u32) -> End {
+    End::Uart {
+        bits_per_s,
+        threshold: THRESHOLD,
+    }
+}
+
+const fn spi(mbit_per_s: u64, transfer_octets: usize, pause_us: u64) -> End {
+    End::Spi(SpiHost {
+        octet: Span::from_ns(8_000 / mbit_per_s),
+        transfer_octets,
+        pause: Span::from_us(pause_us),
+    })
+}
+
+/// Ports and octets of a message.
+pub const GAPS: &[(End, usize)] = &[
+    (uart(115_200), 32),
+    (uart(115_200), 128),
+    (uart(1_000_000), 32),
+    (uart(1_000_000), 128),
+    (uart(1_000_000), 512),
+    (uart(3_000_000), 32),
+    (uart(3_000_000), 128),
+    (uart(3_000_000), 512),
+    (End::Usb, 32),
+    (End::Usb, 64),
+    (End::Usb, 128),
+    (End::Usb, 512),
+    (spi(10, TRANSFER_OCTETS, PAUSE_US), 32),
+    (spi(10, TRANSFER_OCTETS, PAUSE_US), 128),
+    (spi(10, TRANSFER_OCTETS, PAUSE_US), 512),
 ];
 /// At half the clock.
-pub const GAPS_80: &[(u32, usize)] = &[(3_000_000, 128), (0, 32), (0, 128), (0, 512)];
+pub const GAPS_80: &[(End, usize)] = &[
+    (uart(3_000_000), 128),
+    (End::Usb, 32),
+    (End::Usb, 128),
+    (End::Usb, 512),
+];
 
-/// Bit rates and handler times of the load, microseconds of 500.
-const LOADED: [u32; 3] = [1_000_000, 3_000_000, 5_000_000];
+/// Ports under the load of another interrupt.
+const LOADED: [End; 7] = [
+    uart(1_000_000),
+    uart(3_000_000),
+    uart(5_000_000),
+    spi(10, TRANSFER_OCTETS, PAUSE_US),
+    spi(11, TRANSFER_OCTETS, PAUSE_US),
+    spi(15, TRANSFER_OCTETS, PAUSE_US),
+    spi(20, TRANSFER_OCTETS, PAUSE_US),
+];
+/// Handler times of the load, microseconds of 500.
 const LOADS_US: [u32; 11] = [0, 50, 100, 150, 200, 250, 300, 350, 400, 450, 475];
 const PERIOD_US: u32 = 500;
+
+/// Pauses between transfers of SPI, microseconds; octets of the transfers; rates, Mbit/s. Without a load.
+const PAUSES_US: [u64; 8] = [2, 5, 8, 10, 15, 20, 30, 50];
+const TRANSFERS_OCTETS: [usize; 3] = [16, 64, 256];
+const PAUSED_MBIT_PER_S: [u64; 2] = [10, 20];
 
 /// Messages of one length over one port.
 pub struct Gaps {
@@ -100,18 +143,12 @@ impl Gaps {
 /// Messages by port and length.
 ///
 /// `mhz` is the CPU clock in the names of the runs.
-pub fn gaps(mhz: &str, elf: &Elf, runs: &[(u32, usize)]) -> Result<Vec<Gaps>, String> {
+pub fn gaps(mhz: &str, elf: &Elf, runs: &[(End, usize)]) -> Result<Vec<Gaps>, String> {
     let mut all = Vec::new();
-    for &(baud, message) in runs {
-        let port = if baud == 0 {
-            "usb".to_owned()
-        } else {
-            format!("uart-{baud}")
-        };
-        let name = format!("{port}-{message}-{mhz}");
+    for &(end, message) in runs {
+        let name = format!("{}-{message}-{mhz}", end.name());
         let choice = Choice {
-            baud,
-            threshold: THRESHOLD,
+            end,
             message,
             load_us: 0,
             period_us: 0,
@@ -131,41 +168,65 @@ pub fn gaps(mhz: &str, elf: &Elf, runs: &[(u32, usize)]) -> Result<Vec<Gaps>, St
 
 /// Octets missed, and goodput of the link, by the load of an interrupt of higher priority; JSON.
 pub fn loads(elf: &Elf) -> Result<Vec<String>, String> {
+    let loaded = LOADED
+        .iter()
+        .flat_map(|end| LOADS_US.map(|load| (*end, load)));
+    loaded
+        .map(|(end, load_us)| {
+            let name = format!("load-{}-{load_us}", end.name());
+            missed(elf, end, load_us, &name)
+        })
+        .collect()
+}
+
+/// The same without a load, by the transfers of an SPI's master. `mhz` is the CPU clock in the names of the runs.
+pub fn pauses(mhz: &str, elf: &Elf) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
-    for baud in LOADED {
-        for load_us in LOADS_US {
-            let choice = Choice {
-                baud,
-                threshold: THRESHOLD,
-                message: 0,
-                load_us,
-                period_us: PERIOD_US,
-            };
-            let mut bench = Bench::start(elf, choice)?;
-            let sent = bench.send_numbers(Span::from_ms(50))?;
-            let counts = bench.counts()?;
-            let loaded = Choice {
-                message: 128,
-                ..choice
-            };
-            let seen = Bench::start(elf, loaded)?.exchange(WARM_UP, Span::from_ms(50))?;
-            let (wrong, link) = (seen.wrong, Gaps::of(String::new(), 128, seen));
-            let goodput = link.map_or(0.0, |link| link.bits_per_s);
-            let missed = 1.0 - f64::from(counts.received) / sent as f64;
-            let text = format!(
-                "  {{\"name\": \"load-uart-{baud}-{load_us}\", \"load\": {:.2}, \"sent\": {sent}, \"received\": {}, \
-                 \"missed_share\": {missed:.4}, \"overflows\": {}, \"fullest\": {}, \"unread\": {}, \
-                 \"missed_by_number\": {}, \"link_bits_per_s\": {goodput:.0}, \"link_wrong\": {wrong}}}",
-                f64::from(load_us) / f64::from(PERIOD_US),
-                counts.received,
-                counts.overflows,
-                counts.fullest,
-                counts.unread,
-                counts.missed
-            );
-            println!("{}", text.trim());
-            all.push(text);
+    for mbit_per_s in PAUSED_MBIT_PER_S {
+        for octets in TRANSFERS_OCTETS {
+            for pause_us in PAUSES_US {
+                let end = spi(mbit_per_s, octets, pause_us);
+                all.push(missed(elf, end, 0, &format!("pause-{}-{mhz}", end.name()))?);
+            }
         }
     }
     Ok(all)
+}
+
+/// Numbers without a pause, and a link, over one port under a load.
+fn missed(elf: &Elf, end: End, load_us: u32, name: &str) -> Result<String, String> {
+    let choice = Choice {
+        end,
+        message: 0,
+        load_us,
+        period_us: PERIOD_US,
+    };
+    let mut bench = Bench::start(elf, choice).map_err(|error| format!("{name}: {error}"))?;
+    let sent = bench.send_numbers(Span::from_ms(50))?;
+    let counts = bench.counts()?;
+    let transfers = bench.transfers();
+    let loaded = Choice {
+        message: 128,
+        ..choice
+    };
+    let seen = Bench::start(elf, loaded)?.exchange(WARM_UP, Span::from_ms(50))?;
+    let (wrong, link) = (seen.wrong, Gaps::of(String::new(), 128, seen));
+    let goodput = link.map_or(0.0, |link| link.bits_per_s);
+    let missed = 1.0 - f64::from(counts.received) / sent as f64;
+    let text = format!(
+        "  {{\"name\": \"{name}\", \"load\": {:.2}, \"sent\": {sent}, \"received\": {}, \
+         \"missed_share\": {missed:.4}, \"overflows\": {}, \"fullest\": {}, \"unread\": {}, \
+         \"missed_by_number\": {}, \"transfers\": {}, \"transfers_missed\": {}, \
+         \"link_bits_per_s\": {goodput:.0}, \"link_wrong\": {wrong}}}",
+        f64::from(load_us) / f64::from(PERIOD_US),
+        counts.received,
+        counts.overflows,
+        counts.fullest,
+        counts.unread,
+        counts.missed,
+        transfers.0,
+        transfers.1,
+    );
+    println!("{}", text.trim());
+    Ok(text)
 }

@@ -58,7 +58,7 @@ pub use plic::Plic;
 pub use port::{Fragment, Line, LineFrame, LinkMode, Partner};
 pub use rng::Rng;
 pub use sgdma::{Direction, Sgdma};
-pub use spi::{Burst, MAX_BURST, SpiMaster};
+pub use spi::{Burst, MAX_BURST, SpiController, SpiHost, SpiLine};
 pub use systimer::SysTimer;
 pub use timg::TimerGroup;
 pub use tse::Tse;

@@ -132,6 +132,11 @@ const REGISTRIES: [Registry; 4] = [
                 "functions of the ROM set pads",
             ),
             ("sim/src/lan", "enet", "the other end of its line"),
+            (
+                "sim/src/chip/esp32c6/line.rs",
+                "spi",
+                "the other end of its line",
+            ),
         ],
     },
 ];

@@ -3,12 +3,23 @@
 use esp_hal::peripherals::USB_DEVICE;
 use esp_println::println;
 
+/// The port of the link.
+#[derive(Clone, Copy, Debug)]
+pub enum PortChoice {
+    /// UART 1 with this bit rate; a number in the line.
+    Uart(u32),
+    /// The USB Serial/JTAG; `usb`.
+    Usb,
+    /// SPI 2 as a slave; `spi`.
+    Spi,
+}
+
 /// Content of the line: `PORT THRESHOLD MESSAGE LOAD PERIOD`, such as `3000000 64 128 20 100`.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// Bits per second of UART 1; 0 in the line: the USB Serial/JTAG.
-    pub baud: Option<u32>,
-    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127.
+    /// The port.
+    pub port: PortChoice,
+    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127; or octets of each transfer of SPI, up to 512.
     pub threshold: u16,
     /// Octets of the messages that are sent as fast as they go; 0: the program only counts what it receives.
     pub message_octets: usize,
@@ -20,11 +31,15 @@ pub struct Choice {
 
 impl Choice {
     fn parse(line: &str) -> Option<Self> {
-        let mut numbers = line.split_ascii_whitespace().map(|word| word.parse().ok());
-        let mut next = || numbers.next().flatten();
-        let baud: u32 = next()?;
+        let mut words = line.split_ascii_whitespace();
+        let port = match words.next()? {
+            "usb" => PortChoice::Usb,
+            "spi" => PortChoice::Spi,
+            bits_per_s => PortChoice::Uart(bits_per_s.parse().ok()?),
+        };
+        let mut next = || words.next()?.parse::<u32>().ok();
         Some(Self {
-            baud: (baud > 0).then_some(baud),
+            port,
             threshold: next()? as u16,
             message_octets: next()? as usize,
             load_us: next()?,

@@ -1,4 +1,5 @@
-//! An end of a byte link on an ESP32-C6, on UART 1 or on the USB Serial/JTAG, beside an interrupt that takes time away.
+//! An end of a byte link on an ESP32-C6, on UART 1, the USB Serial/JTAG or SPI 2 as a slave, beside an interrupt that takes
+//! time away.
 //!
 //! The console (USB Serial/JTAG) takes one line, see [`console`]. Then the program is a link's end, which sends messages
 //! as fast as they go and sends back those of channel 0, or only counts the octets that it receives. Its counts are in
@@ -13,7 +14,9 @@ mod load;
 mod port;
 mod program;
 mod ring;
+mod spi;
 
+use console::PortChoice;
 use esp_hal::clock::CpuClock;
 
 pub use counts::COUNTS;
@@ -52,15 +55,28 @@ fn main() -> ! {
     let peripherals = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CLOCK));
     let choice = console::choice();
     esp_println::println!("@ {{\"event\":\"started\"}}");
-    let mut port = if let Some(baud) = choice.baud {
-        let wires = port::Wires {
-            uart: peripherals.UART1,
-            transmit: peripherals.GPIO4,
-            receive: peripherals.GPIO5,
-        };
-        port::Port::uart(wires, baud, choice.threshold)
-    } else {
-        port::Port::usb(peripherals.USB_DEVICE)
+    let mut port = match choice.port {
+        PortChoice::Uart(bits_per_s) => {
+            let wires = port::Wires {
+                uart: peripherals.UART1,
+                transmit: peripherals.GPIO4,
+                receive: peripherals.GPIO5,
+            };
+            port::Port::uart(wires, bits_per_s, choice.threshold)
+        }
+        PortChoice::Usb => port::Port::usb(peripherals.USB_DEVICE),
+        PortChoice::Spi => {
+            let wires = spi::Wires {
+                spi: peripherals.SPI2,
+                channel: peripherals.DMA_CH0,
+                clock: peripherals.GPIO6,
+                from_master: peripherals.GPIO7,
+                to_master: peripherals.GPIO2,
+                select: peripherals.GPIO10,
+            };
+            spi::start(wires, choice.threshold.into());
+            port::Port::Spi
+        }
     };
     load::start(peripherals.TIMG0, choice.load_us, choice.period_us);
     if choice.message_octets == 0 {

@@ -10,6 +10,7 @@ use esp_hal::usb::usb_serial_jtag::{UsbSerialJtag, UsbSerialJtagRx, UsbSerialJta
 
 use crate::counts::{Count, add, raise};
 use crate::ring::Ring;
+use crate::spi;
 
 /// The receiving side of the port.
 enum Source {
@@ -45,6 +46,8 @@ pub enum Port {
     Uart(UartTx<'static, Blocking>),
     /// USB Serial/JTAG, and true if octets were written behind the last packet.
     Usb(UsbSerialJtagTx<'static, Blocking>, bool),
+    /// SPI 2 as a slave.
+    Spi,
 }
 
 impl Port {
@@ -75,6 +78,9 @@ impl Port {
 
     /// Takes received octets; returns their number.
     pub fn read(&mut self, to: &mut [u8]) -> usize {
+        if matches!(self, Self::Spi) {
+            return spi::read(to);
+        }
         critical_section::with(|token| {
             let shared = &mut *SHARED.borrow_ref_mut(token);
             let count = shared.ring.pop(to);
@@ -91,6 +97,7 @@ impl Port {
         match self {
             Self::Uart(tx) if octets.is_empty() || !tx.write_ready() => 0,
             Self::Uart(tx) => tx.write(octets).unwrap_or(0),
+            Self::Spi => spi::write(octets),
             Self::Usb(tx, is_open) => {
                 let written = |octet: &&u8| tx.write_byte_nb(**octet).is_ok();
                 let count = octets.iter().take_while(written).count();

@@ -1,6 +1,6 @@
 //! The ports as lines: octets with the time at which the far end has them.
 
-use super::{Esp32c6, Port, UsbHost};
+use super::{Esp32c6, Port, SpiHost, SpiLine, UsbHost};
 use crate::device::usb_host::Bus;
 use crate::time::Instant;
 
@@ -8,6 +8,17 @@ impl Esp32c6 {
     /// Connects a host with frames, polls and latency to the USB Serial/JTAG, until the next reset.
     pub fn connect_usb(&mut self, host: UsbHost) {
         self.soc.usb_serial().connect(host);
+    }
+
+    /// Connects a master to SPI2, which the program uses as a slave, until the next reset.
+    pub fn connect_spi(&mut self, host: SpiHost) {
+        let now = self.now();
+        self.soc.connect_spi(host, now);
+    }
+
+    /// The master that is [connected](Self::connect_spi) to SPI2.
+    pub fn spi_line(&mut self) -> Option<&mut SpiLine> {
+        self.soc.spi().line()
     }
 
     /// Records what the program sends on a UART from now on, until the next reset. A USB host that is

@@ -21,6 +21,7 @@ use core::ops::Range;
 
 use super::{TimingError, TimingTable};
 pub use crate::device::usb_host::UsbHost;
+pub use crate::device::{SpiHost, SpiLine};
 use crate::elf::{Elf, ElfError};
 use crate::mem::{Cache, CacheConfig, Memory, RegionConfig};
 use crate::pads::Pads;

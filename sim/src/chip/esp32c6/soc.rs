@@ -9,8 +9,8 @@ use super::wiring::{self, EFUSE, GDMA, SPI2, UART0, UART1, USB_DEVICE, WIRING};
 use super::{Config, ResetCause, WatchEvent};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
-    ClockTree, Device, DmaMemory, Efuse, Gdma, Gpio, IntMtx, MAX_BURST, Plic, SpiMaster, Uart,
-    UsbSerial,
+    ClockTree, Device, DmaMemory, Efuse, Gdma, Gpio, IntMtx, MAX_BURST, Plic, SpiController,
+    SpiHost, Uart, UsbSerial,
 };
 use crate::mem::Memory;
 use crate::pads::{Pads, SpiOctets};
@@ -46,6 +46,8 @@ const SPI2_DMA: u32 = 0;
 const FSPICLK: (u8, (u8, u8)) = (63, (6, 2));
 const FSPID: (u8, (u8, u8)) = (65, (7, 2));
 const FSPIQ: (u8, (u8, u8)) = (64, (2, 2));
+/// Chip select 0.
+const FSPICS0: (u8, (u8, u8)) = (68, (16, 2));
 
 impl DmaMemory for Memory {
     fn read(&self, addr: u32, to: &mut [u8]) -> bool {
@@ -250,28 +252,38 @@ impl Soc {
     /// Performs the parts of SPI transfers that are complete at `now`: in memory, and with the circuit at the pads.
     pub fn transfer<P: Pads>(&mut self, now: Instant, memory: &mut Memory, pads: &mut P) {
         while self.peripherals.is_due(SPI2, now) {
-            let Some(burst) = self.spi().burst() else {
+            let Some(mut burst) = self.spi().burst() else {
                 return;
             };
+            if burst.from_host.is_some() && !self.is_slave_wired() {
+                burst.disconnect();
+            }
             let mut sent = burst.sent;
             if burst.sends_by_dma {
                 self.gdma().take(SPI2_DMA, &mut sent[..burst.len], memory);
             }
             let mut received = [0xff; MAX_BURST];
-            let octets = SpiOctets {
-                start: burst.start,
-                octet: burst.octet,
-                clock_pads: self.gpio.output_pads(FSPICLK.0, FSPICLK.1),
-                data_pads: self.gpio.output_pads(FSPID.0, FSPID.1),
-                receive_pad: self.gpio.input_pad(FSPIQ.0, FSPIQ.1),
-                sent: &sent[..burst.len],
-            };
-            pads.exchange(&octets, &mut received[..burst.len]);
+            if let Some(from_host) = burst.from_host {
+                received = from_host;
+            } else {
+                let octets = SpiOctets {
+                    start: burst.start,
+                    octet: burst.octet,
+                    clock_pads: self.gpio.output_pads(FSPICLK.0, FSPICLK.1),
+                    data_pads: self.gpio.output_pads(FSPID.0, FSPID.1),
+                    receive_pad: self.gpio.input_pad(FSPIQ.0, FSPIQ.1),
+                    sent: &sent[..burst.len],
+                };
+                pads.exchange(&octets, &mut received[..burst.len]);
+            }
             if burst.receives_by_dma {
                 let received = &received[..burst.len];
                 self.gdma().put(SPI2_DMA, received, burst.is_last, memory);
             }
-            self.spi().complete(&burst, received);
+            if burst.from_host.is_some() && self.gpio.output_pads(FSPIQ.0, FSPIQ.1) == 0 {
+                sent = [0xff; MAX_BURST];
+            }
+            self.spi().complete(&burst, sent, received);
             self.sync_device(SPI2, now);
             if burst.sends_by_dma || burst.receives_by_dma {
                 self.sync_device(GDMA, now);
@@ -284,7 +296,21 @@ impl Soc {
         }
     }
 
-    fn spi(&mut self) -> &mut SpiMaster {
+    /// True if the inputs of SPI2 as a slave have pads: clock, chip select, data.
+    fn is_slave_wired(&self) -> bool {
+        let inputs = [FSPICLK, FSPICS0, FSPID];
+        let has_pad = |(signal, direct)| self.gpio.input_pad(signal, direct).is_some();
+        inputs.into_iter().all(has_pad)
+    }
+
+    /// Connects a master to SPI2.
+    pub fn connect_spi(&mut self, host: SpiHost, now: Instant) {
+        self.spi().connect(host, now);
+        self.sync_device(SPI2, now);
+    }
+
+    /// SPI2.
+    pub fn spi(&mut self) -> &mut SpiController {
         self.peripherals
             .model(SPI2)
             .expect("wired as an SPI controller")

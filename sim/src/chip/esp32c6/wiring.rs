@@ -12,7 +12,7 @@ use super::console::Port;
 use super::{Config, ResetCause};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
-    Action, Device, Efuse, FunctionClock, Gdma, I2cAna, IntPri, LpTimer, LpWdt, Rng, SpiMaster,
+    Action, Device, Efuse, FunctionClock, Gdma, I2cAna, IntPri, LpTimer, LpWdt, Rng, SpiController,
     SysTimer, TimerGroup, Uart, UsbSerial,
 };
 use crate::time::Span;
@@ -39,7 +39,7 @@ pub(super) static WIRING: &[Wiring] = &[
     device("UART1", |_| Box::new(Uart::default())).interrupts(&[44]).clocks(&[UartClock(1)]).console(Port::Uart1),
     device("EFUSE", |config| Box::new(Efuse::new(config.mac))),
     device("GDMA", |_| Box::new(Gdma::default())).interrupts(&[66, 67, 68, 69, 70, 71]),
-    device("SPI2", |_| Box::new(SpiMaster::default())).interrupts(&[72]).clocks(&[Spi]),
+    device("SPI2", |_| Box::new(SpiController::default())).interrupts(&[72]).clocks(&[Spi]),
     device("USB_DEVICE", usb_serial).interrupts(&[48]).console(Port::UsbSerial),
     device("TIMG0", timer_group).interrupts(&[51, 53]).clocks(&[Timer(0), Watchdog(0)]).resets(timer_group_0),
     device("TIMG1", timer_group).interrupts(&[54, 56]).clocks(&[Timer(1), Watchdog(1)]).resets(timer_group_1),
@@ -197,7 +197,7 @@ mod tests {
         assert!(devices.model::<Uart>(UART1).is_some());
         assert!(devices.model::<Efuse>(EFUSE).is_some());
         assert!(devices.model::<Gdma>(GDMA).is_some());
-        assert!(devices.model::<SpiMaster>(SPI2).is_some());
+        assert!(devices.model::<SpiController>(SPI2).is_some());
         assert!(devices.model::<UsbSerial>(USB_DEVICE).is_some());
     }
 }

@@ -1,10 +1,17 @@
-//! General-purpose SPI controller as a master (ESP32-C6 Technical Reference Manual, "SPI Controller"): transfers from
-//! its 16 data registers or by DMA, with command, address and dummy phases. Clock 0 is its source; output 0
-//! interrupts.
+//! General-purpose SPI controller (ESP32-C6 Technical Reference Manual, "SPI Controller"). As a master: transfers from
+//! its 16 data registers or by DMA, with command, address and dummy phases. As a slave, with a [`SpiHost`] at the other end:
+//! full-duplex transfers by DMA, one for each start by the program. Clock 0 is its source; output 0 interrupts.
 //!
 //! A transfer is cut into [`Burst`]s of up to four octets, each complete at the end of its last clock, so that the far
-//! end sees every octet at its time. Dual and quad lines, segmented transfers and the slave are not modelled; nor are
-//! the clocks between the start of a transfer and its first edge.
+//! end sees every octet at its time. Dual and quad lines, segmented transfers, the slave's own data registers and its
+//! half-duplex commands are not modelled; nor are the clocks between the start of a transfer and its first edge.
+//!
+//! A slave that is started after the first clock of a transfer takes no part in it. That is an assumption: what the
+//! controller does with the rest of such a transfer is not documented.
+
+mod host;
+
+pub use host::{SpiHost, SpiLine};
 
 use super::Device;
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
@@ -45,6 +52,9 @@ const USR_COMMAND: u32 = 1 << 31;
 /// `DMA_CONF`.
 const DMA_RX_ENA: u32 = 1 << 27;
 const DMA_TX_ENA: u32 = 1 << 28;
+/// `SLAVE`.
+const SOFT_RESET: u32 = 1 << 27;
+const SLAVE_MODE: u32 = 1 << 26;
 /// Interrupt: the transfer is complete.
 const TRANS_DONE: u32 = 1 << 12;
 
@@ -68,9 +78,18 @@ pub struct Burst {
     pub receives_by_dma: bool,
     /// True if it is the last one of its transfer.
     pub is_last: bool,
+    /// What a [`SpiHost`] sends at the same time; `None` if this controller is the master.
+    pub from_host: Option<[u8; MAX_BURST]>,
 }
 
 impl Burst {
+    /// The controller takes no part: its inputs have no pads.
+    pub const fn disconnect(&mut self) {
+        self.sends_by_dma = false;
+        self.receives_by_dma = false;
+        self.sent = [0xff; MAX_BURST];
+    }
+
     /// End of its last clock.
     pub fn end(&self) -> Instant {
         self.start + Span::from_ticks(self.octet.ticks() * self.len as u64)
@@ -112,7 +131,7 @@ impl Transfer {
 
 /// The controller.
 #[derive(Clone, Debug)]
-pub struct SpiMaster {
+pub struct SpiController {
     source_hertz: u64,
     addr: u32,
     ctrl: u32,
@@ -129,9 +148,13 @@ pub struct SpiMaster {
     enabled: u32,
     data: [u32; DATA_REGISTERS],
     transfer: Option<Transfer>,
+    /// A master at the other end.
+    line: Option<SpiLine>,
+    /// The program has started the slave, for one transfer.
+    armed_at: Option<Instant>,
 }
 
-impl Default for SpiMaster {
+impl Default for SpiController {
     fn default() -> Self {
         Self {
             source_hertz: 0,
@@ -150,11 +173,23 @@ impl Default for SpiMaster {
             enabled: 0,
             data: [0; DATA_REGISTERS],
             transfer: None,
+            line: None,
+            armed_at: None,
         }
     }
 }
 
-impl SpiMaster {
+impl SpiController {
+    /// Connects a master to the other end, from `now` on.
+    pub fn connect(&mut self, host: SpiHost, now: Instant) {
+        self.line = Some(SpiLine::new(host, now));
+    }
+
+    /// The master at the other end, if one is [connected](Self::connect).
+    pub fn line(&mut self) -> Option<&mut SpiLine> {
+        self.line.as_mut()
+    }
+
     /// Duration of an octet; `None` if the clock is off.
     fn octet(&self) -> Option<Span> {
         let divider = if self.clock & CLK_EQU_SYSCLK != 0 {
@@ -223,8 +258,24 @@ impl SpiMaster {
         });
     }
 
+    /// `SOFT_RESET` reads as zero.
+    const fn set_slave(&mut self, value: u32) {
+        self.slave = value & !SOFT_RESET;
+        if value & SOFT_RESET != 0 {
+            self.armed_at = None;
+            if let Some(line) = &mut self.line {
+                line.forget();
+            }
+        }
+    }
+
     /// The next part of the transfer under way, whose [end](Burst::end) is its time. [`Self::complete`] must follow.
     pub fn burst(&self) -> Option<Burst> {
+        if let Some(line) = &self.line {
+            let mut burst = line.burst(self.armed_at);
+            burst.sends_by_dma &= self.dma_conf & DMA_TX_ENA != 0;
+            return Some(burst);
+        }
         let transfer = self.transfer.as_ref()?;
         let len = (transfer.phase_len() - transfer.done).min(MAX_BURST);
         let mut sent = [0; MAX_BURST];
@@ -248,11 +299,19 @@ impl SpiMaster {
             receives_by_dma,
             is_last: transfer.phase + 1 == transfer.phases.len()
                 && transfer.done + len == transfer.phase_len(),
+            from_host: None,
         })
     }
 
-    /// The burst is complete; `received` are the octets of the far end.
-    pub fn complete(&mut self, burst: &Burst, received: [u8; MAX_BURST]) {
+    /// The burst is complete; `sent` are the octets of this controller, `received` those of the far end.
+    pub fn complete(&mut self, burst: &Burst, sent: [u8; MAX_BURST], received: [u8; MAX_BURST]) {
+        if let Some(line) = &mut self.line {
+            if line.complete(burst, sent) && burst.is_last {
+                self.armed_at = None;
+                self.raw |= TRANS_DONE;
+            }
+            return;
+        }
         let Some(transfer) = &mut self.transfer else {
             return;
         };
@@ -277,11 +336,11 @@ impl SpiMaster {
     }
 }
 
-impl Device for SpiMaster {
+impl Device for SpiController {
     fn read(&mut self, offset: u32, _: Instant) -> Option<u32> {
         Some(match offset {
             // `UPDATE` is over at once.
-            CMD if self.transfer.is_some() => CMD_USR,
+            CMD if self.transfer.is_some() || self.armed_at.is_some() => CMD_USR,
             ADDR => self.addr,
             CTRL => self.ctrl,
             CLOCK => self.clock,
@@ -304,6 +363,9 @@ impl Device for SpiMaster {
 
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
         match offset {
+            CMD if value & CMD_USR != 0 && self.slave & SLAVE_MODE != 0 => {
+                self.armed_at.get_or_insert(now);
+            }
             CMD if value & CMD_USR != 0 && self.transfer.is_none() => self.start(now),
             ADDR => self.addr = value,
             CTRL => self.ctrl = value,
@@ -319,7 +381,7 @@ impl Device for SpiMaster {
             DMA_INT_SET => self.raw |= value,
             CMD | DMA_INT_RAW | DMA_INT_ST => {}
             W..W_END => self.data[(offset - W) as usize / 4] = value,
-            SLAVE => self.slave = value,
+            SLAVE => self.set_slave(value),
             CLK_GATE => self.clk_gate = value,
             _ => return false,
         }
@@ -343,8 +405,8 @@ impl Device for SpiMaster {
 mod tests {
     use super::*;
 
-    fn spi(writes: &[(u32, u32)]) -> SpiMaster {
-        let mut spi = SpiMaster::default();
+    fn spi(writes: &[(u32, u32)]) -> SpiController {
+        let mut spi = SpiController::default();
         spi.set_clocks(&[80_000_000], Instant::ZERO);
         for &(offset, value) in writes {
             assert!(spi.write(offset, value, Instant::from_ns(1_000)));
@@ -353,12 +415,12 @@ mod tests {
     }
 
     /// Completes all bursts; returns what was sent, echoing its complement, and the time of the end.
-    fn drain(spi: &mut SpiMaster) -> (Vec<u8>, Instant) {
+    fn drain(spi: &mut SpiController) -> (Vec<u8>, Instant) {
         let (mut sent, mut end) = (Vec::new(), Instant::ZERO);
         while let Some(burst) = spi.burst() {
             sent.extend(&burst.sent[..burst.len]);
             end = burst.end();
-            spi.complete(&burst, burst.sent.map(|octet| !octet));
+            spi.complete(&burst, burst.sent, burst.sent.map(|octet| !octet));
         }
         (sent, end)
     }
@@ -406,9 +468,88 @@ mod tests {
         assert_eq!(spi.read(W, end).unwrap() & 0xffff, 0xffff);
     }
 
+    /// A slave with a host of 10 Mbit/s, six octets a transfer and 2 µs between; a transfer ends each 6.8 µs.
+    fn slave() -> SpiController {
+        let mut spi = spi(&[(SLAVE, SLAVE_MODE), (DMA_CONF, DMA_RX_ENA | DMA_TX_ENA)]);
+        let host = SpiHost {
+            octet: Span::from_ns(800),
+            transfer_octets: 6,
+            pause: Span::from_us(2),
+        };
+        spi.connect(host, Instant::ZERO);
+        let line = spi.line().expect("connected");
+        line.send(vec![1, 2, 3, 4, 5, 6]);
+        line.send(vec![7, 8]);
+        spi
+    }
+
+    /// Performs the next transfer of the host; the slave sends 0x50 in each octet. Returns what the slave received.
+    fn clock(spi: &mut SpiController) -> Vec<u8> {
+        let mut received = Vec::new();
+        loop {
+            let burst = spi.burst().expect("the host goes on");
+            let from_host = burst.from_host.expect("a host");
+            if burst.receives_by_dma {
+                received.extend(&from_host[..burst.len]);
+            }
+            let sent = if burst.sends_by_dma {
+                [0x50; MAX_BURST]
+            } else {
+                burst.sent
+            };
+            spi.complete(&burst, sent, from_host);
+            if burst.is_last {
+                return received;
+            }
+        }
+    }
+
+    #[test]
+    fn a_slave_exchanges_one_transfer_for_each_start() {
+        let mut spi = slave();
+        spi.write(CMD, CMD_USR, Instant::from_ns(2_000));
+        assert_eq!(spi.read(CMD, Instant::ZERO), Some(CMD_USR));
+        assert_eq!(spi.next_event(), Instant::from_ns(2_000 + 4 * 800));
+        assert_eq!(clock(&mut spi), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(spi.read(DMA_INT_RAW, Instant::ZERO), Some(TRANS_DONE));
+        assert_eq!(spi.read(CMD, Instant::ZERO), Some(0));
+        // Not started again: nobody hears the next one, whose rest is zeros.
+        spi.write(DMA_INT_CLR, TRANS_DONE, Instant::ZERO);
+        assert_eq!(clock(&mut spi), []);
+        assert_eq!(spi.read(DMA_INT_RAW, Instant::ZERO), Some(0));
+        let line = spi.line().expect("connected");
+        assert_eq!((line.backlog(), line.transfers()), (0, (2, 1)));
+        let ends = [6_800, 13_600].map(Instant::from_ns);
+        let expected = [(ends[0], vec![0x50; 6]), (ends[1], vec![0xff; 6])];
+        assert_eq!(line.take_arrived(), expected);
+    }
+
+    #[test]
+    fn a_slave_that_is_started_within_a_transfer_waits_for_the_next_one() {
+        let mut spi = slave();
+        spi.write(CMD, CMD_USR, Instant::from_ns(2_001));
+        assert_eq!(clock(&mut spi), []);
+        assert_eq!(spi.read(CMD, Instant::ZERO), Some(CMD_USR), "still started");
+        assert_eq!(clock(&mut spi), [7, 8, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_reset_ends_the_slave_s_part_of_a_transfer() {
+        let mut spi = slave();
+        spi.write(CMD, CMD_USR, Instant::from_ns(1_000));
+        let burst = spi.burst().expect("a burst");
+        assert!(burst.receives_by_dma);
+        spi.complete(&burst, [0; MAX_BURST], [0; MAX_BURST]);
+        spi.write(SLAVE, SLAVE_MODE | SOFT_RESET, Instant::from_ns(5_300));
+        spi.write(CMD, CMD_USR, Instant::from_ns(5_400));
+        assert_eq!(clock(&mut spi), []);
+        assert_eq!(spi.read(DMA_INT_RAW, Instant::ZERO), Some(0));
+        assert_eq!(clock(&mut spi), [7, 8, 0, 0, 0, 0]);
+    }
+
     #[test]
     fn a_stopped_clock_transfers_nothing() {
-        let mut spi = SpiMaster::default();
+        let mut spi = SpiController::default();
         spi.write(USER, DOUTDIN | USR_MOSI, Instant::ZERO);
         spi.write(CMD, CMD_USR, Instant::ZERO);
         assert_eq!(spi.burst(), None);
