@@ -679,14 +679,14 @@ fn probing(
     evaluate(upload)
 }
 
-/// A bucket of `room` segments that passes 4.5 of them in each round: a policer, or a queue in which they wait.
-fn small_bucket(room: f64, is_queue: bool) -> Option<Rule> {
+/// A bucket of four segments that passes 2.5 of them in each round: a policer, or a queue in which they wait.
+fn small_bucket(is_queue: bool) -> Option<Rule> {
     let mut level = 0.0_f64;
     let drops = move |place: u32, _: u32| {
         if place == 0 {
-            level = (level - 4.5).max(0.0);
+            level = (level - 2.5).max(0.0);
         }
-        if level + 1.0 > room {
+        if level + 1.0 > 4.0 {
             return true;
         }
         level += 1.0;
@@ -704,9 +704,9 @@ fn small_bucket(room: f64, is_queue: bool) -> Option<Rule> {
 
 #[test]
 fn a_small_bucket_in_which_nothing_waits_is_that_of_a_policer() {
-    let policed = small_bucket(5.0, false).expect("losses");
+    let policed = small_bucket(false).expect("losses");
     assert_eq!(policed.cause, Cause::Policed, "{}", policed.summary);
-    let queued = small_bucket(5.0, true);
+    let queued = small_bucket(true);
     assert_ne!(cause(queued), Some(Cause::Policed));
 }
 
