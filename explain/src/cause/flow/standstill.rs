@@ -161,7 +161,7 @@ mod tests {
         causes_of(|round| if is_late(round) { 150 * MS } else { 0 })
     }
 
-    /// The same, later by `late_ns` in each round; in those that `is_missing` names, the timer repairs the last segment.
+    /// The same, later by `late_ns` in each round; in those that `is_missing` names, the timer repairs the last two segments.
     fn upload_of(late_ns: impl Fn(u64) -> u64, is_missing: impl Fn(u64) -> bool) -> Script {
         let mut upload = Script::open(End::First, 4 * MS, MS / 50, 8 * MSS as u16);
         let mut at_ns = 10 * MS;
@@ -170,10 +170,12 @@ mod tests {
             upload.at(at_ns).send(8, MSS, 10_000);
             at_ns += 4 * MS + late_ns(round);
             if is_missing(round) {
-                let last = first + 7 * MSS;
-                upload.at(at_ns).ack(last);
-                upload.at(at_ns + 200 * MS).segment(last, MSS);
-                at_ns += 204 * MS;
+                let missing = first + 6 * MSS;
+                upload.at(at_ns).ack(missing);
+                upload.at(at_ns + 200 * MS).segment(missing, MSS);
+                upload.at(at_ns + 204 * MS).ack(missing + MSS);
+                upload.after(10_000).segment(missing + MSS, MSS);
+                at_ns += 208 * MS;
             }
             upload.at(at_ns).ack_pairs();
             at_ns += MS / 10;
