@@ -167,10 +167,14 @@ impl FlowModel {
                 .then(|| release::acknowledged_ns(&back))
                 .flatten();
             let greeting = greeting_ns.filter(|_| end == data_sender && leg(end).is_some());
+            let reopened = (end == data_sender)
+                .then(|| release::reopened_ns(&view))
+                .flatten();
             answers
                 .chain(leg(end))
                 .chain(acknowledged)
                 .chain(greeting)
+                .chain(reopened)
                 .min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));

@@ -27,6 +27,33 @@ pub(super) fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
     RoundTrips::to_receiver(&payload, None).base_ns()
 }
 
+/// The shortest time from the packet that opens a closed window to the data that it admits: nothing was admitted before, with
+/// any scale of the window (RFC 9293 section 3.8.6.1), so the sender had seen it.
+pub(super) fn reopened_ns(view: &DirectionView) -> Option<u64> {
+    let mut acks = view.acks.iter().peekable();
+    let mut closed_at = None;
+    let mut opened_ns = None;
+    let mut least_ns = None;
+    for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            if ack.window == 0 {
+                (closed_at, opened_ns) = (Some(ack.ack), None);
+            } else if closed_at.is_some() && opened_ns.is_none() {
+                opened_ns = Some(ack.time_ns);
+            }
+        }
+        // A probe of one octet is sent into a closed window.
+        if sent.len > 1
+            && let Some(ns) = opened_ns.filter(|_| closed_at.is_some_and(|at| sent.start >= at))
+        {
+            let ns = sent.time_ns - ns;
+            least_ns = Some(least_ns.map_or(ns, |least_ns: u64| least_ns.min(ns)));
+            (closed_at, opened_ns) = (None, None);
+        }
+    }
+    least_ns
+}
+
 /// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the
 /// round trip to the receiver. Where the path to the sender is longer than that, they come at any time.
 pub(super) fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Option<u64> {

@@ -233,3 +233,30 @@ fn segments_that_wait_in_a_receiver_beside_the_capture_point_are_in_no_queue_of_
     assert!(!is_queued(16 * MS, MS / 50));
     assert!(is_queued(MS / 50, 2 * MS));
 }
+
+#[test]
+fn data_that_follows_the_opening_of_a_closed_window_shows_the_round_trip_to_the_sender() {
+    // Windows of eight segments, 6 ms from the sender; each twentieth one closes for 300 ms.
+    let mut download = Download::late(8_000);
+    let (mut at_ns, mut first) = (10 * MS, 500);
+    for round in 0..80 {
+        for place in 0..8_u32 {
+            let at_ns = at_ns + u64::from(place) * 200_000;
+            download.data(at_ns, first + place * MSS, (1, 1));
+        }
+        first += 8 * MSS;
+        at_ns += 2 * MS;
+        if round % 20 == 10 {
+            download.window = 0;
+            download.ack(at_ns, first);
+            download.window = 8_000;
+            at_ns += 300 * MS;
+        }
+        download.ack(at_ns, first);
+        at_ns += 6 * MS;
+    }
+    let model = download.model();
+    assert_eq!(model.to_sender.base_ns(), Some(6 * MS));
+    let closed = 4.0 * 0.3 / 1.84;
+    assert!((share(&model, Limit::ClosedWindow) - closed).abs() < 0.05);
+}

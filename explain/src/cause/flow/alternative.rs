@@ -8,6 +8,7 @@
 use super::facts::FlowFacts;
 use super::loss;
 use super::rule::Rule;
+use super::sender::LONG_SILENCES;
 use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
 
@@ -34,9 +35,16 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
             Cause::ReceiveWindow
         }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
+        Cause::ReceiveWindow if rule.evidence.contains_key("is_least_scale") => Cause::SendBuffer,
         Cause::StretchAcks => Cause::ReceiveWindow,
+        // A sender probes for the room of a queue with rare losses, each of which costs little but the window.
+        Cause::CongestionWindow if loss::is_rare(facts) => Cause::ShallowQueue,
         Cause::CongestionWindow if facts.model.view.lost() > 0 => Cause::RandomLoss,
         Cause::LinkInterrupted => Cause::RetransmissionStalls,
+        // A path that holds everything back looks the same behind it.
+        Cause::SenderIdle if is_near_receiver && rule.evidence.contains_key(LONG_SILENCES) => {
+            Cause::LinkInterrupted
+        }
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
         Cause::ChecksumErrors => Cause::ReceiverStalls,
@@ -84,6 +92,11 @@ fn words(cause: Cause) -> Option<Alternative> {
         Cause::SendBuffer => (
             "The same silences fit a sender that waits for acknowledgments with its buffer full.",
             "To decide: capture at the sender, or from the start of the connection, so that the round trip is known.",
+        ),
+        Cause::LinkInterrupted => (
+            "The same silences fit a path that holds everything back for a while: a radio that scans, a modem that changes \
+             cells.",
+            "To decide: capture at the sender: there, a program that stops leaves nothing unacknowledged, a path does.",
         ),
         Cause::ReceiverStalls => (
             "The same segments come again if the receiver stood still, with no room for them.",

@@ -242,7 +242,11 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     }
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
-        found.retain(|rule| !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks));
+        // All was acknowledged before a long silence: no path holds anything back then.
+        let is_stop = |rule: &Rule| rule.evidence.contains_key(sender::LONG_SILENCES);
+        found.retain(|rule| {
+            is_stop(rule) || !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks)
+        });
     }
     // What is sent at once, whenever there is something to send, no window, buffer or pace holds back.
     if facts.is_dialogue() {

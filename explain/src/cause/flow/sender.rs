@@ -22,6 +22,10 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_IDLE_SPANS: usize = 3;
 /// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
 const LONG_SILENCE_NS: u64 = 200_000_000;
+/// Several such silences are worth a finding if they take this share of the time.
+const MIN_STOPPED: f64 = 0.15;
+/// The evidence with their number.
+pub(super) const LONG_SILENCES: &str = "long_silences";
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
@@ -271,17 +275,17 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Where the long ones suffice, the others do not matter.
     let stops = long.iter().copied();
     let stops: Vec<&Span> = stops.filter(|span| span.ns() >= LONG_SILENCE_NS).collect();
-    let long = if stops.len() >= 2 && share(&stops) >= MIN_IDLE {
-        stops
+    let (long, are_stops) = if stops.len() >= 2 && share(&stops) >= MIN_STOPPED {
+        (stops, true)
     } else {
-        long
+        (long, false)
     };
     // A program that ends its writes with a part of a segment, and all of it is acknowledged, had nothing more, however short
     // the silence: the sending host's work takes less than a millisecond.
     let is_of_program = |span: &&&Span| span.ns() >= TICK_NS && ends_write(facts, span);
     let short: Vec<&Span> = spans_of_idling(facts);
     let written = short.iter().filter(is_of_program).count();
-    let long = if share(&long) < MIN_IDLE && written * 5 >= short.len() * 4 {
+    let long = if !are_stops && share(&long) < MIN_IDLE && written * 5 >= short.len() * 4 {
         short
     } else {
         long
@@ -293,7 +297,7 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = share(&long);
     let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
     let is_held_back = facts.stats().delayed_acks >= 3;
-    if share < MIN_IDLE
+    if share < MIN_IDLE && !are_stops
         || facts.is_beside_full
         || is_exchange
         || is_media(facts)
@@ -304,6 +308,10 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
+    let mut figures = evidence([("sender_share", share)]);
+    if are_stops {
+        figures.insert(LONG_SILENCES.to_owned(), long.len() as f64);
+    }
     Some(Rule {
         share,
         cause: Cause::SenderIdle,
@@ -313,13 +321,26 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::percent(share),
             facts.sender,
         ),
-        evidence: evidence([("sender_share", share)]),
+        evidence: figures,
         advice: "Prepare the next block while one is in flight, and write larger blocks. If the program has no more to \
                  send, nothing is wrong."
             .to_owned(),
         limits: &[Limit::SenderIdle],
         has_gain: true,
     })
+}
+
+/// Share of the time in long silences of the sender, if there are several.
+pub(super) fn stopped_share(facts: &FlowFacts<'_>) -> f64 {
+    let stops = spans_of_idling(facts)
+        .into_iter()
+        .filter(|span| span.ns() >= LONG_SILENCE_NS);
+    let stops: Vec<u64> = stops.map(Span::ns).collect();
+    if stops.len() < 2 {
+        0.0
+    } else {
+        facts.share_of(stops.iter().sum())
+    }
 }
 
 /// Times in which the sender could send, of a tick and more.
@@ -482,6 +503,9 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
+    if !is_known && waits_for_window(facts) < MIN_SHARE {
+        return Some(least_window(facts, flight, window, limited));
+    }
     let (grants, note) = if is_known {
         let bound = match facts.model.scale {
             WindowScale::Ample(_) | WindowScale::AtLeast(_) => "at least",
@@ -521,6 +545,45 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::InFlight, Limit::SlowStart],
         has_gain: true,
     })
+}
+
+/// Share of the time in which the receiver's window limits the sender, as far as it is known.
+fn waits_for_window(facts: &FlowFacts<'_>) -> f64 {
+    let limits = [Limit::ReceiveWindow, Limit::ClosedWindow, Limit::LateAck];
+    limits.iter().map(|limit| facts.share(*limit)).sum()
+}
+
+/// The same octets in flight in each round trip, and the window is the limit with the least scale that they permit. A buffer of
+/// its own size would have to end between that scale and the one below by chance.
+fn least_window(facts: &FlowFacts<'_>, flight: ConstantFlight, window: u64, limited: f64) -> Rule {
+    Rule {
+        share: limited,
+        cause: Cause::ReceiveWindow,
+        confidence: 0.55,
+        summary: format!(
+            "{} has {} in flight at most for {} round trips of {}, always the same, and nothing is lost. (The options of the \
+             handshake are not in the capture: with the least scale that permits this, the window of {} is {}.)",
+            facts.sender,
+            format::bytes(flight.bytes),
+            format::count(flight.round_trips),
+            format::time(flight.rtt_ns),
+            facts.receiver,
+            format::bytes(window),
+        ),
+        evidence: evidence([
+            ("limited_share", limited.min(1.0)),
+            ("round_trips", flight.round_trips as f64),
+            ("in_flight_bytes_p98", flight.bytes as f64),
+            ("rtt_ns", flight.rtt_ns as f64),
+            ("most_window_bytes", window as f64),
+            ("is_least_scale", 1.0),
+        ]),
+        advice: "Enlarge the receive buffer to the required rate times the round trip (SO_RCVBUF, net.ipv4.tcp_rmem; lwIP: \
+                 TCP_WND), and the sender's buffer with it."
+            .to_owned(),
+        limits: &[Limit::InFlight, Limit::SlowStart],
+        has_gain: true,
+    }
 }
 
 /// The data in flight changes and stays below the window.

@@ -16,6 +16,11 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_STALLS: usize = 3;
 /// Two that take this share of the time are worth a finding, too.
 const MIN_SHARE_OF_TWO: f64 = 0.25;
+/// One that takes this share of the time is worth a finding, if it is this long, and so many times as long as nine in ten round
+/// trips.
+const MIN_SHARE_OF_ONE: f64 = 0.2;
+const LONG_NS: u64 = 400_000_000;
+const LONG_FACTOR: u64 = 8;
 /// What happens in a smaller part of the time belongs to the beginning or the end of the transfer.
 const MIN_SPREAD: f64 = 0.4;
 /// A window that limits the sender for less of the time is not worth mentioning.
@@ -26,23 +31,39 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk {
         return None;
     }
-    let stalls = stalls(facts);
+    let lost = facts.model.view.lost();
+    let standstills = facts.model.standstills.len();
+    let mut stalls = stalls(facts);
+    // Losses explain timeouts, but no silence after which all that was sent before is acknowledged.
+    let timeouts = stalls.len().saturating_sub(standstills);
+    let are_losses = timeouts > 0 && lost as usize * 2 > stalls.len();
+    if are_losses {
+        stalls = silences(facts);
+    }
     let (first, last) = (stalls.first()?, stalls.last()?);
     let total_ns: u64 = stalls.iter().map(Span::ns).sum();
     let share = facts.share_of(total_ns);
-    let lost = facts.model.view.lost();
     let is_spread = facts.share_of(last.start_ns - first.start_ns) >= MIN_SPREAD;
     // Two timeouts may be anything.
-    let is_pair = facts.model.standstills.len() == 2 && share >= MIN_SHARE_OF_TWO;
-    // Losses explain timeouts, but no silence after which all that was sent before is acknowledged.
-    let timeouts = stalls.len().saturating_sub(facts.model.standstills.len());
-    let is_loss = timeouts > 0 && lost as usize * 2 > stalls.len();
-    if share < MIN_SHARE || is_loss || !is_pair && !is_spread {
+    let is_pair = standstills == 2 && share >= MIN_SHARE_OF_TWO;
+    // A long one stands out alone, too, in a capture of a part of a transfer.
+    let is_long = stalls.len() == 1
+        && standstills == 1
+        && share >= MIN_SHARE_OF_ONE
+        && total_ns >= LONG_NS
+        && facts
+            .model
+            .to_receiver
+            .percentile(90)
+            .is_some_and(|ns| total_ns >= LONG_FACTOR * ns);
+    if share < MIN_SHARE || !is_pair && !is_long && !is_spread {
         return None;
     }
     // Between stalls it answers; an end that is gone does not.
     let rhythm = Rhythm::of_stalls(&stalls);
-    if stalls.len() < MIN_STALLS && !is_pair || stalls.len() >= MIN_STALLS && rhythm.is_none() {
+    if stalls.len() < MIN_STALLS && !is_pair && !is_long
+        || stalls.len() >= MIN_STALLS && rhythm.is_none()
+    {
         return None;
     }
     let mean_ns = total_ns / stalls.len() as u64;
@@ -84,20 +105,29 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
         advice: "Find what stops the receiver at these times: a flash erase or write, a long interrupt handler, a \
                  debugger, garbage collection, a radio that scans; split that work, or move it to another core."
             .to_owned(),
-        limits: &[Limit::Timeout, Limit::LateAck],
+        limits: if are_losses {
+            &[Limit::LateAck]
+        } else {
+            &[Limit::Timeout, Limit::LateAck]
+        },
         has_gain: true,
     })
 }
 
-/// The times in which it answers nothing, in chronological order.
-fn stalls(facts: &FlowFacts<'_>) -> Vec<Span> {
-    let model = &facts.model;
-    let silences = model.standstills.iter().map(|it| Span {
+/// The times in which it answers nothing, and then everything.
+fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
+    let silences = facts.model.standstills.iter().map(|it| Span {
         start_ns: it.start_ns,
         end_ns: it.end_ns,
         limit: Limit::LateAck,
         number: 0,
     });
+    silences.collect()
+}
+
+/// The times in which it answers nothing, in chronological order.
+fn stalls(facts: &FlowFacts<'_>) -> Vec<Span> {
+    let model = &facts.model;
     let is_timeout = |span: &&Span| span.limit == Limit::Timeout && span.ns() >= STALL_NS;
     let timeouts: Vec<Span> = model.spans.iter().filter(is_timeout).copied().collect();
     // What it does not acknowledge has arrived, as far as the capture shows.
@@ -107,7 +137,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Vec<Span> {
     let waits = waits
         .filter(|(_, octets)| *octets > 0)
         .map(|(span, _)| span);
-    let mut stalls: Vec<Span> = silences.chain(waits).collect();
+    let mut stalls: Vec<Span> = silences(facts).into_iter().chain(waits).collect();
     stalls.sort_unstable_by_key(|span| span.start_ns);
     // A timeout that ends within a silence is part of it.
     stalls.dedup_by(|next, before| next.start_ns < before.end_ns);
@@ -128,16 +158,54 @@ mod tests {
     }
 
     fn causes(is_late: impl Fn(u64) -> bool) -> Vec<Cause> {
+        causes_of(|round| if is_late(round) { 150 * MS } else { 0 })
+    }
+
+    /// The same, later by `late_ns` in each round; in those that `is_missing` names, the timer repairs the last two segments.
+    fn upload_of(late_ns: impl Fn(u64) -> u64, is_missing: impl Fn(u64) -> bool) -> Script {
         let mut upload = Script::open(End::First, 4 * MS, MS / 50, 8 * MSS as u16);
         let mut at_ns = 10 * MS;
         for round in 0..400 {
+            let first = upload.sent();
             upload.at(at_ns).send(8, MSS, 10_000);
-            at_ns += if is_late(round) { 154 * MS } else { 4 * MS };
+            at_ns += 4 * MS + late_ns(round);
+            if is_missing(round) {
+                let missing = first + 6 * MSS;
+                upload.at(at_ns).ack(missing);
+                upload.at(at_ns + 200 * MS).segment(missing, MSS);
+                upload.at(at_ns + 204 * MS).ack(missing + MSS);
+                upload.after(10_000).segment(missing + MSS, MSS);
+                at_ns += 208 * MS;
+            }
             upload.at(at_ns).ack_pairs();
             at_ns += MS / 10;
         }
-        let (findings, _) = explain_flows(&[upload.flow()]);
+        upload
+    }
+
+    fn causes_of(late_ns: impl Fn(u64) -> u64) -> Vec<Cause> {
+        let (findings, _) = explain_flows(&[upload_of(late_ns, |_| false).flow()]);
         findings.iter().map(|it| it.finding.cause).collect()
+    }
+
+    #[test]
+    fn one_long_stop_of_a_receiver_is_named_and_a_short_one_is_not() {
+        let is_named = |ns: u64| {
+            let late_ns = |round| if round == 200 { ns } else { 0 };
+            causes_of(late_ns).contains(&Cause::ReceiverStalls)
+        };
+        assert!(is_named(700 * MS));
+        assert!(!is_named(150 * MS));
+    }
+
+    #[test]
+    fn losses_do_not_hide_the_stops_of_a_receiver() {
+        let late_ns = |round| if round % 80 == 40 { 400 * MS } else { 0 };
+        let flow = upload_of(late_ns, |round| round % 50 == 10).flow();
+        let rule = standstills(&FlowFacts::of(&flow).expect("payload"));
+        let stops = rule.map(|it| (it.cause, it.evidence["stalls"]));
+        // The fifth one comes with a loss.
+        assert_eq!(stops, Some((Cause::ReceiverStalls, 4.0)));
     }
 
     /// An upload like that, in which the sender's timer expires in each fiftieth round of 250: the receiver stops for

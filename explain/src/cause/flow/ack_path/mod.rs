@@ -3,6 +3,7 @@
 //! Three things show it: the clocks that stamp packets; acknowledgments that come at one interval, whatever they
 //! acknowledge; and a transfer in the other direction that is captured, too, while the data has room on its own way.
 
+mod clocked;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +44,7 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut back = stamped_queue(facts)
         .or_else(|| echoed_queue(facts))
         .or_else(|| spaced_acks(facts))
+        .or_else(|| clocked::clocked_queue(facts))
         .or_else(|| behind_opposite(facts))
         .or_else(|| always_behind_opposite(facts))?;
     let mut opposite = String::new();

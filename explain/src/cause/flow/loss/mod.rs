@@ -5,6 +5,7 @@
 //! | `alternative` | a second explanation of the same losses |
 //! | `black_hole` | nothing passes above a size |
 //! | `duplex` | frames of the two directions destroy each other |
+//! | `held_back` | the path holds everything back, and loses nothing |
 //! | `lost_acks` | the sender repeats what has arrived |
 //! | `messages` | requests and answers that are lost |
 //! | `outage` | nothing passes for a while |
@@ -14,6 +15,7 @@
 mod alternative;
 mod black_hole;
 mod duplex;
+mod held_back;
 mod lost_acks;
 mod messages;
 mod outage;
@@ -22,15 +24,17 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-pub(super) use alternative::alternative;
+pub(super) use alternative::{alternative, is_rare};
 
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::rule::Rule;
+use crate::cause::flow::sender;
 use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
 use duplex::duplex_mismatch;
+use held_back::held_back;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -81,6 +85,11 @@ const TIME_PARTS: usize = 8;
 /// segments are lost (Mathis et al. 1997).
 const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
 
+/// Fewer round trips do not show a queue.
+const MIN_ROUND_TRIPS: usize = 8;
+/// Long silences that take less of the time leave the rest as it is.
+const MIN_STOPPED: f64 = 0.15;
+
 /// Losses and their cost.
 struct Losses {
     lost: u64,
@@ -102,7 +111,11 @@ impl Losses {
             segments,
             timeout: facts.share(Limit::Timeout),
             recovery: facts.share(Limit::FastRecovery),
-            reduced: facts.share(Limit::InFlight),
+            reduced: if fills_between_stops(facts) {
+                0.0
+            } else {
+                facts.share(Limit::InFlight)
+            },
             withheld: if rate >= MIN_WITHHOLDING_RATE {
                 facts.share(Limit::LateAck)
             } else {
@@ -129,6 +142,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let specific = mtu_black_hole(facts)
         .or_else(|| duplex_mismatch(facts))
         .or_else(|| interrupted(facts))
+        .or_else(|| held_back(facts))
         .or_else(|| lost_messages(facts))
         .or_else(|| lost_acks(facts));
     if specific.is_some() {
@@ -269,6 +283,17 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             random(facts, &losses, &waits, figures)
         },
     )
+}
+
+/// Near the receiver, where no round trip shows a queue: true if segments pass at nearly the fastest rate, but for long
+/// silences of the sender and a closed window. Then the path is full, and a larger window would change nothing.
+fn fills_between_stops(facts: &FlowFacts<'_>) -> bool {
+    let stopped = sender::stopped_share(facts) + facts.share(Limit::ClosedWindow);
+    let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
+    facts.model.is_near_receiver()
+        && !sees_sender
+        && stopped >= MIN_STOPPED
+        && facts.model.utilization >= NEARLY_FULL * (1.0 - stopped)
 }
 
 /// True if what passed took the path nearly all the time: without its losses, a transfer is no faster.

@@ -22,6 +22,10 @@ const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
 const MAX_OTHER_PART: f64 = 0.2;
 
+/// Octets of the SACK option with one block (RFC 2018 section 3).
+const SACK_OCTETS: u8 = 10;
+/// Duplicate acknowledgments before a silence, at least: one may be the update of a window.
+const MIN_REPORTS: usize = 2;
 /// Losses outside of the interruptions that are no accident.
 const MIN_EPISODES: usize = 3;
 /// Repetitions with longer pauses between them belong to different losses: half of the usual least timeout.
@@ -53,6 +57,16 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
         && silences.len() >= 2
         && !is_backed_off(facts, &silences)
         && silences.iter().all(is_loss)
+    {
+        return None;
+    }
+    // Elsewhere the same shows by what the receiver reports just before: it misses a segment, and has others.
+    let reported = silences.iter();
+    let reported = reported.filter(|it| is_reported_at(facts, it.start_ns));
+    if !facts.model.is_near_receiver()
+        && facts.stats().max_backoff < 2
+        && silences.len() >= 2
+        && reported.count() * 2 > silences.len()
     {
         return None;
     }
@@ -144,6 +158,20 @@ fn misses_at(facts: &FlowFacts<'_>, time_ns: u64) -> bool {
     let acks = acks.take_while(|it| it.time_ns <= time_ns + ANSWERED_NS);
     let acked = acks.map(|it| it.ack).max().unwrap_or(0);
     acked > 0 && highest > acked + 2 * facts.full
+}
+
+/// True if the last acknowledgments up to this time ask for a segment again and again, or report others behind it.
+fn is_reported_at(facts: &FlowFacts<'_>, time_ns: u64) -> bool {
+    let acks = &facts.model.view.acks;
+    let until = acks.partition_point(|it| it.time_ns <= time_ns);
+    let Some(last) = until.checked_sub(1).map(|at| acks[at]) else {
+        return false;
+    };
+    let same = acks[..until].iter().rev();
+    let same = same.take_while(|it| it.ack == last.ack && it.is_bare);
+    let usual = acks.iter().map(|it| it.options_len).min().unwrap_or(0);
+    let is_selective = !last.has_dsack && last.options_len >= usual + SACK_OCTETS;
+    is_selective || same.count() > MIN_REPORTS
 }
 
 /// True if the same segment ends two silences in a row: its timer expired again, because no answer arrived.

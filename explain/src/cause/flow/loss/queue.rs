@@ -27,6 +27,11 @@ const SEPARATION_OF_MANY: f64 = 0.85;
 pub(super) const MIN_DELAY_SHARE: f64 = 0.25;
 /// Before a queue overflows, segments wait as long as all of it takes; one in ten waits at least this share of that.
 const MIN_WAIT_SHARE: f64 = 0.25;
+/// From this loss rate on, a window that each loss halves has room for fewer than nine segments (Mathis et al. 1997: the square
+/// root of 3 / (2 * rate)): a queue that holds more, together with its path, loses fewer.
+pub(super) const MIN_EXCESS_RATE: f64 = 0.02;
+/// A bucket that holds more than so many times what is in flight is not what a window overflows.
+const MOST_FLIGHTS: f64 = 2.0;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
 const MAX_KEPT: f64 = 1.15;
 /// A rate is that of the bucket if a higher one puts this share of the pairs of a lost and another segment into the wrong
@@ -86,13 +91,35 @@ pub(super) fn bucket(
         && wrong_of_faster >= MIN_ADVANTAGE.max(ADVANTAGE_FACTOR * wrong);
     // Without round trips, that nothing waits is unknown, and a ring loses the same segments.
     let is_unseen = is_ring && bucket.delay_share.is_none() && wait_ns.is_none();
+    // What waits in a queue is in flight, so a queue clocks its sender: once it is full, a round trip loses one segment more
+    // than it has room for. A policer does not, so all that exceeds its rate is lost until the sender has slowed down.
+    let most = facts.model.flights().into_iter().max().unwrap_or(0);
+    let is_frequent = losses.rate() >= MIN_EXCESS_RATE;
+    // A policer with a bucket of several flights fills up again while the window grows: then several of them are lost.
+    if !is_frequent
+        && bucket.depth_bytes > MOST_FLIGHTS * most as f64
+        && delay_share < MIN_DELAY_SHARE
+    {
+        return None;
+    }
+    let drops_at_rate = is_ring
+        && is_frequent
+        && !facts.model.is_near_receiver()
+        && bucket.delay_share.is_some()
+        && facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
+        && losses.timeout < MAX_TIMEOUT_SHARE;
     let shows_rate = !is_unseen && keeps_rate
-        || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE;
+        || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
+        || drops_at_rate;
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate {
         return Some(Rule {
             share,
             cause: Cause::Policed,
-            confidence: 0.85,
+            confidence: if drops_at_rate && !has_one_rate && !keeps_rate {
+                0.65
+            } else {
+                0.85
+            },
             summary: format!("{lost}; nothing waits in a queue before: the excess is dropped at once. {waits}"),
             evidence: figures,
             advice: "Look for a policer (a rate limit that drops: switch port, nftables limit, tc police, a service \
@@ -103,8 +130,6 @@ pub(super) fn bucket(
             has_gain: false,
         });
     }
-    // What waits in a queue is in flight.
-    let most = facts.model.flights().into_iter().max().unwrap_or(0);
     let longest_ns = facts
         .model
         .to_receiver

@@ -521,3 +521,198 @@ fn losses_of_a_transfer_that_needs_all_of_its_time_cost_nothing() {
         found.map_or_else(String::new, |it| it.summary)
     );
 }
+
+/// A rule with these figures.
+fn rule_of(cause: Cause, figures: &[(&str, f64)]) -> Rule {
+    Rule {
+        share: 0.9,
+        cause,
+        confidence: 0.6,
+        summary: String::new(),
+        evidence: figures
+            .iter()
+            .map(|(name, of)| ((*name).to_owned(), *of))
+            .collect(),
+        advice: String::new(),
+        limits: &[],
+        has_gain: true,
+    }
+}
+
+#[test]
+fn losses_that_are_too_frequent_for_a_queue_may_be_those_of_a_policer() {
+    let mut script = download();
+    script.segment(1, MSS).ack_all();
+    let flow = script.flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    let other = |cause, rate| {
+        let figures = [
+            ("loss_rate", rate),
+            ("bucket_segments", 3.0),
+            ("delay_by_level", 0.0),
+        ];
+        alternative(&facts, &rule_of(cause, &figures))
+    };
+    assert_eq!(other(Cause::LossInBursts, 0.12), Some(Cause::Policed));
+    assert_eq!(other(Cause::LossInBursts, 0.05), Some(Cause::QueueOverflow));
+    assert_eq!(other(Cause::QueueOverflow, 0.06), Some(Cause::Policed));
+    assert_eq!(other(Cause::QueueOverflow, 0.01), Some(Cause::LossInBursts));
+}
+
+/// Flights of 16 segments in each round trip of 20 ms, captured at the receiver, of which each second one loses six of them.
+fn lost_together() -> Script {
+    let mut download = Script::open(End::Second, 20 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..200 {
+        let first = download.sent();
+        let is_lost = |place: u32| round % 2 == 1 && place.is_multiple_of(2) && place >= 4;
+        download.at(at_ns);
+        for place in (0..16).filter(|place| !is_lost(*place)) {
+            download.after(100 * US).segment(first + place * MSS, MSS);
+            let acked = if round % 2 == 1 { place.min(3) } else { place };
+            download.after(10 * US).ack(first + (acked + 1) * MSS);
+        }
+        at_ns += 20 * MS;
+        download.at(at_ns);
+        for place in (0..16).filter(|place| is_lost(*place)) {
+            download.after(100 * US).segment(first + place * MSS, MSS);
+        }
+        download.after(10 * US).ack_all();
+    }
+    download
+}
+
+#[test]
+fn more_than_congestion_control_permits_with_independent_losses_may_be_policed() {
+    let flow = lost_together().flow();
+    let facts = FlowFacts::of(&flow).expect("payload");
+    let other = |rate| alternative(&facts, &rule_of(Cause::RandomLoss, &[("loss_rate", rate)]));
+    assert_eq!(other(0.19), Some(Cause::Policed));
+    assert_eq!(
+        other(0.05),
+        Some(Cause::LossInBursts),
+        "room for five segments"
+    );
+}
+
+#[test]
+fn a_window_behind_rare_losses_may_be_that_of_a_queue() {
+    let rare = |each: u64| {
+        let flow = lossy_flights(300, |_| 10, |round| u32::from(round % each == 5)).flow();
+        is_rare(&FlowFacts::of(&flow).expect("payload"))
+    };
+    assert_eq!([20, 2].map(rare), [true, false]);
+}
+
+/// Segments every 1.2 ms, captured at the receiver, 20 ms from their sender, each sixth one after `distance_ns`; in `stops`
+/// places nothing comes for 500 ms.
+fn even_arrivals(stops: u32, distance_ns: u64) -> bool {
+    let mut download = Script::open(End::Second, 20 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for number in 0..1_200_u32 {
+        let seq = 1 + number * MSS;
+        at_ns += if number % 6 == 0 {
+            distance_ns
+        } else {
+            1_200 * US
+        };
+        download
+            .at(at_ns)
+            .segment(seq, MSS)
+            .after(10 * US)
+            .ack_all();
+        if stops > 0 && number % (1_200 / (stops + 1)) == 100 {
+            at_ns += 500 * MS;
+        }
+    }
+    let flow = download.flow();
+    fills_between_stops(&FlowFacts::of(&flow).expect("payload"))
+}
+
+#[test]
+fn a_path_that_is_full_between_stops_loses_nothing_by_a_smaller_window() {
+    assert!(even_arrivals(3, 1_200 * US));
+    assert!(!even_arrivals(0, 1_200 * US), "no stops");
+    assert!(!even_arrivals(3, 20 * MS), "flights");
+}
+
+/// Segments that a sender has in flight in each round trip of 10 ms: one more in each round, and half as many after a loss.
+/// What `drops` names, by the round, the place and the number of segments, is repeated in the next round. Captured at the
+/// sender; `wait_ns` is what a segment at a place waits.
+fn probing(
+    rounds: u64,
+    least: u32,
+    mut drops: impl FnMut(u32, u32) -> bool,
+    wait_ns: impl Fn(u32) -> u64,
+) -> Option<Rule> {
+    let mut upload = Script::open(End::First, 10 * MS, 10 * US, 60_000);
+    let mut flight = least;
+    let mut missing: Vec<u32> = Vec::new();
+    for round in 0..rounds {
+        let at_ns = 30 * MS + round * 13 * MS;
+        upload.at(at_ns);
+        let repeated = std::mem::take(&mut missing);
+        let first = upload.sent();
+        let new = flight.saturating_sub(repeated.len() as u32);
+        let seqs = repeated
+            .into_iter()
+            .chain((0..new).map(|it| first + it * MSS));
+        let seqs: Vec<u32> = seqs.collect();
+        for (place, seq) in seqs.iter().enumerate() {
+            upload.at(at_ns + place as u64 * 30 * US).segment(*seq, MSS);
+            if drops(place as u32, seqs.len() as u32) {
+                missing.push(*seq);
+            }
+        }
+        missing.sort_unstable();
+        let acked = missing.first().copied().unwrap_or(upload.sent());
+        let last = seqs.len() as u32 - 1;
+        upload.at(at_ns + 10 * MS + u64::from(last) * 30 * US + wait_ns(last));
+        upload.ack(acked);
+        if missing.is_empty() {
+            flight += 1;
+        } else {
+            upload.duplicate_acks(3, acked, US);
+            flight = (flight / 2).max(least);
+        }
+    }
+    evaluate(upload)
+}
+
+/// A bucket of four segments that passes 2.5 of them in each round: a policer, or a queue in which they wait.
+fn small_bucket(is_queue: bool) -> Option<Rule> {
+    let mut level = 0.0_f64;
+    let drops = move |place: u32, _: u32| {
+        if place == 0 {
+            level = (level - 2.5).max(0.0);
+        }
+        if level + 1.0 > 4.0 {
+            return true;
+        }
+        level += 1.0;
+        false
+    };
+    let wait_ns = move |place: u32| {
+        if is_queue {
+            u64::from(place) * 2 * MS
+        } else {
+            0
+        }
+    };
+    probing(600, 3, drops, wait_ns)
+}
+
+#[test]
+fn a_small_bucket_in_which_nothing_waits_is_that_of_a_policer() {
+    let policed = small_bucket(false).expect("losses");
+    assert_eq!(policed.cause, Cause::Policed, "{}", policed.summary);
+    let queued = small_bucket(true);
+    assert_ne!(cause(queued), Some(Cause::Policed));
+}
+
+#[test]
+fn rare_losses_of_a_growing_window_are_not_those_of_a_deep_bucket() {
+    let found =
+        probing(900, 30, |place, flight| flight > 60 && place == 50, |_| 0).expect("losses");
+    assert_ne!(found.cause, Cause::Policed, "{}", found.summary);
+}

@@ -198,3 +198,23 @@ fn a_window_that_grows_for_longer_than_a_person_notices_limits_a_short_transfer(
     assert_eq!(growth(70 * MS), [Cause::CongestionWindow]);
     assert_eq!(growth(20 * MS), []);
 }
+
+/// Segments that echo acknowledgments which left 20 to 25 pairs before, captured late; the second one of each pair comes
+/// `distance_ms` after the first, the next pair 8 ms after it.
+fn late_pairs(distance_ms: u64) -> Vec<Cause> {
+    let mut download = Script::late(End::Second, 60_000);
+    for pair in 0..400_u64 {
+        let echoed = pair.saturating_sub(20 + (pair / 20 % 2) * 5);
+        for place in 0..2 {
+            let now_ms = 60 + pair * 8 + place * distance_ms;
+            echo(&mut download, now_ms, 60 + echoed * 8 + distance_ms);
+        }
+    }
+    causes(download)
+}
+
+#[test]
+fn a_queue_while_the_link_of_the_data_is_idle_is_that_of_the_way_back() {
+    assert_eq!(late_pairs(1).first(), Some(&Cause::AckPathFull));
+    assert!(!late_pairs(4).contains(&Cause::AckPathFull));
+}

@@ -265,3 +265,46 @@ fn segments_far_below_the_mss_that_end_no_write_are_those_of_a_window_that_only_
     let full = one_by_one_without_push(MSS, 60_000);
     assert!(!full.contains(&Cause::SillyWindow), "{full:?}");
 }
+
+/// Parts of 600 segments, captured at their sender, which has 30 of them in flight on a link that passes one in 1.2 ms; it
+/// stops for 500 ms between them.
+fn stops_on_a_full_path(parts: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
+    let mut at_ns = 20 * MS;
+    for _ in 0..parts {
+        let first = upload.sent();
+        upload.at(at_ns).send(30, MSS, 10 * US);
+        for number in 1..=600_u32 {
+            upload.at(at_ns + 10 * MS + u64::from(number) * 1_200 * US);
+            upload.ack(first + number * MSS);
+            if number <= 570 {
+                upload.after(20 * US).send(1, MSS, 0);
+            }
+        }
+        at_ns = upload.now_ns + 500 * MS;
+    }
+    causes(upload)
+}
+
+#[test]
+fn long_stops_of_a_program_show_although_the_path_is_full_between_them() {
+    let found = stops_on_a_full_path(3);
+    assert_eq!(found.first(), Some(&Cause::SenderIdle), "{found:?}");
+    assert!(found.contains(&Cause::PathRate), "{found:?}");
+    assert!(!stops_on_a_full_path(1).contains(&Cause::SenderIdle));
+}
+
+/// Seven segments in each round trip of 20 ms, captured late at their sender; the receiver's window field is always 20.
+fn unscaled() -> Vec<Cause> {
+    let mut upload = Script::late(End::First, 20);
+    for round in 0..120 {
+        upload.at(10 * MS + round * 20 * MS).send(7, MSS, 100 * US);
+        upload.after(19 * MS).ack_pairs();
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_flight_that_fills_the_least_window_that_holds_it_may_be_that_window() {
+    assert_eq!(unscaled(), [Cause::ReceiveWindow, Cause::SendBuffer]);
+}

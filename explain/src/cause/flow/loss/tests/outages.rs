@@ -1,7 +1,8 @@
 //! Interruptions, and silences that are the worst of other losses.
 
 use super::{RTT_NS, cause, download, evaluate, exchange};
-use crate::cause::synthetic::{MS, MSS, US};
+use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
 
 /// Flights of six segments in 6 ms, of which each `lossy`-th misses two, which come again a round trip later;
@@ -84,4 +85,87 @@ fn repeated(is_same: bool) -> Option<Cause> {
 fn a_segment_that_comes_again_after_longer_and_longer_silences_shows_an_interruption() {
     assert_eq!(repeated(true), Some(Cause::LinkInterrupted));
     assert_ne!(repeated(false), Some(Cause::LinkInterrupted));
+}
+
+/// Flights of ten segments, captured at the sender on a path of 20 ms. In three of them, the timer repairs the third segment and
+/// the two behind it after 1 s: the receiver reported the others before, or nothing came back.
+fn repaired_by_timer(is_reported: bool) -> Option<Cause> {
+    let mut upload = Script::open(End::First, 20 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..120 {
+        let first = upload.sent();
+        upload.at(at_ns).send(10, MSS, 100 * US);
+        at_ns = upload.now_ns + 20 * MS;
+        if round % 40 == 20 {
+            let missing = if is_reported { first + 2 * MSS } else { first };
+            if is_reported {
+                upload.at(at_ns).ack(missing);
+                upload.duplicate_acks(5, missing, 100 * US);
+            }
+            upload.at(at_ns + 1_000 * MS);
+            for place in 0..3 {
+                upload.after(100 * US).segment(missing + place * MSS, MSS);
+            }
+            at_ns += 1_025 * MS;
+        }
+        upload.at(at_ns).ack_all();
+        at_ns += 20 * US;
+    }
+    cause(evaluate(upload))
+}
+
+#[test]
+fn a_silence_behind_what_the_receiver_reported_is_the_timer_and_no_interruption() {
+    assert_ne!(repaired_by_timer(true), Some(Cause::LinkInterrupted));
+    assert_eq!(repaired_by_timer(false), Some(Cause::LinkInterrupted));
+}
+
+/// What comes with the first flight behind a silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copied {
+    None,
+    First,
+    Behind,
+}
+
+/// Flights of six segments in 6 ms, all of them acknowledged; twice nothing arrives for 450 ms.
+fn silent_path(copy: Copied) -> Option<Cause> {
+    let mut download = download();
+    let mut at_ns = 10 * MS;
+    for round in 0..240 {
+        let first = download.sent();
+        let is_behind = round == 80 || round == 160;
+        if is_behind {
+            at_ns += 450 * MS;
+        }
+        download.at(at_ns);
+        if is_behind && copy == Copied::First {
+            download
+                .segment(first - 6 * MSS, MSS)
+                .after(10 * US)
+                .ack_all();
+            download.after(RTT_NS);
+        }
+        for place in 0..6 {
+            download.after(100 * US).segment(first + place * MSS, MSS);
+            download.after(10 * US).ack_all();
+        }
+        if is_behind && copy == Copied::Behind {
+            download.after(100 * US).segment(first - 6 * MSS, MSS);
+            download.after(10 * US).ack_all();
+        }
+        at_ns = download.now_ns + 5 * MS;
+    }
+    cause(evaluate(download))
+}
+
+#[test]
+fn copies_of_what_arrived_behind_a_silence_show_a_path_that_holds_everything_back() {
+    assert_eq!(silent_path(Copied::Behind), Some(Cause::LinkInterrupted));
+    assert_eq!(silent_path(Copied::None), None, "a sender that stops");
+    assert_ne!(
+        silent_path(Copied::First),
+        Some(Cause::LinkInterrupted),
+        "a lost acknowledgment"
+    );
 }
