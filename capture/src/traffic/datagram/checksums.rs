@@ -39,8 +39,8 @@ enum Verdict {
 pub(super) struct ChecksumTable {
     headers: Checksums,
     pairs: Vec<Checksums>,
-    /// Indexes of the previous two packets' pairs.
-    last: [usize; 2],
+    /// Indexes of the pairs that were found last, by [`slot`].
+    found: [u8; MAX_PAIRS],
 }
 
 impl Default for ChecksumTable {
@@ -48,9 +48,20 @@ impl Default for ChecksumTable {
         Self {
             headers: Checksums::new(None),
             pairs: Vec::new(),
-            last: [0; 2],
+            found: [0; MAX_PAIRS],
         }
     }
+}
+
+/// A place for a pair of hosts, by the last octets of their addresses.
+fn slot((from, to, protocol): (Address, Address, Protocol)) -> usize {
+    let word = |address: Address| {
+        let [.., a, b, c, d] = address.0;
+        u32::from_be_bytes([a, b, c, d])
+    };
+    let both = word(from) ^ word(to).rotate_left(16) ^ u32::from(protocol == Protocol::Udp);
+    // Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4), eight bits.
+    (both.wrapping_mul(0x9E37_79B1) >> 24) as usize
 }
 
 impl ChecksumTable {
@@ -77,25 +88,19 @@ impl ChecksumTable {
 
     #[inline]
     fn pair(&mut self, of: (Address, Address, Protocol)) -> Option<&mut Checksums> {
-        let [last, before] = self.last;
         let is_at = |at: usize| self.pairs.get(at).is_some_and(|pair| pair.of == Some(of));
-        let at = if is_at(last) {
-            last
-        } else if is_at(before) {
-            before
-        } else {
-            let found = self.pairs.iter().position(|pair| pair.of == Some(of));
-            match found {
+        let slot = slot(of);
+        let mut at = usize::from(self.found[slot]);
+        if !is_at(at) {
+            at = match self.pairs.iter().position(|pair| pair.of == Some(of)) {
                 Some(at) => at,
                 None if self.pairs.len() == MAX_PAIRS => return None,
                 None => {
                     self.pairs.push(Checksums::new(Some(of)));
                     self.pairs.len() - 1
                 }
-            }
-        };
-        if at != last {
-            self.last = [at, last];
+            };
+            self.found[slot] = at as u8;
         }
         self.pairs.get_mut(at)
     }
