@@ -146,9 +146,9 @@ impl Arrivals {
                 *bin = bin.saturating_add(1);
             }
         }
-        self.missing += index - self.expected;
-        self.expected = index.wrapping_add(1);
-        self.received += 1;
+        self.missing = self.missing.saturating_add(index - self.expected);
+        self.expected = index.saturating_add(1);
+        self.received = self.received.saturating_add(1);
         self.octets = self.octets.wrapping_add(octets);
         self.wrong = self.wrong.wrapping_add(wrong);
         self.last = now;
@@ -176,7 +176,9 @@ impl Arrivals {
             train,
             received: self.received,
             octets: self.octets,
-            missing: self.missing + sent.saturating_sub(self.expected),
+            missing: self
+                .missing
+                .saturating_add(sent.saturating_sub(self.expected)),
             wrong: self.wrong,
             span_us: self.last.us_since(self.first),
             pace: self.pace,
@@ -213,6 +215,18 @@ mod tests {
         assert_eq!((report.shortest_us, report.pace.count), (1_000, 0));
         assert_eq!((report.bins[5], report.bins[6]), (2, 0));
         assert_eq!(arrivals.report(8, 3).missing, 3);
+    }
+
+    #[test]
+    fn numbers_that_no_train_has_overflow_no_count() {
+        let mut arrivals = Arrivals::EMPTY;
+        for index in [u32::MAX - 1, u32::MAX, u32::MAX] {
+            arrivals.add((Instant::from_us(0), 0), (7, index), 1, 0);
+        }
+        assert_eq!(arrivals.report(7, u32::MAX).missing, u32::MAX - 1);
+        arrivals.add((Instant::from_us(0), 0), (7, 5), 1, 0);
+        let report = arrivals.report(7, 6);
+        assert_eq!((report.received, report.missing), (1, 5));
     }
 
     #[test]
