@@ -36,6 +36,7 @@ pub fn serve(
     let mut responder = Responder::new(ResponderConfig {
         channels: 0..CHANNELS,
         budget: Budget::new(0, 1000, 0),
+        longest: u16::MAX,
         identity,
     });
     while !stop() {

@@ -27,6 +27,8 @@ impl Outgoing {
         Self {
             ask: Ask {
                 octets: ask.octets.max(TRAIN_HEAD as u16),
+                // Further ahead is behind: time wraps around.
+                interval_us: ask.interval_us.min(i32::MAX as u32),
                 ..ask
             },
             sent: 0,

@@ -16,6 +16,9 @@ pub struct ResponderConfig {
     pub channels: Range<usize>,
     /// Share of the line that its trains may take.
     pub budget: Budget,
+    /// Octets of the longest message that it sends in a train, whatever the peer asks for: a message of the user waits
+    /// for one of them.
+    pub longest: u16,
     /// Description of this end for the peer.
     pub identity: Identity,
 }
@@ -169,7 +172,8 @@ impl Responder {
             Message::Identify => Message::Identity(self.config.identity),
             Message::Ask(ask) => {
                 if self.config.channels.contains(&ask.channel.into()) {
-                    self.asked = Some(ask);
+                    let octets = ask.octets.min(self.config.longest);
+                    self.asked = Some(Ask { octets, ..ask });
                 }
                 return;
             }
@@ -250,5 +254,74 @@ impl Responder {
                 self.outgoing = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Budget, Identity, Instant, Link, Message, Responder, ResponderConfig};
+    use crate::link::{Channel, Config};
+    use std::{vec, vec::Vec};
+
+    const LONGEST: u16 = 100;
+
+    /// Lengths of the train's messages that `ask` brings within a second of microseconds in steps of 1000.
+    fn lengths(ask: Ask) -> Vec<usize> {
+        let end = |session| {
+            let memory = || vec![0_u8; 1000];
+            Link::new(
+                Config::new(session),
+                [Channel::unreliable(memory(), memory())],
+            )
+        };
+        let (mut device, mut peer): (Link<Vec<u8>, 1>, Link<Vec<u8>, 1>) = (end(1), end(2));
+        let mut responder = Responder::new(ResponderConfig {
+            channels: 0..1,
+            budget: Budget::new(0, 1000, 0),
+            longest: LONGEST,
+            identity: Identity::default(),
+        });
+        let (mut line, mut found, mut is_asked) = ([0; 2000], Vec::new(), false);
+        for ms in 0..1000 {
+            let now = Instant::from_us(ms * 1000);
+            responder.poll(now, &mut device, |_, _, _| {});
+            let forth = device.transmit(now, &mut line);
+            peer.receive(now, &line[..forth]);
+            let mut octets = [0; 1000];
+            while let Some(len) = peer.read(0, &mut octets) {
+                if let Some(Message::Train { .. }) = Message::parse(&octets[..len]) {
+                    found.push(len);
+                }
+            }
+            if peer.is_up() && !is_asked {
+                let len = Message::Ask(ask).emit(&mut octets);
+                is_asked = peer.send(0, &octets[..len]).is_ok();
+            }
+            let back = peer.transmit(now, &mut line);
+            device.receive(now, &line[..back]);
+        }
+        found
+    }
+
+    #[test]
+    fn no_request_makes_test_messages_longer_than_the_delay_permits() {
+        let ask = Ask {
+            octets: 900,
+            count: 20,
+            ..Ask::default()
+        };
+        assert_eq!(lengths(ask), vec![usize::from(LONGEST); 20]);
+    }
+
+    /// The time is a number of 32 bits that wraps around: an interval of more than half its range would be in the past.
+    #[test]
+    fn an_interval_of_more_than_half_an_hour_makes_no_train_faster() {
+        let ask = Ask {
+            octets: 20,
+            count: 20,
+            interval_us: u32::MAX - 200,
+            ..Ask::default()
+        };
+        assert_eq!(lengths(ask).len(), 1);
     }
 }

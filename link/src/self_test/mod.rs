@@ -81,6 +81,7 @@ impl SelfTest {
         let responder = Responder::new(ResponderConfig {
             channels: config.channel..config.channel + 1,
             budget: Budget::new(rate, config.share_permille, burst),
+            longest: longest as u16,
             identity: Identity {
                 version: VERSION,
                 octets_per_s: rate,

@@ -115,6 +115,7 @@ impl Bench {
                     Measurer::Responder(Box::new(Responder::new(ResponderConfig {
                         channels: TESTS..TESTS + 1,
                         budget: Budget::new(OCTETS_PER_S, config.share_permille, 2_200),
+                        longest: u16::MAX,
                         identity: Identity {
                             hardware_fifo: FIFO,
                             ..Identity::default()
