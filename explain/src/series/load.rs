@@ -94,6 +94,17 @@ pub(crate) fn saturation(points: &[Point]) -> Option<Point> {
     Some(Point { received, ..*first })
 }
 
+/// True if more than the load of `saturation` was offered without more being received, or if that load loses clearly
+/// more than lower ones: else the received rate still rises at the end of the sweep.
+pub(crate) fn is_plateau(points: &[Point], saturation: Point) -> bool {
+    let is_beyond = |it: &Point| it.offered * PLATEAU > saturation.offered;
+    let lower = points.iter().filter(|it| it.offered < saturation.offered);
+    let usual_loss = lower.map(|it| it.loss).reduce(f64::min).unwrap_or(0.0);
+    points.iter().any(is_beyond)
+        || saturation.loss > usual_loss + (1.0 - PLATEAU)
+        || !saturation.is_fully_sent()
+}
+
 /// The point beyond `saturation` with the lowest received rate, if it has collapsed.
 pub(crate) fn collapse(points: &[Point], saturation: Point) -> Option<Point> {
     let after = points.iter().filter(|it| it.offered > saturation.offered);

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::series::load::{COLLAPSE, Point, Sweep, TOLERANCE, collapse, knee, saturation, sizes};
+use crate::series::load::{
+    COLLAPSE, Point, Sweep, TOLERANCE, collapse, is_plateau, knee, saturation, sizes,
+};
 use linerate_results::export::Figure;
 use linerate_results::format;
 use linerate_results::record::{Direction, Run, UdpSweep};
@@ -94,8 +96,8 @@ impl Sweep<'_> {
             .count()
         {
             0 => String::new(),
-            1 => " At one load the receiver sent no report.".to_owned(),
-            loads => format!(" At {loads} loads the receiver sent no report."),
+            1 => " One load has no result.".to_owned(),
+            loads => format!(" {loads} loads have no result."),
         };
         let Some((before, knee)) = knee(&points) else {
             return format!(
@@ -122,8 +124,16 @@ impl Sweep<'_> {
         let Some(most) = saturation(&points) else {
             return format!("{}, and nothing is received.{missing}", parts[0]);
         };
-        if points.len() > 1 {
-            parts.push(format!(", saturates at {}", rate(most.received)));
+        match points.len() {
+            1 => {}
+            _ if is_plateau(&points, most) => {
+                parts.push(format!(", saturates at {}", rate(most.received)));
+            }
+            _ => parts.push(format!(
+                ", rises up to {} at {} offered, the highest load with a result: saturation is not shown",
+                rate(most.received),
+                offered(last.offered)
+            )),
         }
         parts.extend(collapse_text(&points, most));
         if !knee.is_fully_sent() {

@@ -40,6 +40,8 @@ struct Iperf2 {
     back_port: u16,
     /// End of the last test.
     ended: Option<Instant>,
+    /// The device has sent in an earlier test.
+    has_sent: bool,
 }
 
 /// Ports for connections back, above Linux's ephemeral ports.
@@ -129,6 +131,16 @@ pub(super) const fn at_rate(test: Test, bits_per_s: u64) -> Test {
     }
 }
 
+/// True if the device sends in `trial`.
+const fn sends(trial: &Trial) -> bool {
+    let direction = match trial {
+        Trial::Stream(stream) => stream.direction,
+        Trial::Datagrams(datagrams) => datagrams.direction,
+        Trial::RoundTrips(_) | Trial::Frames(_) => return false,
+    };
+    !matches!(direction, Direction::ToDevice)
+}
+
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
     url.check_query(&["from"])?;
@@ -148,6 +160,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
         send_mode,
         back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
         ended: None,
+        has_sent: false,
     }))
 }
 
@@ -221,6 +234,9 @@ impl Iperf2 {
             Failure::Broken => "it closed the connection before the test was over".to_owned(),
             Failure::NoAnswer => {
                 let what = match (plan.udp, plan.test.reverse, plan.test.return_test) {
+                    (_, reverse, back) if self.has_sent && (reverse || back != ReturnTest::No) => {
+                        "nothing comes, though it sent in an earlier test: does the server still run? Restart it"
+                    }
                     (_, true, _) => {
                         "no data: it may not support -R, introduced in iperf 2.1; try \
                                      ?from=tradeoff, which every version supports (-r)"
@@ -343,6 +359,7 @@ impl Target for Iperf2 {
             Trial::RoundTrips(_) | Trial::Frames(_) => Ok(Outcome::default()),
         };
         self.ended = Some(Instant::now());
+        self.has_sent |= outcome.is_ok() && sends(trial);
         outcome
     }
 }

@@ -157,9 +157,7 @@ fn a_missing_report_does_not_mean_that_nothing_was_received() {
     }
     let summary = summarize(vec![to(1.0, 171, 0), to(2.0, 341, 171), silent]);
     assert!(
-        summary
-            .verdict
-            .ends_with("At one load the receiver sent no report."),
+        summary.verdict.ends_with("One load has no result."),
         "{}",
         summary.verdict
     );
@@ -205,5 +203,35 @@ fn a_sender_that_is_too_slow_from_the_first_load_on_loses_nothing() {
     assert!(
         !verdict.contains("loss from the first load on"),
         "{verdict}"
+    );
+}
+
+/// Loss that does not depend on the load is no saturation: loads above 3 Mbit/s have no result, since the server no
+/// longer answered.
+#[test]
+fn a_rate_that_still_rises_at_the_last_load_with_a_result_is_not_called_saturated() {
+    let missing = |mbit_per_s: f64| {
+        let Measurement::UdpSweep(mut sweep) = point(Direction::FromDevice, mbit_per_s, 1, 0)
+        else {
+            unreachable!()
+        };
+        sweep.metrics = UdpSweepMetrics {
+            failure: "no data".to_owned(),
+            ..UdpSweepMetrics::default()
+        };
+        Measurement::UdpSweep(sweep)
+    };
+    let measured = |mbit_per_s, sent, lost| point(Direction::FromDevice, mbit_per_s, sent, lost);
+    let summary = summarize(vec![
+        measured(1.0, 173, 2),
+        measured(3.0, 513, 12),
+        missing(5.0),
+        missing(7.0),
+    ]);
+    assert_eq!(
+        summary.verdict,
+        "From the device: loss from the first load on, 1.01 Mbit/s (126 kB/s) of 1 Mbit/s received, rises up to \
+         2.95 Mbit/s (368 kB/s) at 3 Mbit/s offered, the highest load with a result: saturation is not shown. 2 loads \
+         have no result."
     );
 }
