@@ -7,7 +7,7 @@
 
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// A leaky bucket that explains the losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +60,8 @@ const REFINEMENTS: [f64; 8] = [0.06, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.
 const MIN_DEPTH: f64 = 2.5;
 /// The same where each lost segment is known to be the first one that did not fit.
 const MIN_DEPTH_OF_FIRST: f64 = 1.9;
+/// Cells in which levels are looked up.
+const CELLS: usize = 256;
 /// A rate shows if one that is this much faster does not separate as well.
 const FASTER: f64 = 3.0;
 /// The sender's clock is coarse: it must separate better by this much.
@@ -69,11 +71,13 @@ impl LossBucket {
     /// The bucket that separates the lost segments of `view` best from the others; `round_trips` are the times of
     /// acknowledgments and their round trips.
     pub fn of(view: &DirectionView, round_trips: &[(u64, u64)]) -> Option<Self> {
+        let best = |times_ns: &[u64], round_trips| {
+            Search::of(passages(view, times_ns), view.is_late)?.best(round_trips)
+        };
         let captured: Vec<u64> = view.sent.iter().map(|it| it.time_ns).collect();
-        let found = best(&passages(view, &captured), round_trips, view.is_late);
+        let found = best(&captured, round_trips);
         // Behind a queue, only the sender's clock shows what it met.
-        let at_sender = view.stamped_times_ns();
-        let stamped = at_sender.and_then(|times| best(&passages(view, &times), &[], view.is_late));
+        let stamped = view.stamped_times_ns().and_then(|times| best(&times, &[]));
         match stamped {
             Some(stamped)
                 if found.is_none_or(|it| stamped.separation > it.separation + MIN_ADVANTAGE) =>
@@ -88,80 +92,100 @@ impl LossBucket {
     }
 }
 
-/// A bucket, and the level that each segment meets.
-type Fit = (LossBucket, Vec<f64>);
+/// The search for the rate of a bucket.
+struct Search {
+    passages: Vec<Passage>,
+    lost: usize,
+    /// The capture lacks the beginning of the connection; else the bucket is empty before the first segment.
+    is_late: bool,
+    /// Octets that passed, and those of a full segment.
+    passed: f64,
+    full: f64,
+    /// Some segments may have been lost.
+    is_discarding: bool,
+}
 
-/// The bucket of the rate that separates the lost segments best. Before the first segment, it is empty if the capture has
-/// the beginning of the connection.
-fn best(passages: &[Passage], round_trips: &[(u64, u64)], is_late: bool) -> Option<LossBucket> {
-    let lost = passages.iter().filter(|it| it.is_lost).count();
-    if lost < MIN_LOST || lost * 2 > passages.len() {
-        return None;
+/// A bucket, and the level that each segment meets.
+type Fit = (LossBucket, Levels);
+
+impl Search {
+    /// `None` if there are too few losses, or too many.
+    fn of(passages: Vec<Passage>, is_late: bool) -> Option<Self> {
+        let lost = passages.iter().filter(|it| it.is_lost).count();
+        if lost < MIN_LOST || lost * 2 > passages.len() {
+            return None;
+        }
+        let passed = passages.iter().filter(|it| !it.is_lost);
+        Some(Self {
+            lost,
+            is_late,
+            passed: passed.map(|it| it.bytes).sum(),
+            full: passages.iter().map(|it| it.bytes).fold(0.0, f64::max),
+            is_discarding: passages.iter().any(|it| it.is_open),
+            passages,
+        })
     }
-    let span_ns = passages
-        .last()?
-        .time_ns
-        .saturating_sub(passages.first()?.time_ns);
-    let passed: f64 = passages
-        .iter()
-        .filter(|it| !it.is_lost)
-        .map(|it| it.bytes)
-        .sum();
-    let average = passed * 1e9 / span_ns.max(1) as f64;
-    let full = passages.iter().map(|it| it.bytes).fold(0.0, f64::max);
-    let is_discarding = passages.iter().any(|it| it.is_open);
-    let least_depth = if is_discarding {
-        MIN_DEPTH_OF_FIRST
-    } else {
-        MIN_DEPTH
-    };
-    let of_rate = |rate: f64| {
-        let mut met = levels(passages, rate, 0.0);
-        let mut separated = separation(passages, &met);
-        let mut depth = median_at_loss(passages, &met);
+
+    /// The bucket of the rate that separates the lost segments best.
+    fn best(&self, round_trips: &[(u64, u64)]) -> Option<LossBucket> {
+        let first_ns = self.passages.first()?.time_ns;
+        let span_ns = self.passages.last()?.time_ns.saturating_sub(first_ns);
+        let average = self.passed * 1e9 / span_ns.max(1) as f64;
+        let better = |one: Fit, other: Fit| {
+            if one.0.separation >= other.0.separation {
+                one
+            } else {
+                other
+            }
+        };
+        let coarse = factors(self.is_discarding);
+        let coarse = coarse.filter_map(|factor| self.of_rate(average * factor));
+        let refine = |best: Fit, step: &f64| {
+            let middle = best.0.bytes_per_s;
+            let near = [middle * (1.0 - step), middle * (1.0 + step)].into_iter();
+            near.filter_map(|rate| self.of_rate(rate))
+                .fold(best, better)
+        };
+        let (mut best, met) = REFINEMENTS.iter().fold(coarse.reduce(better)?, refine);
+        let faster = Levels::of(&self.passages, best.bytes_per_s * FASTER, 0.0);
+        best.separation_of_faster = faster.separation(&self.passages);
+        best.delay_share = delay_share(&self.passages, &met.all, best.bytes_per_s, round_trips);
+        Some(best)
+    }
+
+    /// The bucket of a rate, if it is deep enough.
+    fn of_rate(&self, rate: f64) -> Option<Fit> {
+        let passages = &self.passages;
+        let mut met = Levels::of(passages, rate, 0.0);
         // A capture that begins later does not show the level at its beginning; the first loss does.
-        let first = passages.iter().zip(&met).find(|(it, _)| it.is_lost);
-        let lacking = first.map_or(0.0, |(_, level)| depth - level);
-        if is_late && lacking > 0.0 {
-            let raised = levels(passages, rate, lacking);
-            let raised_separation = separation(passages, &raised);
-            if raised_separation > separated {
-                depth = median_at_loss(passages, &raised);
-                (met, separated) = (raised, raised_separation);
+        let first = passages.iter().position(|it| it.is_lost)?;
+        let lacking = met.median_at_loss() - met.all[first];
+        if self.is_late && lacking > 0.0 {
+            let raised = Levels::of(passages, rate, lacking);
+            if raised.separation(passages) > met.separation(passages) {
+                met = raised;
             }
         }
-        // A level that only rises is no bucket's.
-        let is_deep = depth >= least_depth * full && depth <= passed / 4.0;
-        let bucket = LossBucket {
-            bytes_per_s: rate,
-            depth_bytes: depth,
-            separation: separated,
-            separation_of_faster: 0.0,
-            delay_share: None,
-            lost,
-        };
-        is_deep.then_some((bucket, met))
-    };
-    let better = |one: Fit, other: Fit| {
-        if one.0.separation >= other.0.separation {
-            one
+        let depth = met.median_at_loss();
+        let least_depth = if self.is_discarding {
+            MIN_DEPTH_OF_FIRST
         } else {
-            other
-        }
-    };
-    let coarse = factors(is_discarding).filter_map(|factor| of_rate(average * factor));
-    let coarse = coarse.reduce(better)?;
-    let refine = |best: Fit, step: &f64| {
-        let middle = best.0.bytes_per_s;
-        let rates = [middle * (1.0 - step), middle * (1.0 + step)];
-        let near = rates.into_iter().filter_map(&of_rate);
-        near.fold(best, better)
-    };
-    let (mut best, met) = REFINEMENTS.iter().fold(coarse, refine);
-    let faster = levels(passages, best.bytes_per_s * FASTER, 0.0);
-    best.separation_of_faster = separation(passages, &faster);
-    best.delay_share = delay_share(passages, &met, best.bytes_per_s, round_trips);
-    Some(best)
+            MIN_DEPTH
+        };
+        // A level that only rises is no bucket's.
+        let is_deep = depth >= least_depth * self.full && depth <= self.passed / 4.0;
+        is_deep.then(|| {
+            let bucket = LossBucket {
+                bytes_per_s: rate,
+                depth_bytes: depth,
+                separation: met.separation(passages),
+                separation_of_faster: 0.0,
+                delay_share: None,
+                lost: self.lost,
+            };
+            (bucket, met)
+        })
+    }
 }
 
 /// Segments in the order in which they met the bucket. What is missing is inserted where it was sent.
@@ -250,45 +274,71 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     order.into_iter().map(|at| all[at]).collect()
 }
 
-/// Median level that lost segments meet. A missing one stands right behind another one, so it always meets that one.
-fn median_at_loss(passages: &[Passage], levels: &[f64]) -> f64 {
-    let at_loss = passages.iter().zip(levels).filter(|(it, _)| it.is_lost);
-    let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
-    at_loss.sort_by(f64::total_cmp);
-    at_loss[at_loss.len() / 2]
+/// The level that each segment meets, octets.
+struct Levels {
+    all: Vec<f64>,
+    /// Those of the lost segments, in rising order. There are few.
+    at_loss: Vec<f64>,
 }
 
-/// The level that each segment meets, from `level` at the beginning; lost ones do not raise it.
-fn levels(passages: &[Passage], rate: f64, mut level: f64) -> Vec<f64> {
-    let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
-    let levels = passages.iter().map(|it| {
-        level = (level - it.time_ns.saturating_sub(last_ns) as f64 * rate / 1e9).max(0.0);
-        last_ns = it.time_ns;
-        let met = level;
-        if !it.is_lost {
-            level += it.bytes;
-        }
-        met
-    });
-    levels.collect()
-}
-
-/// Probability that a lost segment met a higher level than one that passed (Mann-Whitney U over the product of the
-/// counts). There are few lost ones: only their levels are sorted.
-fn separation(passages: &[Passage], levels: &[f64]) -> f64 {
-    let known = || passages.iter().zip(levels).filter(|(it, _)| !it.is_open);
-    let at_loss = known().filter(|(it, _)| it.is_lost);
-    let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
-    at_loss.sort_unstable_by(f64::total_cmp);
-    let (mut passed, mut sum) = (0.0, 0.0);
-    for (_, level) in known().filter(|(it, _)| !it.is_lost) {
-        let at_most = at_loss.partition_point(|it| it.total_cmp(level).is_le());
-        let below = at_loss[..at_most].partition_point(|it| it.total_cmp(level).is_lt());
-        // Equal levels count half.
-        sum += (at_loss.len() - at_most) as f64 + (at_most - below) as f64 / 2.0;
-        passed += 1.0;
+impl Levels {
+    /// The levels of a rate, from `level` at the beginning; lost segments do not raise it.
+    fn of(passages: &[Passage], rate: f64, mut level: f64) -> Self {
+        let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
+        let mut at_loss = Vec::new();
+        let levels = passages.iter().map(|it| {
+            level = (level - it.time_ns.saturating_sub(last_ns) as f64 * rate / 1e9).max(0.0);
+            last_ns = it.time_ns;
+            let met = level;
+            if it.is_lost {
+                at_loss.push(met);
+            } else {
+                level += it.bytes;
+            }
+            met
+        });
+        let all = levels.collect();
+        at_loss.sort_unstable_by(f64::total_cmp);
+        Self { all, at_loss }
     }
-    sum / (at_loss.len() as f64 * passed).max(1.0)
+
+    /// Median level that lost segments meet. A missing one stands right behind another one, so it always meets that one.
+    fn median_at_loss(&self) -> f64 {
+        self.at_loss[self.at_loss.len() / 2]
+    }
+
+    /// Probability that a lost segment met a higher level than one that passed (Mann-Whitney U over the product of the
+    /// counts).
+    fn separation(&self, passages: &[Passage]) -> f64 {
+        let at_loss = &self.at_loss;
+        // Cells of equal width over the levels of lost segments, with the number of those in lower cells: few levels
+        // have to be compared.
+        let (least, most) = (at_loss[0], at_loss[at_loss.len() - 1]);
+        let cells_per_octet = CELLS as f64 / (most - least).max(1.0);
+        let cell = |level: f64| (((level - least) * cells_per_octet) as usize).min(CELLS);
+        let mut lower = [0_u32; CELLS + 1];
+        for level in at_loss {
+            if let Some(next) = lower.get_mut(cell(*level) + 1) {
+                *next += 1;
+            }
+        }
+        for at in 1..lower.len() {
+            lower[at] += lower[at - 1];
+        }
+        let (mut passed, mut sum) = (0.0, 0.0);
+        for (it, level) in passages.iter().zip(&self.all) {
+            if it.is_lost || it.is_open {
+                continue;
+            }
+            let near = &at_loss[lower[cell(*level)] as usize..];
+            let lower = near.iter().take_while(|it| *it < level).count();
+            let equal = near[lower..].iter().take_while(|it| *it == level).count();
+            // Equal levels count half.
+            sum += (near.len() - lower - equal) as f64 + equal as f64 / 2.0;
+            passed += 1.0;
+        }
+        sum / (at_loss.len() as f64 * passed).max(1.0)
+    }
 }
 
 /// See [`LossBucket::delay_share`].
@@ -328,7 +378,7 @@ fn delay_share(
 
 #[cfg(test)]
 mod tests {
-    use super::{Passage, separation};
+    use super::{Levels, Passage};
     use std::cmp::Ordering;
 
     /// Of all pairs of a lost and a passed segment, those in which the lost one met more.
@@ -346,6 +396,18 @@ mod tests {
         });
         let pairs = met(true).count() * met(false).count();
         above.sum::<f64>() / pairs as f64
+    }
+
+    fn separation(passages: &[Passage], levels: &[f64]) -> f64 {
+        levels_of(passages, levels).separation(passages)
+    }
+
+    fn levels_of(passages: &[Passage], levels: &[f64]) -> Levels {
+        let at_loss = passages.iter().zip(levels).filter(|(it, _)| it.is_lost);
+        let mut at_loss: Vec<f64> = at_loss.map(|(_, level)| *level).collect();
+        at_loss.sort_unstable_by(f64::total_cmp);
+        let all = levels.to_vec();
+        Levels { all, at_loss }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! them (RFC 9293 section 3.10.7.4 only recommends to keep them) has all repeated. Then only the first missing segment is
 //! known to have been lost; what was sent after it, until it came again, was discarded whether it arrived or not.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::view::{Acknowledgment, DirectionView, Transmission};
 use crate::tcp::PacketClass;
@@ -148,7 +148,7 @@ impl Walk {
                 self.current = Some(Repair {
                     head: sent.start,
                     until: self.highest.max(sent.end),
-                    repeated: HashSet::from([sent.start]),
+                    repeated: HashSet::from_iter([sent.start]),
                     repeated_bytes: sent.end - sent.start,
                     arrived: self.duplicates,
                     is_open: true,

@@ -1,7 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
-use std::collections::{HashMap, HashSet};
+use foldhash::HashMap;
 
 /// A packet that carries payload or FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,14 +206,19 @@ impl DirectionView {
     /// What fills a gap and then comes again was overtaken: the second copy is the retransmission that the duplicate ACKs
     /// requested.
     fn reclassify_overtaken(&mut self) {
-        let mut captured: HashMap<u64, (usize, u64)> = HashMap::new();
+        // Where what came again needlessly was captured first. Most segments do not come again.
+        let again = self
+            .sent
+            .iter()
+            .filter(|it| it.class == PacketClass::SpuriousRetransmission);
+        let mut captured: HashMap<u64, Option<(usize, u64)>> =
+            again.map(|it| (it.start, None)).collect();
         let mut overtaken = Vec::new();
         for (at, sent) in self.sent.iter().enumerate() {
             match captured.get_mut(&sent.start) {
-                None => {
-                    captured.insert(sent.start, (at, sent.time_ns));
-                }
-                Some((first, first_ns)) => {
+                None => {}
+                Some(first @ None) => *first = Some((at, sent.time_ns)),
+                Some(Some((first, first_ns))) => {
                     let is_again = sent.class == PacketClass::SpuriousRetransmission
                         && self.sent[*first].class == PacketClass::FastRetransmission
                         && sent.time_ns - *first_ns < MAX_AGAIN_NS;
@@ -284,14 +289,20 @@ impl DirectionView {
 
     /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.
     pub fn lost_after_capture(&self) -> u64 {
-        let mut captured: HashSet<u64> = HashSet::new();
+        let is_needed = |sent: &Transmission| {
+            sent.is_retransmission()
+                && sent.class != PacketClass::SpuriousRetransmission
+                && !sent.is_discarded
+        };
+        // Whether a copy of what was repeated was captured before. Most segments are not repeated.
+        let repeated = self.sent.iter().filter(|it| is_needed(it));
+        let mut captured: HashMap<u64, bool> = repeated.map(|it| (it.start, false)).collect();
         let mut lost = 0;
         for sent in &self.sent {
-            let is_new = captured.insert(sent.start);
-            let is_needed = sent.is_retransmission()
-                && sent.class != PacketClass::SpuriousRetransmission
-                && !sent.is_discarded;
-            lost += u64::from(is_needed && !is_new);
+            if let Some(is_captured) = captured.get_mut(&sent.start) {
+                lost += u64::from(*is_captured && is_needed(sent));
+                *is_captured = true;
+            }
         }
         lost
     }

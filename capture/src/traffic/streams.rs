@@ -1,6 +1,6 @@
 //! The UDP streams of a capture, in bounded memory.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::table::AddressPort;
 use crate::udp::{Stream, StreamDetector};
