@@ -147,7 +147,7 @@ impl Baseline {
         let before = self.octet_ps[direction as usize];
         let is = octet_ps(figures.direction(direction))?;
         let was = before.middle();
-        let least = (was / 1000 * MIN_RATE_CHANGE).max(2 * before.width());
+        let least = (was / 1000 * MIN_RATE_CHANGE).max(before.width().saturating_mul(2));
         (before.count > 0 && is.abs_diff(was) > least).then_some(Change {
             cause: Cause::BaudError(direction),
             was,
@@ -157,7 +157,9 @@ impl Baseline {
 
     fn added_latency(&self, figures: &Figures) -> Option<Change> {
         let (before, now) = (self.round_trip, figures.round_trip);
-        let limit = before.greatest + before.greatest / 8 + before.width() + MIN_LONGER_US;
+        let more = before.greatest / 8 + MIN_LONGER_US;
+        let limit = [more, before.width()].into_iter();
+        let limit = limit.fold(before.greatest, u32::saturating_add);
         (before.count > 0 && now.count > 0 && now.least > limit).then_some(Change {
             cause: Cause::AddedLatency,
             was: before.middle(),
@@ -209,4 +211,55 @@ fn octet_ps(direction: &DirectionFigures) -> Option<u32> {
 /// Probes and trains that were answered.
 fn answers(figures: &Figures) -> u32 {
     u32::from(figures.round_trip.count) + u32::from(figures.reports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Baseline, Direction, Figures};
+    use crate::measure::{Pace, Report};
+
+    /// Figures of a period in which the peer reported the number `n` everywhere, several times.
+    fn reported(n: u32) -> Figures {
+        let report = Report {
+            received: 1,
+            octets: n,
+            missing: n,
+            wrong: n,
+            span_us: 1,
+            pace: Pace {
+                fastest_ns: n,
+                us: n,
+                octets: 1_000_000,
+                count: u16::MAX,
+            },
+            frames: n,
+            damaged: n,
+            ..Report::default()
+        };
+        let mut figures = Figures::default();
+        for direction in Direction::ALL {
+            let figures = figures.direction_mut(direction);
+            for received in [1, n, n] {
+                figures.add_report(&Report { received, ..report }, 2);
+            }
+            figures.count_frames((n, n), (0, 0));
+        }
+        figures.round_trip.add(n);
+        figures
+    }
+
+    #[test]
+    fn no_numbers_in_a_report_are_too_large_to_be_compared() {
+        for first in [0, 1, u32::MAX] {
+            let mut baseline = Baseline::default();
+            for n in [first, u32::MAX, u32::MAX] {
+                baseline.add(&reported(n));
+            }
+            for n in [0, 1, u32::MAX / 2] {
+                let _ = baseline.compare(&reported(n), [0, 0]);
+            }
+            let changes = baseline.compare(&reported(u32::MAX), [0, 0]);
+            assert_eq!(changes.iter().flatten().count(), 0, "as before");
+        }
+    }
 }

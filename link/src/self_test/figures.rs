@@ -101,19 +101,28 @@ pub struct DirectionFigures {
 
 /// Offset that keeps values around the first one from being negative: 35 minutes.
 const MIDDLE: u32 = 1 << 31;
+/// Most frames of a period, whatever a peer reports: more than ten seconds of a line of 50 Mbit/s have.
+const MOST_FRAMES: u32 = 1 << 24;
 
 impl DirectionFigures {
     /// Octets of test messages a second, within trains of long ones; 0 without one.
     #[must_use]
     pub fn goodput_octets_per_s(&self) -> u32 {
         let octets = u64::from(self.long_octets) * 1_000_000;
-        octets.checked_div(self.long_us.into()).unwrap_or(0) as u32
+        let rate = octets.checked_div(self.long_us.into()).unwrap_or(0);
+        u32::try_from(rate).unwrap_or(u32::MAX)
+    }
+
+    /// Counts the good and the damaged frames since `begin`.
+    pub(super) fn count_frames(&mut self, end: (u32, u32), begin: (u32, u32)) {
+        self.frames = end.0.wrapping_sub(begin.0).min(MOST_FRAMES);
+        self.damaged = end.1.wrapping_sub(begin.1).min(MOST_FRAMES);
     }
 
     pub(super) fn add_report(&mut self, report: &Report, size: usize) {
-        self.received += report.received;
-        self.octets += report.octets;
-        self.missing += report.missing;
+        self.received = self.received.saturating_add(report.received);
+        self.octets = self.octets.saturating_add(report.octets);
+        self.missing = self.missing.saturating_add(report.missing);
         self.wrong = self.wrong.saturating_add(report.wrong);
         if let Some(bins) = self.bins.get_mut(size) {
             for (sum, count) in bins.iter_mut().zip(report.bins) {
@@ -124,7 +133,7 @@ impl DirectionFigures {
             self.pace.add_all(&report.pace);
             // The first message of a train came before its time began.
             let first = report.octets.checked_div(report.received).unwrap_or(0);
-            self.long_octets += report.octets - first;
+            self.long_octets = self.long_octets.saturating_add(report.octets - first);
             self.long_us = self.long_us.saturating_add(report.span_us);
         }
     }

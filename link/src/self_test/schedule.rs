@@ -217,14 +217,14 @@ impl Schedule {
         }
         self.period_end = Deadline::at(now.after_us(period_us));
         let mut figures = core::mem::take(&mut self.tally);
-        let from = figures.direction_mut(Direction::FromPeer);
-        from.frames = own.0.wrapping_sub(self.own_counters.0);
-        from.damaged = own.1.wrapping_sub(self.own_counters.1);
+        figures
+            .direction_mut(Direction::FromPeer)
+            .count_frames(own, self.own_counters);
         self.own_counters = own;
         if let (Some(begin), Some(end)) = (self.peer_counters, self.peer_newest) {
-            let to = figures.direction_mut(Direction::ToPeer);
-            to.frames = end.0.wrapping_sub(begin.0);
-            to.damaged = end.1.wrapping_sub(begin.1);
+            figures
+                .direction_mut(Direction::ToPeer)
+                .count_frames(end, begin);
             self.peer_counters = self.peer_newest;
         }
         Some(figures)
