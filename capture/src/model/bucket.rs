@@ -138,30 +138,37 @@ impl Search {
                 other
             }
         };
-        let coarse = factors(self.is_discarding);
-        let coarse = coarse.filter_map(|factor| self.of_rate(average * factor));
+        let rates: Vec<f64> = factors(self.is_discarding).map(|it| average * it).collect();
+        let (together, rest) = rates.as_chunks::<4>();
+        let coarse = together.iter().flat_map(|rates| self.of_rates(*rates));
+        let coarse = coarse.chain(rest.iter().flat_map(|rate| self.of_rates([*rate])));
         let refine = |best: Fit, step: &f64| {
             let middle = best.0.bytes_per_s;
-            let near = [middle * (1.0 - step), middle * (1.0 + step)].into_iter();
-            near.filter_map(|rate| self.of_rate(rate))
-                .fold(best, better)
+            let near = [middle * (1.0 - step), middle * (1.0 + step)];
+            self.of_rates(near).fold(best, better)
         };
         let (mut best, met) = REFINEMENTS.iter().fold(coarse.reduce(better)?, refine);
-        let faster = Levels::of(&self.passages, best.bytes_per_s * FASTER, 0.0);
+        let [faster] = Levels::of(&self.passages, [best.bytes_per_s * FASTER], 0.0);
         best.separation_of_faster = faster.separation(&self.passages);
         best.delay_share = delay_share(&self.passages, &met.all, best.bytes_per_s, round_trips);
         Some(best)
     }
 
-    /// The bucket of a rate, if it is deep enough.
-    fn of_rate(&self, rate: f64) -> Option<Fit> {
+    /// The buckets of these rates that are deep enough.
+    fn of_rates<const N: usize>(&self, rates: [f64; N]) -> impl Iterator<Item = Fit> {
+        let met = Levels::of(&self.passages, rates, 0.0);
+        let each = rates.into_iter().zip(met);
+        each.filter_map(|(rate, met)| self.of_rate(rate, met))
+    }
+
+    /// The bucket of a rate that the segments `met` like this, if it is deep enough.
+    fn of_rate(&self, rate: f64, mut met: Levels) -> Option<Fit> {
         let passages = &self.passages;
-        let mut met = Levels::of(passages, rate, 0.0);
         // A capture that begins later does not show the level at its beginning; the first loss does.
         let first = passages.iter().position(|it| it.is_lost)?;
         let lacking = met.median_at_loss() - met.all[first];
         if self.is_late && lacking > 0.0 {
-            let raised = Levels::of(passages, rate, lacking);
+            let [raised] = Levels::of(passages, [rate], lacking);
             if raised.separation(passages) > met.separation(passages) {
                 met = raised;
             }
@@ -282,24 +289,36 @@ struct Levels {
 }
 
 impl Levels {
-    /// The levels of a rate, from `level` at the beginning; lost segments do not raise it.
-    fn of(passages: &[Passage], rate: f64, mut level: f64) -> Self {
+    /// The levels of several rates, from `level` at the beginning; lost segments do not raise it. Each level depends on the
+    /// one before: a processor computes those of several rates in the time of one.
+    fn of<const N: usize>(passages: &[Passage], rates: [f64; N], level: f64) -> [Self; N] {
         let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
-        let mut at_loss = Vec::new();
-        let levels = passages.iter().map(|it| {
-            level = (level - it.time_ns.saturating_sub(last_ns) as f64 * rate / 1e9).max(0.0);
+        let (mut all, mut at_loss) = ([(); N].map(|()| Vec::new()), [(); N].map(|()| Vec::new()));
+        all.iter_mut().for_each(|it| it.reserve(passages.len()));
+        let mut levels = [level; N];
+        for it in passages {
+            let gap_ns = it.time_ns.saturating_sub(last_ns) as f64;
             last_ns = it.time_ns;
-            let met = level;
-            if it.is_lost {
-                at_loss.push(met);
-            } else {
-                level += it.bytes;
+            for (level, rate) in levels.iter_mut().zip(rates) {
+                *level = (*level - gap_ns * rate / 1e9).max(0.0);
             }
-            met
-        });
-        let all = levels.collect();
-        at_loss.sort_unstable_by(f64::total_cmp);
-        Self { all, at_loss }
+            for (all, level) in all.iter_mut().zip(levels) {
+                all.push(level);
+            }
+            if it.is_lost {
+                for (at_loss, level) in at_loss.iter_mut().zip(levels) {
+                    at_loss.push(level);
+                }
+            } else {
+                levels.iter_mut().for_each(|level| *level += it.bytes);
+            }
+        }
+        let mut each = all.into_iter().zip(at_loss);
+        [(); N].map(|()| {
+            let (all, mut at_loss) = each.next().unwrap_or_default();
+            at_loss.sort_unstable_by(f64::total_cmp);
+            Self { all, at_loss }
+        })
     }
 
     /// Median level that lost segments meet. A missing one stands right behind another one, so it always meets that one.

@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
 
 /// An IPv6 address, or an IPv4-mapped one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(pub [u8; 16]);
 
 /// Prefix of an IPv4-mapped address (RFC 4291 section 2.5.5.2).

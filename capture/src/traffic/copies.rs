@@ -7,6 +7,7 @@
 //! of few packets are the network's.
 
 use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU64;
 
 use foldhash::fast::RandomState;
 
@@ -101,9 +102,8 @@ impl PacketIdentity {
 }
 
 /// The first capture of a packet.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    key: u64,
+#[derive(Clone, Copy, Debug, Default)]
+struct Capture {
     time_ns: u64,
     ends: [AddressPort; 2],
     hop_limit: u8,
@@ -164,7 +164,11 @@ fn tally_of(ends: [AddressPort; 2]) -> usize {
 /// Finds copies.
 #[derive(Debug, Default)]
 pub(super) struct CopyTable {
-    slots: Vec<Option<Slot>>,
+    /// Keys of the packets that are compared with the next, apart from the rest: most packets have no copy, and the keys
+    /// alone fit a processor's cache.
+    keys: Vec<Option<NonZeroU64>>,
+    /// Their first captures.
+    firsts: Vec<Capture>,
     tallies: Vec<Tally>,
     /// Times and tallies of packets whose copies may come yet.
     recent: VecDeque<(u64, usize)>,
@@ -185,8 +189,9 @@ impl CopyTable {
         identity: PacketIdentity,
         time_ns: u64,
     ) -> Option<[AddressPort; 2]> {
-        if self.slots.is_empty() {
-            self.slots = vec![None; SLOTS];
+        if self.keys.is_empty() {
+            self.keys = vec![None; SLOTS];
+            self.firsts = vec![Capture::default(); SLOTS];
             self.tallies = vec![Tally::default(); TALLIES];
         }
         let own = self.own(ends);
@@ -198,21 +203,20 @@ impl CopyTable {
             self.copies += 1;
             return None;
         }
-        let slot = &mut self.slots[identity.key as usize % SLOTS];
-        let first = slot.filter(|slot| slot.key == identity.key);
-        let is_equal = first.is_some();
+        let slot = identity.key as usize % SLOTS;
+        let key = NonZeroU64::new(identity.key).or(Some(NonZeroU64::MAX));
+        let is_equal = self.keys[slot] == key;
         self.count_past(time_ns);
-        let is_copy = first.is_some_and(|first| self.is_copy(&first, own, identity, time_ns));
-        if is_copy {
+        if is_equal && self.is_copy(self.firsts[slot], own, identity, time_ns) {
             self.copies += 1;
             return None;
         }
-        self.slots[identity.key as usize % SLOTS] = Some(Slot {
-            key: identity.key,
+        self.keys[slot] = key;
+        self.firsts[slot] = Capture {
             time_ns,
             ends: own,
             hop_limit: identity.hop_limit,
-        });
+        };
         if identity.is_unique && !is_equal {
             self.recent.push_back((time_ns, tally_of(own)));
         }
@@ -240,7 +244,7 @@ impl CopyTable {
     #[cold]
     fn is_copy(
         &mut self,
-        first: &Slot,
+        first: Capture,
         ends: [AddressPort; 2],
         identity: PacketIdentity,
         time_ns: u64,
@@ -276,7 +280,7 @@ impl CopyTable {
     }
 
     /// Follows both directions of a connection, of which a segment is a copy of `first`.
-    fn follow(&mut self, first: &Slot, identity: PacketIdentity) {
+    fn follow(&mut self, first: Capture, identity: PacketIdentity) {
         let Some(end) = identity.end.filter(|_| self.routed.len() < MAX_FOLLOWED) else {
             return;
         };
@@ -297,7 +301,7 @@ impl CopyTable {
     /// Records that a router translated one of the ends of `first`, if it did.
     fn translate(
         &mut self,
-        first: &Slot,
+        first: Capture,
         ends: [AddressPort; 2],
         identity: PacketIdentity,
     ) -> bool {

@@ -6,9 +6,12 @@
 
 use crate::reader::{Address, Datagram, Protocol};
 use crate::tcp::Occurrences;
+use foldhash::HashMap;
 
 /// Pairs of hosts and protocols that are counted; further ones are ignored.
 const MAX_PAIRS: usize = 256;
+/// Places in which pairs are looked up, a power of two: so many more that hardly two share one.
+const PLACES: usize = 16 * MAX_PAIRS;
 /// A longer TCP segment may be one that an adapter merged from several, with the checksum of the first.
 const MAX_UNMERGED: usize = 1500;
 
@@ -39,8 +42,10 @@ enum Verdict {
 pub(super) struct ChecksumTable {
     headers: Checksums,
     pairs: Vec<Checksums>,
+    /// Their indexes.
+    by_pair: HashMap<(Address, Address, Protocol), usize>,
     /// Indexes of the pairs that were found last, by [`slot`].
-    found: [u8; MAX_PAIRS],
+    found: [u8; PLACES],
 }
 
 impl Default for ChecksumTable {
@@ -48,7 +53,8 @@ impl Default for ChecksumTable {
         Self {
             headers: Checksums::new(None),
             pairs: Vec::new(),
-            found: [0; MAX_PAIRS],
+            by_pair: HashMap::default(),
+            found: [0; PLACES],
         }
     }
 }
@@ -60,8 +66,8 @@ fn slot((from, to, protocol): (Address, Address, Protocol)) -> usize {
         u32::from_be_bytes([a, b, c, d])
     };
     let both = word(from) ^ word(to).rotate_left(16) ^ u32::from(protocol == Protocol::Udp);
-    // Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4), eight bits.
-    (both.wrapping_mul(0x9E37_79B1) >> 24) as usize
+    // Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    (both.wrapping_mul(0x9E37_79B1) >> (u32::BITS - PLACES.ilog2())) as usize
 }
 
 impl ChecksumTable {
@@ -92,10 +98,11 @@ impl ChecksumTable {
         let slot = slot(of);
         let mut at = usize::from(self.found[slot]);
         if !is_at(at) {
-            at = match self.pairs.iter().position(|pair| pair.of == Some(of)) {
-                Some(at) => at,
+            at = match self.by_pair.get(&of) {
+                Some(at) => *at,
                 None if self.pairs.len() == MAX_PAIRS => return None,
                 None => {
+                    self.by_pair.insert(of, self.pairs.len());
                     self.pairs.push(Checksums::new(Some(of)));
                     self.pairs.len() - 1
                 }
