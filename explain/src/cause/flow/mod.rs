@@ -31,6 +31,7 @@ mod crumbs;
 mod exchange;
 mod facts;
 mod flight;
+mod in_flight;
 mod loss;
 mod opening;
 mod pacing;

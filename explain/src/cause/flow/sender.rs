@@ -1,13 +1,13 @@
-//! The sender: its program, its buffer, its congestion window.
+//! The sender: its program, and what it waits for between its writes.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::flight::{ConstantFlight, arrives_evenly};
+use super::in_flight::{flights, in_flight};
 use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, WindowScale, percentile};
+use linerate_capture::model::{Limit, Span, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -15,7 +15,7 @@ use linerate_results::stats;
 /// Idle for a smaller share of the time is normal.
 const MIN_IDLE: f64 = 0.25;
 /// A smaller share of the time is not worth a finding.
-const MIN_SHARE: f64 = 0.2;
+pub(super) const MIN_SHARE: f64 = 0.2;
 /// A longer silence between blocks of data is a stall.
 const STALL_NS: u64 = 30_000_000;
 /// One or two silences may be the end of a task.
@@ -23,25 +23,20 @@ const MIN_IDLE_SPANS: usize = 3;
 /// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
 const LONG_SILENCE_NS: u64 = 200_000_000;
 /// Several such silences are worth a finding if they take this share of the time.
-const MIN_STOPPED: f64 = 0.15;
+pub(super) const MIN_STOPPED: f64 = 0.15;
 /// The evidence with their number.
 pub(super) const LONG_SILENCES: &str = "long_silences";
 /// Fewer segments have no pattern.
-const MIN_SEGMENTS: usize = 20;
+pub(super) const MIN_SEGMENTS: usize = 20;
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
 /// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
-/// A sender that is silent for a smaller share of the time, for an unknown reason, is not judged.
-const MIN_UNSEEN: f64 = 0.7;
 /// Fewer round trips do not show how they change.
-const MIN_ROUND_TRIPS: usize = 8;
+pub(super) const MIN_ROUND_TRIPS: usize = 8;
 /// A sender that waits for acknowledgments is idle for less than half of the time.
 const MOSTLY_IDLE: f64 = 0.5;
 /// A tick of common timers.
 const TICK_NS: u64 = 1_000_000;
-/// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
-/// worth a finding.
-const LONG_START_NS: u64 = 100_000_000;
 
 /// The first of these rules that fits.
 pub(super) fn sender(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -273,8 +268,7 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
         .collect();
     let share = |spans: &[&Span]| facts.share_of(spans.iter().map(|span| span.ns()).sum());
     // Where the long ones suffice, the others do not matter.
-    let stops = long.iter().copied();
-    let stops: Vec<&Span> = stops.filter(|span| span.ns() >= LONG_SILENCE_NS).collect();
+    let stops = long_silences(&long);
     let (long, are_stops) = if stops.len() >= 2 && share(&stops) >= MIN_STOPPED {
         (stops, true)
     } else {
@@ -332,15 +326,16 @@ fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// Share of the time in long silences of the sender, if there are several.
 pub(super) fn stopped_share(facts: &FlowFacts<'_>) -> f64 {
-    let stops = spans_of_idling(facts)
-        .into_iter()
-        .filter(|span| span.ns() >= LONG_SILENCE_NS);
-    let stops: Vec<u64> = stops.map(Span::ns).collect();
+    let stops = long_silences(&spans_of_idling(facts));
     if stops.len() < 2 {
-        0.0
-    } else {
-        facts.share_of(stops.iter().sum())
+        return 0.0;
     }
+    facts.share_of(stops.iter().map(|span| span.ns()).sum())
+}
+
+fn long_silences<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
+    let long = spans.iter().copied();
+    long.filter(|span| span.ns() >= LONG_SILENCE_NS).collect()
 }
 
 /// Times in which the sender could send, of a tick and more.
@@ -383,242 +378,4 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let is_reduced = lost * LOSSES_DIVISOR >= stats.segments;
     sees_sender && !is_reduced
         || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
-}
-
-/// Less in flight than the window permits: a send buffer if always the same, else the congestion window.
-fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
-    if rate::is_full(facts)
-        || rate::is_steady(facts)
-        || facts.is_beside_full
-        || facts.model.is_queued && facts.model.utilization > 0.7
-    {
-        return None;
-    }
-    let limited = facts.share(Limit::InFlight);
-    let start = facts.share(Limit::SlowStart);
-    // The source of pictures or sound sets their rate; each block may take several round trips.
-    if limited + start < 0.4 || is_timed_media(facts) || is_own_stream(facts) {
-        return None;
-    }
-    let stats = facts.stats();
-    if stats.out_of_order + stats.reordered_after_capture >= MIN_SEGMENTS as u64 {
-        return None;
-    }
-    send_buffer(facts).or_else(|| congestion_window(facts))
-}
-
-/// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between
-/// them. A program writes blocks that end with a part of a segment; a full buffer does not.
-fn flights(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let model = &facts.model;
-    let is_unseen = model.is_near_receiver()
-        && model.to_sender.count() < MIN_ROUND_TRIPS
-        && facts.connection().handshake().legs_ns().is_none();
-    let share = facts.share(Limit::SenderIdle) + facts.share(Limit::SlowStart);
-    if !is_unseen
-        || facts.class != FlowClass::Bulk
-        || share < MIN_UNSEEN
-        || facts.stats().retransmitted_segments > 0
-        || model.turns.changes() >= 4
-        || rate::is_steady(facts)
-        || is_media(facts)
-        || is_timed_media(facts)
-    {
-        return None;
-    }
-    let sent: Vec<_> = model.view.sent.iter().filter(|it| it.len > 0).collect();
-    let gaps = sent
-        .windows(2)
-        .map(|pair| pair[1].time_ns - pair[0].time_ns);
-    let pause_ns = percentile(gaps.collect(), 95)? / 2;
-    let mut flights: Vec<u64> = Vec::new();
-    let mut partial = 0;
-    let mut bytes = 0;
-    for pair in sent.windows(2) {
-        bytes += u64::from(pair[0].len);
-        if pair[1].time_ns - pair[0].time_ns > pause_ns {
-            flights.push(bytes);
-            partial += u64::from(u64::from(pair[0].len) < facts.full);
-            bytes = 0;
-        }
-    }
-    let of = |percent| percentile(flights.clone(), percent);
-    let (p25, p50, p75) = (of(25)?, of(50)?, of(75)?);
-    let is_same = p75 - p25 <= 2 * facts.full && p50 >= 2 * facts.full;
-    let ends_full = partial * 2 < flights.len() as u64;
-    (flights.len() >= MIN_SEGMENTS && is_same && ends_full).then(|| Rule {
-        share,
-        cause: Cause::SendBuffer,
-        confidence: 0.5,
-        summary: format!(
-            "{} sends flights of {} (median), with silences between them that take most of {} of the time, and nothing is \
-             lost: it seems to wait for acknowledgments with its send buffer, or a congestion window that does not grow, \
-             full. (The round trip to the sender is not in the capture.)",
-            facts.sender,
-            format::bytes(p50),
-            format::percent(share),
-        ),
-        evidence: evidence([
-            ("flight_bytes_p50", p50 as f64),
-            ("flights", flights.len() as f64),
-            ("silent_share", share),
-        ]),
-        advice: "Capture at the sender, or from the start of the connection: then the round trip shows what it waits for."
-            .to_owned(),
-        limits: &[Limit::SenderIdle, Limit::SlowStart],
-        has_gain: false,
-    })
-}
-
-/// True if the window is known, or known not to be filled.
-fn knows_window(facts: &FlowFacts<'_>) -> bool {
-    let scale = facts.model.scale;
-    scale.shift().is_some() || matches!(scale, WindowScale::Ample(_))
-}
-
-/// The same octets in flight in each round trip, and less than the window permits.
-fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
-    // Near the receiver, what arrives evenly shows no flights: in any time, as much passes.
-    let is_unseen =
-        facts.model.is_near_receiver() && facts.model.to_sender.count() < MIN_ROUND_TRIPS;
-    if is_unseen && arrives_evenly(facts) {
-        return None;
-    }
-    let flight = ConstantFlight::of(facts)?;
-    let ConstantFlight {
-        bytes,
-        rtt_ns,
-        round_trips,
-    } = flight;
-    let window = facts.model.largest_window();
-    // What leaves no room for another segment is limited by the window.
-    let room = facts.model.scale.shift().map_or(0, |_| facts.full);
-    if bytes + room > window {
-        return None;
-    }
-    // A window that is smaller than the largest without scaling needs no scale (RFC 7323 section 2.2): one that is so small
-    // with the least scale is larger.
-    let is_known = flight.is_below_window(facts);
-    if !is_known && (facts.model.scale.least() == 0 || window > u64::from(u16::MAX)) {
-        return None;
-    }
-    let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
-    if !is_known && waits_for_window(facts) < MIN_SHARE {
-        return Some(least_window(facts, flight, window, limited));
-    }
-    let (grants, note) = if is_known {
-        let bound = match facts.model.scale {
-            WindowScale::Ample(_) | WindowScale::AtLeast(_) => "at least",
-            _ => "up to",
-        };
-        (format!("{bound} {}", format::bytes(window)), "")
-    } else {
-        (
-            "more, as far as the capture shows,".to_owned(),
-            " (The options of the handshake are not in the capture. With the least scale that is possible, the window would \
-             be the limit; a capture from the start decides.)",
-        )
-    };
-    Some(Rule {
-        share: limited,
-        cause: Cause::SendBuffer,
-        confidence: if is_known { 0.75 } else { 0.55 },
-        summary: format!(
-            "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
-             is lost: its send buffer, or a congestion window that does not grow, is the limit.{note}",
-            facts.sender,
-            format::bytes(bytes),
-            format::count(round_trips),
-            format::time(rtt_ns),
-            facts.receiver,
-        ),
-        evidence: evidence([
-            ("limited_share", limited.min(1.0)),
-            ("round_trips", round_trips as f64),
-            ("in_flight_bytes_p98", bytes as f64),
-            ("rtt_ns", rtt_ns as f64),
-            ("most_window_bytes", window as f64),
-        ]),
-        advice: "Enlarge the send buffer to the required rate times the round trip (SO_SNDBUF, net.ipv4.tcp_wmem; \
-                 lwIP: TCP_SND_BUF, TCP_SND_QUEUELEN)."
-            .to_owned(),
-        limits: &[Limit::InFlight, Limit::SlowStart],
-        has_gain: true,
-    })
-}
-
-/// Share of the time in which the receiver's window limits the sender, as far as it is known.
-fn waits_for_window(facts: &FlowFacts<'_>) -> f64 {
-    let limits = [Limit::ReceiveWindow, Limit::ClosedWindow, Limit::LateAck];
-    limits.iter().map(|limit| facts.share(*limit)).sum()
-}
-
-/// The same octets in flight in each round trip, and the window is the limit with the least scale that they permit. A buffer of
-/// its own size would have to end between that scale and the one below by chance.
-fn least_window(facts: &FlowFacts<'_>, flight: ConstantFlight, window: u64, limited: f64) -> Rule {
-    Rule {
-        share: limited,
-        cause: Cause::ReceiveWindow,
-        confidence: 0.55,
-        summary: format!(
-            "{} has {} in flight at most for {} round trips of {}, always the same, and nothing is lost. (The options of the \
-             handshake are not in the capture: with the least scale that permits this, the window of {} is {}.)",
-            facts.sender,
-            format::bytes(flight.bytes),
-            format::count(flight.round_trips),
-            format::time(flight.rtt_ns),
-            facts.receiver,
-            format::bytes(window),
-        ),
-        evidence: evidence([
-            ("limited_share", limited.min(1.0)),
-            ("round_trips", flight.round_trips as f64),
-            ("in_flight_bytes_p98", flight.bytes as f64),
-            ("rtt_ns", flight.rtt_ns as f64),
-            ("most_window_bytes", window as f64),
-            ("is_least_scale", 1.0),
-        ]),
-        advice: "Enlarge the receive buffer to the required rate times the round trip (SO_RCVBUF, net.ipv4.tcp_rmem; lwIP: \
-                 TCP_WND), and the sender's buffer with it."
-            .to_owned(),
-        limits: &[Limit::InFlight, Limit::SlowStart],
-        has_gain: true,
-    }
-}
-
-/// The data in flight changes and stays below the window.
-fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let stats = facts.stats();
-    let has_losses = stats.retransmitted_segments > stats.spurious_retransmissions;
-    let start_ns = facts.model.time_ns(Limit::SlowStart);
-    let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
-    if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {
-        return None;
-    }
-    Some(Rule {
-        share: limited + start,
-        cause: Cause::CongestionWindow,
-        // What happened before a late capture begins may be what shrank it.
-        confidence: if facts.connection().handshake().syn_ns.is_none() {
-            0.4
-        } else {
-            0.65
-        },
-        summary: format!(
-            "For {} of the time the congestion window of {} limits the data in flight, although {} would accept more.",
-            format::percent((limited + start).min(1.0)),
-            facts.sender,
-            facts.receiver,
-        ),
-        evidence: evidence([
-            ("limited_share", (limited + start).min(1.0)),
-            ("in_flight_limit_share", limited),
-            ("slow_start_share", start),
-        ]),
-        advice: "If there are losses, fix them first; otherwise transfer more per connection, so that it leaves slow \
-                 start."
-            .to_owned(),
-        limits: &[Limit::InFlight, Limit::SlowStart],
-        has_gain: limited > start,
-    })
 }

@@ -87,8 +87,6 @@ const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
 
 /// Fewer round trips do not show a queue.
 const MIN_ROUND_TRIPS: usize = 8;
-/// Long silences that take less of the time leave the rest as it is.
-const MIN_STOPPED: f64 = 0.15;
 
 /// Losses and their cost.
 struct Losses {
@@ -292,7 +290,7 @@ fn fills_between_stops(facts: &FlowFacts<'_>) -> bool {
     let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
     facts.model.is_near_receiver()
         && !sees_sender
-        && stopped >= MIN_STOPPED
+        && stopped >= sender::MIN_STOPPED
         && facts.model.utilization >= NEARLY_FULL * (1.0 - stopped)
 }
 
