@@ -105,6 +105,7 @@ impl SpiLine {
             },
             sends_by_dma: is_heard,
             receives_by_dma: is_heard,
+            takes_part: is_heard,
             is_last: self.done + len == self.host.transfer_octets,
             from_host: Some(from_host),
         }
@@ -112,7 +113,7 @@ impl SpiLine {
 
     /// The burst is complete; `sent` are the octets of the slave. Returns true if it took part.
     pub(super) fn complete(&mut self, burst: &Burst, sent: [u8; MAX_BURST]) -> bool {
-        self.is_heard = burst.receives_by_dma;
+        self.is_heard = burst.takes_part;
         if self.done == 0 {
             self.is_queued = !self.queue.is_empty();
         }

@@ -76,6 +76,8 @@ pub struct Burst {
     pub sends_by_dma: bool,
     /// True if the received octets go to memory by DMA.
     pub receives_by_dma: bool,
+    /// True if this controller takes part in the transfer: a master always does, a slave if it was started before.
+    pub takes_part: bool,
     /// True if it is the last one of its transfer.
     pub is_last: bool,
     /// What a [`SpiHost`] sends at the same time; `None` if this controller is the master.
@@ -85,6 +87,7 @@ pub struct Burst {
 impl Burst {
     /// The controller takes no part: its inputs have no pads.
     pub const fn disconnect(&mut self) {
+        self.takes_part = false;
         self.sends_by_dma = false;
         self.receives_by_dma = false;
         self.sent = [0xff; MAX_BURST];
@@ -274,6 +277,7 @@ impl SpiController {
         if let Some(line) = &self.line {
             let mut burst = line.burst(self.armed_at);
             burst.sends_by_dma &= self.dma_conf & DMA_TX_ENA != 0;
+            burst.receives_by_dma &= self.dma_conf & DMA_RX_ENA != 0;
             return Some(burst);
         }
         let transfer = self.transfer.as_ref()?;
@@ -297,6 +301,7 @@ impl SpiController {
             sent,
             sends_by_dma,
             receives_by_dma,
+            takes_part: true,
             is_last: transfer.phase + 1 == transfer.phases.len()
                 && transfer.done + len == transfer.phase_len(),
             from_host: None,
@@ -521,6 +526,18 @@ mod tests {
         assert_eq!((line.backlog(), line.transfers()), (0, (2, 1)));
         let ends = [6_800, 13_600].map(Instant::from_ns);
         let expected = [(ends[0], vec![0x50; 6]), (ends[1], vec![0xff; 6])];
+        assert_eq!(line.take_arrived(), expected);
+    }
+
+    #[test]
+    fn a_slave_without_dma_takes_part_but_keeps_nothing() {
+        let mut spi = slave();
+        spi.write(DMA_CONF, DMA_TX_ENA, Instant::ZERO);
+        spi.write(CMD, CMD_USR, Instant::from_ns(1_000));
+        assert_eq!(clock(&mut spi), []);
+        assert_eq!(spi.read(DMA_INT_RAW, Instant::ZERO), Some(TRANS_DONE));
+        let line = spi.line().expect("connected");
+        let expected = [(Instant::from_ns(6_800), vec![0x50; 6])];
         assert_eq!(line.take_arrived(), expected);
     }
 
