@@ -294,7 +294,9 @@ impl Levels {
     fn of<const N: usize>(passages: &[Passage], rates: [f64; N], level: f64) -> [Self; N] {
         let mut last_ns = passages.first().map_or(0, |it| it.time_ns);
         let (mut all, mut at_loss) = ([(); N].map(|()| Vec::new()), [(); N].map(|()| Vec::new()));
-        all.iter_mut().for_each(|it| it.reserve(passages.len()));
+        for all in &mut all {
+            all.reserve(passages.len());
+        }
         let mut levels = [level; N];
         for it in passages {
             let gap_ns = it.time_ns.saturating_sub(last_ns) as f64;
@@ -310,7 +312,9 @@ impl Levels {
                     at_loss.push(level);
                 }
             } else {
-                levels.iter_mut().for_each(|level| *level += it.bytes);
+                for level in &mut levels {
+                    *level += it.bytes;
+                }
             }
         }
         let mut each = all.into_iter().zip(at_loss);
@@ -351,7 +355,7 @@ impl Levels {
             }
             let near = &at_loss[lower[cell(*level)] as usize..];
             let lower = near.iter().take_while(|it| *it < level).count();
-            let equal = near[lower..].iter().take_while(|it| *it == level).count();
+            let equal = near[lower..].iter().take_while(|it| *it <= level).count();
             // Equal levels count half.
             sum += (near.len() - lower - equal) as f64 + equal as f64 / 2.0;
             passed += 1.0;
