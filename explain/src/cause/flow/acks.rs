@@ -137,7 +137,8 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share(Limit::LateAck);
-    if share < MIN_SHARE || facts.class != FlowClass::Bulk {
+    // A picture on a path takes its time, and its last segment is acknowledged as much later.
+    if share < MIN_SHARE || facts.class != FlowClass::Bulk || is_timed_media(facts) {
         return None;
     }
     let usual_ns = facts.model.to_receiver.percentile(50)?;

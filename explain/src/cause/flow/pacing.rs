@@ -22,6 +22,8 @@ const MAX_PACED: f64 = 1.4;
 const MIN_LOSSES: u64 = 3;
 /// Fewer segments have no pattern.
 const MIN_SEGMENTS: usize = 20;
+/// Fewer blocks show no rate of pictures.
+const MIN_PICTURES: usize = 10;
 /// A program that waits for room in its send buffer is woken and writes within less.
 const LAG_NS: u64 = 250_000;
 const LAG_FACTOR: u64 = 10;
@@ -264,8 +266,11 @@ pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
 
 /// True for blocks at a constant interval, of varying size or at a rate of pictures: their source chose the rate.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
-    let blocks = blocks(facts);
-    blocks.is_some_and(|(intervals, sizes)| is_media_like(intervals, sizes))
+    blocks(facts).is_some_and(|(intervals, sizes)| {
+        let is_long = sizes.len() >= MIN_SEGMENTS;
+        // Few blocks are media by their rate only.
+        is_media_like(intervals, if is_long { sizes } else { Vec::new() })
+    })
 }
 
 /// True for blocks at a rate of pictures.
@@ -292,7 +297,7 @@ fn blocks(facts: &FlowFacts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
         }
         last_ns = sent.time_ns;
     }
-    if blocks.len() < MIN_SEGMENTS {
+    if blocks.len() < MIN_PICTURES {
         return None;
     }
     let intervals: Vec<u64> = blocks
@@ -331,59 +336,4 @@ fn has_picture_rate(intervals: &[u64]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::has_own_interval;
-    use crate::cause::flow::explain_flows;
-    use crate::cause::synthetic::{MS, MSS, Script};
-    use linerate_capture::tcp::End;
-    use linerate_results::record::Cause;
-
-    /// Blocks of twenty segments, captured at their sender on a path of 4 ms.
-    fn causes_of_blocks(interval_ns: u64) -> Vec<Cause> {
-        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 60_000);
-        for block in 0..100 {
-            let at_ns = 10 * MS + block * interval_ns + block % 5 * 100_000;
-            upload.at(at_ns).send(20, MSS, 150_000).send(1, 700, 0);
-            upload.at(at_ns + 8 * MS).ack_pairs();
-        }
-        let (findings, _) = explain_flows(&[upload.flow()]);
-        findings.iter().map(|it| it.finding.cause).collect()
-    }
-
-    /// Pairs of segments, each `lag_ns` after the acknowledgment of the pair before.
-    fn causes_of_lag(lag_ns: u64) -> Vec<Cause> {
-        let mut upload = Script::open(End::First, 4 * MS, MS / 50, 60_000);
-        for pair in 0..300 {
-            upload.at(10 * MS + pair * (4 * MS + lag_ns));
-            upload.send(2, MSS, 10_000).after(4 * MS - 10_000).ack_all();
-        }
-        let (findings, _) = explain_flows(&[upload.flow()]);
-        findings.iter().map(|it| it.finding.cause).collect()
-    }
-
-    #[test]
-    fn segments_that_leave_long_after_their_acknowledgment_are_paced() {
-        assert_eq!(causes_of_lag(480_000), [Cause::HostPacing]);
-        assert_eq!(causes_of_lag(10_000), [Cause::SendBuffer]);
-    }
-
-    #[test]
-    fn pictures_of_one_size_at_a_standard_rate_are_no_idle_sender() {
-        assert_eq!(causes_of_blocks(40 * MS), []);
-        assert_eq!(causes_of_blocks(33_366_667), [], "30 / 1.001");
-        assert_ne!(causes_of_blocks(43 * MS), []);
-    }
-
-    #[test]
-    fn an_even_interval_that_makes_up_no_round_trip_is_the_senders_own() {
-        let is_own = |interval_us: u64, spread_us: u64| {
-            has_own_interval(interval_us * 1_000, spread_us * 1_000, Some(7 * MS))
-        };
-        assert!(is_own(4_700, 100));
-        assert!(!is_own(4_700, 900), "not even");
-        assert!(!is_own(7_000, 100), "a flight in each round trip");
-        assert!(!is_own(3_550, 100), "two in each round trip");
-        assert!(!is_own(16_000, 100), "longer than a round trip");
-        assert!(!has_own_interval(4_700_000, 0, None));
-    }
-}
+mod tests;
