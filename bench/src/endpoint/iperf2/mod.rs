@@ -381,6 +381,41 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_falls_silent_after_it_has_sent_is_not_taken_for_one_without_reverse_tests() {
+        let url = Url::parse("iperf2://127.0.0.1").expect("a URL");
+        let what = |has_sent| {
+            let target = Iperf2 {
+                to: url.address(PORT).expect("an address"),
+                timeout: Duration::from_secs(10),
+                send_mode: SendMode::Reverse,
+                back_port: BACK_PORTS.start,
+                ended: None,
+                has_sent,
+            };
+            let test = test(
+                Direction::FromDevice,
+                SendMode::Reverse,
+                Amount::Octets(1),
+                1,
+                PORT,
+            );
+            target
+                .failed(Failure::NoAnswer, &target.plan(true, test))
+                .to_string()
+        };
+        assert!(
+            what(false).contains("may not support -R"),
+            "{}",
+            what(false)
+        );
+        assert!(
+            what(true).contains("it sent in an earlier test"),
+            "{}",
+            what(true)
+        );
+    }
+
+    #[test]
     fn final_datagrams_are_not_data() {
         let test = Test {
             port: PORT,
