@@ -55,6 +55,19 @@ pub enum ElfError {
         /// The entry point.
         entry: u32,
     },
+    /// The program has no such variable.
+    #[error("it has no variable `{0}`")]
+    NoVariable(String),
+    /// A variable has no room for its content.
+    #[error("`{name}` has room for {room} octets, not for {octets}")]
+    TooLong {
+        /// Its name.
+        name: String,
+        /// Octets of the content.
+        octets: usize,
+        /// Octets of the variable.
+        room: usize,
+    },
     /// A segment is outside of the chip's memory.
     #[error("segment at {addr:#010x} of {size} bytes is outside of the chip's memory")]
     OutsideMemory {
@@ -180,6 +193,35 @@ impl Elf {
         let end = self.symbols.partition_point(|s| s.addr <= addr);
         let last = self.symbols[..end].iter().rev().find(|s| s.is_function)?;
         (last.size == 0 || addr - last.addr < last.size).then_some(last)
+    }
+
+    /// Replaces the initial content of the variable `name` with `octets` and zeroes, as a boot loader would that changes
+    /// the program's settings.
+    ///
+    /// # Errors
+    /// [`ElfError::NoVariable`], [`ElfError::TooLong`]: nothing is changed.
+    pub fn set_variable(&mut self, name: &str, octets: &[u8]) -> Result<(), ElfError> {
+        let absent = || ElfError::NoVariable(name.to_owned());
+        let symbol = self.symbol(name).filter(|it| !it.is_function);
+        let &Symbol { addr, size, .. } = symbol.ok_or_else(absent)?;
+        let room = size as usize;
+        if octets.len() > room {
+            let (name, octets) = (name.to_owned(), octets.len());
+            return Err(ElfError::TooLong { name, octets, room });
+        }
+        let holds = |it: &&mut Segment| {
+            let at = addr.wrapping_sub(it.addr);
+            it.contains(addr) && it.size - at >= size
+        };
+        let segment = self.segments.iter_mut().find(holds).ok_or_else(absent)?;
+        let at = (addr - segment.addr) as usize;
+        if segment.data.len() < at + room {
+            segment.data.resize(at + room, 0);
+        }
+        let (content, rest) = segment.data[at..at + room].split_at_mut(octets.len());
+        content.copy_from_slice(octets);
+        rest.fill(0);
+        Ok(())
     }
 
     /// Writes every segment into `memory`, zeroes included.

@@ -101,7 +101,7 @@ fn full_duplex_firmware(log: &Path) -> Result<PathBuf> {
     let board = board::read(board::DEFAULT)?;
     let folder = sh::out("full-duplex-firmware");
     let get = ["http_get".to_owned()];
-    let choices = [("LINERATE_DUPLEX", "full"), ("LINERATE_SIZES", "100000x3")];
+    let choices = [("LINERATE_DUPLEX", "full")];
     firmware::build_with(&board, &get, &variant(), &choices, &folder, Some(log))?;
     Ok(folder)
 }
@@ -163,15 +163,11 @@ pub fn beat() -> Result<()> {
 /// `cargo xtask sensitivity`: measures which results depend on guesses of the timing table.
 pub fn sensitivity() -> Result<()> {
     let board = board::read(board::DEFAULT)?;
-    let folder: PathBuf = sh::out("sensitivity-firmware");
     let programs = ["http_get", "station"].map(str::to_owned);
-    let choices = [("LINERATE_SIZES", "1000000x1")];
-    firmware::build_with(&board, &programs, &variant(), &choices, &folder, None)?;
+    firmware::build(&board, &programs, &variant(), None)?;
     let linerate = demo::optimised(None)?;
     let mut run = sh::cmd(linerate);
-    run.args(["sensitivity", "scenarios/sensitivity.toml", "--elf-dir"])
-        .arg(&folder)
-        .arg("--out")
+    run.args(["sensitivity", "scenarios/sensitivity.toml", "--out"])
         .arg(sh::out("sensitivity"));
     sh::run(&mut run).context("cannot measure the sensitivity")
 }

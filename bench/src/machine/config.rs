@@ -48,8 +48,6 @@ pub struct DatagramLoad {
     pub queue_bytes: usize,
     /// Time of the first datagram, from power-on.
     pub from_ms: u64,
-    /// Settings of the program, as `name=value` words.
-    pub boot: String,
 }
 
 /// Configuration of a machine: a firmware on a board with a peer.
@@ -63,6 +61,8 @@ pub struct MachineConfig {
     pub elf: Vec<u8>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Settings of the program, as `name=value` words, which replace those of its build (`BOOT_LINE`).
+    pub boot: String,
     /// The board's environment.
     pub environment: Environment,
     /// Echo requests from the peer, in addition to the environment's traffic.
@@ -90,6 +90,7 @@ impl MachineConfig {
             name: image.name,
             elf: image.elf,
             seed,
+            boot: String::new(),
             environment: Environment::default(),
             pings: None,
             downloads: Vec::new(),

@@ -132,8 +132,8 @@ impl super::Plan for Plan {
             burst_millis: (self.burst * 1e3).round() as u64,
             queue_bytes: self.queue_bytes as usize,
             from_ms: FROM_MS,
-            boot: self.boot_line(),
         });
+        config.boot = self.boot_line();
     }
 
     fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {

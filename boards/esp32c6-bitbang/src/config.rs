@@ -1,4 +1,4 @@
-//! Build-time configuration by environment variables.
+//! Build-time configuration by environment variables; [`crate::boot`] replaces some of it at the start.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
@@ -6,10 +6,11 @@
 //! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
 //! | `LINERATE_PEER` | `169.254.10.1` | the programs' peer |
 //! | `LINERATE_DUPLEX` | `auto` | `line-rate`: `auto` negotiates, `half` and `full` force a duplex |
-//! | `LINERATE_SIZES` | by stage | sizes that `http_get` requests: `10000x5,100000x5` |
+//! | `LINERATE_SIZES` | by stage | sizes that `http_get` requests without a boot line: `10000x5,100000x5` |
 //! | `LINERATE_WITHOUT` | nothing | features left out of `line-rate`, to measure their effect: [`Without`]'s names |
 //! | `LINERATE_QUEUE` | 38 | frames in the receive queue of `line-rate`; the TCP window follows |
 
+use crate::boot;
 use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
 
 /// The device's address, locally administered.
@@ -62,24 +63,27 @@ pub fn peer() -> Ipv4Address {
         .expect("LINERATE_PEER is an address")
 }
 
-/// Sizes that `http_get` requests: a number of bytes, and a number of repetitions.
+/// Sizes that `http_get` requests: a number of bytes, and a number of repetitions. The boot line's `sizes`, or those of
+/// the build.
 ///
 /// # Panics
-/// If a variable was invalid at build time.
+/// If they are invalid.
 pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
     let default = if cfg!(any(feature = "isr-all", feature = "main-thread")) {
         "10000x5,100000x5,1000000x5"
     } else {
         "10000x5,100000x5,1000000x5,3000000x5"
     };
-    option_env!("LINERATE_SIZES")
-        .unwrap_or(default)
+    boot::word("sizes")
+        .unwrap_or(option_env!("LINERATE_SIZES").unwrap_or(default))
         .split(',')
         .map(|item| {
             let (bytes, times) = item.split_once('x').unwrap_or((item, "1"));
             (
-                bytes.parse().expect("LINERATE_SIZES has a size"),
-                times.parse().expect("LINERATE_SIZES has a number of times"),
+                bytes.parse().expect("each of the sizes is a number"),
+                times
+                    .parse()
+                    .expect("each of the sizes has a number of times"),
             )
         })
 }

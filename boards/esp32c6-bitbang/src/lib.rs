@@ -8,6 +8,7 @@
 
 #[cfg(feature = "bench-agent")]
 pub mod agent;
+pub mod boot;
 pub mod config;
 pub mod console;
 pub mod http;

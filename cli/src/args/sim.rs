@@ -9,6 +9,7 @@ use linerate_bench::scenario::{Ability, Partner, Pulses};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate sim esp32c6-bitbang --program http_get --variant zero-copy --pcap get.pcapng\n  \
+    linerate sim esp32c6-bitbang --program http_get --boot sizes=200000x3\n  \
     linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
     linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
     linerate sim esp32c6-bitbang --elf mine.elf --peer 10.0.0.1:8080 --file /10kB.txt=page.txt\n  \
@@ -32,6 +33,14 @@ pub struct Sim {
     /// Folder with the firmware images, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
+    /// Settings of the program, `name=value` words, in place of those of its build (the board's README lists them)
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub boot: String,
     /// Connect the board to this TAP interface, in real time
     #[arg(long, value_name = "IF")]
     pub tap: Option<String>,

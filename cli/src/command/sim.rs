@@ -79,6 +79,7 @@ fn config(args: &args::Sim, board: Board) -> Result<MachineConfig, Failure> {
             .map_err(anyhow::Error::new)?
     };
     Ok(MachineConfig {
+        boot: args.boot.clone(),
         environment: environment(args)?,
         timing: super::timing_table(args.timing.as_deref())?,
         record: Record {

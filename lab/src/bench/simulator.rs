@@ -19,8 +19,8 @@ const RUNS: usize = 5;
 /// Address of the RAM of QEMU's `virt` machine.
 const RAM: &str = "0x80000000";
 
-/// Downloads of the saturated receive: `LINERATE_SIZES` of the firmware, bytes and number.
-const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
+/// Downloads of the saturated receive: bytes and number.
+const DOWNLOAD: (u64, u64) = (3_000_000, 5);
 
 /// The figures of the ESP32-C6 and the table, run by run.
 type Harts = Vec<([f64; 2], String)>;
@@ -210,15 +210,9 @@ impl std::fmt::Display for Receive {
 /// Runs only the large downloads of the variant `windowed`; the slowest run comes first.
 fn receive() -> Result<Vec<Receive>> {
     let board = board::read(board::DEFAULT)?;
-    let (sizes, bytes, requests) = DOWNLOAD;
-    let elf = firmware::build_with(
-        &board,
-        &["http_get".to_owned()],
-        &["windowed".to_owned()],
-        &[("LINERATE_SIZES", sizes)],
-        &sh::out("bench"),
-        None,
-    )?;
+    let (bytes, requests) = DOWNLOAD;
+    let get = ["http_get".to_owned()];
+    let elf = firmware::build(&board, &get, &["windowed".to_owned()], None)?;
     let linerate = demo::optimised(None)?;
     let folder = sh::out("bench");
     let scenario = folder.join("receive.toml");
@@ -236,7 +230,7 @@ fn receive() -> Result<Vec<Receive>> {
     let mut runs = Vec::new();
     for _ in 0..RUNS {
         let mut run = sh::cmd(&linerate);
-        run.arg("run").arg(&scenario).arg("--elf-dir").arg(&folder);
+        run.arg("run").arg(&scenario);
         run.arg("--out").arg(folder.join("out"));
         let started = Instant::now();
         sh::read(&mut run)?;
@@ -313,7 +307,7 @@ fn document(
         text,
         "The saturated receive is the `windowed` firmware downloading {} bytes {} times: {receive}. \
          The time includes the complete measurement: hart, wire, peer, ledger, results.",
-        DOWNLOAD.1, DOWNLOAD.2
+        DOWNLOAD.0, DOWNLOAD.1
     )?;
     text.push_str(&history::table(earlier));
     Ok(text)

@@ -7,31 +7,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use xtask::{board, firmware, sh};
 
-/// Folder of the firmware with these transfer sizes.
-fn folder(sizes: &str) -> PathBuf {
-    out().join("firmware").join(sizes)
-}
-
 /// Builds the firmware of `cases`.
 pub fn build(cases: &[Case]) -> Result<()> {
-    let wanted: BTreeSet<(&str, &str)> = cases
+    let wanted: BTreeSet<&str> = cases
         .iter()
         .filter_map(|case| match &case.set_up {
-            Setup::Board(set_up) => Some((set_up.firmware.as_str(), set_up.sizes.as_str())),
+            Setup::Board(set_up) => Some(set_up.firmware.as_str()),
             Setup::Linux(_) | Setup::Sweep(_) => None,
         })
         .collect();
     let board = board::read(board::DEFAULT)?;
-    for (name, sizes) in wanted {
+    for name in wanted {
         let (program, variant) = name.split_once('-').context("PROGRAM-VARIANT")?;
-        firmware::build_with(
-            &board,
-            &[program.to_owned()],
-            &[variant.to_owned()],
-            &[("LINERATE_SIZES", sizes)],
-            &folder(sizes),
-            None,
-        )?;
+        firmware::build(&board, &[program.to_owned()], &[variant.to_owned()], None)?;
     }
     Ok(())
 }
@@ -54,7 +42,7 @@ pub fn capture(linerate: &Path, trial: &Trial, set_up: &Board) -> Result<PathBuf
     run.arg("--out")
         .arg(&dir)
         .arg("--elf-dir")
-        .arg(folder(&set_up.sizes));
+        .arg(sh::out("firmware"));
     if !set_up.timing.is_empty() {
         run.arg("--timing").arg(timing(&dir, set_up)?);
     }

@@ -106,8 +106,6 @@ pub struct Sweep {
 pub struct Board {
     /// Program and variant, as in the file name: `http_get-line-rate`.
     pub firmware: String,
-    /// Transfer sizes (`LINERATE_SIZES`).
-    pub sizes: String,
     /// The scenario, without name and board.
     pub scenario: String,
     /// Changed entries of the timing table.
@@ -185,7 +183,6 @@ impl Case {
             }),
             Setup::Board(it) => Setup::Board(Board {
                 firmware: it.firmware.clone(),
-                sizes: it.sizes.clone(),
                 scenario: fill(&it.scenario)?,
                 timing: it
                     .timing

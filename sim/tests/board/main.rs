@@ -8,6 +8,7 @@ mod image;
 mod integrity;
 mod jabber;
 mod polarity;
+mod settings;
 
 use asm::{A0, A1, Program, T0, T1};
 use linerate_ether::ledger::{Counter, DropCause};

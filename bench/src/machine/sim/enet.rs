@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use linerate_regs_decode::MAPS;
 use linerate_results::record::Duplex;
-use linerate_sim::elf::Elf;
 use linerate_sim::lan::{DatagramSource, EnetBoard, SourceConfig, Stop, SwitchConfig, SwitchPort};
 use linerate_sim::time::{Instant, Span};
 
 use super::fault::unusable;
-use super::soft;
+use super::{image, soft};
 use crate::board::Board;
 use crate::machine::{
     DatagramLoad, Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts,
@@ -21,10 +20,8 @@ const COUNTERS: [(&str, &str); 2] = [
     ("IEEE_R_MACERR", "overruns"),
     ("IEEE_T_FDXFC", "pause_frames"),
 ];
-/// Symbols of the firmware, and the octets of the boot line.
+/// Symbol of the firmware's counts.
 const COUNTS: &str = "UDP_SINK";
-const BOOT_LINE: &str = "BOOT_LINE";
-const BOOT_LINE_LEN: usize = 384;
 /// The words of `COUNTS` (`boards/rv32-enet/src/udp_sink/datagrams.rs`) that are counters, by name.
 const WORDS: [(usize, &str); 8] = [
     (0, "ready"),
@@ -57,7 +54,7 @@ pub(super) fn switch_on(
         return Err(MachineError::Board(what));
     }
     let description = soft::describe(&config.board, config.system.as_deref())?;
-    let elf = Elf::parse(&config.elf).map_err(unusable)?;
+    let elf = image(config)?;
     let source = DatagramSource::new(
         SourceConfig {
             bits_per_s: load.bits_per_s,
@@ -73,23 +70,12 @@ pub(super) fn switch_on(
         ..SwitchConfig::default()
     };
     let port = SwitchPort::new(switch, source);
-    let mut board = EnetBoard::new(&description.config, &elf, port)
+    let board = EnetBoard::new(&description.config, &elf, port)
         .map_err(|error| MachineError::Board(error.to_string()))?;
-    let address = |name: &str| {
-        let symbol = elf.symbol(name);
-        symbol
-            .map(|it| it.addr)
-            .ok_or_else(|| unusable(format!("it has no symbol {name}")))
-    };
-    let (counts_at, boot_at) = (address(COUNTS)?, address(BOOT_LINE)?);
-    if load.boot.len() >= BOOT_LINE_LEN {
-        let what = format!("its boot line has {} octets, too many", load.boot.len());
-        return Err(unusable(what));
-    }
-    board
-        .soc
-        .load(boot_at, load.boot.as_bytes())
-        .map_err(|_| unusable("it has no memory for the boot line"))?;
+    let counts_at = elf
+        .symbol(COUNTS)
+        .ok_or_else(|| unusable(format!("it has no symbol {COUNTS}")))?
+        .addr;
     let registers = COUNTERS.map(|(register, name)| (offset(&config.board, register), name));
     Ok(Box::new(Enet {
         registers: registers

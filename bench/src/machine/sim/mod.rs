@@ -37,6 +37,9 @@ use super::{Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts,
 const WIRE_SEED: u64 = 0x7769_7265;
 pub(crate) const PEER_SEED: u64 = 0x7065_6572;
 
+/// The variable with a program's settings, `name=value` words.
+const BOOT_LINE: &str = "BOOT_LINE";
+
 /// Switches on a simulated board, with the peer that `config` selects at the other end of its
 /// cable.
 ///
@@ -92,7 +95,7 @@ fn chip_board(
         );
         return Err(MachineError::Board(what));
     }
-    let elf = Elf::parse(&config.elf).map_err(unusable)?;
+    let elf = image(config)?;
     let pins = simulated.pins;
     let environment = &config.environment;
     let config = simulated::Config {
@@ -127,6 +130,19 @@ fn chip_board(
         waveform: (config.record.vcd_ms > 0).then(|| Span::from_ms(config.record.vcd_ms)),
     };
     simulated::Board::new(config, &elf, peer).map_err(unusable)
+}
+
+/// The firmware of `config`, with its settings.
+///
+/// # Errors
+/// [`MachineError`] if it is no firmware, or if it has no or not enough room for its settings.
+fn image(config: &MachineConfig) -> Result<Elf, MachineError> {
+    let mut elf = Elf::parse(&config.elf).map_err(unusable)?;
+    if !config.boot.is_empty() {
+        elf.set_variable(BOOT_LINE, config.boot.as_bytes())
+            .map_err(|error| unusable(format!("{error}, for the settings {}", config.boot)))?;
+    }
+    Ok(elf)
 }
 
 /// The components of a simulated board.

@@ -7,7 +7,6 @@ use linerate_ether::ledger::Counter;
 use linerate_results::record::{Duplex, SourceKind, TimingEntry};
 use linerate_sim::board::{SoftBoard, soft_soc::SoftStop};
 use linerate_sim::chip::soft_soc::file::{self, Description};
-use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
 use linerate_sim::peer::host::program::Programs;
 use linerate_sim::time::Instant;
@@ -66,7 +65,7 @@ pub(super) fn switch_on(
 ) -> Result<Box<dyn Machine>, MachineError> {
     check(config)?;
     let description = describe(&config.board, config.system.as_deref())?;
-    let elf = Elf::parse(&config.elf).map_err(unusable)?;
+    let elf = super::image(config)?;
     let soft_soc = config.board.soft_soc.as_ref();
     let console = soft_soc.map_or_else(String::new, |it| it.console.clone());
     let symbol = config.board.firmware.ledger_symbol.as_deref();

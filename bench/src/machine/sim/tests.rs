@@ -133,3 +133,15 @@ fn identity_and_artifacts_are_available() {
             .any(|warning| warning.contains("no counters"))
     );
 }
+
+#[test]
+fn settings_are_refused_by_a_program_that_has_none() {
+    let loop_forever = elf(0x4080_0000, &[0x0000_006F]);
+    let mut config = config(loop_forever);
+    config.boot = "sizes=10000x5".into();
+    let error = open(&config).err().expect("no variable for it");
+    assert_eq!(
+        error.to_string(),
+        "the firmware cannot be run: it has no variable `BOOT_LINE`, for the settings sizes=10000x5"
+    );
+}

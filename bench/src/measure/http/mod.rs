@@ -38,7 +38,7 @@ struct TransferKind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Sizes, in the order in which the firmware asks for them.
+    /// Sizes, in the order in which the firmware asks for them. They are its settings.
     pub bytes: Vec<u64>,
     /// Requests of each size.
     pub requests: u64,
@@ -88,6 +88,16 @@ impl Sizes {
         }
         Ok(vec![Arc::new(Plan { kind, sizes: self })])
     }
+
+    /// The sizes as the firmware reads them.
+    fn boot_word(&self) -> String {
+        let sizes: Vec<String> = self
+            .bytes
+            .iter()
+            .map(|bytes| format!("{bytes}x{}", self.requests))
+            .collect();
+        sizes.join(",")
+    }
 }
 
 /// Transfers of some sizes, of one kind.
@@ -108,6 +118,10 @@ impl super::Plan for Plan {
 
     fn limit_s(&self) -> u64 {
         self.sizes.limit_s
+    }
+
+    fn arrange(&self, config: &mut MachineConfig) {
+        config.boot = format!("sizes={}", self.sizes.boot_word());
     }
 
     fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {
@@ -304,24 +318,13 @@ impl HttpObserver {
         if expected.is_none_or(|bytes| done.path != format!("/{bytes}")) {
             let wanted = expected.map_or("nothing more".into(), |bytes| format!("/{bytes}"));
             let what = format!(
-                "the firmware requested {}, the scenario {wanted}: build it with LINERATE_SIZES={}",
+                "the firmware requested {}, the scenario {wanted}: it does not follow its settings sizes={}",
                 done.path,
-                self.build_sizes(),
+                self.sizes.boot_word(),
             );
             return Err(MeasureError::Unexpected { what });
         }
         Ok(())
-    }
-
-    /// The sizes in the format of the firmware's build.
-    fn build_sizes(&self) -> String {
-        let sizes: Vec<String> = self
-            .sizes
-            .bytes
-            .iter()
-            .map(|bytes| format!("{bytes}x{}", self.sizes.requests))
-            .collect();
-        sizes.join(",")
     }
 
     fn first_syn(&self, after_ns: u64) -> Option<&Frame> {

@@ -173,12 +173,12 @@ fn a_syn_sent_again_does_not_start_the_clock_again() {
 }
 
 #[test]
-fn firmware_built_for_other_sizes_is_named() {
+fn firmware_that_ignores_its_settings_is_named() {
     let events = download(100 * MS, 777);
     let error = measure(events).expect_err("another size").to_string();
     assert_eq!(
         error,
-        "the firmware requested /777, the scenario /2920: build it with LINERATE_SIZES=2920x2,5840x2"
+        "the firmware requested /777, the scenario /2920: it does not follow its settings sizes=2920x2,5840x2"
     );
 }
 
@@ -201,4 +201,21 @@ fn counters_wrap() {
         difference(&now, &before),
         BTreeMap::from([("RxOctets".to_owned(), 10)])
     );
+}
+
+#[test]
+fn the_sizes_of_a_scenario_are_the_settings_of_its_firmware() {
+    let plan = Get(Sizes {
+        bytes: vec![2920, 5840],
+        requests: 2,
+        limit_s: 10,
+    });
+    let [plan] = &plan.plans().expect("valid")[..] else {
+        panic!("one plan");
+    };
+    let board = crate::board::find("esp32c6-bitbang").expect("known");
+    let (name, elf) = ("test".into(), Vec::new());
+    let mut config = MachineConfig::new(board, crate::firmware::Image { name, elf }, 1);
+    plan.arrange(&mut config);
+    assert_eq!(config.boot, "sizes=2920x2,5840x2");
 }

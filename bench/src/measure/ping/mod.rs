@@ -31,8 +31,8 @@ const fn limit_s() -> u64 {
 
 impl Section for Plan {
     fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
-        if self.count == 0 {
-            return Err("`count` must be at least 1".into());
+        if !(1..=u64::from(u16::MAX)).contains(&self.count) {
+            return Err("`count` must be between 1 and 65535".into());
         }
         Ok(vec![Arc::new(self)])
     }
@@ -49,6 +49,10 @@ impl super::Plan for Plan {
 
     fn limit_s(&self) -> u64 {
         self.limit_s
+    }
+
+    fn arrange(&self, config: &mut MachineConfig) {
+        config.boot = format!("pings={}", self.count);
     }
 
     fn observer(&self, _: &MachineConfig) -> Box<dyn Observer> {

@@ -1,10 +1,10 @@
-//! Sends ten echo requests to the peer (RFC 792) and reports each round-trip time.
+//! Sends echo requests to the peer (RFC 792), ten if the boot line has no other number, and reports each round-trip time.
 
 #![no_std]
 #![no_main]
 
 use esp32c6_bitbang::{
-    config, console, event, info,
+    boot, config, console, event, info,
     net::{self, Network},
 };
 use smoltcp::{
@@ -15,7 +15,7 @@ use smoltcp::{
 };
 use static_cell::ConstStaticCell;
 
-const PINGS: u16 = 10;
+const DEFAULT_PINGS: u16 = 10;
 const INTERVAL: Duration = Duration::from_millis(100);
 const TIMEOUT: Duration = Duration::from_secs(1);
 const IDENT: u16 = 0x6c72;
@@ -25,6 +25,8 @@ const DATA: [u8; 32] = [0xa5; 32];
 fn main() -> ! {
     let mut network = Network::start("ping");
     let peer = config::peer();
+    let pings =
+        boot::word("pings").map_or(DEFAULT_PINGS, |it| it.parse().expect("a number of pings"));
 
     type Packets = ([icmp::PacketMetadata; 4], [u8; 512]);
     const EMPTY: Packets = ([icmp::PacketMetadata::EMPTY; 4], [0; 512]);
@@ -41,7 +43,7 @@ fn main() -> ! {
     let handle = network.sockets.add(socket);
 
     let mut received = 0;
-    for seq in 0..PINGS {
+    for seq in 0..pings {
         let sent_at = net::now();
         if let Some((len, at)) = ping(&mut network, handle, peer, seq) {
             received += 1;
@@ -60,8 +62,8 @@ fn main() -> ! {
     }
     info!("--- {peer} ping statistics ---");
     info!(
-        "{PINGS} packets transmitted, {received} received, {}% packet loss",
-        (PINGS - received) * 100 / PINGS
+        "{pings} packets transmitted, {received} received, {}% packet loss",
+        u32::from(pings - received) * 100 / u32::from(pings).max(1)
     );
     net::report_counters();
     console::done()
