@@ -197,7 +197,7 @@ pub fn render(results: &Results) -> String {
         pictures(curve, &mut text);
     }
     text.push_str("<h2>What each change brings</h2><table><tr><th>change</th><th>published</th>");
-    if let Some(first) = results.ablations.first() {
+    if let Some(first) = results.ablations.in_order.first() {
         for point in &first.points {
             let rate = point.to_send_mbit_per_s;
             let _ = write!(
@@ -207,7 +207,7 @@ pub fn render(results: &Results) -> String {
         }
     }
     text.push_str("</tr>");
-    for row in &results.ablations {
+    for row in &results.ablations.in_order {
         let _ = write!(text, "<tr><td>{}</td><td>{}</td>", row.name, row.published);
         for point in &row.points {
             let _ = write!(
