@@ -12,16 +12,13 @@ use linerate_ether::pause::Pause;
 use super::counters::{offsets, size_class};
 use super::{Enet, LineFrame, field, regs};
 use crate::time::Instant;
-use stored::Stored;
+use stored::{BAD_FCS, Stored};
 
-/// Flags of a frame, in the first word of its last receive descriptor ("Enhanced buffer descriptors").
+/// Flags of a frame, as in `stored`.
 const MISS: u32 = 1 << 24;
 const BROADCAST: u32 = 1 << 23;
 const MULTICAST: u32 = 1 << 22;
 const TOO_LONG: u32 = 1 << 21;
-const BAD_FCS: u32 = 1 << 18;
-const OVERRUN: u32 = 1 << 17;
-const TRUNCATED: u32 = 1 << 16;
 /// Octets of a word of the FIFO.
 const WORD: u32 = 8;
 

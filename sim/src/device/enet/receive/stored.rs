@@ -2,8 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{BAD_FCS, LineFrame, OVERRUN, TRUNCATED};
+use crate::device::port::LineFrame;
 use crate::time::Instant;
+
+/// Flags of a frame, in the first word of its last receive descriptor ("Enhanced buffer descriptors").
+pub(super) const BAD_FCS: u32 = 1 << 18;
+const OVERRUN: u32 = 1 << 17;
+const TRUNCATED: u32 = 1 << 16;
 
 /// State of a frame's end in the FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
