@@ -3,23 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use linerate_sim::chip::soft_soc::{Config, file};
 use linerate_sim::lan::SwitchConfig;
-use linerate_sim::time::Span;
+use linerate_sim::time::{Span, TICKS_PER_SECOND};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::{Run, mbit};
+use crate::counting::Run;
 use crate::point::{Point, Setup};
+use crate::published::{Data, Published};
 
 pub(crate) const SETTINGS: &str = include_str!("../curves.toml");
 const BOARD: &str = include_str!("../../../boards/rv32-enet/system.toml");
 const REVISIONS: &str = include_str!("../../../boards/rv32-enet/revisions.toml");
-/// The published sweeps and counters, in the folder that `LINERATE_DATA` names.
-const SWEEPS: &str = "published/imx6_udp_sweeps.csv";
-const REGISTERS: &str = "published/imx6_registers.csv";
-/// Published rates of TCP.
-const TCP: &str = "published/imx6_tcp.csv";
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -52,6 +48,22 @@ pub struct Parameter {
 struct Switch {
     queue_bytes: Sourced,
     pauses_station: bool,
+}
+
+/// The line that the driver logs for a buffer in which no frame ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    characters: Sourced,
+    baud: Sourced,
+}
+
+/// The FIFO that loses ends of frames, of no scored curve.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Joins {
+    rare: Sourced,
+    frequent: Sourced,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -99,34 +111,17 @@ pub(crate) struct File {
     switch: Switch,
     parameter: Vec<Parameter>,
     kernel: BTreeMap<String, Sourced>,
+    log: Log,
+    joins: Joins,
     common: Common,
     curve: Vec<Curve>,
-}
-
-/// A published point: the board receives.
-#[derive(Clone, Copy, Debug)]
-pub struct Published {
-    /// The rate that iperf was to send.
-    pub target: u64,
-    /// What it sent, in bit/s of payload.
-    pub offered: u64,
-    /// Datagrams that it sent.
-    pub datagrams: u64,
-    /// What it received while the host sent, in Mbit/s.
-    pub received: f64,
-    /// The same as printed: it includes the time in which iperf waited for its last datagram.
-    pub printed: f64,
 }
 
 /// Everything that a simulation needs besides the firmware.
 pub struct Curves {
     file: File,
     board: Config,
-    published: BTreeMap<String, Vec<Published>>,
-    /// Published counters by test and register.
-    registers: BTreeMap<(String, String), u32>,
-    /// Published rates of TCP: kernel, WAIT mode, the board sends, it receives.
-    tcp: Vec<(String, String, f64, f64)>,
+    published: Data,
     is_long: bool,
     /// Further words of every boot line.
     boot: String,
@@ -142,23 +137,11 @@ impl Curves {
     /// One of the files is missing or wrong.
     pub fn read(data: &Path, is_long: bool, boot: &str) -> Result<Self> {
         let file: File = toml::from_str(SETTINGS)?;
-        let text = |name: &str| {
-            let path = data.join(name);
-            std::fs::read_to_string(&path).with_context(|| {
-                format!(
-                    "{}; LINERATE_DATA names the folder of published data",
-                    path.display()
-                )
-            })
-        };
-        let published = read_sweeps(&text(SWEEPS)?, file.run)?;
-        let registers = read_registers(&text(REGISTERS)?)?;
+        let published = Data::read(data, file.run)?;
         Ok(Self {
             file,
             board: file::parse(BOARD, "boards/rv32-enet/system.toml")?.config,
             published,
-            registers,
-            tcp: read_tcp(&text(TCP)?)?,
             is_long,
             boot: boot.to_owned(),
         })
@@ -172,6 +155,7 @@ impl Curves {
     /// Published rates of TCP in Mbit/s of a kernel with the WAIT mode on or off: the board sends, it receives.
     pub fn tcp(&self, kernel: Option<&str>, wait_mode: Option<&str>) -> [Vec<f64>; 2] {
         let rows = self
+            .published
             .tcp
             .iter()
             .filter(|it| Some(it.0.as_str()) == kernel && Some(it.1.as_str()) == wait_mode);
@@ -187,6 +171,45 @@ impl Curves {
     /// Cycles of the kernel, with their sources.
     pub fn kernel(&self) -> &BTreeMap<String, Sourced> {
         &self.file.kernel
+    }
+
+    /// Free octets that the end of a frame needs in a FIFO that can lose it: rarely, frequently.
+    pub fn joins(&self) -> [f64; 2] {
+        let Joins { rare, frequent } = &self.file.joins;
+        [rare, frequent].map(|it| it.value)
+    }
+
+    /// Share of the processor's time that `point` spent for the cycles of [`kernel`](Self::kernel), and for lines of the log
+    /// if it `logs`, by what its program counted; the program's own instructions come on top.
+    pub fn kernel_share(&self, point: &Point, values: &Values, logs: bool) -> f64 {
+        let hertz = (TICKS_PER_SECOND / self.board.ports.period) as f64;
+        let scale = values.get("kernel_scale").copied().unwrap_or(1.0);
+        let cycles = |name: &str| {
+            let settings = self.file.kernel.get(name).map_or(0.0, |it| it.value);
+            values.get(name).copied().unwrap_or(settings) * scale
+        };
+        let passed = point.received + point.socket_drops;
+        let copied = passed + point.backlog_drops + point.bad_frames;
+        let spent = [
+            (point.interrupts, "interrupt_cycles"),
+            (point.turns, "turn_cycles"),
+            (copied, "frame_cycles"),
+            (passed, "stack_cycles"),
+            (point.bad_frames, "bad_cycles"),
+            (point.received, "process_cycles"),
+        ];
+        let spent: f64 = spent
+            .map(|(count, name)| count as f64 * cycles(name))
+            .iter()
+            .sum();
+        let Log { characters, baud } = &self.file.log;
+        let line = if logs {
+            characters.value * 10.0 / baud.value
+        } else {
+            0.0
+        };
+        let logged = point.parts as f64 * line;
+        (spent / hertz + logged) / point.seconds
     }
 
     /// The rate that iperf reports if its process gets no time during the test, in Mbit/s: the least that is
@@ -214,6 +237,7 @@ impl Curves {
     pub fn published(&self, curve: &Curve) -> Result<Vec<Published>> {
         let sweep = |name: &String| {
             self.published
+                .sweeps
                 .get(name)
                 .with_context(|| format!("no sweep {name}"))
         };
@@ -242,7 +266,10 @@ impl Curves {
     /// A published counter at the point `target` of a curve.
     pub fn register(&self, curve: &Curve, target: u64, register: &str) -> Option<u32> {
         let test = format!("{}; sweep at {target}", curve.registers.as_ref()?);
-        self.registers.get(&(test, register.to_owned())).copied()
+        self.published
+            .registers
+            .get(&(test, register.to_owned()))
+            .copied()
     }
 
     /// The prior values, or the fitted ones where there are.
@@ -271,9 +298,11 @@ impl Curves {
         let mut setup = Setup {
             board: self.board.clone(),
             boot: format!(
-                "{} {} {boot} {}",
+                "{} {} log_characters={} baud={} {boot} {}",
                 self.file.common.boot,
                 kernel.join(" "),
+                self.file.log.characters.value,
+                self.file.log.baud.value,
                 self.boot
             ),
             switch: SwitchConfig {
@@ -317,66 +346,6 @@ pub fn revision(name: &str) -> Result<Values> {
         Ok((entry.clone(), value.value))
     });
     entries.collect()
-}
-
-/// The sweeps in which the board receives, by kernel.
-fn read_sweeps(text: &str, run: Run) -> Result<BTreeMap<String, Vec<Published>>> {
-    let mut sweeps: BTreeMap<String, Vec<Published>> = BTreeMap::new();
-    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
-    for row in rows {
-        let fields: Vec<&str> = row.split(',').collect();
-        let [kernel, target, direction, _, printed, _, lost, total] = fields[..] else {
-            bail!("{SWEEPS}: {row}");
-        };
-        if direction != "rx" {
-            continue;
-        }
-        let (total, lost): (f64, f64) = (total.parse()?, lost.parse()?);
-        let printed = printed.parse()?;
-        sweeps
-            .entry(kernel.to_owned())
-            .or_default()
-            .push(Published {
-                target: target.parse()?,
-                datagrams: total as u64,
-                offered: (mbit(total) * 1e6 / run.sends_for_s) as u64,
-                received: run.rate(printed, total - lost),
-                printed,
-            });
-    }
-    Ok(sweeps)
-}
-
-/// The rates of TCP.
-fn read_tcp(text: &str) -> Result<Vec<(String, String, f64, f64)>> {
-    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
-    let rows = rows.map(|row| {
-        let fields: Vec<&str> = row.split(',').collect();
-        let [kernel, wait_mode, sent, received] = fields[..] else {
-            bail!("{TCP}: {row}");
-        };
-        Ok((
-            kernel.to_owned(),
-            wait_mode.to_owned(),
-            sent.parse()?,
-            received.parse()?,
-        ))
-    });
-    rows.collect()
-}
-
-/// The counters by test and register.
-fn read_registers(text: &str) -> Result<BTreeMap<(String, String), u32>> {
-    let rows = text.lines().filter(|it| !it.starts_with('#')).skip(1);
-    let registers = rows.map(|row| {
-        let fields: Vec<&str> = row.split(',').collect();
-        let [test, register, _, value] = fields[..] else {
-            bail!("{REGISTERS}: {row}");
-        };
-        let value = u32::from_str_radix(value.trim_start_matches("0x"), 16)?;
-        Ok(((test.to_owned(), register.to_owned()), value))
-    });
-    registers.collect()
 }
 
 #[cfg(test)]

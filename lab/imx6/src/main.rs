@@ -6,8 +6,10 @@ mod between;
 mod counting;
 mod curves;
 mod drawn;
+mod overruns;
 mod page;
 mod point;
+mod published;
 mod score;
 mod transfer;
 
@@ -48,6 +50,9 @@ struct Cli {
     /// Simulate TCP, ping and both directions at once only
     #[arg(long)]
     between: bool,
+    /// Simulate what each of the article's changes brings only
+    #[arg(long)]
+    changes: bool,
     /// Draw settings at random, and name the causes of what is measured
     #[arg(long)]
     explain: bool,
@@ -60,7 +65,7 @@ struct Cli {
     /// Simulate two seconds a point, as published
     #[arg(long)]
     long: bool,
-    /// Fit the parameters on the fitted curve, and print them
+    /// Fit the parameters on the fitted curve, from the priors and from the fitted values, and print them
     #[arg(long)]
     fit: bool,
     /// Print the curves only that have this in their name
@@ -107,7 +112,9 @@ pub struct Results {
     /// TCP, ping, and both directions at once.
     pub between: between::Tests,
     /// What each change brings.
-    pub ablations: Vec<ablation::Row>,
+    pub ablations: ablation::Tables,
+    /// Where the last two of them act.
+    pub overruns: overruns::Tables,
     parameters: Vec<Sensitivity>,
     /// Cycles of the kernel with their sources.
     kernel: std::collections::BTreeMap<String, curves::Sourced>,
@@ -121,11 +128,17 @@ fn main() -> Result<()> {
     let agent = Elf::parse(&bytes)?;
     let curves = Curves::read(&cli.data, cli.long, &cli.boot)?;
     if cli.fit {
-        let fitted = fit(&curves, &elf, |values, error| {
-            println!("{error:.4} {values:?}");
-        })?;
-        for (name, value) in fitted {
-            println!("{name} = {value}");
+        // Steps of one parameter at a time end in a valley, which depends on the start.
+        for (name, is_fitted) in [("the priors", false), ("the fitted values", true)] {
+            println!("From {name}:");
+            let start = curves.values(is_fitted);
+            let (values, error) = fit(&curves, &elf, start, |values, error| {
+                println!("{error:.4} {values:?}");
+            })?;
+            println!("Sum of squares {error:.4}:");
+            for (name, value) in values {
+                println!("{name} = {value}");
+            }
         }
         return Ok(());
     }
@@ -147,6 +160,11 @@ fn main() -> Result<()> {
     }
     if cli.between {
         between::print(&between::simulate(&curves, &values, &agent)?);
+        return Ok(());
+    }
+    if cli.changes {
+        ablation::print(&ablation::run(&curves, &RATES, &values, &elf)?);
+        overruns::print(&overruns::run(&curves, &values, &elf)?);
         return Ok(());
     }
     let mut chosen = all(&curves);
@@ -176,7 +194,9 @@ fn main() -> Result<()> {
     let between = between::simulate(&curves, &values, &agent)?;
     between::print(&between);
     let ablations = ablation::run(&curves, &RATES, &values, &elf)?;
-    print_ablations(&ablations);
+    ablation::print(&ablations);
+    let overruns = overruns::run(&curves, &values, &elf)?;
+    overruns::print(&overruns);
     let parameters = sensitivities(&curves, &values, &elf)?;
     print_parameters(&parameters);
     let results = Results {
@@ -186,6 +206,7 @@ fn main() -> Result<()> {
         rms_log_error_held_out_as_printed: printed,
         between,
         ablations,
+        overruns,
         parameters,
         kernel: curves.kernel().clone(),
         curves: compared,
@@ -294,25 +315,6 @@ fn print_curve(curve: &Compared) {
                 1e3 * p.first_received_s
             );
         }
-    }
-}
-
-fn print_ablations(rows: &[ablation::Row]) {
-    println!(
-        "\nWhat each change brings: received Mbit/s, overruns/s, pause frames/s at {RATES:?} bit/s"
-    );
-    for row in rows {
-        print!("{:56}", row.name);
-        for p in &row.points {
-            let rate = |count: u64| count as f64 / p.seconds;
-            print!(
-                " {:6.1} {:6.0} {:7.0} |",
-                p.received_mbit_per_s,
-                rate(p.overruns),
-                rate(p.pause_frames)
-            );
-        }
-        println!(" {}", row.published);
     }
 }
 

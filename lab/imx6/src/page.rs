@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::Results;
+use crate::ablation::Row;
 use crate::between::{BothRow, ERRATUM_MBIT_PER_S, Tests};
+use crate::overruns;
 use crate::score::{Compared, ComparedPoint};
 
 /// Size of a picture, and its margins.
@@ -196,34 +198,93 @@ pub fn render(results: &Results) -> String {
     for curve in &results.curves {
         pictures(curve, &mut text);
     }
-    text.push_str("<h2>What each change brings</h2><table><tr><th>change</th><th>published</th>");
-    if let Some(first) = results.ablations.first() {
-        for point in &first.points {
-            let rate = point.to_send_mbit_per_s;
-            let _ = write!(
-                text,
-                "<th>received at {rate:.0}</th><th>overruns/s</th><th>pause frames/s</th>"
-            );
-        }
+    text.push_str("<h2>What each change brings</h2>");
+    let tables = &results.ablations;
+    changes("In the article's order", &tables.in_order, &mut text);
+    changes("Each alone on the earlier kernel", &tables.alone, &mut text);
+    last_changes(&results.overruns, &mut text);
+    between(&results.between, &mut text);
+    text.push_str("</html>\n");
+    text
+}
+
+/// Table of changes.
+fn changes(caption: &str, rows: &[Row], text: &mut String) {
+    let _ = write!(
+        text,
+        "<table><caption>{caption}</caption><tr><th>change</th><th>published</th>"
+    );
+    for point in rows.first().into_iter().flat_map(|it| &it.points) {
+        let rate = point.to_send_mbit_per_s;
+        let _ = write!(
+            text,
+            "<th>received at {rate:.0}</th><th>overruns/s</th><th>pause frames/s</th>"
+        );
     }
     text.push_str("</tr>");
-    for row in &results.ablations {
+    for row in rows {
         let _ = write!(text, "<tr><td>{}</td><td>{}</td>", row.name, row.published);
         for point in &row.points {
-            let _ = write!(
-                text,
-                "<td class=\"n\">{:.0}</td><td class=\"n\">{:.0}</td><td class=\"n\">{:.0}</td>",
-                point.received_mbit_per_s,
-                point.overruns as f64 / point.seconds,
-                point.pause_frames as f64 / point.seconds
-            );
+            let rate = |count: u64| count as f64 / point.seconds;
+            cell(point.received_mbit_per_s, text);
+            cell(rate(point.overruns), text);
+            cell(rate(point.pause_frames), text);
         }
         text.push_str("</tr>");
     }
     text.push_str("</table>");
-    between(&results.between, &mut text);
-    text.push_str("</html>\n");
-    text
+}
+
+fn cell(figure: f64, text: &mut String) {
+    let _ = write!(text, "<td class=\"n\">{figure:.0}</td>");
+}
+
+/// Tables of the last two changes.
+fn last_changes(tables: &overruns::Tables, text: &mut String) {
+    text.push_str(
+        "<table><caption>Frames with overruns: passed to the stack, dropped by the driver; no pause frames</caption>\
+         <tr><th>receives</th><th>factor of the kernel's cycles</th><th>offered, Mbit/s</th><th>passed: received, Mbit/s</th>\
+         <th>kernel, % of the processor</th><th>dropped: received, Mbit/s</th><th>kernel, % of the processor</th></tr>",
+    );
+    for row in &tables.dropped {
+        let offered = row.outcomes[0].point.to_send_mbit_per_s;
+        let _ = write!(
+            text,
+            "<tr><td>{}</td><td class=\"n\">{:.2}</td>",
+            row.receive, row.kernel_scale
+        );
+        cell(offered, text);
+        for it in &row.outcomes {
+            cell(it.point.received_mbit_per_s, text);
+            cell(100.0 * it.kernel_share, text);
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str(
+        "</table><table><caption>Frames joined because an overrun lost an end: as it is, with the truncation length; no pause \
+         frames</caption><tr><th>state</th><th>free octets that an end needs</th><th>log</th><th>offered, Mbit/s</th>\
+         <th>as it is: received, Mbit/s</th><th>ends lost/s</th><th>lines in the log/s</th><th>truncated: received, Mbit/s</th>\
+         <th>ends lost/s</th><th>lines in the log/s</th></tr>",
+    );
+    for row in &tables.joined {
+        let _ = write!(text, "<tr><td>{}</td>", row.state);
+        cell(row.overrun_end_bytes, text);
+        let console = if row.logs {
+            "serial console"
+        } else {
+            "no console"
+        };
+        let _ = write!(text, "<td>{console}</td>");
+        cell(row.outcomes[0].point.to_send_mbit_per_s, text);
+        for it in &row.outcomes {
+            let rate = |count: u64| count as f64 / it.point.seconds;
+            cell(it.point.received_mbit_per_s, text);
+            cell(rate(it.point.lost_ends), text);
+            cell(rate(it.point.parts), text);
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</table>");
 }
 
 /// Tables of TCP, ping and both directions at once.

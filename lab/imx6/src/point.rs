@@ -27,7 +27,8 @@ const BACKLOG_FULL: usize = 7;
 const BAD_FRAMES: usize = 8;
 const SLEEPS: usize = 9;
 const SOCKET_FULL: usize = 10;
-const WORDS: usize = 11;
+const PARTS: usize = 11;
+const WORDS: usize = 12;
 
 /// Payload of iperf's datagrams.
 pub const PAYLOAD: usize = 1470;
@@ -90,8 +91,10 @@ pub struct Point {
     pub offered_mbit_per_s: f64,
     /// Payload that the program received.
     pub received_mbit_per_s: f64,
-    /// Datagrams sent and lost.
+    /// Datagrams sent, received and lost.
     pub datagrams: u64,
+    /// See `datagrams`.
+    pub received: u64,
     /// See `datagrams`.
     pub lost: u64,
     /// RFC 3550 jitter.
@@ -112,8 +115,12 @@ pub struct Point {
     pub backlog_drops: u64,
     /// Datagrams without room in the socket.
     pub socket_drops: u64,
-    /// Frames with an overrun that reached the stack.
+    /// Frames with an overrun, and parts of frames, that reached the stack.
     pub bad_frames: u64,
+    /// Frames whose end an overrun lost, so that the next one was joined to them.
+    pub lost_ends: u64,
+    /// Buffers in which no frame ended: lines of the log.
+    pub parts: u64,
     /// Datagrams that the program received since the host began.
     pub received_in_all: u64,
     /// Times from then to the first and the last of them, to 1 ms.
@@ -154,6 +161,7 @@ struct Counts {
     overruns: u64,
     pauses: u64,
     drops: u64,
+    lost_ends: u64,
 }
 
 /// Simulates a point.
@@ -202,6 +210,7 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         overruns: board.counter(enet::IEEE_R_MACERR.offset),
         pauses: board.counter(enet::IEEE_T_FDXFC.offset),
         drops: board.port.statistics().dropped,
+        lost_ends: board.lost_ends(),
     };
     let start = Instant::ZERO + BOOT;
     let begin = start + setup.settles;
@@ -236,6 +245,7 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         offered_mbit_per_s: mbit(sent),
         received_mbit_per_s: mbit(of(DATAGRAMS)),
         datagrams: sent,
+        received: of(DATAGRAMS),
         lost: sent.saturating_sub(of(DATAGRAMS)),
         jitter_ms: f64::from(after.words[JITTER]) / 1e6,
         overruns: after.overruns - before.overruns,
@@ -247,6 +257,8 @@ pub fn run(setup: &Setup, elf: &Elf) -> Result<Point> {
         backlog_drops: of(BACKLOG_FULL),
         socket_drops: of(SOCKET_FULL),
         bad_frames: of(BAD_FRAMES),
+        lost_ends: after.lost_ends - before.lost_ends,
+        parts: of(PARTS),
         received_in_all: arrivals.all.into(),
         first_received_s: arrivals.first_s,
         last_received_s: arrivals.last_s,

@@ -5,8 +5,9 @@ use linerate_sim::elf::Elf;
 use linerate_sim::time::Span;
 use serde::Serialize;
 
-use crate::curves::{Curve, Curves, Published, Role, Values};
+use crate::curves::{Curve, Curves, Role, Values};
 use crate::point::{Point, Setup, run_all};
+use crate::published::Published;
 
 /// The published counters.
 const PAUSE_FRAMES: &str = "ENET_IEEE_T_FDXFC";
@@ -146,13 +147,18 @@ const FIT_FROM_MBIT_PER_S: u64 = 300;
 const FIRST_STEP: f64 = 1.25;
 const LAST_STEP: f64 = 1.02;
 
-/// Fits the parameters on the fitted curves, from their priors: it minimizes the squared errors of points and
+/// Fits the parameters on the fitted curves, from these values: it minimizes the squared errors of points and
 /// parameters in their standard deviations, by the best step of one parameter at a time, with smaller and smaller
-/// steps. Calls `progress` after each.
+/// steps. Calls `progress` after each. Returns the values, and the sum of the squares.
 ///
 /// # Errors
 /// A simulation fails.
-pub fn fit(curves: &Curves, elf: &Elf, mut progress: impl FnMut(&Values, f64)) -> Result<Values> {
+pub fn fit(
+    curves: &Curves,
+    elf: &Elf,
+    start: Values,
+    mut progress: impl FnMut(&Values, f64),
+) -> Result<(Values, f64)> {
     let mut setups = Vec::new();
     for curve in curves.all().iter().filter(|it| it.role == Role::Fitted) {
         let points = curves.published(curve)?.into_iter();
@@ -184,7 +190,7 @@ pub fn fit(curves: &Curves, elf: &Elf, mut progress: impl FnMut(&Values, f64)) -
         });
         Ok(of_points.chain(of_priors).sum())
     };
-    let mut values = curves.values(false);
+    let mut values = start;
     let mut best = error(&values)?;
     progress(&values, best);
     let mut step = FIRST_STEP;
@@ -205,5 +211,5 @@ pub fn fit(curves: &Curves, elf: &Elf, mut progress: impl FnMut(&Values, f64)) -
         }
         progress(&values, best);
     }
-    Ok(values)
+    Ok((values, best))
 }

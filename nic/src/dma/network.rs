@@ -34,6 +34,8 @@ pub struct RingDevice<M, C, D: 'static, const N: usize> {
     is_halted: bool,
     /// In the middle of a frame that exceeds one buffer.
     is_mid_frame: bool,
+    /// Buffers in which no frame ended.
+    parts: u32,
     has_failed: bool,
 }
 
@@ -76,6 +78,7 @@ where
             phy: None,
             is_halted: false,
             is_mid_frame: false,
+            parts: 0,
             has_failed: false,
         };
         // A MAC that stays in reset has failed.
@@ -177,6 +180,13 @@ where
         self.link
     }
 
+    /// Receive buffers that were filled without the end of a frame, modulo 2^32: the frame was longer than a buffer. The
+    /// ledger counts such a frame once, at its end.
+    #[must_use]
+    pub const fn parts(&self) -> u32 {
+        self.parts
+    }
+
     /// Also receives frames to this group, and to those that share its bit of the hash table.
     pub fn join(&mut self, group: MacAddress) {
         self.groups |= 1 << M::hash_bin(group);
@@ -232,6 +242,9 @@ where
                 }
             });
             self.mac.on_receive_error(error);
+            if !is_last {
+                self.parts = self.parts.wrapping_add(1);
+            }
             if is_last {
                 accounts::received(self.ledger, error);
                 if error.is_none() {

@@ -326,6 +326,7 @@ fn invalid_frames_are_counted_and_dropped() {
         turn += 1;
     }
     assert!(bench.enet.receive().is_some());
+    assert_eq!(bench.enet.parts(), 2);
     assert_eq!(bench.ledger.get(Counter::RxOversize), 3);
     assert_eq!(bench.ledger.get(Counter::RxFrames), cases.len() as u32 + 2);
     assert_eq!(bench.ledger.get(Counter::RxValid), 1);

@@ -87,6 +87,12 @@ impl<S: Station> EnetBoard<S> {
             .unwrap_or_default()
     }
 
+    /// Frames whose end an overrun lost, so that the next one was joined to them.
+    pub fn lost_ends(&mut self) -> u64 {
+        self.with_enet(|enet, _| enet.lost_ends())
+            .unwrap_or_default()
+    }
+
     /// Runs the program until `until`, at most one instruction longer.
     pub fn run(&mut self, until: Instant) -> Stop {
         loop {

@@ -54,17 +54,15 @@ impl<D> Costly<D> {
         }
     }
 
-    /// Spends what the frames with an overrun since the last call cost.
+    /// Spends what the frames with an overrun since the last call cost: nothing more, if they are dropped before the copy.
     fn account_for_overruns(&mut self) {
         let overruns = LINERATE_LEDGER.get(Counter::RxFifoOverruns);
         let before = core::mem::replace(&mut self.overruns, overruns);
-        let stack = if self.boot.drops_errors {
-            0
-        } else {
-            self.boot.bad_cycles
-        };
+        if self.boot.drops_errors {
+            return;
+        }
         for _ in 0..overruns.wrapping_sub(before) {
-            spend(self.boot.frame_cycles + stack);
+            spend(self.boot.frame_cycles + self.boot.bad_cycles);
         }
     }
 }

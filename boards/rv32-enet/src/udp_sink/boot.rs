@@ -20,7 +20,8 @@ pub struct Boot {
     pub polls: bool,
     /// Frames per turn.
     pub budget: u32,
-    /// `errors=drop`: frames with an overrun end in the driver. `forward`: they reach the stack, which drops them.
+    /// `errors=drop`: frames with an overrun end in the driver, without a copy. `forward`: they are copied and reach the
+    /// stack, which drops them.
     pub drops_errors: bool,
     /// `pause=on`: pause frames are advertised.
     pub pauses: bool,
@@ -37,6 +38,10 @@ pub struct Boot {
     pub process_cycles: u32,
     /// The same, in the stack for a frame with an overrun.
     pub bad_cycles: u32,
+    /// Characters of the line that the driver logs for each buffer in which no frame ended; 0: it logs nothing.
+    pub log_characters: u32,
+    /// Rate of the serial console that the line goes to, in bit/s.
+    pub baud: u32,
     /// Frames that wait for the stack, at most (`interrupt` only).
     pub backlog: u32,
     /// Datagrams that wait in the socket for the process, at most.
@@ -68,6 +73,8 @@ impl Boot {
             stack_cycles: 0,
             process_cycles: 0,
             bad_cycles: 0,
+            log_characters: 0,
+            baud: 115_200,
             backlog: 1000,
             socket: 1000,
             restart: 0,
@@ -113,6 +120,8 @@ impl Boot {
             "stack_cycles" => self.stack_cycles = number()?,
             "process_cycles" => self.process_cycles = number()?,
             "bad_cycles" => self.bad_cycles = number()?,
+            "log_characters" => self.log_characters = number()?,
+            "baud" => self.baud = number().filter(|it| *it > 0)?,
             "backlog" => self.backlog = number()?,
             "restart" => self.restart = number()?,
             "resume" => self.resumes = either("on", "off")?,

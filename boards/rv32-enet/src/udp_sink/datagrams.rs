@@ -34,6 +34,8 @@ pub enum Count {
     Sleeps,
     /// Datagrams that the socket had no room for.
     SocketFull,
+    /// Buffers in which no frame ended, each of them a line in the log.
+    Parts,
 }
 
 const COUNT: usize = 16;

@@ -11,10 +11,21 @@ use crate::LINERATE_LEDGER;
 use crate::boot::Boot;
 use crate::datagrams::{Count, Datagram, Queue, count};
 use crate::interrupts;
+use crate::machine::HERTZ;
 use crate::network::Network;
 use crate::spend::spend;
 
-/// Outcome of a look at the ring.
+/// Outcome of a look at the ring: frames that end in the driver, and the first one that does not.
+pub struct Look {
+    /// Frames with an overrun.
+    pub overruns: u32,
+    /// Buffers in which no frame ended.
+    pub parts: u32,
+    /// The frame after them.
+    pub frame: Received,
+}
+
+/// A frame of the ring.
 pub enum Received {
     /// There is no frame.
     Nothing,
@@ -30,8 +41,9 @@ pub struct Shared {
     /// Datagrams that wait for the stack.
     backlog: Queue,
     boot: Boot,
-    /// Overruns that have been accounted for.
+    /// Overruns and parts of frames that have been accounted for.
     overruns: u32,
+    parts: u32,
 }
 
 static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
@@ -46,6 +58,7 @@ pub fn share(device: Network, boot: Boot) {
             backlog: Queue::new(),
             boot,
             overruns: 0,
+            parts: 0,
         })
     });
     // A frame may have arrived already.
@@ -74,17 +87,41 @@ pub fn is_idle() -> bool {
     !is_scheduled() && with(|shared| shared.backlog.is_empty()) == Some(true)
 }
 
+/// Writes a line of so many characters to a serial console of this rate, without an interrupt meanwhile, as a kernel does that
+/// waits for each character: a start bit, 8 data bits and a stop bit.
+fn log(characters: u32, baud: u32) {
+    let cycles = u64::from(characters) * 10 * HERTZ / u64::from(baud);
+    critical_section::with(|_| spend(u32::try_from(cycles).unwrap_or(u32::MAX)));
+}
+
+impl Boot {
+    /// Frames that end in the driver which `fec.c` copies and passes to the stack: those with an overrun, unless it drops them,
+    /// and, after a line in the log, each buffer in which no frame ended.
+    pub fn passed(&self, look: &Look) -> u32 {
+        for _ in 0..look.parts {
+            count(Count::Parts, 1);
+            log(self.log_characters, self.baud);
+        }
+        let overruns = if self.drops_errors { 0 } else { look.overruns };
+        look.parts + overruns
+    }
+}
+
 impl Shared {
-    /// The next frame, and the number of frames with an overrun before it.
-    pub fn receive(&mut self) -> (u32, Received) {
+    /// Takes the next frame, and those before it that the driver drops.
+    pub fn receive(&mut self) -> Look {
         let frame = self.device.receive().map(|(mut frame, _)| {
             let datagram = Datagram::parse(frame.peek());
             frame.consume(|_| ());
             datagram.map_or(Received::Other, Received::Datagram)
         });
         let overruns = LINERATE_LEDGER.get(Counter::RxFifoOverruns);
-        let new = overruns.wrapping_sub(core::mem::replace(&mut self.overruns, overruns));
-        (new, frame.unwrap_or(Received::Nothing))
+        let parts = self.device.parts();
+        Look {
+            overruns: overruns.wrapping_sub(core::mem::replace(&mut self.overruns, overruns)),
+            parts: parts.wrapping_sub(core::mem::replace(&mut self.parts, parts)),
+            frame: frame.unwrap_or(Received::Nothing),
+        }
     }
 
     /// Ends the polling, unless a frame has arrived meanwhile.
@@ -97,7 +134,6 @@ impl Shared {
             interrupt_cycles,
             frame_cycles,
             polls,
-            drops_errors,
             backlog,
             ..
         } = self.boot;
@@ -110,15 +146,13 @@ impl Shared {
         }
         loop {
             loop {
-                let (bad, frame) = self.receive();
-                for _ in 0..bad {
+                let look = self.receive();
+                for _ in 0..self.boot.passed(&look) {
                     spend(frame_cycles);
-                    if !drops_errors {
-                        self.backlog
-                            .push(Datagram::BAD, backlog, Count::BacklogFull);
-                    }
+                    self.backlog
+                        .push(Datagram::BAD, backlog, Count::BacklogFull);
                 }
-                match frame {
+                match look.frame {
                     Received::Nothing => break,
                     Received::Other => spend(frame_cycles),
                     Received::Datagram(datagram) => {

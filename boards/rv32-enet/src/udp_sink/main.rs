@@ -105,17 +105,16 @@ impl Receiver<'_> {
         spend(self.boot.turn_cycles);
         let mut left = self.boot.budget;
         while left > 0 {
-            let Some((bad, frame)) = interrupt::with(interrupt::Shared::receive) else {
+            let Some(look) = interrupt::with(interrupt::Shared::receive) else {
                 return;
             };
-            for _ in 0..bad {
+            for _ in 0..self.boot.passed(&look) {
                 spend(self.boot.frame_cycles);
-                if !self.boot.drops_errors {
-                    self.pass(Datagram::BAD);
-                }
-                left = left.saturating_sub(1);
+                self.pass(Datagram::BAD);
             }
-            match frame {
+            // Each descriptor is one of the budget.
+            left = left.saturating_sub(look.overruns + look.parts);
+            match look.frame {
                 Received::Nothing => {
                     interrupt::with(interrupt::Shared::end_turn);
                     return;

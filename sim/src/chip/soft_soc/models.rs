@@ -98,6 +98,7 @@ const ENET: &[Parameter] = &[
     number("coalesced_us", 0..=100_000),
     number("counter_bits", 16..=32),
     number("phy_address", 0..=31),
+    number("overrun_end_bytes", 0..=1 << 12),
 ];
 
 fn enet(values: &[u64]) -> Enet {
@@ -111,6 +112,7 @@ fn enet(values: &[u64]) -> Enet {
         coalesced: (value(6) as u32, value(7)),
         counter_bits: value(8) as u32,
         phy: value(9) as u8,
+        overrun_end: value(10) as u32,
     })
 }
 

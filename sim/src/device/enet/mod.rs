@@ -15,6 +15,9 @@
 //! 2. When only RAFL words are free, the frame that arrives is cut off (overrun, `IEEE_R_MACERR`): its first part
 //!    stays in the FIFO and is written to memory like any other data, with OV in its descriptor. A frame of which
 //!    nothing was stored leaves no descriptor.
+//!    The end of the first part is recorded as soon as `overrun_end` octets of the FIFO are free: RAFL's words usually
+//!    are. If the next frame begins before, the end is lost and the next frame belongs to the first part; FTRL counts
+//!    from the last end that was recorded.
 //! 3. Writing of a frame begins when RSFL words of it are in the FIFO, or all of it (RSFL 0: only then), and stops
 //!    while less than RAEM words are left, except at the end of a frame.
 //! 4. From RSEM words on, a PAUSE frame with OPD quanta precedes the next frame that is sent, again when half of
@@ -243,6 +246,11 @@ impl Enet {
     /// True if both sides negotiated that this side may send PAUSE frames.
     pub fn may_pause_partner(&self) -> bool {
         self.mdio.phy.has_pause()
+    }
+
+    /// Frames whose end was lost, so that the next one is joined to them.
+    pub fn lost_ends(&self) -> u64 {
+        self.receiver.lost_ends
     }
 
     /// A MIB counter by its offset, with its full width.

@@ -15,6 +15,9 @@ pub struct Parameters {
     pub turnaround_ns: u64,
     /// Received frames per interrupt, and the longest time that one waits for it; 0: one each.
     pub coalesced: (u32, u64),
+    /// Octets that must be free in the receive FIFO before the end of a frame that an overrun cut off is recorded; 0: it is
+    /// recorded at once.
+    pub overrun_end: u32,
     /// Width of the MIB counters: 16 or 32.
     pub counter_bits: u32,
     /// MDIO address of the PHY.
@@ -30,6 +33,7 @@ impl Default for Parameters {
             rates: [1_000_000_000; 2],
             turnaround_ns: 0,
             coalesced: (0, 0),
+            overrun_end: 0,
             counter_bits: 32,
             phy: 0,
         }

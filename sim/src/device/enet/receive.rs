@@ -1,6 +1,7 @@
 //! The receive FIFO and its thresholds ("Receive FIFO", "Full-duplex flow control operation").
 
 mod dma;
+mod stored;
 
 use std::collections::VecDeque;
 
@@ -11,52 +12,15 @@ use linerate_ether::pause::Pause;
 use super::counters::{offsets, size_class};
 use super::{Enet, LineFrame, field, regs};
 use crate::time::Instant;
+use stored::{BAD_FCS, Stored};
 
-/// Flags of a frame, in the first word of its last receive descriptor ("Enhanced buffer descriptors").
+/// Flags of a frame, as in `stored`.
 const MISS: u32 = 1 << 24;
 const BROADCAST: u32 = 1 << 23;
 const MULTICAST: u32 = 1 << 22;
 const TOO_LONG: u32 = 1 << 21;
-const BAD_FCS: u32 = 1 << 18;
-const OVERRUN: u32 = 1 << 17;
-const TRUNCATED: u32 = 1 << 16;
 /// Octets of a word of the FIFO.
 const WORD: u32 = 8;
-
-/// A frame in the FIFO, or on its way into it.
-#[derive(Debug)]
-struct Stored {
-    frame: LineFrame,
-    /// Octets of it that are stored in the end.
-    len: usize,
-    /// Octets that left the FIFO.
-    taken: usize,
-    /// Flags for its last descriptor.
-    flags: u32,
-    /// It was cut off, or has ended.
-    is_closed: bool,
-}
-
-impl Stored {
-    fn arrived(&self, now: Instant) -> usize {
-        if self.is_closed {
-            self.len
-        } else {
-            self.frame.arrived(now).min(self.len)
-        }
-    }
-
-    /// When this many octets of it are in the FIFO, or all that will be.
-    fn available(&self, octets: usize) -> Instant {
-        if self.is_closed {
-            Instant::ZERO
-        } else if octets >= self.len {
-            self.frame.end
-        } else {
-            self.frame.arrival(octets)
-        }
-    }
-}
 
 /// What the DMA path does next.
 #[derive(Debug, Default)]
@@ -96,6 +60,8 @@ pub(super) struct Receiver {
     shift: u32,
     /// Frames without an interrupt yet, and the latest time of it.
     waiting: Option<(u32, Instant)>,
+    /// Frames whose end was lost.
+    pub lost_ends: u64,
 }
 
 impl Receiver {
@@ -121,7 +87,7 @@ impl Receiver {
 
     /// When the line is silent, for half duplex.
     pub fn silent_at(&self) -> Instant {
-        let open = self.fifo.back().filter(|it| !it.is_closed);
+        let open = self.fifo.back().filter(|it| !it.is_closed());
         open.map_or(Instant::ZERO, |it| it.frame.next_start())
     }
 }
@@ -130,7 +96,7 @@ impl Enet {
     /// The frame that is arriving, and the octets of the others.
     fn arriving(&self) -> Option<(&Stored, u32)> {
         let (last, others) = self.receiver.fifo.iter().rev().split_first_of()?;
-        if last.is_closed {
+        if last.is_closed() {
             return None;
         }
         let held: usize = others.map(|it| it.len - it.taken).sum();
@@ -161,7 +127,7 @@ impl Enet {
     /// When the arriving frame does not fit any more, and how much of it is stored.
     fn overrun(&self) -> Option<(Instant, usize)> {
         let (last, fitting) = self.octets_at_level(self.capacity())?;
-        (fitting < last.len).then(|| (last.frame.arrival(fitting + 1), fitting))
+        (fitting < last.len).then(|| (last.arrival(fitting + 1), fitting))
     }
 
     pub(super) fn receive_event(&self) -> Instant {
@@ -184,7 +150,7 @@ impl Enet {
                 && let Some((last, octets)) = self.octets_at_level(level)
                 && octets < last.len
             {
-                next = next.min(last.frame.arrival(octets));
+                next = next.min(last.arrival(octets));
             }
         }
         next
@@ -206,9 +172,9 @@ impl Enet {
         if let Some((at, stored)) = self.overrun()
             && at <= now
         {
-            self.cut_off(stored);
+            self.cut_off(stored, now);
         }
-        let ended = |it: &Stored| !it.is_closed && it.frame.end <= now;
+        let ended = |it: &Stored| !it.is_closed() && it.frame.end <= now;
         if self.receiver.fifo.back().is_some_and(ended) {
             self.close();
         }
@@ -253,14 +219,16 @@ impl Enet {
             return;
         };
         let kept = field!(self, FTRL, TRUNC_FL) as usize;
-        let is_cut = if len > kept { TRUNCATED } else { 0 };
-        self.receiver.fifo.push_back(Stored {
-            frame,
-            len: len.min(kept),
-            taken: 0,
-            flags: flags | is_cut,
-            is_closed: false,
-        });
+        if let Some(last) = self.receiver.fifo.back_mut()
+            && last.is_pending()
+        {
+            self.receiver.lost_ends += 1;
+            last.join(frame, kept);
+            return;
+        }
+        self.receiver
+            .fifo
+            .push_back(Stored::new(frame, flags, kept));
     }
 
     /// The flags of an accepted destination.
@@ -287,19 +255,31 @@ impl Enet {
     }
 
     /// The FIFO is full: what arrives of the frame from here on is lost.
-    fn cut_off(&mut self, stored: usize) {
+    fn cut_off(&mut self, stored: usize, now: Instant) {
         self.count(offsets::IEEE_R_MACERR.offset, 1);
         self.count(offsets::RMON_R_PACKETS.offset, 1);
         let Some(last) = self.receiver.fifo.back_mut() else {
             return;
         };
-        if stored == 0 {
+        if last.cut_off(stored) {
+            self.record_end(now);
+        } else {
             self.receiver.fifo.pop_back();
-            return;
         }
-        last.len = stored;
-        last.flags |= OVERRUN;
-        last.is_closed = true;
+    }
+
+    /// Records the end of a frame that an overrun cut off, if there is room for it. Alone in the FIFO it would wait for ever.
+    fn record_end(&mut self, now: Instant) {
+        let needed = self.parameters.overrun_end;
+        let receiver = &mut self.receiver;
+        let level = receiver.level(now);
+        let is_alone = receiver.fifo.len() == 1;
+        if let Some(last) = receiver.fifo.back_mut()
+            && last.is_pending()
+            && (needed == 0 || is_alone || level + needed <= self.parameters.receive_fifo)
+        {
+            last.close();
+        }
     }
 
     /// The frame has arrived.
@@ -308,9 +288,9 @@ impl Enet {
         let Some(last) = self.receiver.fifo.back_mut() else {
             return;
         };
-        last.is_closed = true;
-        let len = last.frame.octets.len();
-        let is_bad = last.frame.fault.is_some();
+        last.close();
+        let len = last.line_octets();
+        let is_bad = last.frame.fault.is_some() || last.is_joined();
         let flags = last.flags;
         let too_long = len > longest;
         last.flags |= if too_long { TOO_LONG } else { 0 } | if is_bad { BAD_FCS } else { 0 };

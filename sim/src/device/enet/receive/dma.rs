@@ -51,8 +51,8 @@ impl Enet {
                 let kept = WORD * (self.register(regs::RAEM.offset) & 0x1ff);
                 let needed = front.taken + chunk + kept as usize;
                 let from = front.available(needed).max(receiver.ready);
-                let octets = &front.frame.octets[front.taken..front.taken + chunk];
-                let data = [&[0; 2][..shifted as usize], octets].concat();
+                let mut data = vec![0; shifted as usize];
+                front.copy(front.taken, front.taken + chunk, &mut data);
                 Some(Transfer::write(
                     filling.buffer.wrapping_add(filling.filled),
                     data,
@@ -72,7 +72,7 @@ impl Enet {
                 descriptor[..4].copy_from_slice(&self.bytes(state));
                 if descriptor.len() > CONTROL {
                     let program = self.word(&descriptor, CONTROL) & INTERRUPT;
-                    let control = program | checksum::receive_flags(&front.frame.octets);
+                    let control = program | checksum::receive_flags(&front.seen());
                     descriptor[CONTROL..][..4].copy_from_slice(&self.bytes(control));
                     let (at, updated) = UPDATED;
                     descriptor[at..][..4].copy_from_slice(&self.bytes(updated));
@@ -129,6 +129,7 @@ impl Enet {
                 self.on_status(&filling, is_last, done);
             }
         }
+        self.record_end(transfer.from);
     }
 
     fn on_descriptor(&mut self, transfer: &Transfer, data: &[u8], done: Instant) {
