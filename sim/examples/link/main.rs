@@ -10,6 +10,7 @@ mod bench;
 mod chart;
 mod end;
 mod runs;
+mod transfers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,13 +40,17 @@ fn read(elf: &String) -> Result<Elf, String> {
 fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String> {
     let fast = read(elf)?;
     let mut loads = [runs::loads(&fast)?, runs::pauses("160", &fast)?].concat();
+    loads.extend(transfers::by_length("160", &fast)?);
     let mut results = runs::gaps("160", &fast, runs::GAPS)?;
+    results.extend(runs::gaps("160", &fast, &runs::master())?);
     if let Some(slow) = slow {
         let slow = read(slow)?;
         results.extend(runs::gaps("80", &slow, runs::GAPS_80)?);
+        results.extend(runs::gaps("80", &slow, &runs::master())?);
+        loads.extend(transfers::by_length("80", &slow)?);
         loads.extend(runs::pauses("80", &slow)?);
     }
-    let charts = ["uart", "usb", "spi"].map(|port| {
+    let charts = ["uart", "usb", "spi", "master"].map(|port| {
         let of_port = results.iter().filter(|run| run.name.starts_with(port));
         (port, chart::histograms(&of_port.collect::<Vec<_>>()))
     });

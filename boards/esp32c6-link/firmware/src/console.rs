@@ -12,6 +12,32 @@ pub enum PortChoice {
     Usb,
     /// SPI 2 as a slave; `spi`.
     Spi,
+    /// SPI 2 as the master: `master-HERTZ-PAUSE` from its data registers, `master-dma-HERTZ-PAUSE` by DMA.
+    Master(MasterChoice),
+}
+
+/// A master of SPI.
+#[derive(Clone, Copy, Debug)]
+pub struct MasterChoice {
+    /// Clock, hertz.
+    pub hertz: u32,
+    /// Least microseconds from a transfer to the next one.
+    pub pause_us: u32,
+    /// GDMA moves the octets.
+    pub uses_dma: bool,
+}
+
+impl MasterChoice {
+    /// Reads what is behind `master-`.
+    fn parse(words: &str) -> Option<Self> {
+        let by_dma = words.strip_prefix("dma-");
+        let (hertz, pause_us) = by_dma.unwrap_or(words).split_once('-')?;
+        Some(Self {
+            hertz: hertz.parse().ok()?,
+            pause_us: pause_us.parse().ok()?,
+            uses_dma: by_dma.is_some(),
+        })
+    }
 }
 
 /// Content of the line: `PORT THRESHOLD MESSAGE LOAD PERIOD`, such as `3000000 64 128 20 100`.
@@ -35,7 +61,10 @@ impl Choice {
         let port = match words.next()? {
             "usb" => PortChoice::Usb,
             "spi" => PortChoice::Spi,
-            bits_per_s => PortChoice::Uart(bits_per_s.parse().ok()?),
+            word => match word.strip_prefix("master-") {
+                Some(words) => PortChoice::Master(MasterChoice::parse(words)?),
+                None => PortChoice::Uart(word.parse().ok()?),
+            },
         };
         let mut next = || words.next()?.parse::<u32>().ok();
         Some(Self {

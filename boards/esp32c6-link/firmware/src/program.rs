@@ -4,7 +4,8 @@ use esp_hal::time::Instant as Clock;
 use linerate_link::{Channel, Config, Instant, Link, memory_octets};
 
 use crate::counts::{Count, add};
-use crate::port::Port;
+use crate::master::Master;
+use crate::port::Octets;
 
 /// Longest message of each channel, octets.
 const URGENT: usize = 64;
@@ -16,7 +17,7 @@ fn now() -> Instant {
 }
 
 /// Counts received octets, each of which is one more than the one before, modulo 256.
-pub fn count(port: &mut Port) -> ! {
+pub fn count(port: &mut impl Octets) -> ! {
     let mut octets = [0; 128];
     let mut expected = None;
     loop {
@@ -30,9 +31,28 @@ pub fn count(port: &mut Port) -> ! {
     }
 }
 
+/// Exchanges transfers as fast as they go, whose received octets are each one more than the one before, modulo 256. Only the
+/// first and the last one of a transfer are looked at, so that the time is that of the driver.
+pub fn count_transfers(master: &mut Master) -> ! {
+    let mut expected = None;
+    loop {
+        let payload = master.payload();
+        master.compose(|_| payload);
+        master.poll(|octets| {
+            let (Some(first), Some(last)) = (octets.first(), octets.last()) else {
+                return;
+            };
+            add(Count::Received, octets.len() as u32);
+            let missed = expected.map_or(0, |expected: u8| first.wrapping_sub(expected));
+            add(Count::Missed, missed.into());
+            expected = Some(last.wrapping_add(1));
+        });
+    }
+}
+
 /// Is the end of a link: sends messages of `message_octets` on channel 1 as fast as they go, whose first four octets are
 /// their number, and sends back those of channel 0.
-pub fn link(port: &mut Port, message_octets: usize) -> ! {
+pub fn link(port: &mut impl Octets, message_octets: usize) -> ! {
     let urgent = || [0; memory_octets(URGENT) * 4];
     let bulk = || [0; memory_octets(BULK) * 4];
     let (mut urgent_out, mut urgent_in) = (urgent(), urgent());
