@@ -28,6 +28,8 @@ pub struct Counts {
     pub overflows: u32,
     pub fullest: u32,
     pub unread: u32,
+    pub interrupts: u32,
+    pub turns: u32,
 }
 
 /// How often the program of the other end comes round.
@@ -92,7 +94,8 @@ impl Bench {
         Ok(bench)
     }
 
-    fn pass(&mut self, span: Span) -> Result<(), String> {
+    /// Runs the chip for `span`.
+    pub fn pass(&mut self, span: Span) -> Result<(), String> {
         let Board { chip, slave, .. } = &mut self.board;
         match chip.run(chip.now() + span, slave) {
             Stop::Deadline => Ok(()),
@@ -152,13 +155,23 @@ impl Bench {
                 .read_u32(addr + 4 * number)
                 .unwrap_or(0)
         };
-        let [received, missed, overflows, fullest, unread] = [0, 1, 2, 3, 4].map(word);
+        let [
+            received,
+            missed,
+            overflows,
+            fullest,
+            unread,
+            interrupts,
+            turns,
+        ] = [0, 1, 2, 3, 4, 5, 6].map(word);
         Ok(Counts {
             received,
             missed,
             overflows,
             fullest,
             unread,
+            interrupts,
+            turns,
         })
     }
 
@@ -175,6 +188,24 @@ impl Bench {
 
     /// Sends numbers without a pause for `span`; returns how many.
     pub fn send_numbers(&mut self, span: Span) -> Result<u64, String> {
+        let sent = self.stream(span)?;
+        // The last ones arrive, and are taken from the FIFO.
+        self.pass(Span::from_ms(5))?;
+        let text: String = self
+            .board
+            .chip
+            .console()
+            .iter()
+            .map(|byte| char::from(byte.byte))
+            .collect();
+        if text.contains("PANIC") {
+            return Err(text);
+        }
+        Ok(sent)
+    }
+
+    /// The same, without waiting for the last ones.
+    pub fn stream(&mut self, span: Span) -> Result<u64, String> {
         let end = self.board.chip.now() + span;
         let mut sent = 0_u64;
         while self.board.chip.now() < end {
@@ -190,19 +221,27 @@ impl Bench {
             self.pass(ROUND)?;
             self.end.take(&mut self.board);
         }
-        // The last ones arrive, and are taken from the FIFO.
-        self.pass(Span::from_ms(5))?;
-        let text: String = self
-            .board
-            .chip
-            .console()
-            .iter()
-            .map(|byte| char::from(byte.byte))
-            .collect();
-        if text.contains("PANIC") {
-            return Err(text);
-        }
         Ok(sent)
+    }
+
+    /// Sends frames of `octets` numbers at a distance; returns the nanoseconds from the end of each on the line until the
+    /// program has its last octet.
+    pub fn frames(&mut self, octets: usize, count: usize, every: Span) -> Result<Vec<u64>, String> {
+        let (received, _) = self.board.chip.symbol("COUNTS").ok_or("no counts")?;
+        self.board.chip.watch(received..received + 4);
+        let numbers: Vec<u8> = (0..octets).map(|number| number as u8).collect();
+        let on_line = Span::from_ticks(self.end.octet().ticks() * octets as u64);
+        let mut delays = Vec::new();
+        for number in 1..=count {
+            let end = self.board.chip.now() + on_line;
+            self.end.send(&mut self.board, &numbers);
+            self.pass(every)?;
+            let events = self.board.chip.watch_events();
+            let whole = |value: u32| value as usize == number * octets;
+            let at = events.iter().find(|event| whole(event.value));
+            delays.extend(at.map(|event| event.at.since(end).as_ns()));
+        }
+        Ok(delays)
     }
 
     /// Runs the other end of the link for `span`, and drops what it saw in `warm_up` before it.

@@ -28,6 +28,8 @@ const UART_BITS: u64 = 10;
 pub enum End {
     /// UART 1 with this bit rate, which interrupts at so many octets in its FIFO.
     Uart { bits_per_s: u32, threshold: u32 },
+    /// The same by DMA, in chunks of so many octets.
+    UartDma { bits_per_s: u32, chunk: u32 },
     /// The USB Serial/JTAG.
     Usb,
     /// SPI 2 as a slave of this master.
@@ -61,6 +63,7 @@ impl End {
                 bits_per_s,
                 threshold,
             } => format!("{bits_per_s} {threshold}"),
+            Self::UartDma { bits_per_s, chunk } => format!("dma-{bits_per_s} {chunk}"),
             Self::Usb => "usb 64".to_owned(),
             Self::Spi(host) => format!("spi {}", host.transfer_octets),
             Self::Master(master) => format!("{} {}", master.word(), master.transfer_octets),
@@ -71,6 +74,7 @@ impl End {
     pub fn name(&self) -> String {
         match self {
             Self::Uart { bits_per_s, .. } => format!("uart-{bits_per_s}"),
+            Self::UartDma { bits_per_s, .. } => format!("uartdma-{bits_per_s}"),
             Self::Usb => "usb".to_owned(),
             Self::Spi(host) => format!(
                 "spi-{}-{}-{}",
@@ -82,10 +86,19 @@ impl End {
         }
     }
 
+    /// Octets at which the program is interrupted, or of a chunk; 0 if it has neither.
+    pub fn threshold(&self) -> u32 {
+        match self {
+            Self::Uart { threshold, .. } => *threshold,
+            Self::UartDma { chunk, .. } => *chunk,
+            _ => 0,
+        }
+    }
+
     /// Time of an octet on the line.
     pub fn octet(&self) -> Span {
         match self {
-            Self::Uart { bits_per_s, .. } => {
+            Self::Uart { bits_per_s, .. } | Self::UartDma { bits_per_s, .. } => {
                 Span::from_ns(UART_BITS * 1_000_000_000 / u64::from(*bits_per_s))
             }
             Self::Usb => Span::from_ns(UART_BITS * 1_000_000_000 / USB_BITS_PER_S),
@@ -99,7 +112,7 @@ impl End {
         let chip = &mut board.chip;
         match self {
             Self::Master(_) => {}
-            Self::Uart { .. } => chip.record_line(Port::Uart1),
+            Self::Uart { .. } | Self::UartDma { .. } => chip.record_line(Port::Uart1),
             Self::Usb => {
                 chip.connect_usb(UsbHost::default());
                 chip.record_line(Port::UsbSerial);
@@ -110,8 +123,8 @@ impl End {
 
     fn port(&self) -> Port {
         match self {
-            Self::Uart { .. } | Self::Spi(_) | Self::Master(_) => Port::Uart1,
             Self::Usb => Port::UsbSerial,
+            _ => Port::Uart1,
         }
     }
 
@@ -119,7 +132,9 @@ impl End {
     pub fn room(&self, board: &mut Board) -> usize {
         let chip = &mut board.chip;
         let (ahead, waiting) = match self {
-            Self::Uart { .. } => (UART_AHEAD, chip.line_backlog(self.port())),
+            Self::Uart { .. } | Self::UartDma { .. } => {
+                (UART_AHEAD, chip.line_backlog(self.port()))
+            }
             Self::Usb => (USB_AHEAD, chip.line_backlog(self.port())),
             Self::Spi(host) => {
                 let waiting = chip.spi_line().map_or(0, |line| line.backlog());

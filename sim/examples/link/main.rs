@@ -11,6 +11,7 @@ mod chart;
 mod end;
 mod runs;
 mod transfers;
+mod uart;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,17 +39,25 @@ fn read(elf: &String) -> Result<Elf, String> {
 }
 
 fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String> {
-    let fast = read(elf)?;
-    let mut loads = [runs::loads(&fast)?, runs::pauses("160", &fast)?].concat();
-    loads.extend(transfers::by_length("160", &fast)?);
-    let mut results = runs::gaps("160", &fast, runs::GAPS)?;
-    results.extend(runs::gaps("160", &fast, &runs::master())?);
+    let mut elfs = vec![("160", read(elf)?)];
     if let Some(slow) = slow {
-        let slow = read(slow)?;
-        results.extend(runs::gaps("80", &slow, runs::GAPS_80)?);
-        results.extend(runs::gaps("80", &slow, &runs::master())?);
-        loads.extend(transfers::by_length("80", &slow)?);
-        loads.extend(runs::pauses("80", &slow)?);
+        elfs.push(("80", read(slow)?));
+    }
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for (mhz, elf) in &elfs {
+        others.extend(transfers::by_length(mhz, elf)?);
+        others.extend(uart::costs(mhz, elf)?);
+        let ports = if *mhz == "160" {
+            runs::GAPS
+        } else {
+            runs::GAPS_80
+        };
+        results.extend(runs::gaps(mhz, elf, ports)?);
+        results.extend(runs::gaps(mhz, elf, &runs::master())?);
+        others.extend(runs::pauses(mhz, elf)?);
+        if *mhz == "160" {
+            others.extend(runs::loads(elf)?);
+        }
     }
     let charts = ["uart", "usb", "spi", "master"].map(|port| {
         let of_port = results.iter().filter(|run| run.name.starts_with(port));
@@ -57,7 +66,7 @@ fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String>
     for (port, picture) in charts {
         write(&folder.join(format!("gaps-{port}.svg")), &picture)?;
     }
-    let json: Vec<String> = results.iter().map(runs::Gaps::json).chain(loads).collect();
+    let json: Vec<String> = results.iter().map(runs::Gaps::json).chain(others).collect();
     let text = format!("[\n{}\n]\n", json.join(",\n"));
     write(&folder.join("boards.json"), &text)
 }

@@ -24,6 +24,13 @@ const fn uart(bits_per_s: u32) -> End {
     }
 }
 
+const fn uart_dma(bits_per_s: u32) -> End {
+    End::UartDma {
+        bits_per_s,
+        chunk: THRESHOLD,
+    }
+}
+
 const fn spi(mbit_per_s: u64, transfer_octets: usize, pause_us: u64) -> End {
     End::Spi(SpiHost {
         octet: Span::from_ns(8_000 / mbit_per_s),
@@ -42,6 +49,10 @@ pub const GAPS: &[(End, usize)] = &[
     (uart(3_000_000), 32),
     (uart(3_000_000), 128),
     (uart(3_000_000), 512),
+    (uart_dma(921_600), 128),
+    (uart_dma(3_000_000), 32),
+    (uart_dma(3_000_000), 128),
+    (uart_dma(3_000_000), 512),
     (End::Usb, 32),
     (End::Usb, 64),
     (End::Usb, 128),
@@ -53,6 +64,7 @@ pub const GAPS: &[(End, usize)] = &[
 /// At half the clock.
 pub const GAPS_80: &[(End, usize)] = &[
     (uart(3_000_000), 128),
+    (uart_dma(3_000_000), 128),
     (End::Usb, 32),
     (End::Usb, 128),
     (End::Usb, 512),
@@ -81,10 +93,12 @@ pub fn master() -> Vec<(End, usize)> {
 }
 
 /// Ports under the load of another interrupt.
-const LOADED: [End; 7] = [
+const LOADED: [End; 9] = [
     uart(1_000_000),
     uart(3_000_000),
     uart(5_000_000),
+    uart_dma(3_000_000),
+    uart_dma(5_000_000),
     spi(10, TRANSFER_OCTETS, PAUSE_US),
     spi(11, TRANSFER_OCTETS, PAUSE_US),
     spi(15, TRANSFER_OCTETS, PAUSE_US),

@@ -8,6 +8,8 @@ use esp_println::println;
 pub enum PortChoice {
     /// UART 1 with this bit rate; a number in the line.
     Uart(u32),
+    /// The same by DMA; `dma-BITRATE`.
+    UartDma(u32),
     /// The USB Serial/JTAG; `usb`.
     Usb,
     /// SPI 2 as a slave; `spi`.
@@ -45,7 +47,8 @@ impl MasterChoice {
 pub struct Choice {
     /// The port.
     pub port: PortChoice,
-    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127; or octets of each transfer of SPI, up to 512.
+    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127; or octets of a chunk of its DMA, up to 128; or
+    /// octets of each transfer of SPI, up to 512.
     pub threshold: u16,
     /// Octets of the messages that are sent as fast as they go; 0: the program only counts what it receives.
     pub message_octets: usize,
@@ -61,10 +64,15 @@ impl Choice {
         let port = match words.next()? {
             "usb" => PortChoice::Usb,
             "spi" => PortChoice::Spi,
-            word => match word.strip_prefix("master-") {
-                Some(words) => PortChoice::Master(MasterChoice::parse(words)?),
-                None => PortChoice::Uart(word.parse().ok()?),
-            },
+            word => {
+                if let Some(words) = word.strip_prefix("master-") {
+                    PortChoice::Master(MasterChoice::parse(words)?)
+                } else if let Some(bits_per_s) = word.strip_prefix("dma-") {
+                    PortChoice::UartDma(bits_per_s.parse().ok()?)
+                } else {
+                    PortChoice::Uart(word.parse().ok()?)
+                }
+            }
         };
         let mut next = || words.next()?.parse::<u32>().ok();
         Some(Self {

@@ -17,6 +17,7 @@ mod port;
 mod program;
 mod ring;
 mod spi;
+mod uart_dma;
 
 use console::{Choice, PortChoice};
 use esp_hal::clock::CpuClock;
@@ -25,6 +26,7 @@ use esp_hal::time::Duration;
 use master::Master;
 use master_port::MasterPort;
 use port::{Octets, Port};
+use uart_dma::UartDma;
 
 pub use counts::COUNTS;
 
@@ -64,6 +66,16 @@ fn main() -> ! {
     esp_println::println!("@ {{\"event\":\"started\"}}");
     let timers = peripherals.TIMG0;
     match choice.port {
+        PortChoice::UartDma(bits_per_s) => {
+            let wires = port::Wires {
+                uart: peripherals.UART1,
+                transmit: peripherals.GPIO4,
+                receive: peripherals.GPIO5,
+            };
+            let (uhci, channel) = (peripherals.UHCI0, peripherals.DMA_CH0);
+            let mut port = UartDma::new(wires, bits_per_s, choice.threshold, uhci, channel);
+            run(&mut port, timers, choice)
+        }
         PortChoice::Uart(bits_per_s) => {
             let wires = port::Wires {
                 uart: peripherals.UART1,

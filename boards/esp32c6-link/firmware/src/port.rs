@@ -177,6 +177,7 @@ fn on_uart() {
         w.rxfifo_full().clear_bit_by_one();
         w.rxfifo_tout().clear_bit_by_one()
     });
+    add(Count::Interrupts, 1);
     critical_section::with(|token| SHARED.borrow_ref_mut(token).take_fifo());
 }
 

@@ -10,24 +10,38 @@ use crate::port::Octets;
 /// Longest message of each channel, octets.
 const URGENT: usize = 64;
 const BULK: usize = 1024;
+/// Turns of the loop that stands for other work.
+const WORK: u32 = 800;
 
 fn now() -> Instant {
     let us = Clock::now().duration_since_epoch().as_micros();
     Instant::from_us(us as u32)
 }
 
-/// Counts received octets, each of which is one more than the one before, modulo 256.
+/// Counts received octets, each of which is one more than the one before, modulo 256, and does other work when there are none.
 pub fn count(port: &mut impl Octets) -> ! {
     let mut octets = [0; 128];
     let mut expected = None;
     loop {
         let count = port.read(&mut octets);
+        if count == 0 {
+            work();
+            add(Count::Turns, 1);
+            continue;
+        }
         add(Count::Received, count as u32);
         for octet in &octets[..count] {
             let missed = expected.map_or(0, |expected: u8| octet.wrapping_sub(expected));
             add(Count::Missed, missed.into());
             expected = Some(octet.wrapping_add(1));
         }
+    }
+}
+
+/// The rest of a program: about 20 µs at 160 MHz, always the same.
+fn work() {
+    for turn in 0..WORK {
+        core::hint::black_box(turn);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Everything around the hart: devices at their addresses, their clocks, interrupts and events.
 
+mod uart_dma;
+
 use super::clock::CpuClock;
 use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
@@ -394,6 +396,7 @@ impl Soc {
         {
             self.request_reset(cause(action));
         }
+        self.update_uart_dma(number, now);
     }
 
     /// The same for the pads.
