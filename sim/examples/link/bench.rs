@@ -6,6 +6,7 @@ use linerate_link::{Channel, Config, Link, memory_octets};
 use linerate_sim::board::{SpiSlave, SpiTransfer};
 use linerate_sim::chip::esp32c6::{self, Esp32c6, Port, Stop};
 use linerate_sim::elf::Elf;
+use linerate_sim::pads::Pads;
 use linerate_sim::time::{Instant, Span};
 
 use crate::end::{Board, End};
@@ -30,6 +31,61 @@ pub struct Counts {
     pub unread: u32,
     pub interrupts: u32,
     pub turns: u32,
+    pub bulk: u32,
+}
+
+/// A chip whose program waits for its choice.
+pub fn boot(elf: &Elf, pads: &mut impl Pads) -> Result<Esp32c6, String> {
+    let chip = Esp32c6::new(esp32c6::Config::default(), elf);
+    let mut chip = chip.map_err(|error| error.to_string())?;
+    wait_for(&mut chip, pads, "ready")?;
+    Ok(chip)
+}
+
+/// Gives the program the line `text`, and waits until it has begun.
+pub fn choose(chip: &mut Esp32c6, pads: &mut impl Pads, text: &str) -> Result<(), String> {
+    chip.console_input(Port::UsbSerial, text.as_bytes());
+    wait_for(chip, pads, "started")
+}
+
+/// Runs a chip for `span`.
+pub fn pass(chip: &mut Esp32c6, pads: &mut impl Pads, span: Span) -> Result<(), String> {
+    match chip.run(chip.now() + span, pads) {
+        Stop::Deadline => Ok(()),
+        Stop::Fault(fault) => Err(fault.to_string()),
+        stop => Err(format!("{stop:?}")),
+    }
+}
+
+/// Runs until the console has `event`.
+fn wait_for(chip: &mut Esp32c6, pads: &mut impl Pads, event: &str) -> Result<(), String> {
+    let mut text = String::new();
+    let limit = chip.now() + Span::from_secs(2);
+    while chip.now() < limit {
+        pass(chip, pads, Span::from_us(100))?;
+        text.extend(chip.console().iter().map(|byte| char::from(byte.byte)));
+        if text.contains(&format!("\"{event}\"")) {
+            return Ok(());
+        }
+    }
+    let reports: Vec<String> = chip.reports().iter().map(ToString::to_string).collect();
+    Err(format!("no {event}: {text} {}", reports.join("; ")))
+}
+
+/// The counts of a chip's program.
+pub fn counts(chip: &Esp32c6) -> Result<Counts, String> {
+    let (addr, _) = chip.symbol("COUNTS").ok_or("no counts in the ELF")?;
+    let word = |number: u32| chip.memory().read_u32(addr + 4 * number).unwrap_or(0);
+    Ok(Counts {
+        received: word(0),
+        missed: word(1),
+        overflows: word(2),
+        fullest: word(3),
+        unread: word(4),
+        interrupts: word(5),
+        turns: word(6),
+        bulk: word(7),
+    })
 }
 
 /// How often the program of the other end comes round.
@@ -64,19 +120,8 @@ pub struct Seen {
 
 impl Bench {
     pub fn start(elf: &Elf, choice: Choice) -> Result<Self, String> {
-        let chip = Esp32c6::new(esp32c6::Config::default(), elf);
-        let mut bench = Self {
-            board: Board {
-                chip: chip.map_err(|error| error.to_string())?,
-                slave: SpiSlave::default(),
-                transfers: Vec::new(),
-            },
-            end: choice.end,
-            urgent_every: Span::from_ticks(choice.end.octet().ticks() * URGENT_EVERY_OCTETS)
-                .max(Span::from_ms(5)),
-            line: VecDeque::new(),
-        };
-        bench.wait_for("ready")?;
+        let mut slave = SpiSlave::default();
+        let mut chip = boot(elf, &mut slave)?;
         let Choice {
             end,
             message,
@@ -84,11 +129,18 @@ impl Bench {
             period_us,
         } = choice;
         let text = format!("{} {message} {load_us} {period_us}\n", end.words());
-        bench
-            .board
-            .chip
-            .console_input(Port::UsbSerial, text.as_bytes());
-        bench.wait_for("started")?;
+        choose(&mut chip, &mut slave, &text)?;
+        let mut bench = Self {
+            board: Board {
+                chip,
+                slave,
+                transfers: Vec::new(),
+            },
+            end,
+            urgent_every: Span::from_ticks(end.octet().ticks() * URGENT_EVERY_OCTETS)
+                .max(Span::from_ms(5)),
+            line: VecDeque::new(),
+        };
         bench.pass(Span::from_ms(1))?;
         end.connect(&mut bench.board);
         Ok(bench)
@@ -97,38 +149,7 @@ impl Bench {
     /// Runs the chip for `span`.
     pub fn pass(&mut self, span: Span) -> Result<(), String> {
         let Board { chip, slave, .. } = &mut self.board;
-        match chip.run(chip.now() + span, slave) {
-            Stop::Deadline => Ok(()),
-            Stop::Fault(fault) => Err(fault.to_string()),
-            stop => Err(format!("{stop:?}")),
-        }
-    }
-
-    /// Runs until the console has `event`.
-    fn wait_for(&mut self, event: &str) -> Result<(), String> {
-        let mut text = String::new();
-        let limit = self.board.chip.now() + Span::from_secs(2);
-        while self.board.chip.now() < limit {
-            self.pass(Span::from_us(100))?;
-            text.extend(
-                self.board
-                    .chip
-                    .console()
-                    .iter()
-                    .map(|byte| char::from(byte.byte)),
-            );
-            if text.contains(&format!("\"{event}\"")) {
-                return Ok(());
-            }
-        }
-        let reports: Vec<String> = self
-            .board
-            .chip
-            .reports()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        Err(format!("no {event}: {text} {}", reports.join("; ")))
+        pass(chip, slave, span)
     }
 
     /// Serious reports of the simulator, such as an unknown register.
@@ -143,36 +164,7 @@ impl Bench {
     }
 
     pub fn counts(&self) -> Result<Counts, String> {
-        let (addr, _) = self
-            .board
-            .chip
-            .symbol("COUNTS")
-            .ok_or("no counts in the ELF")?;
-        let word = |number: u32| {
-            self.board
-                .chip
-                .memory()
-                .read_u32(addr + 4 * number)
-                .unwrap_or(0)
-        };
-        let [
-            received,
-            missed,
-            overflows,
-            fullest,
-            unread,
-            interrupts,
-            turns,
-        ] = [0, 1, 2, 3, 4, 5, 6].map(word);
-        Ok(Counts {
-            received,
-            missed,
-            overflows,
-            fullest,
-            unread,
-            interrupts,
-            turns,
-        })
+        counts(&self.board.chip)
     }
 
     /// Complete transfers of an SPI's master, and those of them that the slave missed.

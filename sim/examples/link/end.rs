@@ -14,10 +14,8 @@ pub struct Board {
 /// Octets that the other end has ahead of a UART's line: the FIFO of a 16550.
 const UART_AHEAD: usize = 16;
 const USB_AHEAD: usize = 64;
-/// Transfers that the master has composed before they begin.
+/// Transfers of SPI that the other end has composed before they begin.
 const SPI_AHEAD: usize = 2;
-/// Those of the slave: as many as the fastest master makes while the program of the other end does not come round.
-const SLAVE_AHEAD: usize = 4;
 /// Of USB full speed, bit/s: what its packets carry is more, what a program makes of them less.
 const USB_BITS_PER_S: u64 = 2_000_000;
 /// A UART's start bit, data and stop bit.
@@ -141,7 +139,7 @@ impl End {
                 return room(waiting, SPI_AHEAD, host.transfer_octets);
             }
             Self::Master(master) => {
-                return room(board.slave.backlog(), SLAVE_AHEAD, master.transfer_octets);
+                return room(board.slave.backlog(), SPI_AHEAD, master.transfer_octets);
             }
         };
         ahead.saturating_sub(waiting)

@@ -9,6 +9,7 @@
 mod bench;
 mod chart;
 mod end;
+mod pair;
 mod runs;
 mod transfers;
 mod uart;
@@ -47,6 +48,7 @@ fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String>
     for (mhz, elf) in &elfs {
         others.extend(transfers::by_length(mhz, elf)?);
         others.extend(uart::costs(mhz, elf)?);
+        others.extend(pair::exchanges(mhz, elf)?);
         let ports = if *mhz == "160" {
             runs::GAPS
         } else {
@@ -60,7 +62,10 @@ fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String>
         }
     }
     let charts = ["uart", "usb", "spi", "master"].map(|port| {
-        let of_port = results.iter().filter(|run| run.name.starts_with(port));
+        // Of a master, only those at the higher clock: they are many.
+        let of_port = results.iter().filter(|run| {
+            run.name.starts_with(port) && (port != "master" || run.name.ends_with("-160"))
+        });
         (port, chart::histograms(&of_port.collect::<Vec<_>>()))
     });
     for (port, picture) in charts {

@@ -71,7 +71,7 @@ pub const GAPS_80: &[(End, usize)] = &[
 ];
 
 /// Octets of a message and of a transfer of the chip as a master.
-const MASTER_OCTETS: [(usize, usize); 4] = [(32, 64), (128, 64), (128, 256), (512, 512)];
+const MASTER_OCTETS: [(usize, usize); 3] = [(128, 64), (128, 256), (512, 512)];
 
 /// The chip as a master of SPI, from its data registers and by DMA, at each clock.
 pub fn master() -> Vec<(End, usize)> {

@@ -1,7 +1,8 @@
 //! Octets that devices move: SPI2 as the master of a slave at the pads, and a UART through UHCI and GDMA.
 
 use linerate_sim::board::SpiSlave;
-use linerate_sim::chip::esp32c6::{Esp32c6, Port};
+use linerate_sim::chip::esp32c6::{Esp32c6, Port, Report};
+use linerate_sim::pads::SpiOctets;
 use linerate_sim::time::{Instant, Span};
 
 use crate::asm::{A0, A1, A2, Program, T0};
@@ -81,6 +82,67 @@ const BUFFERS: u32 = 0x4080_2000;
 const OWNER: u32 = 1 << 31;
 const SUC_EOF: u32 = 1 << 30;
 
+/// A master outside clocks these octets; returns those of the slave.
+fn clock(chip: &mut Esp32c6, octets: &[u8]) -> Vec<u8> {
+    let octets = SpiOctets {
+        start: chip.now(),
+        octet: Span::from_ns(100),
+        clock_pads: 0,
+        data_pads: 0,
+        receive_pad: None,
+        sent: octets,
+    };
+    let mut sent = vec![0; octets.sent.len()];
+    chip.clock_spi_slave(&octets, &mut sent);
+    sent
+}
+
+#[test]
+fn a_slave_exchanges_a_transfer_with_a_master_outside_for_each_start() {
+    let mut program = Program::new();
+    write(
+        &mut program,
+        &[
+            (0x6009_001c, 2 << 12 | 1 << 9),  // IO_MUX_GPIO6: FSPICLK, FUN_IE
+            (0x6009_0020, 2 << 12 | 1 << 9),  // IO_MUX_GPIO7: FSPID, FUN_IE
+            (0x6009_000c, 2 << 12),           // IO_MUX_GPIO2: FSPIQ
+            (0x6009_002c, 1 << 12 | 1 << 9),  // IO_MUX_GPIO10: GPIO, FUN_IE
+            (0x6009_1264, 1 << 7 | 10),       // GPIO_FUNC68_IN_SEL_CFG: FSPICS0 from GPIO10
+            (0x6008_10e0, 1 << 26),           // SPI_SLAVE: SLAVE_MODE
+            (0x6008_1030, 1 << 28 | 1 << 27), // SPI_DMA_CONF: DMA_TX_ENA, DMA_RX_ENA
+            (DESCRIPTORS, OWNER | 8),
+            (DESCRIPTORS + 4, BUFFERS),
+            (DESCRIPTORS + 8, 0),
+            (DESCRIPTORS + 0x10, OWNER | SUC_EOF | 6 << 12 | 6),
+            (DESCRIPTORS + 0x14, BUFFERS + 8),
+            (DESCRIPTORS + 0x18, 0),
+            (BUFFERS + 8, u32::from_le_bytes(*b"abcd")),
+            (BUFFERS + 12, u32::from_le_bytes(*b"ef\0\0")),
+            (0x6008_00a0, 0), // GDMA_IN_PERI_SEL_CH0: SPI2
+            (0x6008_0080, DESCRIPTORS & 0xf_ffff | 1 << 22), // GDMA_IN_LINK_CH0: start
+            (0x6008_0100, 0), // GDMA_OUT_PERI_SEL_CH0: SPI2
+            (0x6008_00e0, (DESCRIPTORS + 0x10) & 0xf_ffff | 1 << 21), // GDMA_OUT_LINK_CH0: start
+            (0x6008_1000, 1 << 24), // SPI_CMD: USR
+        ],
+    );
+    program.stay();
+    let mut chip = boot(&program);
+    assert_eq!(clock(&mut chip, b"xyz"), [0xff; 3], "not started yet");
+    chip.run(Instant::from_ns(100_000), &mut Lines::default());
+    assert_eq!(clock(&mut chip, b"xyz"), [0xff; 3], "within a transfer");
+    assert!(!chip.release_spi_slave());
+    assert_eq!(clock(&mut chip, b"1234"), *b"abcd");
+    assert_eq!(word(&chip, DESCRIPTORS), OWNER | 8);
+    assert_eq!(clock(&mut chip, b"56"), *b"ef");
+    assert!(chip.release_spi_slave());
+    assert_eq!(word(&chip, DESCRIPTORS), SUC_EOF | 6 << 12 | 8);
+    assert_eq!(word(&chip, BUFFERS), u32::from_le_bytes(*b"1234"));
+    assert_eq!(word(&chip, BUFFERS + 4) & 0xffff, 0x3635);
+    // One transfer for one start.
+    assert_eq!(clock(&mut chip, b"78"), [0xff; 2]);
+    assert!(!chip.release_spi_slave());
+}
+
 /// UART 1 through UHCI, in chunks of four octets or until the line is idle; and descriptors of eight octets.
 fn uhci() -> Program {
     let mut program = Program::new();
@@ -132,7 +194,7 @@ fn a_uart_s_octets_reach_memory_in_chunks_without_the_processor() {
     chip.run(after(6 + 26), &mut Lines::default());
     assert_eq!(word(&chip, DESCRIPTORS + 0x10), SUC_EOF | 2 << 12 | 8);
     assert_eq!(word(&chip, BUFFERS + 8), u32::from_le_bytes(*b"ef\0\0"));
-    assert!(!chip.reports().iter().any(|report| report.is_serious()));
+    assert!(!chip.reports().iter().any(Report::is_serious));
 }
 
 #[test]

@@ -128,6 +128,9 @@ fn run(port: &mut impl Octets, timers: TIMG0<'static>, choice: Choice) -> ! {
     if choice.message_octets == 0 {
         program::count(port)
     } else {
-        program::link(port, choice.message_octets)
+        // The other end may have the same program.
+        let is_master = matches!(choice.port, PortChoice::Master(_));
+        let session = 0x6C36_0001 + u32::from(is_master);
+        program::link(port, session, choice.message_octets)
     }
 }

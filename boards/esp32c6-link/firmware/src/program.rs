@@ -65,14 +65,14 @@ pub fn count_transfers(master: &mut Master) -> ! {
 }
 
 /// Is the end of a link: sends messages of `message_octets` on channel 1 as fast as they go, whose first four octets are
-/// their number, and sends back those of channel 0.
-pub fn link(port: &mut impl Octets, message_octets: usize) -> ! {
+/// their number, and sends back those of channel 0. Both ends of a link need different sessions.
+pub fn link(port: &mut impl Octets, session: u32, message_octets: usize) -> ! {
     let urgent = || [0; memory_octets(URGENT) * 4];
     let bulk = || [0; memory_octets(BULK) * 4];
     let (mut urgent_out, mut urgent_in) = (urgent(), urgent());
     let (mut bulk_out, mut bulk_in) = (bulk(), bulk());
     let mut link: Link<&mut [u8], 2> = Link::new(
-        Config::new(0x6C36_0001),
+        Config::new(session),
         [
             Channel::reliable(&mut urgent_out, &mut urgent_in),
             Channel::reliable(&mut bulk_out, &mut bulk_in),
@@ -81,7 +81,7 @@ pub fn link(port: &mut impl Octets, message_octets: usize) -> ! {
     let octets = message_octets.clamp(4, BULK);
     let mut number = 0_u32;
     let mut received = [0; 128];
-    let mut fifo = [0; 64];
+    let (mut fifo, mut bulk) = ([0; 64], [0; BULK]);
     let (mut begin, mut end) = (0, 0);
     loop {
         let count = port.read(&mut received);
@@ -94,7 +94,9 @@ pub fn link(port: &mut impl Octets, message_octets: usize) -> ! {
         {
             let _ = link.send(0, &message[..len]);
         }
-        while link.read(1, &mut message).is_some() {}
+        while let Some(len) = link.read(1, &mut bulk) {
+            add(Count::Bulk, len as u32);
+        }
         let head = number.to_le_bytes();
         let octet = |at: usize| head.get(at).copied().unwrap_or(at as u8);
         if link.is_up() && link.send_with(1, octets, octet).is_ok() {

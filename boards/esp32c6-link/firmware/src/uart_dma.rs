@@ -15,7 +15,7 @@ use crate::ring::Ring;
 const DESCRIPTOR: usize = 128;
 const RECEIVE: usize = 32 * DESCRIPTOR;
 /// Most octets of a transfer to the UART, and of those that wait for the next one.
-const SEND: usize = 256;
+const SEND: usize = 128;
 
 /// A direction of the UART: free, or with a transfer.
 enum Sending {

@@ -1,6 +1,9 @@
 //! Everything around the hart: devices at their addresses, their clocks, interrupts and events.
 
+mod spi_slave;
 mod uart_dma;
+
+use self::spi_slave::OutsideTransfer;
 
 use super::clock::CpuClock;
 use super::console::{Console, Port};
@@ -112,6 +115,8 @@ pub(super) struct Soc {
     plic: Plic,
     peripherals: Peripherals,
     storage: Storage,
+    /// Of a master outside with SPI2 as its slave.
+    outside: OutsideTransfer,
     pending: Option<u8>,
     poll: Poll,
     /// The time until which the hart may run, as cycle and as instant, and its limit apart from
@@ -143,6 +148,7 @@ impl Soc {
             plic: Plic::default(),
             peripherals: wiring::peripherals(config),
             storage: Storage::new(),
+            outside: OutsideTransfer::default(),
             pending: None,
             poll: Poll::default(),
             deadline: 0,

@@ -193,6 +193,24 @@ impl SpiController {
         self.line.as_mut()
     }
 
+    /// A master outside clocks the first octet of a transfer at `at`: true if the slave takes part in it.
+    pub fn is_armed(&self, at: Instant) -> bool {
+        self.armed_at.is_some_and(|armed_at| armed_at <= at)
+    }
+
+    /// True if a slave sends by DMA, and true if it receives by DMA.
+    pub const fn slave_dma(&self) -> (bool, bool) {
+        let [sends, receives] = [DMA_TX_ENA, DMA_RX_ENA];
+        (self.dma_conf & sends != 0, self.dma_conf & receives != 0)
+    }
+
+    /// Chip select of a master outside rises behind a transfer in which the slave took part.
+    pub const fn release(&mut self) {
+        if self.armed_at.take().is_some() {
+            self.raw |= TRANS_DONE;
+        }
+    }
+
     /// Duration of an octet; `None` if the clock is off.
     fn octet(&self) -> Option<Span> {
         let divider = if self.clock & CLK_EQU_SYSCLK != 0 {
