@@ -1,5 +1,5 @@
-//! A byte link on the simulated ESP32-C6: goodput, gaps and round trips by port, bit rate and message, and the octets that
-//! are missed by the load of another interrupt.
+//! A byte link on the simulated ESP32-C6: goodput, gaps and round trips by port, bit rate and message, the octets that
+//! are missed by the load of another interrupt, and what transfers of SPI and octets of a UART cost with and without DMA.
 //!
 //! `cargo run --release -p linerate-sim --example link -- FOLDER ELF [ELF_80_MHZ]`
 //!

@@ -14,6 +14,8 @@ const MEASURED: Span = Span::from_ms(100);
 const MESSAGE: usize = 128;
 const HERTZ: [u32; 3] = [10_000_000, 20_000_000, 40_000_000];
 const OCTETS: [usize; 3] = [16, 64, 512];
+/// From the rise of chip select to the next transfer.
+const PAUSES_US: [u32; 2] = [0, 10];
 /// Pad of chip select.
 const SELECT: u8 = 10;
 
@@ -66,22 +68,25 @@ impl Pads for SlaveBoard {
     }
 }
 
-/// A line of JSON for each path, clock and length. `mhz` is the CPU clock of both in the names of the runs.
+/// A line of JSON for each path, clock, length and pause. `mhz` is the CPU clock of both in the names of the runs.
 pub fn exchanges(mhz: &str, elf: &Elf) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for uses_dma in [false, true] {
         for hertz in HERTZ {
             for transfer_octets in OCTETS {
-                let master = Master {
-                    uses_dma,
-                    hertz,
-                    transfer_octets,
-                    pause_us: 0,
-                };
-                let name = format!("pair-{}-{mhz}", End::Master(master).name());
-                let line = line(elf, master, &name).map_err(|error| format!("{name}: {error}"))?;
-                println!("{}", line.trim());
-                all.push(line);
+                for pause_us in PAUSES_US {
+                    let master = Master {
+                        uses_dma,
+                        hertz,
+                        transfer_octets,
+                        pause_us,
+                    };
+                    let name = format!("pair-{}-{mhz}", End::Master(master).name());
+                    let line = line(elf, master, &name);
+                    let line = line.map_err(|error| format!("{name}: {error}"))?;
+                    println!("{}", line.trim());
+                    all.push(line);
+                }
             }
         }
     }

@@ -71,6 +71,8 @@ pub struct Account {
     gaps_ns: Vec<u64>,
     /// Within a transfer, without a clock, sorted.
     idle_ns: Vec<u64>,
+    /// From the rise of chip select to the next clock, sorted: the time that a slave has.
+    released_ns: Vec<u64>,
 }
 
 impl Account {
@@ -84,6 +86,7 @@ impl Account {
         let clocking_ns = Span::from_ticks(clocking.sum()).as_ns() as f64;
         let bits = (count * transfer_octets * 8) as f64;
         let gap = |pair: &[SpiTransfer]| pair[1].clocks_from.since(pair[0].clocks_to).as_ns();
+        let released = |pair: &[SpiTransfer]| pair[1].clocks_from.since(pair[0].released).as_ns();
         let idle = |it: &SpiTransfer| {
             let whole = it.clocks_to.since(it.clocks_from);
             whole.as_ns() - it.clocking.as_ns()
@@ -95,6 +98,7 @@ impl Account {
             clock_share: clocking_ns / ns,
             gaps_ns: sorted(transfers.windows(2).map(gap)),
             idle_ns: sorted(transfers.iter().map(idle)),
+            released_ns: sorted(transfers.windows(2).map(released)),
         })
     }
 
@@ -102,14 +106,16 @@ impl Account {
         let us = |ns: &[u64], share| quantile(ns, share) as f64 / 1e3;
         format!(
             "\"transfers\": {}, \"transfer_bits_per_s\": {:.0}, \"clock_hertz\": {:.0}, \"clock_share\": {:.4}, \
-             \"transfer_gap_p50_us\": {:.2}, \"transfer_gap_p99_us\": {:.2}, \"idle_within_p50_us\": {:.2}",
+             \"transfer_gap_p50_us\": {:.2}, \"transfer_gap_p99_us\": {:.2}, \"idle_within_p50_us\": {:.2}, \
+             \"released_p50_us\": {:.2}",
             self.transfers,
             self.bits_per_s,
             self.hertz,
             self.clock_share,
             us(&self.gaps_ns, 0.5),
             us(&self.gaps_ns, 0.99),
-            us(&self.idle_ns, 0.5)
+            us(&self.idle_ns, 0.5),
+            us(&self.released_ns, 0.5)
         )
     }
 }
