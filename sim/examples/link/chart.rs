@@ -26,7 +26,8 @@ pub fn histograms(runs: &[&Gaps]) -> String {
     svg + "</svg>\n"
 }
 
-/// Title of a run with the name PORT-BAUD-OCTETS-MHZ, or without the baud rate.
+/// Title of a run with the name PORT-BAUD-OCTETS-MHZ, or without the baud rate; of a master of SPI
+/// master-HERTZ-PAUSE-TRANSFER-OCTETS-MHZ, or master-dma-.
 fn title(name: &str) -> String {
     let parts: Vec<&str> = name.split('-').collect();
     match parts[..] {
@@ -36,6 +37,12 @@ fn title(name: &str) -> String {
         [port, baud, octets, mhz] => {
             let port = port.to_uppercase();
             format!("{port}, {baud} baud, {octets} octets, CPU {mhz} MHz")
+        }
+        ["master", hertz, _, transfer, octets, mhz] => {
+            format!("{hertz} Hz, {transfer} a transfer, {octets} octets, CPU {mhz} MHz")
+        }
+        ["master", "dma", hertz, _, transfer, octets, mhz] => {
+            format!("DMA, {hertz} Hz, {transfer} a transfer, {octets} octets, CPU {mhz} MHz")
         }
         _ => name.to_owned(),
     }

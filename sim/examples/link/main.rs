@@ -1,5 +1,5 @@
-//! A byte link on the simulated ESP32-C6: goodput, gaps and round trips by port, bit rate and message, and the octets that
-//! are missed by the load of another interrupt.
+//! A byte link on the simulated ESP32-C6: goodput, gaps and round trips by port, bit rate and message, the octets that
+//! are missed by the load of another interrupt, and what transfers of SPI and octets of a UART cost with and without DMA.
 //!
 //! `cargo run --release -p linerate-sim --example link -- FOLDER ELF [ELF_80_MHZ]`
 //!
@@ -9,7 +9,10 @@
 mod bench;
 mod chart;
 mod end;
+mod pair;
 mod runs;
+mod transfers;
+mod uart;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,22 +40,38 @@ fn read(elf: &String) -> Result<Elf, String> {
 }
 
 fn run(folder: &Path, elf: &String, slow: Option<&String>) -> Result<(), String> {
-    let fast = read(elf)?;
-    let mut loads = [runs::loads(&fast)?, runs::pauses("160", &fast)?].concat();
-    let mut results = runs::gaps("160", &fast, runs::GAPS)?;
+    let mut elfs = vec![("160", read(elf)?)];
     if let Some(slow) = slow {
-        let slow = read(slow)?;
-        results.extend(runs::gaps("80", &slow, runs::GAPS_80)?);
-        loads.extend(runs::pauses("80", &slow)?);
+        elfs.push(("80", read(slow)?));
     }
-    let charts = ["uart", "usb", "spi"].map(|port| {
-        let of_port = results.iter().filter(|run| run.name.starts_with(port));
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for (mhz, elf) in &elfs {
+        others.extend(transfers::by_length(mhz, elf)?);
+        others.extend(uart::costs(mhz, elf)?);
+        others.extend(pair::exchanges(mhz, elf)?);
+        let ports = if *mhz == "160" {
+            runs::GAPS
+        } else {
+            runs::GAPS_80
+        };
+        results.extend(runs::gaps(mhz, elf, ports)?);
+        results.extend(runs::gaps(mhz, elf, &runs::master())?);
+        others.extend(runs::pauses(mhz, elf)?);
+        if *mhz == "160" {
+            others.extend(runs::loads(elf)?);
+        }
+    }
+    let charts = ["uart", "usb", "spi", "master"].map(|port| {
+        // Of a master, only those at the higher clock: they are many.
+        let of_port = results.iter().filter(|run| {
+            run.name.starts_with(port) && (port != "master" || run.name.ends_with("-160"))
+        });
         (port, chart::histograms(&of_port.collect::<Vec<_>>()))
     });
     for (port, picture) in charts {
         write(&folder.join(format!("gaps-{port}.svg")), &picture)?;
     }
-    let json: Vec<String> = results.iter().map(runs::Gaps::json).chain(loads).collect();
+    let json: Vec<String> = results.iter().map(runs::Gaps::json).chain(others).collect();
     let text = format!("[\n{}\n]\n", json.join(",\n"));
     write(&folder.join("boards.json"), &text)
 }

@@ -5,7 +5,8 @@ use linerate_sim::elf::Elf;
 use linerate_sim::time::Span;
 
 use crate::bench::{Bench, Choice, Seen};
-use crate::end::End;
+use crate::end::{End, Master};
+use crate::transfers::{Account, HERTZ};
 
 const WARM_UP: Span = Span::from_ms(100);
 const MEASURED: Span = Span::from_ms(1000);
@@ -20,6 +21,13 @@ const fn uart(bits_per_s: u32) -> End {
     End::Uart {
         bits_per_s,
         threshold: THRESHOLD,
+    }
+}
+
+const fn uart_dma(bits_per_s: u32) -> End {
+    End::UartDma {
+        bits_per_s,
+        chunk: THRESHOLD,
     }
 }
 
@@ -41,6 +49,10 @@ pub const GAPS: &[(End, usize)] = &[
     (uart(3_000_000), 32),
     (uart(3_000_000), 128),
     (uart(3_000_000), 512),
+    (uart_dma(921_600), 128),
+    (uart_dma(3_000_000), 32),
+    (uart_dma(3_000_000), 128),
+    (uart_dma(3_000_000), 512),
     (End::Usb, 32),
     (End::Usb, 64),
     (End::Usb, 128),
@@ -52,16 +64,41 @@ pub const GAPS: &[(End, usize)] = &[
 /// At half the clock.
 pub const GAPS_80: &[(End, usize)] = &[
     (uart(3_000_000), 128),
+    (uart_dma(3_000_000), 128),
     (End::Usb, 32),
     (End::Usb, 128),
     (End::Usb, 512),
 ];
 
+/// Octets of a message and of a transfer of the chip as a master.
+const MASTER_OCTETS: [(usize, usize); 3] = [(128, 64), (128, 256), (512, 512)];
+
+/// The chip as a master of SPI, from its data registers and by DMA, at each clock.
+pub fn master() -> Vec<(End, usize)> {
+    let mut all = Vec::new();
+    for uses_dma in [false, true] {
+        for hertz in HERTZ {
+            all.extend(MASTER_OCTETS.map(|(message, transfer_octets)| {
+                let master = Master {
+                    uses_dma,
+                    hertz,
+                    transfer_octets,
+                    pause_us: 0,
+                };
+                (End::Master(master), message)
+            }));
+        }
+    }
+    all
+}
+
 /// Ports under the load of another interrupt.
-const LOADED: [End; 7] = [
+const LOADED: [End; 9] = [
     uart(1_000_000),
     uart(3_000_000),
     uart(5_000_000),
+    uart_dma(3_000_000),
+    uart_dma(5_000_000),
     spi(10, TRANSFER_OCTETS, PAUSE_US),
     spi(11, TRANSFER_OCTETS, PAUSE_US),
     spi(15, TRANSFER_OCTETS, PAUSE_US),
@@ -83,6 +120,8 @@ pub struct Gaps {
     pub sorted_ns: Vec<u64>,
     bits_per_s: f64,
     seen: Seen,
+    /// Of the transfers, if the chip is a master of SPI.
+    account: Option<Account>,
 }
 
 /// The value below which a share of the sorted values is.
@@ -110,6 +149,7 @@ impl Gaps {
             sorted_ns,
             bits_per_s,
             seen,
+            account: None,
         })
     }
 
@@ -127,15 +167,20 @@ impl Gaps {
     pub fn json(&self) -> String {
         let [p50, p99] = [0.5, 0.99].map(|share| quantile(&self.sorted_ns, share) as f64 / 1e3);
         let [trip, trip_p99] = self.round_trips_us();
+        let account = self
+            .account
+            .as_ref()
+            .map(|account| format!(", {}", account.json()));
         format!(
             "  {{\"name\": \"{}\", \"bits_per_s\": {:.0}, \"messages\": {}, \"wrong\": {}, \"damaged\": {}, \
              \"gap_p50_us\": {p50:.1}, \"gap_p99_us\": {p99:.1}, \"round_trip_p50_us\": {trip:.1}, \
-             \"round_trip_p99_us\": {trip_p99:.1}}}",
+             \"round_trip_p99_us\": {trip_p99:.1}{}}}",
             self.name,
             self.bits_per_s,
             self.seen.at.len(),
             self.seen.wrong,
-            self.seen.damaged
+            self.seen.damaged,
+            account.unwrap_or_default()
         )
     }
 }
@@ -159,7 +204,11 @@ pub fn gaps(mhz: &str, elf: &Elf, runs: &[(End, usize)]) -> Result<Vec<Gaps>, St
         if !reports.is_empty() {
             return Err(format!("{name}: {}", reports.join("; ")));
         }
-        let run = Gaps::of(name, message, seen)?;
+        let mut run = Gaps::of(name, message, seen)?;
+        if let End::Master(master) = end {
+            let transfers = bench.take_master_transfers();
+            run.account = Some(Account::of(&transfers, master.transfer_octets)?);
+        }
         println!("{}", run.json().trim());
         all.push(run);
     }

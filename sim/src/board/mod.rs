@@ -7,6 +7,7 @@ pub mod attribution;
 mod console;
 mod pins;
 pub mod soft_soc;
+mod spi_slave;
 pub mod w5500;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use self::console::Lines;
 use self::pins::BoardWiring;
 pub use self::pins::Pins;
 pub use self::soft_soc::SoftBoard;
+pub use self::spi_slave::{SpiSlave, SpiTransfer};
 use crate::chip::esp32c6::{self, Esp32c6, FaultReport, Port, ResetCause};
 use crate::elf::{Elf, ElfError};
 use crate::peer::Peer;

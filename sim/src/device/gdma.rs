@@ -117,6 +117,10 @@ impl Half {
         }
     }
 
+    fn is_running_for(&self, peripheral: u32) -> bool {
+        self.peripheral == peripheral && self.current.is_some()
+    }
+
     fn start(&mut self) {
         self.current = Some(RAM | self.link & LINK_ADDR);
         self.moved = 0;
@@ -143,11 +147,24 @@ impl Default for Gdma {
 }
 
 impl Gdma {
-    /// `peripheral` takes `to.len()` octets; those that no descriptor has are left as they are.
-    pub fn take(&mut self, peripheral: u32, to: &mut [u8], memory: &mut impl DmaMemory) {
-        let of = |half: &&mut Half| half.peripheral == peripheral && half.current.is_some();
+    /// True if a channel has octets for `peripheral`.
+    pub fn has_octets_for(&self, peripheral: u32) -> bool {
+        let mut halves = self.from_memory.iter();
+        halves.any(|half| half.is_running_for(peripheral))
+    }
+
+    /// True if a channel has room for octets of `peripheral`.
+    pub fn has_room_for(&self, peripheral: u32) -> bool {
+        let mut halves = self.to_memory.iter();
+        halves.any(|half| half.is_running_for(peripheral))
+    }
+
+    /// `peripheral` takes up to `to.len()` octets; those that no descriptor has are left as they are. Returns the number of
+    /// the others.
+    pub fn take(&mut self, peripheral: u32, to: &mut [u8], memory: &mut impl DmaMemory) -> usize {
+        let of = |half: &&mut Half| half.is_running_for(peripheral);
         let Some(half) = self.from_memory.iter_mut().find(of) else {
-            return;
+            return 0;
         };
         let mut done = 0;
         while done < to.len()
@@ -156,14 +173,14 @@ impl Gdma {
             let Some(descriptor) = Descriptor::read(memory, addr) else {
                 half.current = None;
                 half.raw |= OUT_DSCR_ERR;
-                return;
+                return done;
             };
             let count = (to.len() - done).min((descriptor.len() - half.moved) as usize);
             memory.read(descriptor.buffer + half.moved, &mut to[done..][..count]);
             done += count;
             half.moved += count as u32;
             if half.moved < descriptor.len() {
-                return;
+                return done;
             }
             half.moved = 0;
             half.raw |= OUT_DONE;
@@ -179,9 +196,11 @@ impl Gdma {
                 half.raw |= OUT_TOTAL_EOF;
             }
         }
+        done
     }
 
-    /// `peripheral` gives `octets`, the last ones of its transfer if `is_last`; those without a descriptor are lost.
+    /// `peripheral` gives `octets`, the last ones of its transfer if `is_last`; those without a descriptor are lost. The next
+    /// transfer begins with the next descriptor.
     pub fn put(
         &mut self,
         peripheral: u32,
@@ -189,7 +208,7 @@ impl Gdma {
         is_last: bool,
         memory: &mut impl DmaMemory,
     ) {
-        let of = |half: &&mut Half| half.peripheral == peripheral && half.current.is_some();
+        let of = |half: &&mut Half| half.is_running_for(peripheral);
         let Some(half) = self.to_memory.iter_mut().find(of) else {
             return;
         };
@@ -217,7 +236,6 @@ impl Gdma {
             if ends {
                 half.raw |= IN_SUC_EOF;
                 half.eof_descriptor = addr;
-                half.current = None;
             } else if half.current.is_none() {
                 half.raw |= IN_DSCR_EMPTY;
             }
@@ -387,13 +405,13 @@ mod tests {
         gdma.write(CHANNEL_1 + OUT + LINK, first & LINK_ADDR | 1 << 21, NOW);
         assert_eq!(gdma.read(CHANNEL_1 + OUT + FIFO_STATUS, NOW), Some(0));
         let mut octets = [0; 4];
-        gdma.take(1, &mut octets, &mut ram);
+        assert_eq!(gdma.take(1, &mut octets, &mut ram), 0);
         assert_eq!(octets, [0; 4], "another peripheral");
-        gdma.take(0, &mut octets, &mut ram);
+        assert_eq!(gdma.take(0, &mut octets, &mut ram), 4);
         assert_eq!(octets, [1, 2, 3, 4]);
         gdma.write(0x30 + 16 + 8, OUT_TOTAL_EOF, NOW);
         assert_eq!(gdma.interrupts(), 0);
-        gdma.take(0, &mut octets[..1], &mut ram);
+        assert_eq!(gdma.take(0, &mut octets, &mut ram), 1, "all that is left");
         assert_eq!(octets[0], 5);
         assert_eq!(gdma.interrupts(), 1 << 4);
         assert_eq!(gdma.read(CHANNEL_1 + OUT + EOF_DES_ADDR, NOW), Some(second));
@@ -417,6 +435,28 @@ mod tests {
         assert_eq!(ram.word(0x10), 4 << 12 | 4, "full, of the processor");
         assert_eq!(ram.word(0x20), SUC_EOF | 2 << 12 | 4);
         assert_eq!(gdma.interrupts(), 1);
+    }
+
+    #[test]
+    fn a_transfer_that_ends_leaves_the_rest_of_the_list_to_the_next_ones() {
+        let mut ram = Ram([0; 256]);
+        ram.put(0x10, &[OWNER | 4, RAM + 0x80, RAM + 0x20]);
+        ram.put(0x20, &[OWNER | 4, RAM + 0x90, RAM + 0x30]);
+        ram.put(0x30, &[OWNER | 4, RAM + 0xa0, 0]);
+        let mut gdma = Gdma::default();
+        gdma.write(CHANNEL + PERI_SEL, 2, NOW);
+        gdma.write(CHANNEL + LINK, 0x10 | 1 << 22, NOW);
+        assert!(gdma.has_room_for(2) && !gdma.has_room_for(0) && !gdma.has_octets_for(2));
+        gdma.put(2, &[1, 2], false, &mut ram);
+        // It ends without a further octet.
+        gdma.put(2, &[], true, &mut ram);
+        gdma.put(2, &[3], true, &mut ram);
+        assert_eq!(ram.word(0x10), SUC_EOF | 2 << 12 | 4);
+        assert_eq!(ram.word(0x20), SUC_EOF | 1 << 12 | 4);
+        assert_eq!((ram.word(0x80), ram.word(0x90)), (0x0201, 3));
+        gdma.put(2, &[4, 5, 6, 7], false, &mut ram);
+        assert_eq!(ram.word(0x30), 4 << 12 | 4);
+        assert!(!gdma.has_room_for(2), "the end of the list");
     }
 
     #[test]

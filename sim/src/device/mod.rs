@@ -33,6 +33,7 @@ mod systimer;
 mod timg;
 mod tse;
 mod uart;
+mod uhci;
 pub mod usb_host;
 mod usb_serial;
 mod watchdog;
@@ -63,6 +64,7 @@ pub use systimer::SysTimer;
 pub use timg::TimerGroup;
 pub use tse::Tse;
 pub use uart::Uart;
+pub use uhci::Uhci;
 pub use usb_serial::UsbSerial;
 pub use watchdog::{Action, Watchdog};
 

@@ -21,6 +21,7 @@ const CLKDIV: u32 = 0x14;
 const STATUS: u32 = 0x1c;
 const CONF0: u32 = 0x20;
 const CONF1: u32 = 0x24;
+const IDLE_CONF: u32 = 0x48;
 const AT_CMD_CHAR: u32 = 0x5c;
 const TOUT_CONF: u32 = 0x64;
 const FSM_STATUS: u32 = 0x70;
@@ -47,6 +48,7 @@ pub struct Uart {
     conf0: u32,
     conf1: u32,
     timeout_conf: u32,
+    idle_conf: u32,
     at_cmd_char: u32,
     interrupts: InterruptRegisters,
     /// End of each written byte on the line, including its stop bit.
@@ -56,6 +58,8 @@ pub struct Uart {
     rx_in_flight: VecDeque<(Instant, u8)>,
     received: VecDeque<u8>,
     timeout_at: Instant,
+    /// Arrival of the last byte.
+    last_byte_at: Instant,
     lost: u64,
     /// Octets that have left or will, with the end of each on the line, if they are recorded.
     departures: Option<Vec<(Instant, u8)>>,
@@ -71,6 +75,7 @@ impl Default for Uart {
             conf0: 0x10_001c,
             conf1: 0x6060,
             timeout_conf: 0x28,
+            idle_conf: 0x4_0100,
             at_cmd_char: 0x32b,
             interrupts: InterruptRegisters {
                 raw: TXFIFO_EMPTY,
@@ -81,6 +86,7 @@ impl Default for Uart {
             rx_in_flight: VecDeque::new(),
             received: VecDeque::new(),
             timeout_at: Instant::NEVER,
+            last_byte_at: Instant::ZERO,
             lost: 0,
             departures: None,
         }
@@ -166,6 +172,21 @@ impl Uart {
         self.rx_in_flight.len()
     }
 
+    /// True if the receive FIFO has a byte.
+    pub fn has_received(&self) -> bool {
+        !self.received.is_empty()
+    }
+
+    /// Room in the transmit FIFO.
+    pub fn tx_room(&mut self, now: Instant) -> usize {
+        FIFO_BYTES - self.tx_count(now).min(FIFO_BYTES)
+    }
+
+    /// Time at which the receiving line counts as idle, if nothing more arrives: `RX_IDLE_THRHD`, in bits.
+    pub fn rx_idle_at(&self) -> Instant {
+        self.last_byte_at + self.bits(u64::from(self.idle_conf & 0x3ff))
+    }
+
     /// Takes a byte from the receive FIFO.
     pub fn read_byte(&mut self) -> Option<u8> {
         self.received.pop_front()
@@ -182,6 +203,7 @@ impl Uart {
     }
 
     fn on_byte(&mut self, byte: u8, at: Instant) {
+        self.last_byte_at = at;
         if self.received.len() >= FIFO_BYTES {
             self.lost += 1;
             self.interrupts.raw |= RXFIFO_OVERFLOW;
@@ -221,6 +243,7 @@ impl Device for Uart {
             CONF1 => self.conf1,
             AT_CMD_CHAR => self.at_cmd_char,
             TOUT_CONF => self.timeout_conf,
+            IDLE_CONF => self.idle_conf,
             // Transmitter idle (0) or sending data (2).
             FSM_STATUS => {
                 if self.tx_count(now) == 0 {
@@ -259,6 +282,7 @@ impl Device for Uart {
             }
             AT_CMD_CHAR => self.at_cmd_char = value,
             TOUT_CONF => self.timeout_conf = value,
+            IDLE_CONF => self.idle_conf = value,
             _ => return false,
         }
         true

@@ -2,6 +2,7 @@
 
 mod asm;
 mod board;
+mod byte_links;
 mod elf;
 mod interrupts;
 mod profile;

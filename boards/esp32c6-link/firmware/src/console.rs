@@ -8,10 +8,38 @@ use esp_println::println;
 pub enum PortChoice {
     /// UART 1 with this bit rate; a number in the line.
     Uart(u32),
+    /// The same by DMA; `dma-BITRATE`.
+    UartDma(u32),
     /// The USB Serial/JTAG; `usb`.
     Usb,
     /// SPI 2 as a slave; `spi`.
     Spi,
+    /// SPI 2 as the master: `master-HERTZ-PAUSE` from its data registers, `master-dma-HERTZ-PAUSE` by DMA.
+    Master(MasterChoice),
+}
+
+/// A master of SPI.
+#[derive(Clone, Copy, Debug)]
+pub struct MasterChoice {
+    /// Clock, hertz.
+    pub hertz: u32,
+    /// Least microseconds from a transfer to the next one.
+    pub pause_us: u32,
+    /// GDMA moves the octets.
+    pub uses_dma: bool,
+}
+
+impl MasterChoice {
+    /// Reads what is behind `master-`.
+    fn parse(words: &str) -> Option<Self> {
+        let by_dma = words.strip_prefix("dma-");
+        let (hertz, pause_us) = by_dma.unwrap_or(words).split_once('-')?;
+        Some(Self {
+            hertz: hertz.parse().ok()?,
+            pause_us: pause_us.parse().ok()?,
+            uses_dma: by_dma.is_some(),
+        })
+    }
 }
 
 /// Content of the line: `PORT THRESHOLD MESSAGE LOAD PERIOD`, such as `3000000 64 128 20 100`.
@@ -19,7 +47,8 @@ pub enum PortChoice {
 pub struct Choice {
     /// The port.
     pub port: PortChoice,
-    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127; or octets of each transfer of SPI, up to 512.
+    /// Octets in the UART's receive FIFO above which it interrupts, 1 to 127; or octets of a chunk of its DMA, up to 128; or
+    /// octets of each transfer of SPI, up to 512.
     pub threshold: u16,
     /// Octets of the messages that are sent as fast as they go; 0: the program only counts what it receives.
     pub message_octets: usize,
@@ -35,7 +64,15 @@ impl Choice {
         let port = match words.next()? {
             "usb" => PortChoice::Usb,
             "spi" => PortChoice::Spi,
-            bits_per_s => PortChoice::Uart(bits_per_s.parse().ok()?),
+            word => {
+                if let Some(words) = word.strip_prefix("master-") {
+                    PortChoice::Master(MasterChoice::parse(words)?)
+                } else if let Some(bits_per_s) = word.strip_prefix("dma-") {
+                    PortChoice::UartDma(bits_per_s.parse().ok()?)
+                } else {
+                    PortChoice::Uart(word.parse().ok()?)
+                }
+            }
         };
         let mut next = || words.next()?.parse::<u32>().ok();
         Some(Self {

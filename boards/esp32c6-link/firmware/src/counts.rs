@@ -15,11 +15,17 @@ pub enum Count {
     Fullest,
     /// Octets that the interrupt handler had no memory for.
     Unread,
+    /// Interrupts of the UART.
+    Interrupts,
+    /// Other work that the counting program has done: the time that is left.
+    Turns,
+    /// Octets of the messages that were received on channel 1.
+    Bulk,
 }
 
 /// The counts, in the order of [`Count`].
 #[unsafe(no_mangle)]
-pub static COUNTS: [AtomicU32; 5] = [const { AtomicU32::new(0) }; 5];
+pub static COUNTS: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
 
 /// Adds to a count.
 pub fn add(count: Count, number: u32) {

@@ -12,6 +12,21 @@ use crate::counts::{Count, add, raise};
 use crate::ring::Ring;
 use crate::spi;
 
+/// Octets between the interrupt handler and the program.
+const CAPACITY: usize = 1024;
+
+/// A port of the link, as the program uses it.
+pub trait Octets {
+    /// Takes received octets; returns their number.
+    fn read(&mut self, to: &mut [u8]) -> usize;
+
+    /// Sends octets without waiting; returns the number of those for which there was room.
+    fn write(&mut self, octets: &[u8]) -> usize;
+
+    /// Sends what has been written: nothing more comes for now.
+    fn flush(&mut self);
+}
+
 /// The receiving side of the port.
 enum Source {
     None,
@@ -22,7 +37,7 @@ enum Source {
 /// What the interrupt handler shares with the program.
 struct Shared {
     source: Source,
-    ring: Ring,
+    ring: Ring<CAPACITY>,
 }
 
 static SHARED: Mutex<RefCell<Shared>> = Mutex::new(RefCell::new(Shared {
@@ -75,9 +90,10 @@ impl Port {
         critical_section::with(|token| SHARED.borrow_ref_mut(token).source = Source::Usb(rx));
         Self::Usb(tx, false)
     }
+}
 
-    /// Takes received octets; returns their number.
-    pub fn read(&mut self, to: &mut [u8]) -> usize {
+impl Octets for Port {
+    fn read(&mut self, to: &mut [u8]) -> usize {
         if matches!(self, Self::Spi) {
             return spi::read(to);
         }
@@ -92,8 +108,7 @@ impl Port {
         })
     }
 
-    /// Sends octets without waiting; returns the number of those for which there was room.
-    pub fn write(&mut self, octets: &[u8]) -> usize {
+    fn write(&mut self, octets: &[u8]) -> usize {
         match self {
             Self::Uart(tx) if octets.is_empty() || !tx.write_ready() => 0,
             Self::Uart(tx) => tx.write(octets).unwrap_or(0),
@@ -107,8 +122,7 @@ impl Port {
         }
     }
 
-    /// Sends what has been written: nothing more comes for now.
-    pub fn flush(&mut self) {
+    fn flush(&mut self) {
         if let Self::Usb(tx, is_open) = self
             && core::mem::replace(is_open, false)
         {
@@ -163,6 +177,7 @@ fn on_uart() {
         w.rxfifo_full().clear_bit_by_one();
         w.rxfifo_tout().clear_bit_by_one()
     });
+    add(Count::Interrupts, 1);
     critical_section::with(|token| SHARED.borrow_ref_mut(token).take_fifo());
 }
 

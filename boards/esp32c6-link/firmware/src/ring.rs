@@ -1,17 +1,14 @@
 //! Octets from an interrupt handler to the program.
 
-/// Octets between them.
-const CAPACITY: usize = 1024;
-
 /// A ring of octets.
 #[derive(Debug)]
-pub struct Ring {
+pub struct Ring<const CAPACITY: usize> {
     octets: [u8; CAPACITY],
     head: usize,
     len: usize,
 }
 
-impl Ring {
+impl<const CAPACITY: usize> Ring<CAPACITY> {
     /// One without octets.
     pub const fn new() -> Self {
         Self {
@@ -19,6 +16,11 @@ impl Ring {
             head: 0,
             len: 0,
         }
+    }
+
+    /// Octets in it.
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
     /// Octets for which there is room.

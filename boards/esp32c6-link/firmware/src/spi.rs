@@ -17,6 +17,8 @@ use crate::ring::Ring;
 
 /// Most octets of a transfer.
 const LONGEST: usize = 512;
+/// Octets of each ring.
+const CAPACITY: usize = 1024;
 
 /// The controller, its DMA channel and its pads.
 pub struct Wires {
@@ -43,8 +45,8 @@ struct Slave {
     transfer: Option<SpiDmaTransfer<'static, Blocking, Buffers>>,
     /// For the next transfer.
     spare: Option<Buffers>,
-    received: Ring,
-    to_send: Ring,
+    received: Ring<CAPACITY>,
+    to_send: Ring<CAPACITY>,
 }
 
 static SLAVE: Mutex<RefCell<Option<Slave>>> = Mutex::new(RefCell::new(None));

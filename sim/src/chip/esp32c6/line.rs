@@ -2,6 +2,7 @@
 
 use super::{Esp32c6, Port, SpiHost, SpiLine, UsbHost};
 use crate::device::usb_host::Bus;
+use crate::pads::SpiOctets;
 use crate::time::Instant;
 
 impl Esp32c6 {
@@ -19,6 +20,18 @@ impl Esp32c6 {
     /// The master that is [connected](Self::connect_spi) to SPI2.
     pub fn spi_line(&mut self) -> Option<&mut SpiLine> {
         self.soc.spi().line()
+    }
+
+    /// A master outside, such as another chip, clocks `octets` to SPI2, which the program uses as a slave; the octets of the
+    /// slave are put into `sent`, ones where it takes no part. Calls are in the order of time, and not in the chip's past.
+    pub fn clock_spi_slave(&mut self, octets: &SpiOctets<'_>, sent: &mut [u8]) {
+        self.soc.clock_slave(octets, sent, &mut self.memory);
+    }
+
+    /// Chip select of that master rises now; returns true if the slave took part in the transfer.
+    pub fn release_spi_slave(&mut self) -> bool {
+        let now = self.now();
+        self.soc.release_slave(now, &mut self.memory)
     }
 
     /// Records what the program sends on a UART from now on, until the next reset. A USB host that is

@@ -271,6 +271,7 @@ impl Esp32c6 {
             let now = self.now();
             self.soc.advance(now);
             self.soc.transfer(now, &mut self.memory, pads);
+            self.soc.move_uart_octets(now, &mut self.memory);
             if let Some(stop) = self.handle_soc_requests(now) {
                 return stop;
             }

@@ -1,5 +1,10 @@
 //! Everything around the hart: devices at their addresses, their clocks, interrupts and events.
 
+mod spi_slave;
+mod uart_dma;
+
+use self::spi_slave::OutsideTransfer;
+
 use super::clock::CpuClock;
 use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
@@ -110,6 +115,8 @@ pub(super) struct Soc {
     plic: Plic,
     peripherals: Peripherals,
     storage: Storage,
+    /// Of a master outside with SPI2 as its slave.
+    outside: OutsideTransfer,
     pending: Option<u8>,
     poll: Poll,
     /// The time until which the hart may run, as cycle and as instant, and its limit apart from
@@ -141,6 +148,7 @@ impl Soc {
             plic: Plic::default(),
             peripherals: wiring::peripherals(config),
             storage: Storage::new(),
+            outside: OutsideTransfer::default(),
             pending: None,
             poll: Poll::default(),
             deadline: 0,
@@ -394,6 +402,7 @@ impl Soc {
         {
             self.request_reset(cause(action));
         }
+        self.update_uart_dma(number, now);
     }
 
     /// The same for the pads.

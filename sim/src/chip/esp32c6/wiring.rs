@@ -13,7 +13,7 @@ use super::{Config, ResetCause};
 use crate::chip::peripherals::Peripherals;
 use crate::device::{
     Action, Device, Efuse, FunctionClock, Gdma, I2cAna, IntPri, LpTimer, LpWdt, Rng, SpiController,
-    SysTimer, TimerGroup, Uart, UsbSerial,
+    SysTimer, TimerGroup, Uart, Uhci, UsbSerial,
 };
 use crate::time::Span;
 use FunctionClock::{Spi, Timer, Uart as UartClock, Watchdog};
@@ -31,6 +31,8 @@ pub(super) const GDMA: usize = 3;
 pub(super) const SPI2: usize = 4;
 /// Number of the USB Serial/JTAG.
 pub(super) const USB_DEVICE: usize = 5;
+/// Number of the UHCI.
+pub(super) const UHCI0: usize = 6;
 
 /// Every device. Events at the same time are processed in this order.
 #[rustfmt::skip] // One line each.
@@ -41,6 +43,7 @@ pub(super) static WIRING: &[Wiring] = &[
     device("GDMA", |_| Box::new(Gdma::default())).interrupts(&[66, 67, 68, 69, 70, 71]),
     device("SPI2", |_| Box::new(SpiController::default())).interrupts(&[72]).clocks(&[Spi]),
     device("USB_DEVICE", usb_serial).interrupts(&[48]).console(Port::UsbSerial),
+    device("UHCI0", |_| Box::new(Uhci::default())),
     device("TIMG0", timer_group).interrupts(&[51, 53]).clocks(&[Timer(0), Watchdog(0)]).resets(timer_group_0),
     device("TIMG1", timer_group).interrupts(&[54, 56]).clocks(&[Timer(1), Watchdog(1)]).resets(timer_group_1),
     device("SYSTIMER", |_| Box::new(SysTimer::default())).interrupts(&[57, 58, 59]),
@@ -199,5 +202,6 @@ mod tests {
         assert!(devices.model::<Gdma>(GDMA).is_some());
         assert!(devices.model::<SpiController>(SPI2).is_some());
         assert!(devices.model::<UsbSerial>(USB_DEVICE).is_some());
+        assert!(devices.model::<Uhci>(UHCI0).is_some());
     }
 }
