@@ -11,6 +11,7 @@
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `exchange` | requests and answers |
+//! | `evenness` | rates that losses do not change |
 //! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, order, duplicates |
 //! | `ack_path` | acknowledgments that wait |
@@ -28,6 +29,7 @@ mod acks;
 mod alternative;
 mod combined;
 mod crumbs;
+mod evenness;
 mod exchange;
 mod facts;
 mod flight;

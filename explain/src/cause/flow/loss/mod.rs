@@ -25,8 +25,11 @@ mod queue;
 mod tests;
 
 pub(super) use alternative::{alternative, is_rare};
+pub(super) use pattern::episodes;
 
+use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::flight::ConstantFlight;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::rule::Rule;
@@ -42,8 +45,8 @@ use linerate_results::stats;
 use lost_acks::lost_acks;
 use messages::lost_messages;
 use outage::interrupted;
-use pattern::{Followers, bursts, discarded, episodes, loses_the_second, no_sack, random, stalls};
-use queue::{bucket, queue, queue_capacity};
+use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
+use queue::{bucket, dropped_at_rate, queue, queue_capacity};
 
 /// Repairs that take less of the time are not worth a finding.
 const MIN_COST: f64 = 0.1;
@@ -112,7 +115,7 @@ impl Losses {
             reduced: if fills_between_stops(facts) {
                 0.0
             } else {
-                facts.share(Limit::InFlight)
+                (facts.share(Limit::InFlight) - constant_share(facts)).max(0.0)
             },
             withheld: if rate >= MIN_WITHHOLDING_RATE {
                 facts.share(Limit::LateAck)
@@ -156,7 +159,10 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
     let is_harmless = cost < MIN_COST
         || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
-        || fills_path(facts, &losses);
+        || fills_path(facts, &losses)
+        || losses.rate() < queue::MIN_EXCESS_RATE
+            && losses.repair() < MIN_COST_ON_FULL_PATH
+            && evenness::is_full_despite_losses(facts);
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full
@@ -269,6 +275,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             rule
         } else if let Some(capacity) = queue_capacity(facts, &losses) {
             queue(facts, &losses, capacity, &waits, figures)
+        } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
+            rule
         } else if in_bursts && !discards {
             bursts(facts, &losses, None, &waits, figures)
         } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
@@ -281,6 +289,12 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             random(facts, &losses, &waits, figures)
         },
     )
+}
+
+/// Share of the time with the same data in flight in each round trip between losses: a window that they shrank grows.
+fn constant_share(facts: &FlowFacts<'_>) -> f64 {
+    let flight = ConstantFlight::of(facts).filter(|it| !it.is_whole());
+    flight.map_or(0.0, |it| it.in_flight_share(facts))
 }
 
 /// Near the receiver, where no round trip shows a queue: true if segments pass at nearly the fastest rate, but for long
@@ -302,7 +316,7 @@ fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
 }
 
 /// True if segments are repeated in at least half of the parts of the time.
-fn is_spread(facts: &FlowFacts<'_>) -> bool {
+pub(super) fn is_spread(facts: &FlowFacts<'_>) -> bool {
     let sent = facts.model.view.sent.iter();
     let mut parts = [false; TIME_PARTS];
     for it in sent.filter(|it| it.is_retransmission()) {

@@ -286,7 +286,7 @@ pub(super) fn stalls(
 }
 
 /// Groups of retransmissions with longer pauses between them than most recoveries take.
-pub(super) fn episodes(facts: &FlowFacts<'_>) -> u64 {
+pub(in crate::cause::flow) fn episodes(facts: &FlowFacts<'_>) -> u64 {
     let sent = facts.model.view.sent.iter();
     let times: Vec<u64> = sent
         .filter(|it| it.is_retransmission())
@@ -298,12 +298,18 @@ pub(super) fn episodes(facts: &FlowFacts<'_>) -> u64 {
     pauses.count() as u64 + u64::from(!times.is_empty())
 }
 
-/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start.
+/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start, or
+/// of twice as long a part if they are repaired together.
 fn are_of_slow_start(facts: &FlowFacts<'_>) -> bool {
     let sent = &facts.model.view.sent;
     let last = sent.iter().rposition(Transmission::is_retransmission);
+    let divisor = if episodes(facts) <= 1 {
+        OPENING_DIVISOR / 2
+    } else {
+        OPENING_DIVISOR
+    };
     facts.connection().handshake().syn_ns.is_some()
-        && last.is_some_and(|last| (last + 1) * OPENING_DIVISOR <= sent.len())
+        && last.is_some_and(|last| (last + 1) * divisor <= sent.len())
 }
 
 /// Slow start doubles what is in flight until a queue overflows, and after that the window grows slowly.
