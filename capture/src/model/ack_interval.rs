@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn segments_that_a_narrow_way_back_releases_arrive_at_one_interval() {
-        let one_or_two = |at: u64| 1 + u64::from(at % 5 == 0);
+        let one_or_two = |at: u64| 1 + u64::from(at.is_multiple_of(5));
         let of = |view: &DirectionView| AckInterval::of_arrivals(view);
         let interval = of(&arrivals(one_or_two, |_| 10 * MS)).expect("an interval");
         assert!(interval.ns.abs_diff(10 * MS) < MS / 10);

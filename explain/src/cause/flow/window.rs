@@ -28,7 +28,7 @@ const MIN_STALLS: usize = 3;
 /// One or two stalls stand out if so many windows pass for each.
 const WINDOWS_OF_FEW: u64 = 4;
 /// Between two closings, a program that reads in steps takes what its buffer holds: common stacks grant a half of it as a
-/// window (Linux: tcp_adv_win_scale). One that reads all that arrives until it stops takes more than that.
+/// window (Linux: `tcp_adv_win_scale`). One that reads all that arrives until it stops takes more than that.
 const WINDOWS_OF_BUFFER: u64 = 2;
 /// Between stalls, the rate is at least the fastest one by this factor.
 const MAX_SLOWED: f64 = 2.0;

@@ -227,7 +227,9 @@ pub(super) fn dropped_at_rate(
 ) -> Option<Rule> {
     let is_policed =
         exceeds_chance(facts, losses.rate()) && evenness::is_even_despite_many_losses(facts);
-    is_policed.then(|| Rule {
+    let mut evidence = figures.clone();
+    evidence.insert("goodput_bytes_per_s".to_owned(), facts.goodput());
+    is_policed.then_some(Rule {
         share: losses.cost(),
         cause: Cause::Policed,
         confidence: 0.65,
@@ -239,7 +241,7 @@ pub(super) fn dropped_at_rate(
             format::percent(losses.rate()),
             format::rate(facts.goodput()),
         ),
-        evidence: figures.clone(),
+        evidence,
         advice: POLICER_ADVICE.to_owned(),
         limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
         has_gain: false,

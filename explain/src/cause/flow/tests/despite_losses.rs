@@ -41,7 +41,6 @@ fn a_send_buffer_shows_between_losses() {
     assert!(!flights_with_a_loss(100, halved).contains(&Cause::SendBuffer));
     // CUBIC (RFC 9438): fast at first, then for a long time hardly at all.
     let flattened = |round: u64| match round {
-        0..=12 => 10,
         13..=14 => 7,
         15..=17 => 8,
         18..=23 => 9,
