@@ -5,7 +5,7 @@
 //! policer sets it, and not the window.
 
 use super::facts::FlowFacts;
-use super::loss;
+use super::repeats::episodes;
 use linerate_capture::model::Transmission;
 use linerate_results::stats;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ fn evenness(facts: &FlowFacts<'_>, parts: usize) -> Option<f64> {
 /// True if segments are lost, and as much passes all the time nevertheless: the path is full. The parts are shorter than the
 /// time from one reduction of the window to the next.
 pub(super) fn is_full_despite_losses(facts: &FlowFacts<'_>) -> bool {
-    let parts = || 2 * loss::episodes(facts) as usize;
+    let parts = || 2 * episodes(facts) as usize;
     facts.model.view.lost() >= MIN_LOST && evenness(facts, parts()).is_some_and(|it| it >= FULL)
 }
 

@@ -20,6 +20,7 @@
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
 //! | `shared` | paths that carry several connections at once |
+//! | `repeats` | when segments come again |
 //! | `rule` | the result of a rule |
 //! | `rhythm` | events at intervals |
 //! | `standstill` | receivers that stop at intervals |
@@ -39,6 +40,7 @@ mod opening;
 mod pacing;
 mod path;
 mod rate;
+mod repeats;
 mod rhythm;
 mod rule;
 mod sender;

@@ -9,7 +9,7 @@ mod clocked;
 mod tests;
 
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
-use crate::cause::flow::loss;
+use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, percentile};
@@ -182,7 +182,7 @@ fn unreceived_ns(facts: &FlowFacts<'_>, base_ns: u64) -> Vec<u64> {
 fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let interval = facts.model.ack_interval?;
     // A way of the data that is full loses data again and again. A way back that is full loses acknowledgments at most.
-    if facts.model.view.lost() >= MIN_LOST && loss::is_spread(facts) {
+    if facts.model.view.lost() >= MIN_LOST && repeats::is_spread(facts) {
         return None;
     }
     let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;

@@ -25,13 +25,13 @@ mod queue;
 mod tests;
 
 pub(super) use alternative::{alternative, is_rare};
-pub(super) use pattern::episodes;
 
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::flight::ConstantFlight;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
+use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::Rule;
 use crate::cause::flow::sender;
 use crate::cause::scored::evidence;
@@ -82,8 +82,6 @@ const MIN_WITHHOLDING_RATE: f64 = 0.1;
 /// Where more is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate), Mathis et al.
 /// 1997), so that only timers repair the losses (RFC 5681 section 3.2): a steady rate is that of the repairs.
 const MOST_OF_FULL_PATH: f64 = 1.0 / 6.0;
-/// Parts of the time in which losses are looked for.
-const TIME_PARTS: usize = 8;
 /// A window that grows by a segment in each round trip overflows a ring of [`RING_SEGMENTS`] so often: 8 / (3 n²) of all
 /// segments are lost (Mathis et al. 1997).
 const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
@@ -313,17 +311,6 @@ fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
     let least_ns = facts.least_time_ns().filter(|_| rate::is_full(facts));
     let needs_all = least_ns.is_some_and(|ns| facts.share_of(ns) >= 1.0 - MIN_COST);
     (needs_all || rate::busy_share(facts) >= 1.0 - MIN_COST) && losses.rate() < MOST_OF_FULL_PATH
-}
-
-/// True if segments are repeated in at least half of the parts of the time.
-pub(super) fn is_spread(facts: &FlowFacts<'_>) -> bool {
-    let sent = facts.model.view.sent.iter();
-    let mut parts = [false; TIME_PARTS];
-    for it in sent.filter(|it| it.is_retransmission()) {
-        let at = it.time_ns as f64 / facts.model.span_ns.max(1) as f64 * TIME_PARTS as f64;
-        parts[(at as usize).min(TIME_PARTS - 1)] = true;
-    }
-    parts.into_iter().filter(|is_lossy| *is_lossy).count() * 2 >= TIME_PARTS
 }
 
 /// Lost segments for each recovery.
