@@ -3,7 +3,11 @@
 //! A link that is full of data passes acknowledgments at the distance of the octets that they acknowledge: those for two
 //! segments are twice as far apart as those for one. A link that is full of acknowledgments passes each at the same
 //! distance, whatever it acknowledges (RFC 3449 section 3.1).
+//!
+//! Near the receiver, the segments that one acknowledgment releases arrive together, and those of the next one follow at the
+//! same interval, however many they are.
 
+use super::round_trip::percentile;
 use super::view::DirectionView;
 
 /// Equal intervals between acknowledgments of different numbers of segments, outside of recoveries.
@@ -34,8 +38,42 @@ const MIN_TYPICAL: f64 = 0.5;
 impl AckInterval {
     /// The interval of the acknowledgments. `None` if intervals are not equal, or if all acknowledge as much.
     pub(super) fn of(view: &DirectionView) -> Option<Self> {
-        interval(&acknowledged(view))
+        interval(&acknowledged(view), |few| 2 * few)
     }
+
+    /// The interval of segments that arrive together, by their number. `None` if a sender that sets its own pace in octets, or
+    /// a link, accounts for it: then two segments are followed by twice the interval of one.
+    pub fn of_arrivals(view: &DirectionView) -> Option<Self> {
+        let steps = arrived(view)?;
+        let segments: u64 = steps.iter().map(|(segments, _)| segments).sum();
+        let is_released = segments <= MOST_RELEASED * steps.len() as u64;
+        // A window that grows adds one segment to two.
+        interval(&steps, |few| few + 1).filter(|_| is_released)
+    }
+}
+
+/// A delayed acknowledgment is for two segments (RFC 9293 section 3.8.6.3) and releases one more while the window grows. More
+/// are the flight of a round trip, which takes as long whatever its size.
+const MOST_RELEASED: u64 = 3;
+/// Segments closer together arrive at once.
+const TOGETHER_NS: u64 = 400_000;
+
+/// Numbers of segments that arrive together, each with the time until the next ones.
+fn arrived(view: &DirectionView) -> Option<Vec<Step>> {
+    let sent = view.sent.iter().filter(|it| it.len > 0);
+    let times: Vec<u64> = sent.map(|it| it.time_ns).collect();
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let together_ns = TOGETHER_NS.max(percentile(gaps.collect(), 90)? / 4);
+    let (mut steps, mut segments, mut since_ns) = (Vec::new(), 1, *times.first()?);
+    for pair in times.windows(2) {
+        if pair[1] - pair[0] > together_ns {
+            steps.push((segments, pair[1] - since_ns));
+            (segments, since_ns) = (1, pair[1]);
+        } else {
+            segments += 1;
+        }
+    }
+    Some(steps)
 }
 
 /// Segments of a step, and the time since the step before.
@@ -65,7 +103,7 @@ fn acknowledged(view: &DirectionView) -> Vec<Step> {
     steps
 }
 
-fn interval(steps: &[Step]) -> Option<AckInterval> {
+fn interval(steps: &[Step], least_more: fn(u64) -> u64) -> Option<AckInterval> {
     let total_ns: u64 = steps.iter().map(|(_, ns)| ns).sum();
     let mut sorted: Vec<u64> = steps.iter().map(|(_, ns)| *ns).collect();
     sorted.retain(|ns| *ns >= MIN_NS);
@@ -92,7 +130,7 @@ fn interval(steps: &[Step]) -> Option<AckInterval> {
         equal >= MIN_COUNT && equal as f64 >= MIN_TYPICAL * all as f64
     };
     let few = (1..=2).find(|few| is_typical(count(&|it| it == *few)))?;
-    let (fewer, more) = (count(&|it| it == few), count(&|it| it >= 2 * few));
+    let (fewer, more) = (count(&|it| it == few), count(&|it| it >= least_more(few)));
     let ns: u64 = best.iter().sum();
     let share_of_time = ns as f64 / total_ns.max(1) as f64;
     let is_mixed = fewer.1.min(more.1) as f64 >= MIN_PART * (fewer.1 + more.1) as f64;
@@ -106,6 +144,8 @@ fn interval(steps: &[Step]) -> Option<AckInterval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::view::Transmission;
+    use crate::tcp::PacketClass;
 
     const MS: u64 = 1_000_000;
 
@@ -115,7 +155,7 @@ mod tests {
         let steps: Vec<Step> = (0..200)
             .map(|at| (if at % 4 == 0 { 1 } else { 2 }, 8 * MS + at % 3 * 20_000))
             .collect();
-        let interval = interval(&steps).expect("an interval");
+        let interval = interval(&steps, |few| 2 * few).expect("an interval");
         assert!(interval.ns.abs_diff(8 * MS) < MS / 10);
         assert_eq!(interval.counts, [50, 150]);
     }
@@ -131,7 +171,7 @@ mod tests {
                 }
             })
             .collect();
-        assert_eq!(interval(&steps), None);
+        assert_eq!(interval(&steps, |few| 2 * few), None);
     }
 
     #[test]
@@ -139,11 +179,50 @@ mod tests {
         let steps: Vec<Step> = (0..1_000)
             .map(|at| (if at % 50 == 0 { 1 } else { 2 }, 3 * MS))
             .collect();
-        assert_eq!(interval(&steps), None);
+        assert_eq!(interval(&steps, |few| 2 * few), None);
     }
 
     #[test]
     fn acknowledgments_that_all_cover_as_much_do_not_decide() {
-        assert_eq!(interval(&vec![(2, 8 * MS); 200]), None);
+        assert_eq!(interval(&vec![(2, 8 * MS); 200], |few| 2 * few), None);
+    }
+
+    /// Segments that arrive together, `count` of them for each step, each step `interval_ns` of its count after the one before.
+    fn arrivals(count: impl Fn(u64) -> u64, interval_ns: impl Fn(u64) -> u64) -> DirectionView {
+        let mut view = DirectionView::default();
+        let mut now_ns = 0;
+        for at in 0..200 {
+            for segment in 0..count(at) {
+                let start = 1_000 * view.sent.len() as u64;
+                view.sent.push(Transmission {
+                    time_ns: now_ns + segment * 10_000,
+                    start,
+                    end: start + 1_000,
+                    len: 1_000,
+                    class: PacketClass::NewData,
+                    timestamp: 0,
+                    echo: 0,
+                    is_pushed: false,
+                    is_discarded: false,
+                    number: 0,
+                });
+            }
+            now_ns += interval_ns(count(at));
+        }
+        view
+    }
+
+    #[test]
+    fn segments_that_a_narrow_way_back_releases_arrive_at_one_interval() {
+        let one_or_two = |at: u64| 1 + u64::from(at.is_multiple_of(5));
+        let of = |view: &DirectionView| AckInterval::of_arrivals(view);
+        let interval = of(&arrivals(one_or_two, |_| 10 * MS)).expect("an interval");
+        assert!(interval.ns.abs_diff(10 * MS) < MS / 10);
+        assert!(of(&arrivals(|at| 1 + one_or_two(at), |_| 10 * MS)).is_some());
+        let in_octets = arrivals(one_or_two, |segments| segments * 10 * MS);
+        assert_eq!(of(&in_octets), None, "a pace in octets");
+        assert_eq!(of(&arrivals(|_| 2, |_| 10 * MS)), None, "always as many");
+        let flights = arrivals(|at| 2 + at % 4, |_| 10 * MS);
+        assert_eq!(of(&flights), None, "flights of a round trip");
     }
 }

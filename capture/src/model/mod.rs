@@ -48,6 +48,8 @@ mod view;
 mod window;
 
 use crate::tcp::{Connection, End, LoggedPacket};
+use std::ops::Range;
+
 pub use ack_interval::AckInterval;
 pub use bucket::LossBucket;
 use edge::EdgeDelay;
@@ -344,14 +346,16 @@ impl FlowModel {
         flights
     }
 
-    /// The most octets in flight at the sender in each round trip of `rtt_ns`: from a segment until it can be acknowledged.
-    pub fn peaks(&self, rtt_ns: u64) -> Vec<u64> {
+    /// The most octets in flight at the sender in each round trip of `rtt_ns` of a time: from a segment until it can be
+    /// acknowledged.
+    pub fn peaks(&self, rtt_ns: u64, within_ns: Range<u64>) -> Vec<u64> {
         // The first segment of the next burst follows a round trip later, or somewhat sooner: round trips vary.
         let round_ns = rtt_ns - rtt_ns / 8;
         let new = self.view.sent.iter().filter(|it| !it.is_retransmission());
         let mut peaks: Vec<u64> = Vec::new();
         let mut from_ns = 0;
-        for (sent, flight) in new.zip(self.flights()) {
+        let all = new.zip(self.flights());
+        for (sent, flight) in all.filter(|(sent, _)| within_ns.contains(&sent.time_ns)) {
             match peaks.last_mut() {
                 Some(peak) if sent.time_ns < from_ns + round_ns => *peak = flight.max(*peak),
                 _ => {

@@ -202,7 +202,13 @@ impl Traffic {
                 let datagram =
                     Datagram::v4(octets, length).or_else(|| Datagram::parse(octets, length));
                 if let Some(datagram) = datagram {
-                    self.record_ip(octets, &datagram, packet);
+                    let is_discarded = self.record_ip(octets, &datagram, packet);
+                    // Neither octets nor numbers of what arrives damaged are those that its sender sent. tshark's flags
+                    // disregard that.
+                    if is_discarded && datagram.protocol == Protocol::Tcp && !self.table.flags {
+                        self.counts.tcp += 1;
+                        return AnalysisFlags::default();
+                    }
                     return self.record_datagram(octets, &datagram, frame.broadcast, packet);
                 }
                 self.counts.other += 1;
@@ -220,15 +226,18 @@ impl Traffic {
         AnalysisFlags::default()
     }
 
+    /// Records an IP datagram. Returns true if its receiver discards it.
     #[inline]
-    fn record_ip(&mut self, octets: &[u8], datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        if let Some(mtu) = self.datagrams.record_ip(octets, datagram, stamp(packet)) {
+    fn record_ip(&mut self, octets: &[u8], datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let verdict = self.datagrams.record_ip(octets, datagram, stamp(packet));
+        if let Some(mtu) = verdict.path_mtu {
             self.counts.too_big += 1;
             let least = self.counts.least_path_mtu;
             if mtu > 0 && (least == 0 || mtu < least) {
                 self.counts.least_path_mtu = mtu;
             }
         }
+        verdict.is_discarded
     }
 
     #[inline]

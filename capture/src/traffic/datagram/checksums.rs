@@ -14,6 +14,11 @@ const MAX_PAIRS: usize = 256;
 const PLACES: usize = 16 * MAX_PAIRS;
 /// A longer TCP segment may be one that an adapter merged from several, with the checksum of the first.
 const MAX_UNMERGED: usize = 1500;
+/// With fewer checksums that are right, it does not show whether the capture has what the receiver verifies.
+const MIN_RIGHT: u64 = 16;
+/// If more than one of so many is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate),
+/// Mathis et al. 1997): a connection whose data passes nevertheless is one whose checksums change behind the capture.
+const WRONG_DIVISOR: u64 = 6;
 
 /// Checksums of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -71,25 +76,28 @@ fn slot((from, to, protocol): (Address, Address, Protocol)) -> usize {
 }
 
 impl ChecksumTable {
-    /// Records a datagram, of which `octets` begin with its header.
+    /// Records a datagram, of which `octets` begin with its header. Returns true if its receiver discards it (RFC 1122
+    /// section 3.2.1.2, RFC 9293 section 3.1): a checksum is wrong, and few of the others like it are.
     #[inline]
-    pub(super) fn record(&mut self, octets: &[u8], datagram: &Datagram<'_>, number: u64) {
+    pub(super) fn record(&mut self, octets: &[u8], datagram: &Datagram<'_>, number: u64) -> bool {
         let is_v4 = octets.first().is_some_and(|first| first >> 4 == 4);
+        let mut is_discarded = false;
         if is_v4 && let Some(verdict) = header(octets) {
-            self.headers.count(verdict, number);
+            is_discarded = self.headers.count(verdict, number);
         }
         if !matches!(datagram.protocol, Protocol::Tcp | Protocol::Udp)
             || !is_whole(octets, datagram)
         {
-            return;
+            return is_discarded;
         }
         let Some(verdict) = transport(datagram) else {
-            return;
+            return is_discarded;
         };
         let of = (datagram.source, datagram.destination, datagram.protocol);
         if let Some(pair) = self.pair(of) {
-            pair.count(verdict, number);
+            is_discarded |= pair.count(verdict, number);
         }
+        is_discarded
     }
 
     #[inline]
@@ -131,17 +139,24 @@ impl Checksums {
         }
     }
 
+    /// Counts a checksum. Returns true if it is wrong, and few of those before it are.
     #[inline]
-    fn count(&mut self, verdict: Verdict, number: u64) {
+    fn count(&mut self, verdict: Verdict, number: u64) -> bool {
         self.checked += 1;
         match verdict {
             Verdict::Right => {}
             Verdict::Offloaded => self.offloaded += 1,
-            Verdict::Wrong => {
-                self.wrong += 1;
-                self.wrong_at.record(number, 0);
-            }
+            Verdict::Wrong => return self.count_wrong(number),
         }
+        false
+    }
+
+    #[cold]
+    fn count_wrong(&mut self, number: u64) -> bool {
+        self.wrong += 1;
+        self.wrong_at.record(number, 0);
+        let right = self.checked - self.wrong - self.offloaded;
+        right >= MIN_RIGHT && self.wrong * WRONG_DIVISOR <= self.checked
     }
 }
 

@@ -73,6 +73,15 @@ pub struct OtherTraffic {
     pub repeats: Repeats,
 }
 
+/// What an IP datagram shows by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IpVerdict {
+    /// The path MTU of an ICMP message that states one.
+    pub(super) path_mtu: Option<u32>,
+    /// True if its receiver discards it, because a checksum is wrong.
+    pub(super) is_discarded: bool,
+}
+
 /// Time and number of a packet in its capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
@@ -81,19 +90,33 @@ pub(super) struct Stamp {
 }
 
 impl Datagrams {
-    /// Records an IP datagram, of which `octets` begin with its header. Returns the path MTU of an ICMP message that
-    /// states one.
+    /// Records an IP datagram, of which `octets` begin with its header.
     #[inline]
     pub(super) fn record_ip(
         &mut self,
         octets: &[u8],
         datagram: &Datagram<'_>,
         at: Stamp,
-    ) -> Option<u32> {
-        self.checksums.record(octets, datagram, at.number);
-        if datagram.protocol == Protocol::Tcp {
-            return None;
+    ) -> IpVerdict {
+        let is_discarded = self.checksums.record(octets, datagram, at.number);
+        let path_mtu = if datagram.protocol == Protocol::Tcp {
+            None
+        } else {
+            self.record_other_ip(octets, datagram, at)
+        };
+        IpVerdict {
+            path_mtu,
+            is_discarded,
         }
+    }
+
+    /// Records a datagram other than TCP. Returns the path MTU of an ICMP message that states one.
+    fn record_other_ip(
+        &mut self,
+        octets: &[u8],
+        datagram: &Datagram<'_>,
+        at: Stamp,
+    ) -> Option<u32> {
         self.recent.record(octets, datagram, at);
         if datagram.protocol == Protocol::Udp || datagram.fragment {
             return None;

@@ -76,8 +76,9 @@ alternative_to: None,
 /// Adds the finding about wrong checksums; it takes the cost of the losses that it explains.
 pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFinding>) {
     let is_explained = |it: &PathFinding| {
+        // What is given instead of such a loss goes with it.
         let is_loss = matches!(
-            it.finding.cause,
+            it.alternative_to.unwrap_or(it.finding.cause),
             Cause::RandomLoss
                 | Cause::LossInBursts
                 | Cause::WireErrors
@@ -99,7 +100,7 @@ pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFind
     };
     let cost: f64 = others
         .iter()
-        .filter(|it| is_explained(it))
+        .filter(|it| it.alternative_to.is_none() && is_explained(it))
         .map(|it| it.share_of_time)
         .fold(0.0, |sum, share| sum + share);
     others.retain(|it| !is_explained(it));
@@ -140,4 +141,37 @@ alternative_to: None,
     };
     insert(&mut found, repeats.copies_at);
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(cause: Cause, alternative_to: Option<Cause>) -> PathFinding {
+        PathFinding {
+            alternative_to,
+            sender: None,
+            receiver: None,
+            share_of_time: 0.4,
+            finding: Finding {
+                cause,
+                confidence: 0.5,
+                summary: String::new(),
+                evidence: evidence([("lost_segments", 4.0)]),
+                advice: String::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_given_instead_of_losses_by_wrong_checksums_goes_with_them() {
+        let mut others = vec![
+            finding(Cause::RandomLoss, None),
+            finding(Cause::ShallowQueue, Some(Cause::RandomLoss)),
+        ];
+        take_losses((4, finding(Cause::ChecksumErrors, None)), &mut others);
+        let causes: Vec<Cause> = others.iter().map(|it| it.finding.cause).collect();
+        assert_eq!(causes, [Cause::ChecksumErrors]);
+        assert!((others[0].share_of_time - 0.4).abs() < 1e-9);
+    }
 }

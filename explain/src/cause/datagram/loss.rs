@@ -59,12 +59,13 @@ fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     if stream.lost() < MIN_COUNT || share < MIN_SHARE || !has_gaps {
         return None;
     }
-    let figures = evidence([
+    let mut figures = evidence([
         ("lost_datagrams", stream.lost() as f64),
         ("sent_datagrams", stream.sent() as f64),
         ("holes", stream.gap_count as f64),
         ("longest_hole", stream.longest_gap as f64),
     ]);
+    figures.insert("lost_share".to_owned(), share);
     let lost = format!(
         "{} of the {} datagrams of {} ({}) are missing, in {} gaps of up to {}",
         format::count(stream.lost()),
@@ -75,10 +76,20 @@ fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
         format::count(stream.longest_gap),
     );
     let finding = if stream.loses_in_bursts() {
+        let (each, place) = burst_position(stream);
+        figures.insert("datagrams_per_gap".to_owned(), each);
+        figures.insert("burst_position".to_owned(), place as f64);
+        let or_later = if place == BURST_POSITIONS {
+            " or later"
+        } else {
+            ""
+        };
         Finding {
             cause: Cause::LossInBursts,
             confidence: 0.8,
-            summary: format!("{lost}: {}.", burst_position(stream)),
+            summary: format!(
+                "{lost}: {each:.1} in a row on average, most often after datagram {place}{or_later} of a burst.",
+            ),
             evidence: figures,
             advice: "Give the receiver buffers for a whole burst, or make the sender space its datagrams (iperf3 \
                      --pacing-timer, a lower rate)."
@@ -99,17 +110,12 @@ fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
 }
 
 /// The average gap, and the position in a burst after which most gaps begin.
-fn burst_position(stream: &Stream) -> String {
+fn burst_position(stream: &Stream) -> (f64, usize) {
     let holes = stream.gaps_by_position.iter().enumerate();
     let most = holes.max_by_key(|(at, holes)| (**holes, std::cmp::Reverse(*at)));
     let place = most.map_or(0, |(at, _)| at) + 1;
-    let or_later = if place == BURST_POSITIONS {
-        " or later"
-    } else {
-        ""
-    };
     let each = stats::ratio(stream.lost() as f64, stream.gap_count as f64);
-    format!("{each:.1} in a row on average, most often after datagram {place}{or_later} of a burst")
+    (each, place)
 }
 
 fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {

@@ -5,6 +5,7 @@
 //! before. A queue differs from a policer in the time that segments wait in it, and from chance in a separation that a few
 //! losses do not show. Near the receiver, too, only echoed timestamps show whether a sender waited for acknowledgments.
 
+use super::ack_path::arrivals;
 use super::facts::FlowFacts;
 use super::loss;
 use super::rule::Rule;
@@ -31,6 +32,8 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
     let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
     let cause = match rule.cause {
         Cause::HostPacing if is_near_receiver && !sees_sender => Cause::AckPathFull,
+        // A program that writes one full segment or two by a timer.
+        Cause::AckPathFull if rule.evidence.contains_key(arrivals::INTERVAL) => Cause::HostPacing,
         Cause::SendBuffer if matches!(facts.model.scale, WindowScale::AtLeast(_)) => {
             Cause::ReceiveWindow
         }

@@ -1,7 +1,9 @@
 //! Data in flight, round trip by round trip: the same each time, or not.
 
 use super::facts::FlowFacts;
-use linerate_capture::model::{WindowScale, percentile};
+use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
+use linerate_capture::tcp::PacketClass;
+use std::ops::Range;
 
 /// With fewer round trips, a congestion window in congestion avoidance does not grow by more than the data in flight varies.
 const MIN_ROUND_TRIPS: u64 = 16;
@@ -14,53 +16,104 @@ const MIN_EVEN_SHARE: f64 = 0.75;
 /// Fewer round trips to the sender may all contain a wait of its program.
 const MIN_SAMPLES: usize = 8;
 
+/// Behind the last repetition, the window is what congestion control left of it after so many round trips: those of a recovery
+/// (RFC 6675) and of its acknowledgment.
+const REPAIR_ROUND_TRIPS: usize = 2;
+/// Congestion control shrinks a window by a fifth at least (BIC), so that a smaller change is none of that.
+const SHRUNK_DIVISOR: u64 = 8;
+/// The longest time without losses shows what limits a transfer if it is this part of all.
+const MIN_UNDISTURBED: f64 = 0.5;
+
 /// The most data in flight, if it is the same in each round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstantFlight {
     /// Octets.
     pub(super) bytes: u64,
     /// Typical round trip.
     pub(super) rtt_ns: u64,
-    /// Round trips that the transfer takes.
+    /// Round trips that it lasts.
     pub(super) round_trips: u64,
+    /// The time without losses, in which it is the same.
+    within_ns: Range<u64>,
 }
 
 impl ConstantFlight {
-    /// The data in flight of a transfer without losses. A congestion window grows by a segment in each round trip at least
-    /// (RFC 5681 section 3.1), or in each second one with delayed acknowledgments.
+    /// The data in flight while nothing is lost. A congestion window grows by a segment in each round trip at least (RFC 5681
+    /// section 3.1), or in each second one with delayed acknowledgments, also behind a loss that halved it.
     pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
-        let stats = facts.stats();
-        if stats.retransmitted_segments > stats.spurious_retransmissions {
-            return None;
-        }
+        let within_ns = undisturbed(facts)?;
         if !knows_round_trip(facts) {
             return None;
         }
         let rtt_ns = facts.model.round_trip_ns()?;
-        let round_trips = facts.active_ns / rtt_ns.max(1);
-        let peaks = facts.model.peaks(rtt_ns);
+        let lasts_ns = (within_ns.end - within_ns.start).min(facts.active_ns);
+        let round_trips = lasts_ns / rtt_ns.max(1);
+        let peaks = facts.model.peaks(rtt_ns, within_ns.clone());
         // A block that a program writes may take two round trips: a large one and a small one.
         let pairs = peaks.windows(2);
         let peaks: Vec<u64> = pairs.map(|pair| pair[0].max(pair[1])).collect();
-        // The window grows in slow start until it is as large as the data that the sender has for it.
-        let late = &peaks[peaks.len() / 4..];
+        // The window grows in slow start until it is as large as the data that the sender has for it. A window that a loss
+        // shrank grows from its repair on.
+        let is_behind_loss = within_ns.start > facts.model.view.sent.first()?.time_ns;
+        let (begin, least) = if is_behind_loss {
+            (REPAIR_ROUND_TRIPS.min(peaks.len()), 5)
+        } else {
+            (peaks.len() / 4, 20)
+        };
+        let late = &peaks[begin..];
         if round_trips < MIN_ROUND_TRIPS || (late.len() as u64) < MIN_ROUND_TRIPS / 2 {
             return None;
         }
         let (before, after) = late.split_at(late.len() / 2);
         let median = |peaks: &[u64]| percentile(peaks.to_vec(), 50);
         let growth = median(after)?.abs_diff(median(before)?);
-        let (p20, p98) = (
-            percentile(late.to_vec(), 20)?,
+        let (least, p98) = (
+            percentile(late.to_vec(), least)?,
             percentile(late.to_vec(), 98)?,
         );
         // Adapters send blocks of segments.
-        let is_constant = growth <= facts.full && p98 - p20 <= 2 * facts.full.max(p98 / 12);
+        let blocks = 2 * facts.full.max(p98 / 12);
+        let most = if is_behind_loss {
+            blocks.min(p98 / SHRUNK_DIVISOR)
+        } else {
+            blocks
+        };
+        let is_constant = growth <= facts.full && p98 - least <= most;
         is_constant.then_some(Self {
             bytes: p98,
             rtt_ns,
             round_trips,
+            within_ns,
         })
+    }
+
+    /// True if it is so all the time.
+    pub(super) fn is_whole(&self) -> bool {
+        self.within_ns == WHOLE
+    }
+
+    /// Share of the active time in which it limits the sender.
+    pub(super) fn limited_share(&self, facts: &FlowFacts<'_>) -> f64 {
+        self.share(facts, |limit| {
+            matches!(limit, Limit::InFlight | Limit::SlowStart)
+        })
+    }
+
+    /// Share of the active time with data in flight as the limit, for which no loss accounts.
+    pub(super) fn in_flight_share(&self, facts: &FlowFacts<'_>) -> f64 {
+        self.share(facts, |limit| limit == Limit::InFlight)
+    }
+
+    fn share(&self, facts: &FlowFacts<'_>, is_counted: impl Fn(Limit) -> bool) -> f64 {
+        let spans = facts.model.spans.iter().filter(|it| is_counted(it.limit));
+        let ns = spans.map(|span| {
+            let (from_ns, until_ns) = (
+                span.start_ns.max(self.within_ns.start),
+                span.end_ns.min(self.within_ns.end),
+            );
+            until_ns.saturating_sub(from_ns)
+        });
+        facts.share_of(ns.sum())
     }
 
     /// True if the window permits more: it is known, or it changes while the data in flight does not.
@@ -78,6 +131,32 @@ impl ConstantFlight {
         let range = percentile(windows.clone(), 10).zip(percentile(windows, 90));
         range.is_some_and(|(p10, p90)| p90 - p10 > 2 * facts.full.max(self.bytes / 12))
     }
+}
+
+/// All of the time.
+const WHOLE: Range<u64> = 0..u64::MAX;
+
+/// The longest time in which nothing that was lost is repeated, if it is most of the transfer.
+fn undisturbed(facts: &FlowFacts<'_>) -> Option<Range<u64>> {
+    let stats = facts.stats();
+    if stats.retransmitted_segments <= stats.spurious_retransmissions {
+        return Some(WHOLE);
+    }
+    let sent = &facts.model.view.sent;
+    let (first, last) = (sent.first()?.time_ns, sent.last()?.time_ns);
+    let is_repeated = |it: &&Transmission| {
+        it.is_retransmission() && it.class != PacketClass::SpuriousRetransmission
+    };
+    let repeated = sent.iter().filter(is_repeated).map(|it| it.time_ns + 1);
+    let mut from_ns = first;
+    let between = repeated.chain([last]).map(|until_ns| {
+        let range = from_ns..until_ns;
+        from_ns = until_ns;
+        range
+    });
+    let longest = between.max_by_key(|it| it.end.saturating_sub(it.start))?;
+    let ns = longest.end.saturating_sub(longest.start);
+    (ns as f64 >= MIN_UNDISTURBED * facts.active_ns as f64).then_some(longest)
 }
 
 /// True if new segments come at one distance for most of the time: no silence divides them into flights.

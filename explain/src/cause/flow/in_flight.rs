@@ -1,5 +1,6 @@
 //! What the sender keeps in flight: its buffer, its congestion window.
 
+use super::evenness;
 use super::facts::{FlowClass, FlowFacts};
 use super::flight::{ConstantFlight, arrives_evenly};
 use super::pacing::{is_media, is_own_stream, is_timed_media};
@@ -36,7 +37,8 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     if stats.out_of_order + stats.reordered_after_capture >= MIN_SEGMENTS as u64 {
         return None;
     }
-    send_buffer(facts).or_else(|| congestion_window(facts))
+    let full = || evenness::is_full_despite_losses(facts);
+    send_buffer(facts).or_else(|| congestion_window(facts).filter(|_| !full()))
 }
 
 /// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between
@@ -121,6 +123,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         bytes,
         rtt_ns,
         round_trips,
+        ..
     } = flight;
     let window = facts.model.largest_window();
     // What leaves no room for another segment is limited by the window.
@@ -134,9 +137,9 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
     if !is_known && (facts.model.scale.least() == 0 || window > u64::from(u16::MAX)) {
         return None;
     }
-    let limited = facts.share(Limit::InFlight) + facts.share(Limit::SlowStart);
+    let limited = flight.limited_share(facts);
     if !is_known && waits_for_window(facts) < MIN_SHARE {
-        return Some(least_window(facts, flight, window, limited));
+        return Some(least_window(facts, &flight, window, limited));
     }
     let (grants, note) = if is_known {
         let bound = match facts.model.scale {
@@ -151,13 +154,14 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
              be the limit; a capture from the start decides.)",
         )
     };
+    let meanwhile = meanwhile(&flight);
     Some(Rule {
         share: limited,
         cause: Cause::SendBuffer,
         confidence: if is_known { 0.75 } else { 0.55 },
         summary: format!(
             "{} hardly ever has more than {} in flight for {} round trips of {}, although {} grants {grants} and nothing \
-             is lost: its send buffer, or a congestion window that does not grow, is the limit.{note}",
+             is lost{meanwhile}: its send buffer, or a congestion window that does not grow, is the limit.{note}",
             facts.sender,
             format::bytes(bytes),
             format::count(round_trips),
@@ -185,15 +189,21 @@ fn waits_for_window(facts: &FlowFacts<'_>) -> f64 {
     limits.iter().map(|limit| facts.share(*limit)).sum()
 }
 
+/// What qualifies that nothing is lost.
+fn meanwhile(flight: &ConstantFlight) -> &'static str {
+    if flight.is_whole() { "" } else { " meanwhile" }
+}
+
 /// The same octets in flight in each round trip, and the window is the limit with the least scale that they permit. A buffer of
 /// its own size would have to end between that scale and the one below by chance.
-fn least_window(facts: &FlowFacts<'_>, flight: ConstantFlight, window: u64, limited: f64) -> Rule {
+fn least_window(facts: &FlowFacts<'_>, flight: &ConstantFlight, window: u64, limited: f64) -> Rule {
+    let meanwhile = meanwhile(flight);
     Rule {
         share: limited,
         cause: Cause::ReceiveWindow,
         confidence: 0.55,
         summary: format!(
-            "{} has {} in flight at most for {} round trips of {}, always the same, and nothing is lost. (The options of the \
+            "{} has {} in flight at most for {} round trips of {}, always the same, and nothing is lost{meanwhile}. (The options of the \
              handshake are not in the capture: with the least scale that permits this, the window of {} is {}.)",
             facts.sender,
             format::bytes(flight.bytes),

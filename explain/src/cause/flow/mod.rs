@@ -11,6 +11,7 @@
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `exchange` | requests and answers |
+//! | `evenness` | rates that losses do not change |
 //! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, order, duplicates |
 //! | `ack_path` | acknowledgments that wait |
@@ -19,6 +20,7 @@
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
 //! | `shared` | paths that carry several connections at once |
+//! | `repeats` | when segments come again |
 //! | `rule` | the result of a rule |
 //! | `rhythm` | events at intervals |
 //! | `standstill` | receivers that stop at intervals |
@@ -28,6 +30,7 @@ mod acks;
 mod alternative;
 mod combined;
 mod crumbs;
+mod evenness;
 mod exchange;
 mod facts;
 mod flight;
@@ -37,6 +40,7 @@ mod opening;
 mod pacing;
 mod path;
 mod rate;
+mod repeats;
 mod rhythm;
 mod rule;
 mod sender;

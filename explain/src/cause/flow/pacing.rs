@@ -36,6 +36,8 @@ pub(super) const IDLE_NS: u64 = 10_000_000;
 const CLOCK_DIVISOR: u64 = 16;
 /// Round trips are no multiple of an interval if they differ by this part of it.
 const MIN_REST_DIVISOR: u64 = 4;
+/// A round trip of the handshake is longer than others by this part of it at most: a stack answers a SYN more slowly.
+const SHORTER_DIVISOR: u64 = 8;
 /// Payload that each path carries in a segment: an MTU of 1,280 octets (RFC 8200 section 5) less headers and options.
 const LEAST_MTU_PAYLOAD: u64 = 1_200;
 /// Octets of options in a segment at most (RFC 9293 section 3.1).
@@ -171,15 +173,15 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
 }
 
 /// True if bursts come at an interval that hardly varies and that no number of them makes up a round trip: acknowledgments
-/// do not set it.
+/// do not set it. A round trip is no shorter than the one of an empty path, and not much longer where nothing queues.
 fn has_own_interval(interval_ns: u64, spread_ns: u64, rtt_ns: Option<u64>) -> bool {
     let Some(rtt_ns) = rtt_ns.filter(|ns| *ns > 0) else {
         return false;
     };
-    let bursts = (rtt_ns + interval_ns / 2) / interval_ns.max(1);
+    let bursts = (rtt_ns - rtt_ns / SHORTER_DIVISOR).div_ceil(interval_ns.max(1));
     let rest_ns = rtt_ns.abs_diff(bursts * interval_ns);
     spread_ns <= interval_ns / CLOCK_DIVISOR
-        && bursts >= 1
+        && 2 * rtt_ns >= interval_ns
         && rest_ns * MIN_REST_DIVISOR >= interval_ns
 }
 

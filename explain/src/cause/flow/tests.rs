@@ -1,5 +1,6 @@
 //! Rules about windows, silences and gains, on synthetic uploads.
 
+mod despite_losses;
 mod exchanges;
 mod parts;
 mod receivers;

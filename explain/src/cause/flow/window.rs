@@ -27,6 +27,9 @@ const MIN_AT_EDGE: u64 = 20;
 const MIN_STALLS: usize = 3;
 /// One or two stalls stand out if so many windows pass for each.
 const WINDOWS_OF_FEW: u64 = 4;
+/// Between two closings, a program that reads in steps takes what its buffer holds: common stacks grant a half of it as a
+/// window (Linux: `tcp_adv_win_scale`). One that reads all that arrives until it stops takes more than that.
+const WINDOWS_OF_BUFFER: u64 = 2;
 /// Between stalls, the rate is at least the fastest one by this factor.
 const MAX_SLOWED: f64 = 2.0;
 /// A window that stays below a third of the largest one is what unread data leaves of the buffer.
@@ -93,7 +96,7 @@ fn always_full(facts: &FlowFacts<'_>) -> f64 {
     let is_window = |it: &ConstantFlight| it.bytes <= window && it.bytes + facts.full > window;
     let knows_window = facts.model.scale.shift().is_some();
     match ConstantFlight::of(facts).filter(is_window) {
-        Some(_) if knows_window => facts.share(Limit::InFlight) + facts.share(Limit::SlowStart),
+        Some(flight) if knows_window => flight.limited_share(facts),
         _ => 0.0,
     }
 }
@@ -120,6 +123,9 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
     };
     let is_stalling = !stalls.is_empty()
         && per_stall >= windows * facts.model.largest_window()
+        && per_closing(facts).is_none_or(|it| {
+            it > WINDOWS_OF_BUFFER * facts.model.largest_window() + facts.full
+        })
         && facts.share_of(stalled_ns) >= 0.6 * closed
         && facts.share_of(stalled_ns) < 0.9
         // A program that reads all else leaves the window open between its stalls, or the path sets the rate meanwhile.
@@ -169,6 +175,15 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
         has_gain: true,
     }
+}
+
+/// Octets that usually pass from one closing of the window to the next.
+fn per_closing(facts: &FlowFacts<'_>) -> Option<u64> {
+    let acks = facts.model.view.acks.windows(2);
+    let closings = acks.filter(|pair| pair[0].window > 0 && pair[1].window == 0);
+    let closings: Vec<u64> = closings.map(|pair| pair[1].ack).collect();
+    let steps = closings.windows(2).map(|pair| pair[1] - pair[0]);
+    percentile(steps.collect(), 50)
 }
 
 /// Windows of less than a segment make the sender send small segments (RFC 9293 section 3.8.6.2).

@@ -3,7 +3,7 @@
 use crate::cause::PathFinding;
 use crate::traffic::Report;
 use linerate_capture::reader::{LinkType, Packet};
-use linerate_capture::traffic::Traffic;
+use linerate_capture::traffic::{Analysis, Traffic};
 use linerate_results::record::Cause;
 
 pub(super) const US: u64 = 1_000;
@@ -24,7 +24,7 @@ pub(super) struct Capture {
     pub(super) id: u16,
     /// True for frames to all stations.
     pub(super) broadcast: bool,
-    /// What is added to the checksums of UDP.
+    /// What is added to the checksums of UDP and TCP.
     pub(super) damage: u16,
     /// True if each packet is also captured behind a router.
     pub(super) is_routed: bool,
@@ -72,7 +72,7 @@ impl Capture {
         self.ip(time_ns, hosts, UDP, &datagram);
     }
 
-    /// A TCP segment without options, and with a right checksum.
+    /// A TCP segment without options.
     pub(super) fn tcp(
         &mut self,
         time_ns: u64,
@@ -90,6 +90,7 @@ impl Capture {
         segment.extend([0x50, flags, 0xF0, 0, 0, 0, 0, 0]);
         segment.extend(vec![0; len]);
         let checksum = !sum(&[&pseudo(hosts, TCP, segment.len())[..], &segment].concat());
+        let checksum = checksum.wrapping_add(self.damage);
         segment[16..18].copy_from_slice(&checksum.to_be_bytes());
         self.ip(time_ns, hosts, TCP, &segment);
     }
@@ -124,6 +125,10 @@ impl Capture {
         };
         let message = [&head[..], &[2; 6], &host(one), &[0; 6], &host(other)].concat();
         self.frame(time_ns, 0x0806, &message);
+    }
+
+    pub(super) fn analysis(self) -> Analysis {
+        self.traffic.finish()
     }
 
     pub(super) fn report(self) -> Report {

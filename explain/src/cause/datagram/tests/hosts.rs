@@ -1,6 +1,7 @@
 //! Names, requests, addresses, checksums.
 
 use super::capture::{Capture, End, ICMP, MS, TCP, UDP, US, ip, pseudo, sum, udp};
+use linerate_capture::tcp;
 use linerate_results::record::Cause;
 
 const CLIENT: u8 = 1;
@@ -245,6 +246,34 @@ fn a_minority_of_wrong_checksums_is_an_error() {
     assert_eq!(damaged(|_| false), []);
     assert_eq!(damaged(|_| true), [], "the adapter computes them");
     assert_eq!(damaged(|number| number % 500 == 0), [], "two may be chance");
+}
+
+/// Segments of an upload of 100 that count, of which those that `is_wrong` have a wrong checksum.
+fn segments_received(is_wrong: impl Fn(u32) -> bool) -> u64 {
+    let mut capture = Capture::default();
+    for number in 0..100_u32 {
+        capture.damage = if is_wrong(number) { 0x0100 } else { 0 };
+        let time_ns = u64::from(number) * 20 * MS;
+        let ends = [(CLIENT, 40_000), (SERVER, 80)];
+        capture.tcp(time_ns, ends, 16, (1 + number * 1_000, 1), 1_000);
+    }
+    let flows = capture.analysis().flows;
+    flows[0].connection.stats(tcp::End::First).segments
+}
+
+#[test]
+fn a_segment_with_a_wrong_checksum_is_not_received() {
+    assert_eq!(segments_received(|number| number % 25 == 24), 96);
+    assert_eq!(
+        segments_received(|_| true),
+        100,
+        "the adapter computes them"
+    );
+    assert_eq!(
+        segments_received(|number| number % 2 == 1),
+        100,
+        "something behind the capture computes them"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::capture::{Capture, End, MS, TCP, US};
 use crate::traffic::Source;
+use linerate_results::consistency::Explanation;
 use linerate_results::record::Cause;
 
 const SENDER: End = (1, 40_000);
@@ -23,7 +24,7 @@ fn dice(number: u32) -> u64 {
 }
 
 /// A stream of 5,000 datagrams, one per millisecond; those that `arrives_ns` gives a time arrive.
-fn stream(arrives_ns: impl Fn(u32, u64) -> Option<u64>) -> Vec<(Cause, f64)> {
+fn arrivals(arrives_ns: impl Fn(u32, u64) -> Option<u64>) -> Capture {
     let mut capture = Capture::default();
     for number in 1..5_000 {
         let sent_ns = 5_000 * MS + u64::from(number) * MS;
@@ -31,7 +32,12 @@ fn stream(arrives_ns: impl Fn(u32, u64) -> Option<u64>) -> Vec<(Cause, f64)> {
             capture.udp(time_ns, [SENDER, RECEIVER], &numbered(number, sent_ns));
         }
     }
-    let found = capture.findings().into_iter();
+    capture
+}
+
+/// The findings about such a stream, with their shares of the time.
+fn stream(arrives_ns: impl Fn(u32, u64) -> Option<u64>) -> Vec<(Cause, f64)> {
+    let found = arrivals(arrives_ns).findings().into_iter();
     found
         .map(|it| (it.finding.cause, it.share_of_time))
         .collect()
@@ -54,6 +60,16 @@ fn a_full_queue_sends_at_the_rate_of_its_link() {
 fn a_policer_passes_a_fixed_share() {
     let found = stream(|number, sent_ns| (number % 3 != 0).then_some(sent_ns + 3 * MS));
     assert_eq!(found[0].0, Cause::AbovePathRate);
+}
+
+#[test]
+fn the_sentence_about_gaps_in_a_stream_has_evidence() {
+    let in_bursts = |number: u32, sent_ns: u64| (number % 400 >= 40).then_some(sent_ns + 3 * MS);
+    let report = serde_json::to_string(&arrivals(in_bursts).report()).expect("JSON");
+    let explanation: Explanation = serde_json::from_str(&report).expect("an explanation");
+    let contradictions = explanation.contradictions();
+    assert_eq!(explanation.findings.len(), 1);
+    assert!(contradictions.is_empty(), "{contradictions:?}");
 }
 
 #[test]

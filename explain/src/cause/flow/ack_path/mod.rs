@@ -1,13 +1,15 @@
 //! Acknowledgments wait on the way back, which is slow, or full of other data (RFC 3449).
 //!
-//! Three things show it: the clocks that stamp packets; acknowledgments that come at one interval, whatever they
-//! acknowledge; and a transfer in the other direction that is captured, too, while the data has room on its own way.
+//! Four things show it: the clocks that stamp packets; acknowledgments that come at one interval, whatever they
+//! acknowledge; segments that arrive so, because acknowledgments released them; and a transfer in the other direction that is captured, too, while the data has room on its own way.
 
+pub(super) mod arrivals;
 mod clocked;
 #[cfg(test)]
 mod tests;
 
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, percentile};
@@ -22,6 +24,8 @@ const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
 const MIN_ECHOES: usize = 16;
 /// Data that passes at more than this share of the fastest rate fills its own way: the fastest rate is the 90th percentile.
 const MAX_UTILIZATION: f64 = 0.85;
+/// Fewer lost segments may be chance.
+const MIN_LOST: u64 = 10;
 /// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
 const EQUAL_RATES: f64 = 1.25;
 /// A queue that each packet of a connection meets is this many times longer than the path: hosts that answer a SYN late, or
@@ -45,6 +49,7 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
         .or_else(|| echoed_queue(facts))
         .or_else(|| spaced_acks(facts))
         .or_else(|| clocked::clocked_queue(facts))
+        .or_else(|| arrivals::released_queue(facts))
         .or_else(|| behind_opposite(facts))
         .or_else(|| always_behind_opposite(facts))?;
     let mut opposite = String::new();
@@ -176,6 +181,10 @@ fn unreceived_ns(facts: &FlowFacts<'_>, base_ns: u64) -> Vec<u64> {
 /// Near the sender, acknowledgments come at one interval, whatever they acknowledge.
 fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let interval = facts.model.ack_interval?;
+    // A way of the data that is full loses data again and again. A way back that is full loses acknowledgments at most.
+    if facts.model.view.lost() >= MIN_LOST && repeats::is_spread(facts) {
+        return None;
+    }
     let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;
     let base_ns = facts.model.base_rtt_ns()?;
     if facts.model.is_near_receiver() || queue_ns < MIN_ACK_QUEUE_NS.max(base_ns / 2) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cause::flow::facts::OppositeTransfer;
+use crate::cause::synthetic::Script;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
 use linerate_capture::traffic::Flow;
@@ -157,6 +158,62 @@ fn equal_intervals_of_acknowledgments_show_a_slow_way_back_without_stamps() {
     let rule = found(clocked(|_| 8 * MS), None).expect("a finding");
     assert!(rule.summary.contains("every 8 ms"), "{}", rule.summary);
     assert!(rule.evidence["queue_ns_p50"] > 2e8, "{:?}", rule.evidence);
+}
+
+/// Such a way back, while segments of the upload come again at four times.
+fn spaced_with_losses(each_time: u32) -> Option<Rule> {
+    let mut upload = clocked(|_| 8 * MS);
+    let acks: Vec<(u64, u32)> = upload
+        .packets
+        .iter()
+        .filter_map(|(time_ns, sent)| match sent {
+            Sent::Ack { ack, .. } => Some((*time_ns, *ack)),
+            Sent::Data { .. } => None,
+        })
+        .collect();
+    for (time_ns, ack) in acks.iter().skip(50).step_by(100) {
+        for segment in 0..each_time {
+            let seq = ack + (10 + segment) * MSS;
+            upload
+                .packets
+                .push((time_ns + 100 * US, Sent::Data { seq }));
+        }
+    }
+    found(upload, None)
+}
+
+#[test]
+fn a_path_that_loses_data_again_and_again_is_full_of_data() {
+    assert!(spaced_with_losses(1).is_some(), "a few");
+    assert!(spaced_with_losses(4).is_none());
+}
+
+/// A download captured 20 us from its receiver, 20 ms from its sender: `count` segments at a time, `interval_ns` of their number
+/// before the next ones.
+fn arriving(count: impl Fn(u32) -> u32, interval_ns: impl Fn(u32) -> u64) -> Option<Rule> {
+    let mut download = Script::open(End::Second, 20 * MS, 20 * US, 60_000);
+    let mut at_ns = 60 * MS;
+    for at in 0..300 {
+        download.at(at_ns).send(count(at), MSS, 15 * US);
+        download.after(20 * US).ack_all();
+        at_ns += interval_ns(count(at));
+    }
+    ack_path_full(&FlowFacts::of(&download.flow()).expect("payload"))
+}
+
+#[test]
+fn segments_at_one_interval_whatever_their_number_were_released_by_acknowledgments_that_wait() {
+    let one_or_two = |at: u32| 1 + u32::from(at.is_multiple_of(4));
+    let rule = arriving(one_or_two, |_| 9 * MS).expect("a finding");
+    assert!(rule.summary.contains("every 9 ms"), "{}", rule.summary);
+    assert!(
+        arriving(one_or_two, |count| u64::from(count) * 9 * MS).is_none(),
+        "a pace in octets"
+    );
+    assert!(
+        arriving(one_or_two, |_| 21 * MS).is_none(),
+        "a window of one or two segments"
+    );
 }
 
 #[test]

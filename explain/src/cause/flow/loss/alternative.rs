@@ -32,10 +32,13 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
                 Cause::Policed
             }
         }
+        Cause::Policed if figure("bucket_bytes").is_none() => Cause::RandomLoss,
         Cause::Policed => Cause::ShallowQueue,
         // A sender probes for the room of a queue with one loss in each of its cycles, which cost little to repair.
         Cause::RandomLoss if is_probing(rule) => Cause::ShallowQueue,
-        Cause::RandomLoss if is_heavy(rule) && exceeds_chance(facts, rule) => Cause::Policed,
+        Cause::RandomLoss if is_heavy(rule) && exceeds_chance(facts, figure("loss_rate")?) => {
+            Cause::Policed
+        }
         Cause::RandomLoss if facts.model.is_near_receiver() => Cause::LossInBursts,
         Cause::RandomLoss => {
             // Only where the timer repairs most of them.
@@ -60,9 +63,8 @@ fn is_heavy(rule: &Rule) -> bool {
 
 /// True if more passes than congestion control permits with independent losses at this rate (Mathis et al. 1997): they come
 /// together.
-fn exceeds_chance(facts: &FlowFacts<'_>, rule: &Rule) -> bool {
-    let rate = rule.evidence.get("loss_rate").copied().unwrap_or(0.0);
-    let window = (1.5 / rate.max(1e-9)).sqrt() * facts.full as f64;
+pub(super) fn exceeds_chance(facts: &FlowFacts<'_>, loss_rate: f64) -> bool {
+    let window = (1.5 / loss_rate.max(1e-9)).sqrt() * facts.full as f64;
     let rtt_ns = facts.model.base_rtt_ns().unwrap_or(0) as f64;
     rtt_ns > 0.0 && facts.goodput() * rtt_ns / 1e9 > window
 }

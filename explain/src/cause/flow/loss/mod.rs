@@ -26,9 +26,12 @@ mod tests;
 
 pub(super) use alternative::{alternative, is_rare};
 
+use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::flight::ConstantFlight;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
+use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::Rule;
 use crate::cause::flow::sender;
 use crate::cause::scored::evidence;
@@ -42,8 +45,8 @@ use linerate_results::stats;
 use lost_acks::lost_acks;
 use messages::lost_messages;
 use outage::interrupted;
-use pattern::{Followers, bursts, discarded, episodes, loses_the_second, no_sack, random, stalls};
-use queue::{bucket, queue, queue_capacity};
+use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
+use queue::{bucket, dropped_at_rate, queue, queue_capacity};
 
 /// Repairs that take less of the time are not worth a finding.
 const MIN_COST: f64 = 0.1;
@@ -79,8 +82,6 @@ const MIN_WITHHOLDING_RATE: f64 = 0.1;
 /// Where more is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate), Mathis et al.
 /// 1997), so that only timers repair the losses (RFC 5681 section 3.2): a steady rate is that of the repairs.
 const MOST_OF_FULL_PATH: f64 = 1.0 / 6.0;
-/// Parts of the time in which losses are looked for.
-const TIME_PARTS: usize = 8;
 /// A window that grows by a segment in each round trip overflows a ring of [`RING_SEGMENTS`] so often: 8 / (3 n²) of all
 /// segments are lost (Mathis et al. 1997).
 const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
@@ -112,7 +113,7 @@ impl Losses {
             reduced: if fills_between_stops(facts) {
                 0.0
             } else {
-                facts.share(Limit::InFlight)
+                (facts.share(Limit::InFlight) - constant_share(facts)).max(0.0)
             },
             withheld: if rate >= MIN_WITHHOLDING_RATE {
                 facts.share(Limit::LateAck)
@@ -156,7 +157,10 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
     let is_harmless = cost < MIN_COST
         || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
-        || fills_path(facts, &losses);
+        || fills_path(facts, &losses)
+        || losses.rate() < queue::MIN_EXCESS_RATE
+            && losses.repair() < MIN_COST_ON_FULL_PATH
+            && evenness::is_full_despite_losses(facts);
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full
@@ -269,6 +273,8 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             rule
         } else if let Some(capacity) = queue_capacity(facts, &losses) {
             queue(facts, &losses, capacity, &waits, figures)
+        } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
+            rule
         } else if in_bursts && !discards {
             bursts(facts, &losses, None, &waits, figures)
         } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
@@ -281,6 +287,12 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
             random(facts, &losses, &waits, figures)
         },
     )
+}
+
+/// Share of the time with the same data in flight in each round trip between losses: a window that they shrank grows.
+fn constant_share(facts: &FlowFacts<'_>) -> f64 {
+    let flight = ConstantFlight::of(facts).filter(|it| !it.is_whole());
+    flight.map_or(0.0, |it| it.in_flight_share(facts))
 }
 
 /// Near the receiver, where no round trip shows a queue: true if segments pass at nearly the fastest rate, but for long
@@ -299,17 +311,6 @@ fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
     let least_ns = facts.least_time_ns().filter(|_| rate::is_full(facts));
     let needs_all = least_ns.is_some_and(|ns| facts.share_of(ns) >= 1.0 - MIN_COST);
     (needs_all || rate::busy_share(facts) >= 1.0 - MIN_COST) && losses.rate() < MOST_OF_FULL_PATH
-}
-
-/// True if segments are repeated in at least half of the parts of the time.
-fn is_spread(facts: &FlowFacts<'_>) -> bool {
-    let sent = facts.model.view.sent.iter();
-    let mut parts = [false; TIME_PARTS];
-    for it in sent.filter(|it| it.is_retransmission()) {
-        let at = it.time_ns as f64 / facts.model.span_ns.max(1) as f64 * TIME_PARTS as f64;
-        parts[(at as usize).min(TIME_PARTS - 1)] = true;
-    }
-    parts.into_iter().filter(|is_lossy| *is_lossy).count() * 2 >= TIME_PARTS
 }
 
 /// Lost segments for each recovery.

@@ -2,6 +2,7 @@
 
 use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::repeats::episodes;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, Transmission};
 use linerate_capture::tcp::BURST_POSITIONS;
@@ -14,8 +15,6 @@ use std::fmt::Write as _;
 const MIN_FLIGHT: u64 = 7;
 /// No window is advised in smaller segments.
 const MIN_ADVISED_SEGMENT: u64 = 200;
-/// Half of the usual least retransmission timeout: what is repeated sooner belongs to the same recovery.
-const EPISODE_NS: u64 = 100_000_000;
 /// Losses by chance are all in the first of so many parts of a connection once in as many connections.
 const OPENING_DIVISOR: usize = 20;
 /// Fewer segments behind others show no pattern.
@@ -285,25 +284,18 @@ pub(super) fn stalls(
     }
 }
 
-/// Groups of retransmissions with longer pauses between them than most recoveries take.
-pub(super) fn episodes(facts: &FlowFacts<'_>) -> u64 {
-    let sent = facts.model.view.sent.iter();
-    let times: Vec<u64> = sent
-        .filter(|it| it.is_retransmission())
-        .map(|it| it.time_ns)
-        .collect();
-    let pauses = times
-        .windows(2)
-        .filter(|pair| pair[1] - pair[0] >= EPISODE_NS);
-    pauses.count() as u64 + u64::from(!times.is_empty())
-}
-
-/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start.
+/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start, or
+/// of twice as long a part if they are repaired together.
 fn are_of_slow_start(facts: &FlowFacts<'_>) -> bool {
     let sent = &facts.model.view.sent;
     let last = sent.iter().rposition(Transmission::is_retransmission);
+    let divisor = if episodes(facts) <= 1 {
+        OPENING_DIVISOR / 2
+    } else {
+        OPENING_DIVISOR
+    };
     facts.connection().handshake().syn_ns.is_some()
-        && last.is_some_and(|last| (last + 1) * OPENING_DIVISOR <= sent.len())
+        && last.is_some_and(|last| (last + 1) * divisor <= sent.len())
 }
 
 /// Slow start doubles what is in flight until a queue overflows, and after that the window grows slowly.

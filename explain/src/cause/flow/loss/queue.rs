@@ -1,6 +1,8 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
+use super::alternative::exceeds_chance;
 use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
+use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
@@ -42,6 +44,10 @@ const ADVANTAGE_FACTOR: f64 = 4.0;
 const LONG_QUEUE_NS: f64 = 2e7;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
+
+const POLICER_ADVICE: &str = "Look for a policer (a rate limit that drops: switch port, nftables limit, tc police, a service \
+                              contract): shape at the sender just below its rate (tc tbf), or make its burst at least the \
+                              rate times the round trip.";
 
 /// Losses that depend on what passed before: a policer, or a queue that is too short.
 pub(super) fn bucket(
@@ -108,6 +114,10 @@ pub(super) fn bucket(
         && bucket.delay_share.is_some()
         && facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
         && losses.timeout < MAX_TIMEOUT_SHARE;
+    // Bursts that overflow a ring at intervals are even, too, but any faster rate fits them.
+    let is_even = facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
+        && evenness::is_even_despite_many_losses(facts);
+    let drops_at_rate = drops_at_rate || is_even;
     let shows_rate = !is_unseen && keeps_rate
         || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;
@@ -120,12 +130,11 @@ pub(super) fn bucket(
             } else {
                 0.85
             },
-            summary: format!("{lost}; nothing waits in a queue before: the excess is dropped at once. {waits}"),
+            summary: format!(
+                "{lost}; nothing waits in a queue before: the excess is dropped at once. {waits}"
+            ),
             evidence: figures,
-            advice: "Look for a policer (a rate limit that drops: switch port, nftables limit, tc police, a service \
-                     contract): shape at the sender just below its rate (tc tbf), or make its burst at least the rate \
-                     times the round trip."
-                .to_owned(),
+            advice: POLICER_ADVICE.to_owned(),
             limits,
             has_gain: false,
         });
@@ -207,6 +216,36 @@ impl ByFlight {
         }
         own
     }
+}
+
+/// Many losses that leave the rate as it is, above what they permit if they are independent, and that show no bucket.
+pub(super) fn dropped_at_rate(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    figures: &BTreeMap<String, f64>,
+) -> Option<Rule> {
+    let is_policed =
+        exceeds_chance(facts, losses.rate()) && evenness::is_even_despite_many_losses(facts);
+    let mut evidence = figures.clone();
+    evidence.insert("goodput_bytes_per_s".to_owned(), facts.goodput());
+    is_policed.then_some(Rule {
+        share: losses.cost(),
+        cause: Cause::Policed,
+        confidence: 0.65,
+        summary: format!(
+            "{} of {} segments ({}) were lost, and as much passes in each part of the time nevertheless, {}: what exceeds a \
+             rate seems to be dropped at once. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+            format::percent(losses.rate()),
+            format::rate(facts.goodput()),
+        ),
+        evidence,
+        advice: POLICER_ADVICE.to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        has_gain: false,
+    })
 }
 
 /// Capacity in segments of a queue, if more segments in flight are lost and fewer are not.

@@ -96,5 +96,6 @@ fn an_even_interval_that_makes_up_no_round_trip_is_the_senders_own() {
     assert!(!is_own(7_000, 100), "a flight in each round trip");
     assert!(!is_own(3_550, 100), "two in each round trip");
     assert!(!is_own(16_000, 100), "longer than a round trip");
+    assert!(is_own(5_700, 100), "shorter than the shortest round trip");
     assert!(!has_own_interval(4_700_000, 0, None));
 }

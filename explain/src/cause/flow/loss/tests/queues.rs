@@ -109,6 +109,23 @@ fn losses_at_the_end_of_slow_start_only_are_those_of_a_short_queue() {
     assert_eq!(later.cause, Cause::RandomLoss, "{}", later.summary);
 }
 
+#[test]
+fn losses_that_are_repaired_together_at_the_end_of_slow_start_are_those_of_a_short_queue() {
+    let size = |round: u64| {
+        if round < 2 {
+            20
+        } else {
+            10 + (round / 12) as u32
+        }
+    };
+    let at = |losses: &[u64]| {
+        let lost = |round: u64| if losses.contains(&round) { 4 } else { 0 };
+        evaluate(lossy_flights(50, size, lost)).map(|it| it.cause)
+    };
+    assert_eq!(at(&[1]), Some(Cause::ShallowQueue));
+    assert_eq!(at(&[0, 12]), Some(Cause::RandomLoss), "at two times");
+}
+
 /// Causes of flights of 10 to 15 segments, of which one in `each` loses one, by chance.
 fn alone(each: u32) -> (Cause, Option<Cause>) {
     let dice = |round: u64| (round as u32).wrapping_mul(2_654_435_761) >> 12;
