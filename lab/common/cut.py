@@ -1,6 +1,7 @@
 """The captures of each kind of a trial, with their labels."""
 
 import hashlib
+import shutil
 import subprocess
 
 import packets
@@ -38,7 +39,8 @@ def cut(name, number, case, draw, trial, truth, run, out, formats=("pcap",)):
         packets.write(out / file, head, found, snap, trailing)
         if form != "pcap":
             packets.write(run / "as-pcap", head, found, snap)
-            subprocess.run(["editcap", "-F", form, run / "as-pcap", out / file], check=True, capture_output=True)
+            subprocess.run(["editcap", "-F", form, run / "as-pcap", run / "as-wanted"], check=True, capture_output=True)
+            shutil.copyfile(run / "as-wanted", out / file)
         expected = expected_at(case["expected"], full)
         if expected == ["unknown"] and trial.get("also_at_sender"):
             expected = trial["also_at_sender"]

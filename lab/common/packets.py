@@ -22,7 +22,7 @@ def read(file):
 
 
 def write(file, head, packets, snap=0, cut=0):
-    with open(file, "wb") as out:
+    with open(file, "wb", 1 << 20) as out:
         out.write(head[:16] + struct.pack("<I", snap) + head[20:] if snap else head)
         for _, octets, data, stamp, _ in packets:
             kept = data[:snap] if snap else data

@@ -1,95 +1,18 @@
 #!/usr/bin/env python3
 """Draws, provokes, checks, records and labels, within the emulated machine (`machine/boot` runs it there)."""
 
-import ipaddress
-import json
-import os
-import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
-import machine
-import packets
 import cases_ends, cases_healthy, cases_path  # noqa: F401, E401 (they register their cases)
-from network import ADDRESS, MIDDLE, Network
+from network import Network
+from perform import FORMATS, performer
 from setups import SEED
-from trials import Trials, disturbed, opening, parsed
+from trials import Trials
 
 PROGRAMS = HERE.parent / "field" / "ends.py"
-# The machine has a clock of its own, but reads its programs from the host's files, in a time of their own.
-PROGRAM_P99_MS, PROGRAM_MAX_MS = 4.0, 60.0
-FORMATS = ("pcap", "pcap", "pcapng", "nsecpcap")
-
-machine.NICE[:] = []
-
-
-class Lateness(machine.Lateness):
-    """With the priority of the programs."""
-
-    def run(self):
-        while not self.ends:
-            until = time.monotonic() + 0.01
-            time.sleep(0.01)
-            self.late.append(time.monotonic() - until)
-
-
-def perform(trial, folder, seed, lane):
-    """One run. Returns its truth; A.pcap, B.pcap and R.pcap (the middle) stay in `folder`."""
-    for name, text in trial.get("files", {}).items():
-        (folder / name).write_text(text.replace("@D", str(folder)).replace("@B", ADDRESS["B"]))
-    count = str(int(trial.get("octets", 0)))
-    with Network(trial, folder, PROGRAMS) as net:
-        watch, dumps = Lateness(), []
-        middle = MIDDLE[trial["sender"]]
-        for name, space, device in (("A", "A", "eth0"), ("B", "B", "eth0"), ("R", *middle)):
-            words = ["tcpdump", "-i", device, "-B", "16384", "-s", "2000", "-n", "-w", folder / f"{name}.pcap"]
-            dumps.append(net.begin(space, words, f"dump-{name}"))
-        servers = [net.start(end, command.replace("@N", count), f"server-{at}") for at, (end, command) in enumerate(trial["servers"])]
-        time.sleep(1.5)
-        watch.start()
-        client = net.start(trial.get("client_at", "A"), trial["client"].replace("@N", count), "client")
-        begun, sockets = time.monotonic(), {}
-        until, events = begun + trial.get("longest", 22), list(trial.get("events", []))
-        while client.poll() is None and time.monotonic() < until:
-            try:
-                client.wait(min(0.6, max(0.01, begun + events[0][0] - time.monotonic())) if events else 0.6)
-            except subprocess.TimeoutExpired:
-                pass
-            if events and time.monotonic() >= begun + events[0][0]:
-                _, end, *words = events.pop(0)
-                net.inside(end, *words)
-                continue
-            net.sample()
-            found = net.sockets(trial["sender"])
-            sockets = found if found.get("bytes_sent", 0) >= sockets.get("bytes_sent", 0) else sockets
-        # Until the last block of captured packets is written.
-        time.sleep(1.5)
-        late, missed = watch.end(), []
-        for dump in dumps:
-            found = re.search(r"(\d+) packets dropped by kernel", net.stop(dump, 5, signal.SIGINT))
-            missed.append(int(found[1]) if found else -1)
-        printed = net.stop(client)
-        programs = printed + "".join(net.stop(it, 1) for it in servers)
-        counts = net.counters()
-    if any(missed):
-        disturbed(f"captures missed {missed}")
-    if late["late_p99_ms"] > PROGRAM_P99_MS or late["late_max_ms"] > PROGRAM_MAX_MS:
-        disturbed(f"{late}")
-    sender, receiver = trial["sender"], "B" if trial["sender"] == "A" else "A"
-    packed = ipaddress.ip_address(ADDRESS[sender]).packed
-    octets, seconds, arrived = packets.delivered(packets.read(folder / f"{receiver}.pcap")[1], packed)
-    sent = packets.delivered(packets.read(folder / f"{sender}.pcap")[1], packed)[2]
-    kernel = os.uname().release
-    return {"octets": octets, "seconds": round(seconds, 3), "lost_segments": sent - arrived,
-            "goodput_bits_per_s": round(octets * 8 / seconds, 1) if octets and seconds > 0 else None,
-            "path": {"counts": counts, "socket": sockets, **late, "kernel": kernel,
-                     "programs": [it for it in map(parsed, programs.splitlines()) if it], **opening(folder / "A.pcap")}, "printed": printed[-200:]}
-
 
 if __name__ == "__main__":
-    Trials(SEED, perform, "emulated-", FORMATS, (1.6, 8), 2.6).main(lambda: None)
+    Trials(SEED, performer(Network, PROGRAMS), "emulated-", FORMATS, (1.6, 8), 2.6).main(lambda: None)

@@ -27,6 +27,10 @@ class Network(Namespaces):
         super().__init__(trial, folder, {it: f"emulated-{it.lower()}" for it in "ARSB"})
         self.PROGRAMS, self.queues = f"python3 {programs}", []
 
+    def device(self, end):
+        """What the hosts are captured at."""
+        return "eth0"
+
     def way(self, key, part):
         """`there` is the way of the data: the namespace and the device of a part of it."""
         sender = self.trial["sender"]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-WANTED = """crc32c_generic virtio_pci 9pnet_virtio 9p overlay veth ifb sch_netem sch_tbf sch_htb sch_cake sch_sfq sch_pie sch_red sch_fq sch_ingress
+WANTED = """crc32c_generic virtio_pci 9pnet_virtio 9p overlay veth ifb tun sch_netem sch_tbf sch_htb sch_cake sch_sfq sch_pie sch_red sch_fq sch_ingress
 act_police act_gact cls_matchall cls_u32 nf_tables nf_conntrack nft_limit nft_ct nft_reject_inet tcp_bbr tcp_diag udp_diag af_packet_diag""".split()
 
 
