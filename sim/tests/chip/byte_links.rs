@@ -107,7 +107,7 @@ fn a_slave_exchanges_a_transfer_with_a_master_outside_for_each_start() {
             (0x6009_0020, 2 << 12 | 1 << 9),  // IO_MUX_GPIO7: FSPID, FUN_IE
             (0x6009_000c, 2 << 12),           // IO_MUX_GPIO2: FSPIQ
             (0x6009_002c, 1 << 12 | 1 << 9),  // IO_MUX_GPIO10: GPIO, FUN_IE
-            (0x6009_1264, 1 << 7 | 10),       // GPIO_FUNC68_IN_SEL_CFG: FSPICS0 from GPIO10
+            (0x6009_1264, 1 << 7 | 0xa),      // GPIO_FUNC68_IN_SEL_CFG: FSPICS0 from GPIO10
             (0x6008_10e0, 1 << 26),           // SPI_SLAVE: SLAVE_MODE
             (0x6008_1030, 1 << 28 | 1 << 27), // SPI_DMA_CONF: DMA_TX_ENA, DMA_RX_ENA
             (DESCRIPTORS, OWNER | 8),

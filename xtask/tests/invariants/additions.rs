@@ -122,6 +122,7 @@ const REGISTRIES: [Registry; 4] = [
         beside: &[
             "sim/src/chip/esp32c6/wiring.rs",
             "sim/src/chip/esp32c6/soc.rs",
+            "sim/src/chip/esp32c6/soc/uart_dma.rs",
             "sim/src/chip/soft_soc/models.rs",
             "sim/src/chip/soft_soc/soc.rs",
         ],

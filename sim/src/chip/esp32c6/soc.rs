@@ -3,8 +3,6 @@
 mod spi_slave;
 mod uart_dma;
 
-use self::spi_slave::OutsideTransfer;
-
 use super::clock::CpuClock;
 use super::console::{Console, Port};
 use super::report::{Report, ReportKind};
@@ -91,6 +89,15 @@ impl Poll {
     }
 }
 
+/// The transfer of a master outside, with SPI2 as its slave.
+#[derive(Debug, Default)]
+struct OutsideTransfer {
+    /// The slave takes part; decided by the first clock.
+    is_heard: Option<bool>,
+    /// Octets of the master that are not in memory yet.
+    received: Vec<u8>,
+}
+
 /// The chip without its hart and memory.
 #[derive(Debug)]
 pub(super) struct Soc {
@@ -115,7 +122,6 @@ pub(super) struct Soc {
     plic: Plic,
     peripherals: Peripherals,
     storage: Storage,
-    /// Of a master outside with SPI2 as its slave.
     outside: OutsideTransfer,
     pending: Option<u8>,
     poll: Poll,

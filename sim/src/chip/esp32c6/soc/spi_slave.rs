@@ -3,20 +3,11 @@
 //! The master clocks octets and learns those of the slave at once. What it sends gets to memory with the next octets or when
 //! chip select rises, because only then is it known which ones are the last of the transfer.
 
-use super::{FSPIQ, SPI2_DMA, Soc};
+use super::{FSPIQ, OutsideTransfer, SPI2_DMA, Soc};
 use crate::chip::esp32c6::wiring::{GDMA, SPI2};
 use crate::mem::Memory;
 use crate::pads::SpiOctets;
 use crate::time::Instant;
-
-/// The transfer of a master outside.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OutsideTransfer {
-    /// The slave takes part; decided by the first clock.
-    is_heard: Option<bool>,
-    /// Octets of the master that are not in memory yet.
-    received: Vec<u8>,
-}
 
 impl Soc {
     /// The master clocks `octets`; the slave's are put into `sent`.
