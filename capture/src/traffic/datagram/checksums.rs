@@ -77,27 +77,25 @@ fn slot((from, to, protocol): (Address, Address, Protocol)) -> usize {
 
 impl ChecksumTable {
     /// Records a datagram, of which `octets` begin with its header. Returns true if its receiver discards it (RFC 1122
-    /// section 3.2.1.2, RFC 9293 section 3.1): a checksum is wrong, and few of the others like it are.
+    /// section 4.1.3.4, RFC 9293 section 3.1): its checksum is wrong, and few of the others between its hosts are.
     #[inline]
     pub(super) fn record(&mut self, octets: &[u8], datagram: &Datagram<'_>, number: u64) -> bool {
         let is_v4 = octets.first().is_some_and(|first| first >> 4 == 4);
-        let mut is_discarded = false;
         if is_v4 && let Some(verdict) = header(octets) {
-            is_discarded = self.headers.count(verdict, number);
+            // Headers are counted for all hosts together: whose adapter computes them is not known.
+            self.headers.count(verdict, number);
         }
         if !matches!(datagram.protocol, Protocol::Tcp | Protocol::Udp)
             || !is_whole(octets, datagram)
         {
-            return is_discarded;
+            return false;
         }
         let Some(verdict) = transport(datagram) else {
-            return is_discarded;
+            return false;
         };
         let of = (datagram.source, datagram.destination, datagram.protocol);
-        if let Some(pair) = self.pair(of) {
-            is_discarded |= pair.count(verdict, number);
-        }
-        is_discarded
+        self.pair(of)
+            .is_some_and(|pair| pair.count(verdict, number))
     }
 
     #[inline]

@@ -45,7 +45,7 @@ fn wrong_checksums(it: &Checksums, share: f64) -> PathFinding {
         None => (None, None, "IPv4 headers"),
     };
     let mut found = PathFinding {
-alternative_to: None,
+        alternative_to: None,
         sender,
         receiver,
         share_of_time: 0.0,
@@ -76,9 +76,8 @@ alternative_to: None,
 /// Adds the finding about wrong checksums; it takes the cost of the losses that it explains.
 pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFinding>) {
     let is_explained = |it: &PathFinding| {
-        // What is given instead of such a loss goes with it.
         let is_loss = matches!(
-            it.alternative_to.unwrap_or(it.finding.cause),
+            it.finding.cause,
             Cause::RandomLoss
                 | Cause::LossInBursts
                 | Cause::WireErrors
@@ -93,17 +92,23 @@ pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFind
         let lost = counts
             .iter()
             .find_map(|name| it.finding.evidence.get(*name));
-        is_loss
+        it.alternative_to.is_none()
+            && is_loss
             && it.sender == found.sender
             && it.receiver == found.receiver
             && lost.is_none_or(|lost| wrong as f64 >= lost / 2.0)
     };
-    let cost: f64 = others
-        .iter()
-        .filter(|it| it.alternative_to.is_none() && is_explained(it))
-        .map(|it| it.share_of_time)
-        .fold(0.0, |sum, share| sum + share);
-    others.retain(|it| !is_explained(it));
+    let explained: Vec<PathFinding> = others.extract_if(.., |it| is_explained(it)).collect();
+    // The sum of nothing is -0.0, which a reader would see.
+    let costs = explained.iter().map(|it| it.share_of_time);
+    let cost = costs.fold(0.0, |sum, share| sum + share);
+    // What was given instead of such a loss goes with it.
+    let goes_with = |it: &PathFinding, loss: &PathFinding| {
+        it.alternative_to == Some(loss.finding.cause)
+            && it.sender == loss.sender
+            && it.receiver == loss.receiver
+    };
+    others.retain(|it| !explained.iter().any(|loss| goes_with(it, loss)));
     found.share_of_time = cost.min(1.0);
     others.push(found);
 }
@@ -116,7 +121,7 @@ pub(super) fn duplicates(repeats: &Repeats) -> Option<PathFinding> {
     }
     let [sender, receiver] = repeats.ends?;
     let mut found = PathFinding {
-alternative_to: None,
+        alternative_to: None,
         sender: Some(sender.to_string()),
         receiver: Some(receiver.to_string()),
         share_of_time: share,
@@ -165,13 +170,26 @@ mod tests {
 
     #[test]
     fn what_is_given_instead_of_losses_by_wrong_checksums_goes_with_them() {
-        let mut others = vec![
-            finding(Cause::RandomLoss, None),
-            finding(Cause::ShallowQueue, Some(Cause::RandomLoss)),
-        ];
+        // An alternative has no count of its own.
+        let mut queue = finding(Cause::ShallowQueue, Some(Cause::RandomLoss));
+        queue.finding.evidence.clear();
+        let mut others = vec![finding(Cause::RandomLoss, None), queue];
         take_losses((4, finding(Cause::ChecksumErrors, None)), &mut others);
         let causes: Vec<Cause> = others.iter().map(|it| it.finding.cause).collect();
         assert_eq!(causes, [Cause::ChecksumErrors]);
         assert!((others[0].share_of_time - 0.4).abs() < 1e-9);
+    }
+    #[test]
+    fn wrong_checksums_that_explain_few_losses_take_neither_them_nor_their_alternative() {
+        let mut losses = finding(Cause::RandomLoss, None);
+        losses.finding.evidence = evidence([("lost_segments", 100.0)]);
+        let mut queue = finding(Cause::ShallowQueue, Some(Cause::RandomLoss));
+        queue.finding.evidence.clear();
+        let mut others = vec![losses, queue];
+        take_losses((4, finding(Cause::ChecksumErrors, None)), &mut others);
+        assert_eq!(others.len(), 3);
+        let added = &others[2];
+        assert_eq!(added.finding.cause, Cause::ChecksumErrors);
+        assert!(added.share_of_time == 0.0 && added.share_of_time.is_sign_positive());
     }
 }

@@ -83,6 +83,21 @@ fn held_back(
     held
 }
 
+/// True for a stream in segments of one size, that of the sender's own MSS: a device with a small buffer, whose segments are full,
+/// whatever the receiver would take. Nagle's algorithm holds back none of them (RFC 9293 section 3.7.4).
+fn is_in_full_segments(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let Some(own_mss) = facts.connection().mss(facts.model.data_sender) else {
+        return false;
+    };
+    let lengths = || sent.iter().map(|it| it.len);
+    let largest = lengths().max().unwrap_or(0);
+    let full = lengths().filter(|len| *len == largest).count();
+    facts.class == FlowClass::Bulk
+        && full * 10 >= sent.len() * 8
+        && largest * 10 >= u32::from(own_mss) * 8
+}
+
 pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
     let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
@@ -101,6 +116,9 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
     let own = held_back(&model.view, to_receiver_ns, prompt(to_sender_ns), mss);
     let back = held_back(&model.back, to_sender_ns, prompt(to_receiver_ns), back_mss);
     let is_own = own.total_ns >= back.total_ns;
+    if is_own && is_in_full_segments(facts) {
+        return None;
+    }
     let HeldBack { count, total_ns } = if is_own { own } else { back };
     let share = facts.share_of(total_ns);
     if count < 3 || share < MIN_SHARE {

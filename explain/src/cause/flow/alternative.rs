@@ -15,6 +15,8 @@ use linerate_results::record::Cause;
 
 /// Fewer round trips to the sender do not show what it waited for.
 const MIN_ROUND_TRIPS: usize = 8;
+/// A write of more segments than this is sent in several of the steps in which hosts pace (two segments: `tcp_min_tso_segs`).
+const MOST_IN_A_WRITE: usize = 4;
 
 /// Another explanation of the time that a rule explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
     let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
     let cause = match rule.cause {
         Cause::HostPacing if is_near_receiver && !sees_sender => Cause::AckPathFull,
+        // A program that reads what it sends from a slow storage writes in such steps, too.
+        Cause::HostPacing if ends_writes(facts) => Cause::SenderIdle,
         // A program that writes one full segment or two by a timer.
         Cause::AckPathFull if rule.evidence.contains_key(arrivals::INTERVAL) => Cause::HostPacing,
         Cause::SendBuffer if matches!(facts.model.scale, WindowScale::AtLeast(_)) => {
@@ -71,6 +75,13 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
     words(cause)
 }
 
+/// True if writes end so often that each may be one of the paced steps.
+fn ends_writes(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let pushed = sent.iter().filter(|it| it.is_pushed).count();
+    pushed * MOST_IN_A_WRITE >= sent.len()
+}
+
 fn words(cause: Cause) -> Option<Alternative> {
     let (summary, advice) = match cause {
         Cause::AckPathFull => (
@@ -81,6 +92,11 @@ fn words(cause: Cause) -> Option<Alternative> {
             "The same pace fits a sender that sets it itself, by a timer.",
             "To decide: read the sender's settings (a rate limit of the program, SO_MAX_PACING_RATE, tc qdisc), or change its \
              buffer: a pace of its own stays the same.",
+        ),
+        Cause::SenderIdle => (
+            "The same steps fit a program that waits for its data: slow storage, a sensor, a computation for each part.",
+            "To decide: measure how long the program's reads take, or send the same octets from memory: a pace of the host stays \
+             the same.",
         ),
         Cause::ReceiverReadsSlowly => (
             "The same closings fit a program that reads slowly, in steps that are larger than its buffer.",

@@ -28,6 +28,8 @@ const SMALL_BYTES: u64 = 400;
 /// Fewer segments than one in so many that end a write are those of a sender that always has more.
 pub(super) const HARDLY_ANY: usize = 8;
 
+/// A stack sends within this time what it has ready.
+const PROMPT_NS: u64 = 2_000_000;
 /// Fewer losses have no pattern.
 const MIN_SECOND_LOST: u64 = 3;
 
@@ -314,9 +316,10 @@ impl<'a> FlowFacts<'a> {
         lost[1] >= MIN_SECOND_LOST && lost[1] * 2 >= sent[1]
     }
 
-    /// Time that all payload takes at the rate of the path, or at the fastest rate that it showed.
+    /// Time that all payload takes at the fastest rate that the path showed.
     pub(super) fn least_time_ns(&self) -> Option<u64> {
-        let rate = self.path_rate().or(self.fastest())?;
+        let rates = self.path_rate().into_iter().chain(self.fastest());
+        let rate = rates.max_by(f64::total_cmp)?;
         Some((self.bytes() as f64 * 1e9 / rate) as u64)
     }
 
@@ -455,7 +458,7 @@ fn classify(model: &FlowModel, full: u64) -> FlowClass {
 fn is_trickle(model: &FlowModel) -> bool {
     let sent = &model.view.sent;
     let bytes: u64 = sent.iter().map(|it| u64::from(it.len)).sum();
-    if bytes / sent.len().max(1) as u64 >= SMALL_BYTES {
+    if bytes / sent.len().max(1) as u64 >= SMALL_BYTES || is_in_step(model) {
         return false;
     }
     // A program's write ends with PSH (RFC 9293 section 3.9.1); a sender that has more to send does not set it.
@@ -470,6 +473,30 @@ fn is_trickle(model: &FlowModel) -> bool {
         .filter(|(it, flight)| **flight <= u64::from(it.len) + 1)
         .count();
     alone * 2 >= flights.len()
+}
+
+/// True if nearly all segments have one size, and each follows the acknowledgment of the one before at once: there is always more to
+/// send. A stack with one buffer sets PSH on each (uIP).
+fn is_in_step(model: &FlowModel) -> bool {
+    // What follows an acknowledgment arrives after it has reached the sender and the segment has come from there.
+    let Some(to_sender_ns) = model.to_sender.base_ns() else {
+        return false;
+    };
+    let sent = &model.view.sent;
+    let full = sent.iter().map(|it| it.len).max().unwrap_or(0);
+    let mut acks = model.view.acks.iter().peekable();
+    let mut in_step = 0;
+    for pair in sent.windows(2) {
+        let (before, next) = (pair[0], pair[1]);
+        while acks.next_if(|ack| ack.ack < before.end).is_some() {}
+        let Some(ack) = acks.peek().filter(|ack| ack.time_ns <= next.time_ns) else {
+            continue;
+        };
+        let reaction_ns = next.time_ns - ack.time_ns;
+        let at_once = to_sender_ns - to_sender_ns / 8..=to_sender_ns + PROMPT_NS;
+        in_step += usize::from(before.len == full && at_once.contains(&reaction_ns));
+    }
+    in_step * 10 >= sent.len() * 8
 }
 
 #[cfg(test)]

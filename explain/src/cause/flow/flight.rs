@@ -73,12 +73,17 @@ impl ConstantFlight {
         );
         // Adapters send blocks of segments.
         let blocks = 2 * facts.full.max(p98 / 12);
-        let most = if is_behind_loss {
-            blocks.min(p98 / SHRUNK_DIVISOR)
-        } else {
+        let most = if within_ns == WHOLE {
             blocks
+        } else {
+            blocks.min(p98 / SHRUNK_DIVISOR)
         };
-        let is_constant = growth <= facts.full && p98 - least <= most;
+        let most_growth = if within_ns == WHOLE {
+            facts.full
+        } else {
+            facts.frame_payload()
+        };
+        let is_constant = growth <= most_growth && p98 - least <= most;
         is_constant.then_some(Self {
             bytes: p98,
             rtt_ns,

@@ -191,7 +191,11 @@ fn waits_for_window(facts: &FlowFacts<'_>) -> f64 {
 
 /// What qualifies that nothing is lost.
 fn meanwhile(flight: &ConstantFlight) -> &'static str {
-    if flight.is_whole() { "" } else { " meanwhile" }
+    if flight.is_whole() {
+        ""
+    } else {
+        " during that time"
+    }
 }
 
 /// The same octets in flight in each round trip, and the window is the limit with the least scale that they permit. A buffer of

@@ -2,6 +2,7 @@
 
 use super::ack_path::ack_path_full;
 use super::facts::{FlowClass, FlowFacts};
+use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
@@ -14,6 +15,12 @@ use linerate_results::stats;
 const BLOATED_NS: u64 = 150_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
+/// Headers that cost a smaller share of a full path are no reason to look for another MSS: 536 octets (RFC 9293 section 3.7.1)
+/// cost 8%.
+const MIN_HEADER_COST: f64 = 0.1;
+/// Even the slowest firmware measured here takes 1 ms for a frame (`isr-all`): at less than half of this rate, no host is the
+/// reason for what waits.
+const FEW_SEGMENTS_PER_S: f64 = 500.0;
 /// MSS of Ethernet (RFC 6691): a smaller window admits no such segment.
 const ETHERNET_MSS: u64 = 1_460;
 /// A path that exchanges fewer segments rarely does so by the three places that look like a loss (RFC 5681 section 3.2).
@@ -224,8 +231,14 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     if let Some(announced) = clamped {
         figures.insert("announced_mss_bytes".to_owned(), announced as f64);
     }
+    let share = (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05);
+    // Where a slow path is full, hosts have time for more segments: only the headers cost anything.
+    let is_slow = facts.goodput() < FEW_SEGMENTS_PER_S * mss as f64;
+    if rate::is_full(facts) && is_slow && share < MIN_HEADER_COST {
+        return None;
+    }
     Some(Rule {
-        share: (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05),
+        share,
         cause: Cause::SmallMss,
         confidence: match (announced, clamped) {
             (Some(_), None) => 0.85,

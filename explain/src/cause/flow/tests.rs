@@ -1,6 +1,7 @@
 //! Rules about windows, silences and gains, on synthetic uploads.
 
 mod despite_losses;
+mod devices;
 mod exchanges;
 mod parts;
 mod receivers;

@@ -182,7 +182,11 @@ fn per_closing(facts: &FlowFacts<'_>) -> Option<u64> {
     let acks = facts.model.view.acks.windows(2);
     let closings = acks.filter(|pair| pair[0].window > 0 && pair[1].window == 0);
     let closings: Vec<u64> = closings.map(|pair| pair[1].ack).collect();
-    let steps = closings.windows(2).map(|pair| pair[1] - pair[0]);
+    // Acknowledgments may be captured out of order.
+    let steps = closings
+        .windows(2)
+        .filter_map(|pair| pair[1].checked_sub(pair[0]))
+        .filter(|octets| *octets > 0);
     percentile(steps.collect(), 50)
 }
 

@@ -20,6 +20,9 @@ const BREAKS_DIVISOR: usize = 50;
 /// Intervals are the round trip if they are as long as this part of it, with the distance of the segments.
 const MOST_OF_ROUND_TRIP: f64 = 0.8;
 
+/// Fewer round trips to the sender do not show what it waited for.
+const MIN_ROUND_TRIPS: usize = 8;
+
 /// The evidence of this rule.
 pub(in crate::cause::flow) const INTERVAL: &str = "arrival_interval_ns";
 
@@ -31,7 +34,10 @@ pub(super) fn released_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let longest = model.turns.longest_turn(model.data_sender);
     let is_answering = longest * 10 < facts.bytes() * 9;
     let window = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
-    if !model.is_near_receiver() || is_shared || is_answering || window >= MOST_FULL {
+    // Echoed timestamps show directly whether acknowledgments wait.
+    let sees_sender = model.to_sender.count() >= MIN_ROUND_TRIPS;
+    if !model.is_near_receiver() || sees_sender || is_shared || is_answering || window >= MOST_FULL
+    {
         return None;
     }
     // What is missing, repeated or overtaken leaves gaps of its own. From this rate on, a window has room for fewer than nine
@@ -47,16 +53,16 @@ pub(super) fn released_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         return None;
     }
     let interval = AckInterval::of_arrivals(&model.view)?;
-    // Windows of two or three segments arrive once in each round trip.
-    let base_ns = model.base_rtt_ns().filter(|ns| *ns > 0);
-    if base_ns.is_some_and(|base_ns| interval.ns as f64 > MOST_OF_ROUND_TRIP * base_ns as f64) {
+    // Windows of two or three segments arrive once in each round trip, which has to be known therefore.
+    let base_ns = model.base_rtt_ns().filter(|ns| *ns > 0)?;
+    if interval.ns as f64 > MOST_OF_ROUND_TRIP * base_ns as f64 {
         return None;
     }
     let [few, many] = interval.counts;
     Some(BackQueue {
         observed: format!(
-            "For {} of the time, segments arrive every {}, whether few together ({} times) or more ({} times): acknowledgments \
-             release them that reach {} at this interval, where a pace in octets or a full link takes longer for more",
+            "For {} of the time, segments arrive every {}, whether few together ({} times) or more ({} times), as if released by \
+             acknowledgments that reach {} at this interval (a pace in octets or a full link would take longer for more)",
             format::percent(interval.share_of_time),
             format::time(interval.ns),
             format::count(few as u64),

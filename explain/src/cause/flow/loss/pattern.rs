@@ -42,7 +42,11 @@ pub(super) fn discarded(
     let arrived = model.view.lost_after_capture().min(losses.lost);
     let mut figures = figures.clone();
     figures.insert("arrived_segments".to_owned(), arrived as f64);
-    (is_at_receiver && arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES).then(|| Rule {
+    // With one segment in flight, no other shows that the receiver had acknowledged what it has: it may only be slow to
+    // (RFC 9293 section 3.8.6.3 permits 500 ms, more than the timers of many senders).
+    let has_others = u64::from(facts.stats().max_in_flight) >= 2 * facts.full;
+    let is_most = arrived * 10 >= losses.lost * 8 && losses.lost >= MIN_LOSSES;
+    (is_at_receiver && has_others && is_most).then(|| Rule {
         share: losses.cost(),
         cause: Cause::ChecksumErrors,
         confidence: 0.6,

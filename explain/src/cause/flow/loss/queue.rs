@@ -116,6 +116,7 @@ pub(super) fn bucket(
         && losses.timeout < MAX_TIMEOUT_SHARE;
     // Bursts that overflow a ring at intervals are even, too, but any faster rate fits them.
     let is_even = facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
+        && losses.timeout < MAX_TIMEOUT_SHARE
         && evenness::is_even_despite_many_losses(facts);
     let drops_at_rate = drops_at_rate || is_even;
     let shows_rate = !is_unseen && keeps_rate
@@ -225,8 +226,9 @@ pub(super) fn dropped_at_rate(
     waits: &str,
     figures: &BTreeMap<String, f64>,
 ) -> Option<Rule> {
-    let is_policed =
-        exceeds_chance(facts, losses.rate()) && evenness::is_even_despite_many_losses(facts);
+    let is_policed = !facts.model.is_queued
+        && exceeds_chance(facts, losses.rate())
+        && evenness::is_even_despite_many_losses(facts);
     let mut evidence = figures.clone();
     evidence.insert("goodput_bytes_per_s".to_owned(), facts.goodput());
     is_policed.then_some(Rule {
@@ -234,8 +236,8 @@ pub(super) fn dropped_at_rate(
         cause: Cause::Policed,
         confidence: 0.65,
         summary: format!(
-            "{} of {} segments ({}) were lost, and as much passes in each part of the time nevertheless, {}: what exceeds a \
-             rate seems to be dropped at once. {waits}",
+            "{} of {} segments ({}) were lost, yet the rate stays the same throughout, at {}: what exceeds a rate seems to be \
+             dropped. (A sender whose congestion control ignores losses, such as BBR, looks the same.) {waits}",
             format::count(losses.lost),
             format::count(losses.segments),
             format::percent(losses.rate()),
