@@ -18,6 +18,8 @@ pub(super) struct EdgeDelay {
 const MIN_DELAYS: usize = 32;
 /// A shorter delay cannot be distinguished from the time that hosts take.
 const MIN_DELAY_NS: u64 = 1_000_000;
+/// Fewer bursts show no pauses.
+const MIN_BURSTS: usize = 4;
 /// A pause is longer than this part of the round trip, and than twice the usual gap.
 const PAUSE_DIVISOR: u64 = 16;
 
@@ -47,7 +49,12 @@ impl EdgeDelay {
         // Each burst ends because the window is full.
         let is_filled =
             fill.filled * 2 >= bursts.len() || fill.filled * FILLED_DIVISOR >= view.sent.len();
-        let is_whole = typical_bytes(bursts) >= window.max().unwrap_or(0) / 2;
+        let window = window.max().unwrap_or(0);
+        let count = bursts.len();
+        let typical = typical_bytes(bursts);
+        // Without pauses, segments may follow any acknowledgment: with the handshake, the round trip decides.
+        let is_apart = handshake.is_some() || count >= MIN_BURSTS && typical <= window / 2 * 3;
+        let is_whole = typical >= window / 2 && is_apart;
         (is_steady && is_whole && is_filled).then_some(Self {
             short_ns,
             median_ns,

@@ -35,6 +35,10 @@ const MIN_ACKS: usize = 24;
 /// Between two silences, so many times as much passes as is outstanding during one; less is a habit of the receiver, or
 /// a buffer that its program takes at a time.
 const MIN_FLIGHTS: u64 = 4;
+/// A receiver that acknowledges this many times in between, at once, has no such habit: then less passes.
+const MIN_BETWEEN: u64 = 16;
+const MIN_BETWEEN_PARTS: u64 = 8;
+const FEW_FLIGHTS: u64 = 2;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3).
 const OWED_SEGMENTS: u64 = 2;
 /// An acknowledgment that comes later than this multiple of what nine in ten take, and this time (a tick of a timer), after
@@ -72,11 +76,22 @@ fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
             && it.sent - it.acked >= steps
             && (it.has_arrived(view) || it.outlasts_repetition(view, prompt_ns))
     };
-    let long: Vec<Silence> = silences.into_iter().filter(is_long).collect();
+    let numbered = silences.into_iter().enumerate();
+    let (places, long): (Vec<usize>, Vec<Silence>) = numbered.filter(|(_, it)| is_long(it)).unzip();
     let between = long.windows(2).map(|pair| pair[1].acked - pair[0].acked);
     let between = percentile(between.collect(), 50).unwrap_or(u64::MAX);
+    let answers = places.windows(2).map(|pair| (pair[1] - pair[0] - 1) as u64);
+    let answers = percentile(answers.collect(), 50).unwrap_or(u64::MAX);
     let open = percentile(long.iter().map(|it| it.sent - it.acked).collect(), 50);
-    if open.is_none_or(|open| between < MIN_FLIGHTS * open) {
+    // One that looks for frames now and then takes all that waits, and no part of it.
+    let takes_parts = |open: u64| answers >= MIN_BETWEEN_PARTS && between * 4 <= open * 3;
+    let flights = if answers >= MIN_BETWEEN {
+        FEW_FLIGHTS
+    } else {
+        MIN_FLIGHTS
+    };
+    let is_habit = |open: u64| between < flights * open && !takes_parts(open);
+    if open.is_none_or(is_habit) {
         return Vec::new();
     }
     long

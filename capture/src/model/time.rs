@@ -288,7 +288,7 @@ impl Walk<'_> {
                     self.new_data(sent, until_ns, 0, answers, full);
                 }
             }
-            _ if self.is_after_timeout(sent, next) => {
+            _ if !self.follows_ack(answers, to_ns) && self.is_after_timeout(sent, next) => {
                 self.has_lost = true;
                 self.push(from_ns, to_ns, Limit::Timeout, sent.number);
             }
@@ -319,6 +319,13 @@ impl Walk<'_> {
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small
             && next.is_some_and(|next| next.time_ns - sent.time_ns >= alone_ns)
+    }
+
+    /// True if a late acknowledgment released what is sent `to_ns`, and no timer.
+    fn follows_ack(&self, answers: Answers, to_ns: u64) -> bool {
+        answers
+            .last_ns
+            .is_some_and(|acked_ns| to_ns - acked_ns <= self.reaction_ns())
     }
 
     /// Time within which a sender sends what an acknowledgment permits, as the capture shows it.

@@ -4,18 +4,16 @@ use super::facts::{FlowClass, FlowFacts};
 use super::flight::ConstantFlight;
 use super::pacing::is_timed_media;
 use super::rule::Rule;
+use super::serialization;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{DirectionView, Limit, Reaction, RoundTrips, percentile};
+use linerate_capture::model::{DirectionView, Limit, Reaction, percentile};
 use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
-use std::ops::RangeInclusive;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.15;
-/// Delayed acknowledgments of common stacks come after 40 ms or more (RFC 9293 section 3.8.6.3 permits 500 ms).
-const DELAYED_ACK_NS: u64 = 25_000_000;
 /// An acknowledgment that is later than this is noticed (the tick of common timers is 1 to 10 ms).
 const LATE_NS: u64 = 5_000_000;
 /// Waking up for a smaller share of the time is not worth a finding.
@@ -27,136 +25,17 @@ const MIN_OF_EACH: usize = 3;
 /// With so many possible orders, that all late reactions follow the longest silences is no chance (2 silences, 2 ends:
 /// 4 of 200).
 const MIN_ARRANGEMENTS: usize = 200;
-/// What follows an acknowledgment within this time waited for it.
-const PROMPT_NS: u64 = 2_000_000;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
 const STRETCH_SEGMENTS: f64 = 4.5;
-
-/// Segments that waited for delayed acknowledgments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct HeldBack {
-    count: u64,
-    total_ns: u64,
-}
-
-/// Times that a small segment alone in flight was acknowledged late, without data, and the next one followed after
-/// `reaction_ns`, up to [`PROMPT_NS`] more.
-fn held_back(
-    view: &DirectionView,
-    base_ns: u64,
-    reaction_ns: RangeInclusive<u64>,
-    mss: u64,
-) -> HeldBack {
-    let mut held = HeldBack::default();
-    let mut acks = view.acks.iter().peekable();
-    let mut acked = view.sent.first().map_or(0, |it| it.start);
-    for pair in view.sent.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
-            acked = acked.max(ack.ack);
-        }
-        // With timestamps of a coarse clock, its acknowledgment may already be among those before.
-        let is_alone =
-            (first.start..first.end).contains(&acked) && u64::from(first.len) < mss * 9 / 10;
-        let mut waited = None;
-        // What follows an answer waited for that, and not for the acknowledgment.
-        let mut is_answered = false;
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
-            acked = acked.max(ack.ack);
-            is_answered |= !ack.is_bare;
-            if ack.ack >= first.end && ack.is_bare && waited.is_none() {
-                waited = Some((ack.time_ns, ack.time_ns - first.time_ns));
-            }
-        }
-        let Some((at_ns, ns)) =
-            waited.filter(|_| is_alone && !is_answered && second.start == first.end)
-        else {
-            continue;
-        };
-        let is_late = ns >= base_ns + DELAYED_ACK_NS;
-        let is_prompt = reaction_ns.contains(&(second.time_ns - at_ns));
-        if is_late && is_prompt {
-            held.count += 1;
-            held.total_ns += ns - base_ns;
-        }
-    }
-    held
-}
-
-/// True for a stream in segments of one size, that of the sender's own MSS: a device with a small buffer, whose segments are full,
-/// whatever the receiver would take. Nagle's algorithm holds back none of them (RFC 9293 section 3.7.4).
-fn is_in_full_segments(facts: &FlowFacts<'_>) -> bool {
-    let sent = &facts.model.view.sent;
-    let Some(own_mss) = facts.connection().mss(facts.model.data_sender) else {
-        return false;
-    };
-    let lengths = || sent.iter().map(|it| it.len);
-    let largest = lengths().max().unwrap_or(0);
-    let full = lengths().filter(|len| *len == largest).count();
-    facts.class == FlowClass::Bulk
-        && full * 10 >= sent.len() * 8
-        && largest * 10 >= u32::from(own_mss) * 8
-}
-
-pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let model = &facts.model;
-    let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
-    let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
-    let mss = facts.mss().unwrap_or(1460);
-    let back_mss = facts
-        .connection()
-        .mss(model.data_sender)
-        .map_or(1460, u64::from);
-    // What comes sooner than a round trip left before. Without the handshake, the shortest one is an upper bound.
-    let is_known = facts.connection().handshake().legs_ns().is_some();
-    let prompt = |base_ns: u64| {
-        let least_ns = if is_known { base_ns - base_ns / 8 } else { 0 };
-        least_ns..=base_ns + PROMPT_NS
-    };
-    let own = held_back(&model.view, to_receiver_ns, prompt(to_sender_ns), mss);
-    let back = held_back(&model.back, to_sender_ns, prompt(to_receiver_ns), back_mss);
-    let is_own = own.total_ns >= back.total_ns;
-    if is_own && is_in_full_segments(facts) {
-        return None;
-    }
-    let HeldBack { count, total_ns } = if is_own { own } else { back };
-    let share = facts.share_of(total_ns);
-    if count < 3 || share < MIN_SHARE {
-        return None;
-    }
-    let (writer, holder) = if is_own {
-        (&facts.sender, &facts.receiver)
-    } else {
-        (&facts.receiver, &facts.sender)
-    };
-    Some(Rule {
-        share,
-        cause: Cause::DelayedAckWithNagle,
-        confidence: 0.9,
-        summary: format!(
-            "{}, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
-             one, on average after {}.",
-            format::times(count),
-            format::percent(share),
-            format::time(total_ns / count),
-        ),
-        evidence: evidence([
-            ("held_back_acks", count as f64),
-            ("held_back_share", share),
-            ("held_back_ns_mean", (total_ns / count) as f64),
-        ]),
-        advice: "Write whole messages at once, or set TCP_NODELAY at the sender; acknowledging every segment at the \
-                 receiver also helps."
-            .to_owned(),
-        limits: &[Limit::LateAck, Limit::SenderIdle],
-        has_gain: true,
-    })
-}
 
 pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share(Limit::LateAck);
     // A picture on a path takes its time, and its last segment is acknowledged as much later.
-    if share < MIN_SHARE || facts.class != FlowClass::Bulk || is_timed_media(facts) {
+    if share < MIN_SHARE
+        || facts.class != FlowClass::Bulk
+        || is_timed_media(facts)
+        || serialization::is_path(facts)
+    {
         return None;
     }
     let usual_ns = facts.model.to_receiver.percentile(50)?;

@@ -7,9 +7,9 @@
 
 use super::ack_path::arrivals;
 use super::facts::FlowFacts;
+use super::idle::LONG_SILENCES;
 use super::loss;
 use super::rule::Rule;
-use super::sender::LONG_SILENCES;
 use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
 

@@ -24,6 +24,17 @@ const MIN_ROUND_TRIPS: usize = 3;
 /// Shares of the time are those after the opening; an opening that takes less of the whole time is not mentioned.
 const MIN_OPENING: f64 = 0.05;
 
+/// The evidence with the share of the time that would be saved without the cause.
+pub(super) const SAVED: &str = "saved_share";
+
+/// True for a window: without it, what passed meanwhile takes its time on the path all the same.
+fn is_window(cause: Cause) -> bool {
+    matches!(cause, Cause::ReceiveWindow | Cause::NoWindowScaling)
+}
+
+/// Waits for the timer that take less of the time cost less than any window.
+const MIN_TIMEOUT: f64 = 0.2;
+
 /// True for a cause without which more would be in flight than before: how the path, its queues and the receiver take
 /// that does not show, nor how much less the rest of the time would be.
 fn hides_next_limit(cause: Cause) -> bool {
@@ -70,6 +81,10 @@ struct CombinedFinding {
     /// The largest share of one connection, which is described.
     largest_share: f64,
     connections: u64,
+    /// Time that the cause explains.
+    explained_ns: f64,
+    /// True if the timer held the sender back for a while, too.
+    is_beside_timeouts: bool,
     /// Time of the connections, and without this cause.
     time_ns: u64,
     time_without: Option<TimeWithout>,
@@ -105,6 +120,8 @@ impl CombinedFindings {
                 share_of_time,
                 largest_share: share_of_time,
                 connections: 1,
+                explained_ns: rule.share * facts.active_ns as f64,
+                is_beside_timeouts: facts.share(Limit::Timeout) >= MIN_TIMEOUT,
                 time_ns: facts.active_ns,
                 time_without: without,
                 least_time_ns: least_ns,
@@ -115,6 +132,7 @@ impl CombinedFindings {
         };
         before.share_of_time += share_of_time;
         before.connections += 1;
+        before.explained_ns += rule.share * facts.active_ns as f64;
         before.time_ns += facts.active_ns;
         before.least_time_ns += least_ns;
         before.time_without = before
@@ -170,6 +188,7 @@ impl CombinedFindings {
                 Some(pattern) => {
                     pattern.share_of_time += stall.share_of_time;
                     pattern.connections += stall.connections;
+                    pattern.explained_ns += stall.explained_ns;
                     pattern.time_ns += stall.time_ns;
                     pattern.least_time_ns += stall.least_time_ns;
                     let both = pattern.time_without.zip(stall.time_without);
@@ -203,6 +222,12 @@ impl CombinedFinding {
                 finding.advice,
                 " Without this, {whose} would be {bound} {without}."
             );
+        }
+        let is_compared = is_window(finding.cause) && self.is_beside_timeouts;
+        if let (true, Some(TimeWithout::About(ns))) = (is_compared, self.time_without) {
+            let saved_ns = self.time_ns.saturating_sub(ns) as f64;
+            let saved = self.share_of_time * stats::ratio(saved_ns, self.explained_ns).min(1.0);
+            finding.evidence.insert(SAVED.to_owned(), saved);
         }
         let cause = finding.cause;
         let parts = [

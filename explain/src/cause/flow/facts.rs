@@ -20,7 +20,7 @@ pub(super) enum FlowClass {
 /// A longer turn is a transfer.
 const BULK_SEGMENTS: u64 = 12;
 /// Fewer changes of direction are a transfer with its request.
-const EXCHANGE_TURNS: usize = 4;
+pub(super) const EXCHANGE_TURNS: usize = 4;
 
 /// Segments of a transfer are larger on average, unless they are sent close together.
 const SMALL_BYTES: u64 = 400;
@@ -30,6 +30,8 @@ pub(super) const HARDLY_ANY: usize = 8;
 
 /// A stack sends within this time what it has ready.
 const PROMPT_NS: u64 = 2_000_000;
+/// A stack's times differ by less than this from one packet to the next.
+const STACK_NS: u64 = 100_000;
 /// Fewer losses have no pattern.
 const MIN_SECOND_LOST: u64 = 3;
 
@@ -335,6 +337,11 @@ impl<'a> FlowFacts<'a> {
                     self.growing_ns(self.window_rate().map_or(rate, |it| it.min(rate)))
                 }
             };
+            let least_ns = if next == NextLimit::Growth {
+                least_ns + self.blocked_ns() as f64
+            } else {
+                least_ns
+            };
             (rest_ns.max(least_ns) as u64).min(self.active_ns)
         };
         // Segments of a window that was always full may be apart because their sender paces them.
@@ -373,6 +380,12 @@ impl<'a> FlowFacts<'a> {
             window *= 2.0;
         }
         ns + rest * 1e9 / rate
+    }
+
+    /// Time in which nothing is sent, whatever the receiver's window: it stays, and what passes takes its time beside it.
+    fn blocked_ns(&self) -> u64 {
+        let limits = [Limit::Timeout, Limit::SenderIdle, Limit::ClosedWindow];
+        limits.iter().map(|limit| self.model.time_ns(*limit)).sum()
     }
 
     /// Rate that the largest window permits, octets per second, if the round trip is known.
@@ -493,7 +506,8 @@ fn is_in_step(model: &FlowModel) -> bool {
             continue;
         };
         let reaction_ns = next.time_ns - ack.time_ns;
-        let at_once = to_sender_ns - to_sender_ns / 8..=to_sender_ns + PROMPT_NS;
+        let least_ns = to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8));
+        let at_once = least_ns..=to_sender_ns + PROMPT_NS;
         in_step += usize::from(before.len == full && at_once.contains(&reaction_ns));
     }
     in_step * 10 >= sent.len() * 8

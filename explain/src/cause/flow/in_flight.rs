@@ -8,7 +8,7 @@ use super::rate;
 use super::rule::Rule;
 use super::sender::{MIN_ROUND_TRIPS, MIN_SEGMENTS, MIN_SHARE};
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, WindowScale, percentile};
+use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -17,6 +17,15 @@ const MIN_UNSEEN: f64 = 0.7;
 /// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
 /// worth a finding.
 const LONG_START_NS: u64 = 100_000_000;
+/// A window that grows by half in each round trip (RFC 3465 section 2.2, with delayed acknowledgments) has more than a thousand
+/// times its first size after so many of them.
+const MOST_ROUND_TRIPS: u64 = 18;
+/// Segments that leave together are closer by this factor than they are acknowledged.
+const CLOSE_DIVISOR: u64 = 4;
+/// A smaller change is that of the path.
+const MIN_GROWTH: f64 = 1.2;
+/// A shorter one is that of the hosts.
+const MIN_ROUND_TRIP_NS: u64 = 1_000_000;
 
 /// Less in flight than the window permits: a send buffer if always the same, else the congestion window.
 pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -24,6 +33,7 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         || rate::is_steady(facts)
         || facts.is_beside_full
         || facts.model.is_queued && facts.model.utilization > 0.7
+        || spaces_bursts(facts)
     {
         return None;
     }
@@ -39,6 +49,32 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let full = || evenness::is_full_despite_losses(facts);
     send_buffer(facts).or_else(|| congestion_window(facts).filter(|_| !full()))
+}
+
+/// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
+/// after the other, and is never idle.
+fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
+    let view = &facts.model.view;
+    let (mut acked, mut last_ns) = (0, None);
+    let mut each_ns: Vec<u64> = Vec::new();
+    for ack in view.acks.iter().filter(|it| it.is_bare) {
+        if ack.ack > acked && acked > 0 {
+            let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
+            // Of a full segment.
+            each_ns.extend(gap_ns.map(|ns| ns * facts.full / (ack.ack - acked)));
+        }
+        if ack.ack > acked {
+            (acked, last_ns) = (ack.ack, Some(ack.time_ns));
+        }
+    }
+    let of = |percent| percentile(each_ns.clone(), percent).unwrap_or(0);
+    let (p5, p50, p95) = (of(5), of(50), of(95));
+    let sent = view.sent.windows(2).filter(|pair| pair[1].len > 0);
+    let close = sent.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < p50);
+    !facts.model.is_near_receiver()
+        && each_ns.len() >= MIN_SEGMENTS
+        && p95 - p5 <= p50 / 4
+        && close.count() * 3 >= view.sent.len()
 }
 
 /// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between
@@ -238,7 +274,12 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let has_losses = stats.retransmitted_segments > stats.spurious_retransmissions;
     let start_ns = facts.model.time_ns(Limit::SlowStart);
     let (limited, start) = (facts.share(Limit::InFlight), facts.share(Limit::SlowStart));
-    if !knows_window(facts) || !has_losses && start_ns < LONG_START_NS {
+    // Without losses, a window has grown to any path meanwhile.
+    let opened_ns = facts.connection().handshake().rtt_ns();
+    let is_long =
+        opened_ns.is_some_and(|ns| start_ns > MOST_ROUND_TRIPS * ns.max(MIN_ROUND_TRIP_NS));
+    let is_grown = is_long && !grows(facts);
+    if !knows_window(facts) || !has_losses && (start_ns < LONG_START_NS || is_grown) {
         return None;
     }
     Some(Rule {
@@ -267,4 +308,14 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::InFlight, Limit::SlowStart],
         has_gain: limited > start,
     })
+}
+
+/// True if more passes in the second half of the time than in the first one.
+fn grows(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let times = sent.first().zip(sent.last());
+    let middle_ns = times.map_or(0, |(first, last)| first.time_ns.midpoint(last.time_ns));
+    let (first, second) = sent.split_at(sent.partition_point(|it| it.time_ns < middle_ns));
+    let bytes = |sent: &[Transmission]| sent.iter().map(|it| u64::from(it.len)).sum::<u64>();
+    bytes(second) as f64 > MIN_GROWTH * bytes(first) as f64
 }

@@ -8,6 +8,8 @@
 //! | `crumbs` | a window that only its sender sees |
 //! | `loss` | lost segments |
 //! | `sender` | the sender's program, buffer, congestion window |
+//! | `idle` | a sender without data |
+//! | `nagle` | segments that wait for delayed acknowledgments |
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `exchange` | requests and answers |
@@ -19,6 +21,7 @@
 //! | `alternative` | a second explanation of the same time |
 //! | `combined` | the same cause in several connections between two hosts |
 //! | `facts` | what the rules evaluate |
+//! | `serialization` | one segment in flight on a slow line |
 //! | `shared` | paths that carry several connections at once |
 //! | `repeats` | when segments come again |
 //! | `rule` | the result of a rule |
@@ -34,8 +37,10 @@ mod evenness;
 mod exchange;
 mod facts;
 mod flight;
+mod idle;
 mod in_flight;
 mod loss;
+mod nagle;
 mod opening;
 mod pacing;
 mod path;
@@ -44,6 +49,7 @@ mod repeats;
 mod rhythm;
 mod rule;
 mod sender;
+mod serialization;
 mod shared;
 mod standstill;
 #[cfg(test)]
@@ -71,7 +77,7 @@ const RULES: [RuleFn; 15] = [
     path::bufferbloat,
     ack_path::ack_path_full,
     path::small_mss,
-    acks::delayed_ack_with_nagle,
+    nagle::delayed_ack_with_nagle,
     acks::wake_up_latency,
     exchange::server_think_time,
     exchange::client_think_time,
@@ -108,9 +114,14 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
     let total_ns: f64 = relevant.iter().map(|it| it.active_ns as f64).sum();
     let mut all: Vec<PathFinding> = opening::openings(flows);
+    // What is left of the time for everything else.
+    let opened = all
+        .iter()
+        .filter(|it| it.finding.cause == Cause::SlowHandshake);
+    let rest = 1.0 - opened.map(|it| it.share_of_time).sum::<f64>().min(1.0);
     let mut combined = CombinedFindings::default();
     for facts in relevant {
-        let part = stats::ratio(facts.active_ns as f64, total_ns);
+        let part = rest * stats::ratio(facts.active_ns as f64, total_ns);
         let rules = evaluate(facts);
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
@@ -149,10 +160,14 @@ fn join_full_ways(all: &mut Vec<PathFinding>) {
 pub(super) fn sort_by_cost(found: &mut [PathFinding]) {
     found.sort_by(|a, b| {
         let limit = |it: &PathFinding| is_limit(it.finding.cause);
-        limit(a)
-            .cmp(&limit(b))
-            .then(b.share_of_time.total_cmp(&a.share_of_time))
+        limit(a).cmp(&limit(b)).then(cost(b).total_cmp(&cost(a)))
     });
+}
+
+/// Share of the time that would be saved, or else that the cause explains.
+fn cost(found: &PathFinding) -> f64 {
+    let saved = found.finding.evidence.get(combined::SAVED).copied();
+    saved.unwrap_or(found.share_of_time)
 }
 
 /// True for a cause that only states what the sender waited for.
@@ -248,7 +263,7 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {
         // All was acknowledged before a long silence: no path holds anything back then.
-        let is_stop = |rule: &Rule| rule.evidence.contains_key(sender::LONG_SILENCES);
+        let is_stop = |rule: &Rule| rule.evidence.contains_key(idle::LONG_SILENCES);
         found.retain(|rule| {
             is_stop(rule) || !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks)
         });
@@ -286,6 +301,17 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             *share >= rule.share / 2.0 && limits.iter().any(|it| rule.limits.contains(it))
         };
         !(is_generic(rule.cause) && specific.iter().any(is_stated))
+    });
+    // What came again because its acknowledgment was delayed was not lost.
+    let delayed = found
+        .iter()
+        .find(|rule| rule.cause == Cause::DelayedAckWithNagle);
+    let repeated = delayed.and_then(|rule| rule.evidence.get("repeated").copied());
+    found.retain(|rule| {
+        let lost = rule.evidence.get("lost_segments");
+        repeated
+            .zip(lost)
+            .is_none_or(|(repeated, lost)| repeated < *lost)
     });
     // Copies that another station made look like retransmissions.
     let figure = |rule: &Rule, name: &str| rule.evidence.get(name).copied();

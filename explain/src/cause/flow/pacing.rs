@@ -122,7 +122,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let partial = ends
         .filter(|pair| u64::from(pair[0].len) < facts.full)
         .count();
-    if per_burst > 2.5 && partial * 2 >= starts.len() {
+    if (per_burst > 2.5 || p50 >= IDLE_NS) && partial * 2 >= starts.len() {
         return None;
     }
     // With a round trip between bursts, the window may be the limit, unless it is known to be wide enough.

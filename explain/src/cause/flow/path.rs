@@ -234,7 +234,8 @@ pub(super) fn small_mss(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = (1.0 - efficiency(mss as f64) / efficiency(1460.0)).max(0.05);
     // Where a slow path is full, hosts have time for more segments: only the headers cost anything.
     let is_slow = facts.goodput() < FEW_SEGMENTS_PER_S * mss as f64;
-    if rate::is_full(facts) && is_slow && share < MIN_HEADER_COST {
+    let is_full = rate::is_full(facts) || rate::is_steady(facts);
+    if is_full && is_slow && share < MIN_HEADER_COST {
         return None;
     }
     Some(Rule {

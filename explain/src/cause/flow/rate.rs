@@ -1,6 +1,7 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::flight::arrives_evenly;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -83,6 +84,7 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
         && !waits_for_acks(facts)
         && !waits_for_window(facts)
         && is_even(facts)
+        && arrives_evenly(facts)
 }
 
 /// True if the receiver holds back the acknowledgments of a full window for most of the time: no link sets that pace.

@@ -1,8 +1,9 @@
 //! The sender: its program, and what it waits for between its writes.
 
 use super::facts::{FlowClass, FlowFacts};
+use super::idle::idle;
 use super::in_flight::{flights, in_flight};
-use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media, pacing};
+use super::pacing::{is_media, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -12,31 +13,20 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 
-/// Idle for a smaller share of the time is normal.
-const MIN_IDLE: f64 = 0.25;
 /// A smaller share of the time is not worth a finding.
 pub(super) const MIN_SHARE: f64 = 0.2;
 /// A longer silence between blocks of data is a stall.
 const STALL_NS: u64 = 30_000_000;
-/// One or two silences may be the end of a task.
-const MIN_IDLE_SPANS: usize = 3;
-/// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
-const LONG_SILENCE_NS: u64 = 200_000_000;
-/// Several such silences are worth a finding if they take this share of the time.
-pub(super) const MIN_STOPPED: f64 = 0.15;
-/// The evidence with their number.
-pub(super) const LONG_SILENCES: &str = "long_silences";
 /// Fewer segments have no pattern.
 pub(super) const MIN_SEGMENTS: usize = 20;
-/// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
-/// window): such a sender is held back by its congestion control, whatever its program does.
-const LOSSES_DIVISOR: u64 = 100;
 /// Fewer round trips do not show how they change.
 pub(super) const MIN_ROUND_TRIPS: usize = 8;
 /// A sender that waits for acknowledgments is idle for less than half of the time.
 const MOSTLY_IDLE: f64 = 0.5;
+/// Segments are close if others are this many times as far apart.
+const BURST_FACTOR: u64 = 8;
 /// A tick of common timers.
-const TICK_NS: u64 = 1_000_000;
+pub(super) const TICK_NS: u64 = 1_000_000;
 
 /// The first of these rules that fits.
 pub(super) fn sender(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -74,15 +64,16 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     // A program that writes at its own pace, whatever is acknowledged, waits for nothing.
-    let is_own_pace =
-        facts.share(Limit::SenderIdle) >= MOSTLY_IDLE && is_timed(&own_waits_ns(facts));
-    if is_own_pace {
+    // Whoever waits for acknowledgments is prompt when they come.
+    let is_own_pace = facts.share(Limit::SenderIdle) >= MOSTLY_IDLE
+        && (is_timed(&own_waits_ns(facts)) || facts.model.round_trip_ns().is_some());
+    if is_own_pace || super::serialization::is_path(facts) {
         return None;
     }
     let rtt_ns = facts.model.round_trip_ns();
     // Behind a slow link, too, segments arrive one by one; but a full send buffer ends few of its segments with PSH.
     let pushed = view.sent.iter().filter(|it| it.is_pushed).count();
-    if rtt_ns.is_none() && pushed * 10 < segments * 9 {
+    if rtt_ns.is_none() && (pushed * 10 < segments * 9 || comes_in_bursts(facts)) {
         return None;
     }
     let limits = [
@@ -133,6 +124,14 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         ],
         has_gain: false,
     })
+}
+
+/// True if segments follow others much sooner than usual: one round trip lies between neither these nor the others.
+fn comes_in_bursts(facts: &FlowFacts<'_>) -> bool {
+    let waits = own_waits_ns(facts);
+    let longest = percentile(waits.clone(), 90).unwrap_or(0);
+    let close = waits.iter().filter(|ns| **ns * BURST_FACTOR < longest);
+    close.count() * 10 >= waits.len()
 }
 
 /// Intervals of new segments, nanoseconds.
@@ -257,125 +256,4 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::SenderIdle],
         has_gain: true,
     })
-}
-
-fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
-    // Shorter silences are the sending host's work.
-    let least_ns = IDLE_NS.max(2 * facts.model.base_rtt_ns().unwrap_or(0));
-    let spans = facts.model.spans.iter();
-    let long: Vec<&Span> = spans
-        .filter(|span| span.limit == Limit::SenderIdle && span.ns() >= least_ns)
-        .collect();
-    let share = |spans: &[&Span]| facts.share_of(spans.iter().map(|span| span.ns()).sum());
-    // Where the long ones suffice, the others do not matter.
-    let stops = long_silences(&long);
-    let (long, are_stops) = if stops.len() >= 2 && share(&stops) >= MIN_STOPPED {
-        (stops, true)
-    } else {
-        (long, false)
-    };
-    // A program that ends its writes with a part of a segment, and all of it is acknowledged, had nothing more, however short
-    // the silence: the sending host's work takes less than a millisecond.
-    let is_of_program = |span: &&&Span| span.ns() >= TICK_NS && ends_write(facts, span);
-    let short: Vec<&Span> = spans_of_idling(facts);
-    let written = short.iter().filter(is_of_program).count();
-    let long = if !are_stops && share(&long) < MIN_IDLE && written * 5 >= short.len() * 4 {
-        short
-    } else {
-        long
-    };
-    let are_long = long.len() == 2 && long.iter().all(|span| span.ns() >= LONG_SILENCE_NS);
-    if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
-        return None;
-    }
-    let share = share(&long);
-    let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
-    let is_held_back = facts.stats().delayed_acks >= 3;
-    if share < MIN_IDLE && !are_stops
-        || facts.is_beside_full
-        || is_exchange
-        || is_media(facts)
-        || is_timed_media(facts)
-        || is_own_stream(facts)
-        || is_held_back
-        || rate::is_steady(facts)
-    {
-        return None;
-    }
-    let mut figures = evidence([("sender_share", share)]);
-    if are_stops {
-        figures.insert(LONG_SILENCES.to_owned(), long.len() as f64);
-    }
-    Some(Rule {
-        share,
-        cause: Cause::SenderIdle,
-        confidence: 0.75,
-        summary: format!(
-            "For {} of the time {} could send but has no data ready.",
-            format::percent(share),
-            facts.sender,
-        ),
-        evidence: figures,
-        advice: "Prepare the next block while one is in flight, and write larger blocks. If the program has no more to \
-                 send, nothing is wrong."
-            .to_owned(),
-        limits: &[Limit::SenderIdle],
-        has_gain: true,
-    })
-}
-
-/// Share of the time in long silences of the sender, if there are several.
-pub(super) fn stopped_share(facts: &FlowFacts<'_>) -> f64 {
-    let stops = long_silences(&spans_of_idling(facts));
-    if stops.len() < 2 {
-        return 0.0;
-    }
-    facts.share_of(stops.iter().map(|span| span.ns()).sum())
-}
-
-fn long_silences<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
-    let long = spans.iter().copied();
-    long.filter(|span| span.ns() >= LONG_SILENCE_NS).collect()
-}
-
-/// Times in which the sender could send, of a tick and more.
-fn spans_of_idling<'a>(facts: &'a FlowFacts<'_>) -> Vec<&'a Span> {
-    let spans = facts.model.spans.iter();
-    let idle = spans.filter(|span| span.limit == Limit::SenderIdle && span.ns() >= TICK_NS);
-    idle.collect()
-}
-
-/// True if the last segment before `span` is the end of a write that does not fill it.
-fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
-    let sent = &facts.model.view.sent;
-    let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
-    let last = before.checked_sub(1).map(|at| sent[at]);
-    last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
-}
-
-/// True if the capture shows when acknowledgments reach the sender, or else that its program had written all it had: most
-/// of `silences` follow the end of a write that does not fill a segment.
-fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
-    let model = &facts.model;
-    // The handshake's round trip is that of an empty path: behind a queue, acknowledgments reach the sender later.
-    let sees_sender = if model.is_near_receiver() {
-        model.to_sender.count() >= MIN_ROUND_TRIPS
-            || model.to_sender.base_ns().is_some() && model.train.is_some()
-    } else {
-        model.to_sender.base_ns().is_some() || model.release_ns.is_some()
-    };
-    let is_after_write = |span: &&&Span| ends_write(facts, span);
-    // No congestion control holds back new data for so long, after losses or not, where all was acknowledged.
-    let least_ns = silences.iter().map(|span| span.ns()).min().unwrap_or(0);
-    if sees_sender && least_ns >= LONG_SILENCE_NS {
-        return true;
-    }
-    // After losses, congestion control may hold data back, too.
-    let stats = facts.stats();
-    let lost = stats
-        .retransmitted_segments
-        .saturating_sub(stats.spurious_retransmissions);
-    let is_reduced = lost * LOSSES_DIVISOR >= stats.segments;
-    sees_sender && !is_reduced
-        || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
 }

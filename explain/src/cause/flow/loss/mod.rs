@@ -29,11 +29,11 @@ pub(super) use alternative::{alternative, is_rare};
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::flight::ConstantFlight;
+use crate::cause::flow::idle;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::Rule;
-use crate::cause::flow::sender;
 use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
 use duplex::duplex_mismatch;
@@ -246,47 +246,51 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         });
     }
     let followers = Followers::of(facts).filter(|it| it.are_lost());
-    Some(
-        if followers.is_some() || in_bursts && loses_the_second(facts) {
-            bursts(facts, &losses, followers, &waits, figures)
-        } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
-            // A link that is nearly always full loses what its queue cannot hold.
-            let queued = rule.evidence.get("bucket_bytes_per_s").copied();
-            let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
-            let is_harmless = losses.repair() < MIN_COST_ON_FULL_PATH;
-            if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
-                return None;
-            }
-            // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
-            // buffers overflows again with each flight, however the losses are repaired.
-            let room = rule.evidence.get("bucket_segments").copied();
-            let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS)
-                && losses.rate() >= MIN_RING_RATE;
-            let costs_more = rule.cause != Cause::Policed
-                && !is_ring
-                && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
-            let unreported = no_sack(facts, &losses, &waits, &figures);
-            unreported.filter(|_| costs_more).unwrap_or(rule)
-        } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
-            rule
-        } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
-            rule
-        } else if let Some(capacity) = queue_capacity(facts, &losses) {
-            queue(facts, &losses, capacity, &waits, figures)
-        } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
-            rule
-        } else if in_bursts && !discards {
-            bursts(facts, &losses, None, &waits, figures)
-        } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
+    // A bucket of one rate loses segments close behind others, too.
+    let bucketed = bucket(facts, &losses, &waits, &figures);
+    let has_one_rate = bucketed.as_ref().is_some_and(|rule| {
+        rule.cause == Cause::Policed && rule.evidence.contains_key(queue::ONE_RATE)
+    });
+    let is_behind_others = followers.is_some() || in_bursts && loses_the_second(facts);
+    Some(if is_behind_others && !has_one_rate {
+        bursts(facts, &losses, followers, &waits, figures)
+    } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+        // A link that is nearly always full loses what its queue cannot hold.
+        let queued = rule.evidence.get("bucket_bytes_per_s").copied();
+        let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
+        let is_harmless = losses.repair() < MIN_COST_ON_FULL_PATH;
+        if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
+            return None;
+        }
+        // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
+        // buffers overflows again with each flight, however the losses are repaired.
+        let room = rule.evidence.get("bucket_segments").copied();
+        let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS)
+            && losses.rate() >= MIN_RING_RATE;
+        let costs_more = rule.cause != Cause::Policed
+            && !is_ring
+            && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
+        let unreported = no_sack(facts, &losses, &waits, &figures);
+        unreported.filter(|_| costs_more).unwrap_or(rule)
+    } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
+        rule
+    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
+        rule
+    } else if let Some(capacity) = queue_capacity(facts, &losses) {
+        queue(facts, &losses, capacity, &waits, figures)
+    } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
+        rule
+    } else if in_bursts && !discards {
+        bursts(facts, &losses, None, &waits, figures)
+    } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
             && losses.timeout >= MIN_COST.max(losses.reduced)
             // So few losses have no pattern, and what they cost is that everything behind them comes again.
             || discards && losses.lost < MIN_PATTERN
-        {
-            stalls(facts, &losses, &repairs, figures)
-        } else {
-            random(facts, &losses, &waits, figures)
-        },
-    )
+    {
+        stalls(facts, &losses, &repairs, figures)
+    } else {
+        random(facts, &losses, &waits, figures)
+    })
 }
 
 /// Share of the time with the same data in flight in each round trip between losses: a window that they shrank grows.
@@ -298,11 +302,11 @@ fn constant_share(facts: &FlowFacts<'_>) -> f64 {
 /// Near the receiver, where no round trip shows a queue: true if segments pass at nearly the fastest rate, but for long
 /// silences of the sender and a closed window. Then the path is full, and a larger window would change nothing.
 fn fills_between_stops(facts: &FlowFacts<'_>) -> bool {
-    let stopped = sender::stopped_share(facts) + facts.share(Limit::ClosedWindow);
+    let stopped = idle::stopped_share(facts) + facts.share(Limit::ClosedWindow);
     let sees_sender = facts.model.to_sender.count() >= MIN_ROUND_TRIPS;
     facts.model.is_near_receiver()
         && !sees_sender
-        && stopped >= sender::MIN_STOPPED
+        && stopped >= idle::MIN_STOPPED
         && facts.model.utilization >= NEARLY_FULL * (1.0 - stopped)
 }
 

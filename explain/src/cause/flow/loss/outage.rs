@@ -13,6 +13,10 @@ use linerate_results::record::Cause;
 const INTERRUPTION_NS: u64 = 400_000_000;
 /// Two timeouts in a row take 600 ms at least (RFC 6298 with the usual minimum of 200 ms).
 const SILENCE_NS: u64 = 580_000_000;
+/// A stack without options has a timer of 1 s and more (RFC 6298 section 2.4; lwIP: three ticks of 500 ms): two take 3 s.
+const PLAIN_SILENCE_NS: u64 = 2_900_000_000;
+/// In a silence that is this many times as long, the sender's timer expires twice more in vain.
+const FAR_LONGER: u64 = 5;
 /// A silence is longer than any queue of the path accounts for if it takes this many round trips.
 const MIN_ROUND_TRIPS: u64 = 4;
 /// Near the receiver, acknowledgments follow within this time: half of the usual least timeout.
@@ -75,14 +79,16 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let active = 1.0 - facts.share_of(silences.iter().map(|it| it.ns).sum());
     let is_full = facts.share(Limit::PathRate) >= MIN_FULL * active
         || facts.model.utilization >= NEARLY_FULL * active;
-    if !is_full && other_episodes(facts, &silences) >= MIN_EPISODES {
+    // Hardly any loss by chance takes so many repetitions with it.
+    let is_far_longer = longest.ns >= FAR_LONGER * least_silence_ns(facts);
+    if !is_full && !is_far_longer && other_episodes(facts, &silences) >= MIN_EPISODES {
         return None;
     }
     let share = facts.share_of(silences.iter().map(|it| it.cost_ns).sum());
     let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
     // Several timeouts in a row, or, near the receiver, which does not see all of them, nothing for as long as these take.
     let has_backoff = facts.stats().max_backoff >= 2 && !facts.model.is_near_receiver();
-    let is_silent = has_backoff || longest.ns >= SILENCE_NS;
+    let is_silent = has_backoff || longest.ns >= least_silence_ns(facts);
     if !is_silent || other_share > MAX_OTHER_PART * share || share < MIN_COST {
         return None;
     }
@@ -146,6 +152,19 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::Timeout],
         has_gain: true,
     })
+}
+
+/// What two timeouts in a row take at least.
+fn least_silence_ns(facts: &FlowFacts<'_>) -> u64 {
+    let connection = facts.connection();
+    let sender = facts.model.data_sender;
+    let is_plain = !connection.sack_permitted(sender)
+        && facts.model.view.sent.iter().all(|it| it.timestamp == 0);
+    if facts.model.is_near_receiver() && is_plain {
+        PLAIN_SILENCE_NS
+    } else {
+        SILENCE_NS
+    }
 }
 
 /// True if the receiver misses a segment before others that arrived until then.

@@ -40,10 +40,15 @@ const MAX_KEPT: f64 = 1.15;
 /// order, and so many times as many.
 const MIN_ADVANTAGE: f64 = 0.03;
 const ADVANTAGE_FACTOR: f64 = 4.0;
+/// Rates within this factor are equal: that of a bucket is an estimate.
+const SAME_RATE: f64 = 1.25;
 /// The delay of a queue that is longer than this cannot be mistaken for the work of hosts.
 const LONG_QUEUE_NS: f64 = 2e7;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
+
+/// The evidence that no faster rate fits as well.
+pub(super) const ONE_RATE: &str = "has_one_rate";
 
 const POLICER_ADVICE: &str = "Look for a policer (a rate limit that drops: switch port, nftables limit, tc police, a service \
                               contract): shape at the sender just below its rate (tc tbf), or make its burst at least the \
@@ -108,6 +113,9 @@ pub(super) fn bucket(
     {
         return None;
     }
+    if has_one_rate {
+        figures.insert(ONE_RATE.to_owned(), 1.0);
+    }
     let drops_at_rate = is_ring
         && is_frequent
         && !facts.model.is_near_receiver()
@@ -122,7 +130,13 @@ pub(super) fn bucket(
     let shows_rate = !is_unseen && keeps_rate
         || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;
-    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate {
+    // What a queue holds leaves it at the rate of its link; what a policer lets pass keeps the distance at which it was sent.
+    let train = facts
+        .model
+        .train
+        .map(|it| it.bytes_per_s / bucket.bytes_per_s);
+    let is_spaced = train.is_some_and(|ratio| (1.0 / SAME_RATE..=SAME_RATE).contains(&ratio));
+    if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate && !is_spaced {
         return Some(Rule {
             share,
             cause: Cause::Policed,
@@ -152,7 +166,8 @@ pub(super) fn bucket(
     }
     // On a short path any queue of some segments would do, if the sender never had more in flight.
     let product = facts.model.base_rtt_ns().unwrap_or(0) as f64 * bucket.bytes_per_s / 1e9;
-    let is_short_path = product < bucket.depth_bytes / 2.0 || delay_share < MIN_DELAY_SHARE;
+    let is_short_path =
+        product < bucket.depth_bytes / 2.0 || delay_share < MIN_DELAY_SHARE && !is_spaced;
     Some(Rule {
         share,
         cause: if is_short_path {
@@ -161,7 +176,7 @@ pub(super) fn bucket(
             Cause::ShallowQueue
         },
         // Losses of other kinds fit a small bucket, too: of the answers that rest on one, fewer are right.
-        confidence: if is_short_path { 0.65 } else { 0.8 },
+        confidence: if is_short_path || delay_share < MIN_DELAY_SHARE { 0.65 } else { 0.8 },
         summary: format!(
             "{lost}: a queue of about {} before {} overflows. {waits}",
             format::counted(bucket_segments as u64, "segment"),

@@ -1,8 +1,8 @@
 //! What stacks of small devices do: one buffer, one segment, acknowledgments that wait for a tick.
 
 use super::{causes, upload};
-use crate::cause::flow::acks::delayed_ack_with_nagle;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::nagle::delayed_ack_with_nagle;
 use crate::cause::synthetic::{MS, Script};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;

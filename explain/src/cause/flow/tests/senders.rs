@@ -1,9 +1,9 @@
 //! Who sets the pace: the sender itself, or a program that reads.
 
 use super::{causes, findings};
-use crate::cause::flow::acks::delayed_ack_with_nagle;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::flight::arrives_evenly;
+use crate::cause::flow::nagle::delayed_ack_with_nagle;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;

@@ -1,0 +1,201 @@
+//! A sender that has nothing to send, although it could.
+
+use super::facts::{EXCHANGE_TURNS, FlowClass, FlowFacts};
+use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media};
+use super::rate;
+use super::rule::Rule;
+use super::sender::{MIN_ROUND_TRIPS, TICK_NS};
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Span};
+use linerate_capture::tcp::{LoggedPacket, Segment};
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// Idle for a smaller share of the time is normal.
+const MIN_IDLE: f64 = 0.25;
+/// One or two silences may be the end of a task.
+const MIN_IDLE_SPANS: usize = 3;
+/// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
+const LONG_SILENCE_NS: u64 = 200_000_000;
+/// Several such silences are worth a finding if they take this share of the time.
+pub(super) const MIN_STOPPED: f64 = 0.15;
+/// The evidence with their number.
+pub(super) const LONG_SILENCES: &str = "long_silences";
+/// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
+/// window): such a sender is held back by its congestion control, whatever its program does.
+const LOSSES_DIVISOR: u64 = 100;
+/// A host reacts to the end of an answer within this time.
+const PROMPT_NS: u64 = 5_000_000;
+
+/// Silences of a sender that could send.
+pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
+    // Shorter silences are the sending host's work.
+    let least_ns = IDLE_NS.max(2 * facts.model.base_rtt_ns().unwrap_or(0));
+    let silences = silences(facts);
+    let long: Vec<&Span> = silences.iter().filter(|it| it.ns() >= least_ns).collect();
+    let share = |spans: &[&Span]| facts.share_of(spans.iter().map(|span| span.ns()).sum());
+    // Where the long ones suffice, the others do not matter.
+    let stops = long_silences(&long);
+    let (long, are_stops) = if stops.len() >= 2 && share(&stops) >= MIN_STOPPED {
+        (stops, true)
+    } else {
+        (long, false)
+    };
+    // A program that ends its writes with a part of a segment, and all of it is acknowledged, had nothing more, however short
+    // the silence: the sending host's work takes less than a millisecond.
+    let is_of_program = |span: &&&Span| span.ns() >= TICK_NS && ends_write(facts, span);
+    let short: Vec<&Span> = silences.iter().filter(|it| it.ns() >= TICK_NS).collect();
+    let written = short.iter().filter(is_of_program).count();
+    let long = if !are_stops && share(&long) < MIN_IDLE && written * 5 >= short.len() * 4 {
+        short
+    } else {
+        long
+    };
+    let are_long = long.len() == 2 && long.iter().all(|span| span.ns() >= LONG_SILENCE_NS);
+    if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
+        return None;
+    }
+    let share = share(&long);
+    let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
+    let is_held_back = facts.stats().delayed_acks >= 3 && facts.share(Limit::LateAck) >= share;
+    if share < MIN_IDLE && !are_stops
+        || facts.is_beside_full
+        || is_exchange
+        || !is_answer(facts) && (is_media(facts) || is_timed_media(facts) || is_own_stream(facts))
+        || is_held_back
+        || rate::is_steady(facts)
+    {
+        return None;
+    }
+    let mut figures = evidence([("sender_share", share)]);
+    if are_stops {
+        figures.insert(LONG_SILENCES.to_owned(), long.len() as f64);
+    }
+    Some(Rule {
+        share,
+        cause: Cause::SenderIdle,
+        confidence: 0.75,
+        summary: format!(
+            "For {} of the time {} could send but has no data ready.",
+            format::percent(share),
+            facts.sender,
+        ),
+        evidence: figures,
+        advice: "Prepare the next block while one is in flight, and write larger blocks. If the program has no more to \
+                 send, nothing is wrong."
+            .to_owned(),
+        limits: &[Limit::SenderIdle],
+        has_gain: true,
+    })
+}
+
+/// True if the other end asked once, and this one closed the connection behind its answer: it sent what it had to send, and no
+/// news as they came.
+fn is_answer(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let asked_ns = model
+        .back
+        .sent
+        .iter()
+        .find(|it| it.len > 0)
+        .map(|it| it.time_ns);
+    let begun_ns = model
+        .view
+        .sent
+        .iter()
+        .find(|it| it.len > 0)
+        .map(|it| it.time_ns);
+    let packets = facts.connection().log().packets();
+    let closed = packets
+        .iter()
+        .find(|it| it.has_any(Segment::FIN | Segment::RST));
+    let is_asked = asked_ns
+        .zip(begun_ns)
+        .is_some_and(|(asked, begun)| asked <= begun);
+    let ended_ns = model.view.sent.last().map_or(0, |it| it.time_ns);
+    // The other end knows the length of the answer.
+    let is_prompt =
+        |it: &LoggedPacket| it.time_ns <= ended_ns + model.base_rtt_ns().unwrap_or(0) + PROMPT_NS;
+    let is_closing = |it: &LoggedPacket| {
+        it.has_any(Segment::FIN) && (it.from() == model.data_sender || is_prompt(it))
+    };
+    is_asked && model.turns.changes() < EXCHANGE_TURNS && closed.is_some_and(is_closing)
+}
+
+/// Share of the time in long silences of the sender, if there are several.
+pub(super) fn stopped_share(facts: &FlowFacts<'_>) -> f64 {
+    let silences = silences(facts);
+    let stops = long_silences(&silences.iter().collect::<Vec<_>>());
+    if stops.len() < 2 {
+        return 0.0;
+    }
+    facts.share_of(stops.iter().map(|span| span.ns()).sum())
+}
+
+fn long_silences<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
+    let long = spans.iter().copied();
+    long.filter(|span| span.ns() >= LONG_SILENCE_NS).collect()
+}
+
+/// Times in which the sender could send, and sent nothing.
+fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
+    let sent = &facts.model.view.sent;
+    let spans = facts.model.spans.iter();
+    let idle = spans.filter(|span| span.limit == Limit::SenderIdle);
+    let mut silences: Vec<Span> = Vec::new();
+    for span in idle {
+        let first = sent.partition_point(|it| it.time_ns <= span.start_ns);
+        let last = sent.partition_point(|it| it.time_ns < span.end_ns);
+        let mut start_ns = span.start_ns;
+        for end_ns in sent[first..last.max(first)]
+            .iter()
+            .map(|it| it.time_ns)
+            .chain([span.end_ns])
+        {
+            if end_ns > start_ns {
+                silences.push(Span {
+                    start_ns,
+                    end_ns,
+                    ..*span
+                });
+            }
+            start_ns = end_ns;
+        }
+    }
+    silences
+}
+
+/// True if the last segment before `span` is the end of a write that does not fill it.
+fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
+    let sent = &facts.model.view.sent;
+    let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
+    let last = before.checked_sub(1).map(|at| sent[at]);
+    last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
+}
+
+/// True if the capture shows when acknowledgments reach the sender, or else that its program had written all it had: most
+/// of `silences` follow the end of a write that does not fill a segment.
+fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
+    let model = &facts.model;
+    // The handshake's round trip is that of an empty path: behind a queue, acknowledgments reach the sender later.
+    let sees_sender = if model.is_near_receiver() {
+        model.to_sender.count() >= MIN_ROUND_TRIPS
+            || model.to_sender.base_ns().is_some() && model.train.is_some()
+    } else {
+        model.to_sender.base_ns().is_some() || model.release_ns.is_some()
+    };
+    let is_after_write = |span: &&&Span| ends_write(facts, span);
+    // No congestion control holds back new data for so long, after losses or not, where all was acknowledged.
+    let least_ns = silences.iter().map(|span| span.ns()).min().unwrap_or(0);
+    if sees_sender && least_ns >= LONG_SILENCE_NS {
+        return true;
+    }
+    // After losses, congestion control may hold data back, too.
+    let stats = facts.stats();
+    let lost = stats
+        .retransmitted_segments
+        .saturating_sub(stats.spurious_retransmissions);
+    let is_reduced = lost * LOSSES_DIVISOR >= stats.segments;
+    sees_sender && !is_reduced
+        || silences.iter().filter(is_after_write).count() * 5 >= silences.len() * 4
+}

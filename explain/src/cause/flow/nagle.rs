@@ -1,0 +1,236 @@
+//! Nagle's algorithm with delayed acknowledgments: a small segment waits for the acknowledgment of the one before, which waits
+//! for more data or for a timer.
+
+use super::facts::{EXCHANGE_TURNS, FlowFacts};
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{DirectionView, Limit, RoundTrips, Transmission, percentile};
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.15;
+/// Delayed acknowledgments of common stacks come after 40 ms or more (RFC 9293 section 3.8.6.3 permits 500 ms).
+const DELAYED_ACK_NS: u64 = 25_000_000;
+/// What follows an acknowledgment within this time waited for it.
+const PROMPT_NS: u64 = 2_000_000;
+/// Fewer acknowledgments that were late without a repetition may be accidents.
+const MIN_ONCE: u64 = 3;
+/// Delays that vary by less than this are those of one timer.
+const MIN_SPREAD_NS: u64 = 500_000;
+/// What waits for them keeps its distance to within this part of that.
+const SPREAD_FACTOR: u64 = 4;
+/// A stack's times differ by less than this from one packet to the next.
+const STACK_NS: u64 = 100_000;
+/// An acknowledgment that is later than this is noticed (the tick of common timers is 1 to 10 ms).
+const LATE_NS: u64 = 5_000_000;
+
+/// Segments that waited for delayed acknowledgments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HeldBack {
+    count: u64,
+    total_ns: u64,
+    /// Those of them that came again before they were acknowledged: the sender's timer is shorter than the receiver's.
+    repeated: u64,
+    repeated_ns: u64,
+    /// Acknowledgments that were at all late, without a repetition.
+    late: u64,
+}
+
+impl HeldBack {
+    /// Those of `waits` after which the next segment followed within a round trip to its sender, which takes `to_sender_ns` at
+    /// least, and [`PROMPT_NS`] more.
+    fn of(waits: &[AckWait], base_ns: u64, to_sender_ns: u64, is_known: bool) -> Self {
+        // What comes sooner left before. A handshake may take longer than a round trip (an address is asked for first), but what
+        // keeps its distance to acknowledgments that vary waits for them. Without the handshake, any distance may be one.
+        let least_ns = match is_known {
+            true if are_followed(waits) => to_sender_ns / 2,
+            true => to_sender_ns - to_sender_ns / 8,
+            false => 0,
+        };
+        let reaction_ns = least_ns.saturating_sub(STACK_NS)..=to_sender_ns + PROMPT_NS;
+        let mut held = Self::default();
+        for wait in waits
+            .iter()
+            .filter(|it| reaction_ns.contains(&it.reaction_ns))
+        {
+            let late_ns = wait.ns.saturating_sub(base_ns);
+            held.late += u64::from(!wait.is_repeated && late_ns >= LATE_NS);
+            if late_ns < DELAYED_ACK_NS {
+                continue;
+            }
+            held.count += 1;
+            held.total_ns += late_ns;
+            if wait.is_repeated {
+                held.repeated += 1;
+                held.repeated_ns += late_ns;
+            }
+        }
+        held
+    }
+
+    /// Without those that came again, which may have been lost.
+    fn once(self) -> Self {
+        Self {
+            count: self.count - self.repeated,
+            total_ns: self.total_ns - self.repeated_ns,
+            repeated: 0,
+            repeated_ns: 0,
+            ..self
+        }
+    }
+}
+
+/// A small segment alone in flight, or the part of a write behind full ones: the time to its acknowledgment, which carried no
+/// data, and from that to the next segment.
+#[derive(Clone, Copy, Debug)]
+struct AckWait {
+    ns: u64,
+    reaction_ns: u64,
+    is_repeated: bool,
+}
+
+/// True if the times to acknowledgments vary, and those from them to the next segments do not.
+fn are_followed(waits: &[AckWait]) -> bool {
+    let spread = |of: fn(&AckWait) -> u64| {
+        let times: Vec<u64> = waits.iter().filter(|it| !it.is_repeated).map(of).collect();
+        percentile(times.clone(), 90)
+            .zip(percentile(times, 10))
+            .map(|(p90, p10)| p90 - p10)
+    };
+    let (acks, reactions) = (spread(|it| it.ns), spread(|it| it.reaction_ns));
+    acks.zip(reactions)
+        .is_some_and(|(acks, reactions)| acks >= MIN_SPREAD_NS && acks >= SPREAD_FACTOR * reactions)
+}
+
+fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
+    let mut waits = Vec::new();
+    let mut acks = view.acks.iter().peekable();
+    let mut acked = view.sent.first().map_or(0, |it| it.start);
+    for (at, first) in view.sent.iter().enumerate() {
+        if first.is_retransmission() {
+            continue;
+        }
+        let is_again = |it: &&Transmission| it.is_retransmission() && it.start == first.start;
+        let again = view.sent[at + 1..].iter().take_while(is_again).count();
+        let Some(second) = view.sent.get(at + 1 + again) else {
+            break;
+        };
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
+            acked = acked.max(ack.ack);
+        }
+        // With timestamps of a coarse clock, its acknowledgment may already be among those before.
+        let is_alone = (first.start..first.end).contains(&acked);
+        let is_small = |it: &Transmission| u64::from(it.len) < mss * 9 / 10;
+        // The rest of a write behind full segments is held back like a second write.
+        let is_rest = !first.is_pushed && second.is_pushed && is_small(second);
+        let mut waited = None;
+        // What follows an answer waited for that, and not for the acknowledgment.
+        let mut is_answered = false;
+        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
+            acked = acked.max(ack.ack);
+            is_answered |= !ack.is_bare;
+            if ack.ack >= first.end && ack.is_bare && waited.is_none() {
+                waited = Some(ack.time_ns);
+            }
+        }
+        let is_held = is_alone && (is_small(first) || is_rest) && !is_answered;
+        let waited = waited.filter(|_| is_held && second.start == first.end);
+        waits.extend(waited.map(|acked_ns| AckWait {
+            ns: acked_ns - first.time_ns,
+            reaction_ns: second.time_ns - acked_ns,
+            is_repeated: again > 0,
+        }));
+    }
+    waits
+}
+
+/// True for a stream in segments of one size, that of the sender's own MSS: a device with a small buffer, whose segments are full,
+/// whatever the receiver would take. Nagle's algorithm holds back none of them (RFC 9293 section 3.7.4).
+fn is_in_full_segments(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let own_mss = facts.connection().mss(facts.model.data_sender);
+    let lengths = || sent.iter().map(|it| it.len);
+    let largest = lengths().max().unwrap_or(0);
+    let full = lengths().filter(|len| *len == largest).count();
+    let is_one_way = facts.model.turns.changes() < EXCHANGE_TURNS;
+    is_one_way
+        && full * 10 >= sent.len() * 8
+        && own_mss.is_none_or(|mss| largest * 10 >= u32::from(mss) * 8)
+}
+
+pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
+    let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
+    let mss = facts.mss().unwrap_or(1460);
+    let back_mss = facts
+        .connection()
+        .mss(model.data_sender)
+        .map_or(1460, u64::from);
+    let is_known = facts.connection().handshake().legs_ns().is_some();
+    let own = ack_waits(&model.view, mss);
+    let own = HeldBack::of(&own, to_receiver_ns, to_sender_ns, is_known);
+    let back = ack_waits(&model.back, back_mss);
+    let back = HeldBack::of(&back, to_sender_ns, to_receiver_ns, is_known);
+    let is_own = own.total_ns >= back.total_ns;
+    if is_own && is_in_full_segments(facts) {
+        return None;
+    }
+    let (held, view) = if is_own {
+        (own, &model.view)
+    } else {
+        (back, &model.back)
+    };
+    // Nothing else comes again, and some of what waited does not: then no loss explains it.
+    let is_spurious = view.lost() <= held.repeated && held.late >= MIN_ONCE;
+    let held = if is_spurious { held } else { held.once() };
+    let HeldBack {
+        count, total_ns, ..
+    } = held;
+    let share = facts.share_of(total_ns);
+    if count < 3 || share < MIN_SHARE {
+        return None;
+    }
+    let (writer, holder) = if is_own {
+        (&facts.sender, &facts.receiver)
+    } else {
+        (&facts.receiver, &facts.sender)
+    };
+    let mut figures = evidence([
+        ("held_back_acks", count as f64),
+        ("held_back_share", share),
+        ("held_back_ns_mean", (total_ns / count) as f64),
+    ]);
+    let repeats = if held.repeated > 0 {
+        figures.insert("repeated".to_owned(), held.repeated as f64);
+        format!(
+            " {} of these times {writer} repeated it meanwhile: its timer is shorter.",
+            format::count(held.repeated)
+        )
+    } else {
+        String::new()
+    };
+    Some(Rule {
+        share,
+        cause: Cause::DelayedAckWithNagle,
+        confidence: 0.9,
+        summary: format!(
+            "{}, for {} of the time, {writer} held back a small segment until {holder} acknowledged the previous \
+             one, on average after {}.{repeats}",
+            format::times(count),
+            format::percent(share),
+            format::time(total_ns / count),
+        ),
+        evidence: figures,
+        advice: "Write whole messages at once, or set TCP_NODELAY at the sender; acknowledging every segment at the \
+                 receiver also helps."
+            .to_owned(),
+        limits: if held.repeated > 0 {
+            &[Limit::LateAck, Limit::SenderIdle, Limit::Timeout]
+        } else {
+            &[Limit::LateAck, Limit::SenderIdle]
+        },
+        has_gain: true,
+    })
+}
