@@ -55,25 +55,31 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// after the other, and is never idle.
 fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
     let view = &facts.model.view;
-    let (mut acked, mut last_ns) = (0, None);
+    let mut sent = view.sent.iter().peekable();
+    let (mut acked, mut last_ns, mut highest) = (0, None, 0);
+    // Of a full segment.
     let mut each_ns: Vec<u64> = Vec::new();
+    let mut emptied = 0;
     for ack in view.acks.iter().filter(|it| it.is_bare) {
-        if ack.ack > acked && acked > 0 {
-            let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
-            // Of a full segment.
-            each_ns.extend(gap_ns.map(|ns| ns * facts.full / (ack.ack - acked)));
+        while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+            highest = highest.max(it.end);
         }
-        if ack.ack > acked {
-            (acked, last_ns) = (ack.ack, Some(ack.time_ns));
+        if ack.ack <= acked {
+            continue;
         }
+        let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
+        each_ns.extend(gap_ns.map(|ns| ns * facts.full / (ack.ack - acked)));
+        emptied += usize::from(highest > 0 && ack.ack >= highest);
+        (acked, last_ns) = (ack.ack, Some(ack.time_ns));
     }
     let of = |percent| percentile(each_ns.clone(), percent).unwrap_or(0);
     let (p5, p50, p95) = (of(5), of(50), of(95));
-    let sent = view.sent.windows(2).filter(|pair| pair[1].len > 0);
-    let close = sent.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < p50);
+    let pairs = view.sent.windows(2).filter(|pair| pair[1].len > 0);
+    let close = pairs.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < p50);
     !facts.model.is_near_receiver()
         && each_ns.len() >= MIN_SEGMENTS
         && p95 - p5 <= p50 / 4
+        && emptied * 10 <= each_ns.len()
         && close.count() * 3 >= view.sent.len()
 }
 
