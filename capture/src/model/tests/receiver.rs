@@ -83,3 +83,30 @@ fn what_is_repeated_because_the_receiver_discarded_it_was_not_lost() {
     assert_eq!(keeping.keeps_behind_gap, Some(true));
     assert_eq!(keeping.view.lost(), 6);
 }
+
+/// Flights of 44 segments, of which the receiver takes `part` at a time, 11 pairs in a row, and then nothing for 280 ms.
+fn parts(part: u32) -> usize {
+    let mut download = Download::open(MS / 50, 10 * MS, 65_000);
+    let mut at_ns = 30 * MS;
+    let (mut sent, mut acked) = (500, 500);
+    for _ in 0..12 {
+        while sent < acked + 44 * MSS {
+            download.data(at_ns, sent, (1, 1));
+            sent += MSS;
+        }
+        at_ns += 280 * MS;
+        for pair in 1..=part / 2 {
+            acked += 2 * MSS;
+            download.ack(at_ns + u64::from(pair) * 100_000, acked);
+        }
+        at_ns += 5 * MS;
+    }
+    download.model().standstills.len()
+}
+
+#[test]
+fn a_receiver_that_takes_a_part_of_what_waits_stands_still_and_one_that_takes_all_looks_now_and_then()
+ {
+    assert!(parts(22) >= 10, "{}", parts(22));
+    assert_eq!(parts(44), 0);
+}

@@ -53,7 +53,7 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
 /// after the other, and is never idle.
-fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
+pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
     let view = &facts.model.view;
     let mut sent = view.sent.iter().peekable();
     let (mut acked, mut last_ns, mut highest) = (0, None, 0);

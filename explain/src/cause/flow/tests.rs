@@ -3,7 +3,9 @@
 mod despite_losses;
 mod devices;
 mod exchanges;
+mod held;
 mod parts;
+mod pauses;
 mod receivers;
 mod senders;
 

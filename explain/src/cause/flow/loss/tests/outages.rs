@@ -169,3 +169,32 @@ fn copies_of_what_arrived_behind_a_silence_show_a_path_that_holds_everything_bac
         "a lost acknowledgment"
     );
 }
+
+/// A download, captured at the receiver, whose end of a flight is lost: it comes again after 1.4 s. The sender's SYN has these
+/// options.
+fn lost_end(options: &[u8]) -> Option<Cause> {
+    let mut download = Script::open_with(End::Second, [20 * MS, 20 * US], 60_000, options);
+    let mut at_ns = 50 * MS;
+    for round in 0..120 {
+        download.at(at_ns).send(6, MSS, 300 * US);
+        download.after(10 * US).ack_all();
+        at_ns += 20 * MS;
+        if round == 60 {
+            // Slow start after the timeout.
+            at_ns += 1_400 * MS;
+            let first = download.sent();
+            exchange(&mut download, at_ns, first);
+            at_ns += 20 * MS;
+        }
+    }
+    cause(evaluate(download))
+}
+
+#[test]
+fn one_timer_of_a_stack_without_options_takes_longer_than_two_of_others() {
+    assert_eq!(
+        lost_end(&[2, 4, 5, 0xB4, 4, 2]),
+        Some(Cause::LinkInterrupted)
+    );
+    assert_ne!(lost_end(&[2, 4, 5, 0xB4]), Some(Cause::LinkInterrupted));
+}

@@ -1,0 +1,143 @@
+//! Programs that have nothing to send for a while, and what looks like them.
+
+use super::{causes, upload};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::in_flight::spaces_bursts;
+use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::tcp::{End, Segment};
+use linerate_results::record::Cause;
+
+/// An answer in parts of `segments` full segments and 850 octets, one each 33 ms, captured at its sender.
+fn parts(segments: u32) -> Vec<Cause> {
+    let mut upload = upload(20 * US, 4 * MS, 60_000);
+    for part in 0..80 {
+        upload.at((20 + part * 33) * MS);
+        upload.send(segments, MSS, 0).send(1, 850, 0);
+        upload.after(4 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn parts_that_end_a_write_are_those_of_a_program_and_no_pace_of_a_host() {
+    assert_eq!(parts(1)[..1], [Cause::SenderIdle]);
+    assert_eq!(parts(3)[..1], [Cause::SenderIdle]);
+}
+
+/// Writes of 1,180 octets, one each 54 ms, which answer a request; then the end that `closes` closes.
+fn readings(closes: Option<End>) -> Vec<Cause> {
+    let mut download = Script::open(End::Second, 20 * US, 2 * MS, 60_000);
+    download.at(5 * MS).write(End::First, 77);
+    for at in 0..60 {
+        download.at((50 + at * 54) * MS).send(1, 1_180, 0);
+        download.after(2 * MS).ack_all();
+    }
+    if let Some(end) = closes {
+        let numbers = [
+            download.next[end as usize],
+            download.next[end.other() as usize],
+        ];
+        download
+            .after(10 * US)
+            .packet(end, Segment::ACK | Segment::FIN, numbers, 0, &[]);
+    }
+    causes(download)
+}
+
+#[test]
+fn an_answer_that_ends_the_connection_is_a_file_and_no_news() {
+    assert_eq!(readings(None), []);
+    for end in [End::First, End::Second] {
+        assert_eq!(readings(Some(end))[..1], [Cause::SenderIdle], "{end:?}");
+    }
+}
+
+/// Pairs of segments, each 12 ms after the one before, captured late at their receiver, which grants 65,535 octets.
+#[test]
+fn segments_that_arrive_evenly_do_not_show_what_is_in_flight() {
+    let mut download = Script::late(End::Second, 65_535);
+    for pair in 0..150 {
+        download
+            .at(pair * 12 * MS)
+            .send(1, MSS, 0)
+            .after(7 * US)
+            .ack_all();
+        download
+            .after(10 * US)
+            .send(1, MSS, 0)
+            .after(7 * US)
+            .ack_all();
+    }
+    assert!(!causes(download).contains(&Cause::ReceiveWindow));
+}
+
+/// A buffer of two segments and a part, sent in each round trip of 10 ms, captured at the receiver.
+#[test]
+fn a_small_buffer_leaves_the_path_idle_between_its_flights() {
+    let mut download = Script::open(End::Second, 10 * MS, 20 * US, 60_000);
+    for round in 0..200 {
+        download.at((20 + round * 10) * MS);
+        for len in [MSS, 330, MSS] {
+            let numbers = [download.sent(), 1];
+            download.packet(End::Second, Segment::ACK, numbers, len, &[]);
+            download.next[1] += len;
+            download.after(7 * US).ack_all().after(300 * US);
+        }
+    }
+    let found = causes(download);
+    assert_eq!(found[..1], [Cause::SendBuffer], "{found:?}");
+}
+
+/// True if a line seems to space the segments of a sender whose four segments in flight leave in pairs: one takes 76 ms, the next
+/// one `next_ns`. Captured at the sender, without the handshake.
+fn is_spaced(next_ns: u64) -> bool {
+    let mut upload = Script::late(End::First, 60_000);
+    upload.at(MS).send(4, MSS, 14 * US);
+    for pair in 0..20 {
+        let first = 1 + pair * 2 * MSS;
+        upload.after(76 * MS).ack(first + MSS);
+        upload.after(next_ns).ack(first + 2 * MSS);
+        upload.after(17 * US).send(2, MSS, 14 * US);
+    }
+    spaces_bursts(&FlowFacts::of(&upload.flow()).expect("payload"))
+}
+
+#[test]
+fn a_line_passes_one_segment_of_a_pair_after_the_other() {
+    assert!(is_spaced(76 * MS));
+    assert!(!is_spaced(MS));
+}
+
+/// The window of eight segments is full in each round trip of 34 ms, in which the line passes one in 3 ms; once, nothing arrives
+/// for `silence_ms`, in which the timer repeats the first segment.
+fn window_and_outage(silence_ms: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 34 * MS, 15 * US, 8 * MSS as u16);
+    let mut at_ns = 50 * MS;
+    for round in 0..70 {
+        let first = upload.sent();
+        upload.at(at_ns).send(8, MSS, 12 * US);
+        if round == 30 && silence_ms > 0 {
+            for wait_ms in [250, 750, 1_750] {
+                upload.at(at_ns + wait_ms * MS).segment(first, MSS);
+            }
+            at_ns += silence_ms * MS;
+            upload.at(at_ns).ack_all();
+            continue;
+        }
+        for at in 1..=8 {
+            upload
+                .at(at_ns + 10 * MS + u64::from(at) * 3 * MS)
+                .ack(first + at * MSS);
+        }
+        at_ns += 34 * MS;
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_window_costs_no_more_than_the_path_would_save() {
+    assert_eq!(window_and_outage(0)[..1], [Cause::ReceiveWindow]);
+    let both = window_and_outage(1_784);
+    assert_eq!(both[..1], [Cause::LinkInterrupted], "{both:?}");
+    assert!(both.contains(&Cause::ReceiveWindow), "{both:?}");
+}
