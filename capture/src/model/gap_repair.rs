@@ -57,6 +57,7 @@ impl GapRepairs {
     pub(super) fn of(view: &DirectionView) -> Self {
         let mut walk = Walk {
             is_late: view.is_late,
+            first: view.sent.first().map_or(0, |it| it.start),
             ..Walk::default()
         };
         let mut acks = view.acks.iter().peekable();
@@ -92,6 +93,8 @@ struct Walk {
     /// Place of the last transmission by first octet.
     latest: HashMap<u64, usize>,
     is_late: bool,
+    /// First octet of what was captured.
+    first: u64,
     highest: u64,
     acked: u64,
     /// Duplicate acknowledgments of `acked`.
@@ -119,7 +122,7 @@ impl Walk {
         let before = self.latest.get(&sent.start).copied();
         let was_behind = match before {
             // A repair that began before the capture.
-            None => self.is_late,
+            None => self.is_late && sent.start <= self.first,
             Some(before) => {
                 let gaps = self.gaps.iter().rev().take(MAX_LOOK_BACK);
                 let is_of =

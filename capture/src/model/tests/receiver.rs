@@ -110,3 +110,26 @@ fn a_receiver_that_takes_a_part_of_what_waits_stands_still_and_one_that_takes_al
     assert!(parts(22) >= 10, "{}", parts(22));
     assert_eq!(parts(44), 0);
 }
+
+/// Near the receiver, without the handshake: twenty segments, of which the third one is missing until it comes again 300 ms later,
+/// and all behind it with it.
+#[test]
+fn what_is_missing_in_a_late_capture_was_lost_and_not_discarded() {
+    let mut download = Download::late(60_000);
+    for place in 0..20 {
+        let at_ns = 10 * MS + u64::from(place) * MS;
+        if place != 2 {
+            download.data(at_ns, 500 + place * MSS, (1, 1));
+            let acked = if place < 2 { place + 1 } else { 2 };
+            download.ack(at_ns + 10_000, 500 + acked * MSS);
+        }
+    }
+    for place in 2..20 {
+        let at_ns = 330 * MS + u64::from(place) * 10 * MS;
+        download.data(at_ns, 500 + place * MSS, (1, 1));
+        download.ack(at_ns + 10_000, 500 + (place + 1) * MSS);
+    }
+    let model = download.model();
+    assert_eq!(model.keeps_behind_gap, Some(false));
+    assert_eq!(model.view.lost(), 1);
+}

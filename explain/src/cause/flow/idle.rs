@@ -138,7 +138,7 @@ fn long_silences<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
 }
 
 /// Times in which the sender could send, and sent nothing.
-fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
+pub(super) fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
     let sent = &facts.model.view.sent;
     let spans = facts.model.spans.iter();
     let idle = spans.filter(|span| span.limit == Limit::SenderIdle);

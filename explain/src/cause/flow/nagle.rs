@@ -16,6 +16,10 @@ const DELAYED_ACK_NS: u64 = 25_000_000;
 const PROMPT_NS: u64 = 2_000_000;
 /// Fewer acknowledgments that were late without a repetition may be accidents.
 const MIN_ONCE: u64 = 3;
+/// Fewer segments that are acknowledged late one by one may be accidents.
+const MIN_ONE_BY_ONE: u64 = 6;
+/// A receiver beside the capture point acknowledges within this time, if it does at once.
+const BESIDE_NS: u64 = 1_000_000;
 /// Delays that vary by less than this are those of one timer.
 const MIN_SPREAD_NS: u64 = 500_000;
 /// What waits for them keeps its distance to within this part of that.
@@ -103,6 +107,24 @@ fn are_followed(waits: &[AckWait]) -> bool {
         .is_some_and(|(acks, reactions)| acks >= MIN_SPREAD_NS && acks >= SPREAD_FACTOR * reactions)
 }
 
+/// Segments alone in flight, of any size, that were acknowledged late, and the next one at once behind that: their number, and
+/// the time that it took. `None` if most were not.
+pub(super) fn late_one_by_one(facts: &FlowFacts<'_>) -> Option<(u64, u64)> {
+    let model = &facts.model;
+    let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
+    let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
+    let is_known = facts.connection().handshake().legs_ns().is_some();
+    let waits = ack_waits(&model.view, u64::MAX);
+    let held = HeldBack::of(&waits, to_receiver_ns, to_sender_ns, is_known).once();
+    let is_usual = held.count * 5 >= model.view.sent.len() as u64 * 4;
+    let is_one_way = model.turns.changes() < EXCHANGE_TURNS;
+    // Elsewhere, a slow line between the capture point and the receiver looks the same: it delays the fastest one, too.
+    let is_beside = to_receiver_ns <= BESIDE_NS;
+    (is_beside && is_usual && is_one_way && held.count >= MIN_ONE_BY_ONE)
+        .then_some((held.count, held.total_ns))
+}
+
+/// `mss` is what a full segment has; smaller ones may be held back.
 fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
     let mut waits = Vec::new();
     let mut acks = view.acks.iter().peekable();
@@ -121,7 +143,7 @@ fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
         }
         // With timestamps of a coarse clock, its acknowledgment may already be among those before.
         let is_alone = (first.start..first.end).contains(&acked);
-        let is_small = |it: &Transmission| u64::from(it.len) < mss * 9 / 10;
+        let is_small = |it: &Transmission| u64::from(it.len) < mss / 10 * 9;
         // The rest of a write behind full segments is held back like a second write.
         let is_rest = !first.is_pushed && second.is_pushed && is_small(second);
         let mut waited = None;

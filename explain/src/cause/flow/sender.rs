@@ -1,7 +1,7 @@
 //! The sender: its program, and what it waits for between its writes.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::idle::idle;
+use super::idle::{idle, silences};
 use super::in_flight::{flights, in_flight};
 use super::pacing::{is_media, is_timed_media, pacing};
 use super::rate;
@@ -209,8 +209,8 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// Long silences of the sender, at intervals.
 fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let is_stall = |span: &&Span| span.limit == Limit::SenderIdle && span.ns() >= STALL_NS;
-    let stalls: Vec<Span> = facts.model.spans.iter().filter(is_stall).copied().collect();
+    let mut stalls = silences(facts);
+    stalls.retain(|it| it.ns() >= STALL_NS);
     let total_ns: u64 = stalls.iter().map(Span::ns).sum();
     let rhythm = Rhythm::of_stalls(&stalls)?;
     let share = facts.share_of(total_ns);

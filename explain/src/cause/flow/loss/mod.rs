@@ -52,6 +52,8 @@ use queue::{bucket, dropped_at_rate, queue, queue_capacity};
 const MIN_COST: f64 = 0.1;
 /// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
 const MIN_COST_ON_FULL_PATH: f64 = 0.15;
+/// One loss is no accident if its repair takes this share of the time.
+const MIN_DISCARDING_COST: f64 = 0.3;
 /// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
 /// and is halved again (RFC 5681 section 3.1).
 const NEARLY_FULL: f64 = 0.75;
@@ -152,7 +154,10 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let cost = losses.cost();
-    let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005;
+    // One loss is enough where all behind it comes again.
+    let discards = facts.model.keeps_behind_gap == Some(false);
+    let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005
+        || discards && losses.repair() >= MIN_DISCARDING_COST;
     // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
     let is_full = rate::is_full(facts) || rate::is_steady(facts);
     let is_harmless = cost < MIN_COST
@@ -209,7 +214,6 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         String::new()
     };
-    let discards = facts.model.keeps_behind_gap == Some(false);
     let dropped = if discards {
         let again = facts.model.view.sent.iter().filter(|it| it.is_discarded);
         let again = again.count() as u64;

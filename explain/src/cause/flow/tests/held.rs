@@ -110,3 +110,24 @@ fn an_acknowledgment_that_is_later_than_a_timer_releases_the_next_segment() {
     let found = causes(upload);
     assert_eq!(found[..1], [Cause::OneInFlight], "{found:?}");
 }
+
+/// Eleven segments, captured late, the first of them acknowledged after `least_ns` and the others after 249 ms, each of which
+/// releases the next one.
+fn few_late(least_ns: u64) -> Vec<Cause> {
+    let mut upload = Script::late(End::First, 60_000);
+    for at in 0..11 {
+        upload.send(1, 746, 0);
+        upload
+            .after(if at == 0 { least_ns } else { 249 * MS })
+            .ack_all()
+            .after(MS);
+    }
+    causes(upload)
+}
+
+#[test]
+fn few_segments_that_are_acknowledged_late_one_by_one_suffice() {
+    assert_eq!(few_late(20 * US), [Cause::LateAcks]);
+    // A slow line behind the capture point delays each of them.
+    assert_eq!(few_late(30 * MS), []);
+}
