@@ -49,22 +49,26 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     if late_ns < base_ns + LATE_NS {
         return None;
     }
+    let when = if usual_ns >= base_ns + LATE_NS {
+        format!("after {} (median)", format::time(usual_ns))
+    } else {
+        format!("a quarter of them after {} or more", format::time(late_ns))
+    };
     Some(Rule {
         share,
         cause: Cause::LateAcks,
         confidence: 0.75,
         summary: format!(
-            "For {} of the time {} waits for acknowledgments that {} sends late: after {} (median) at the capture point, {} at \
-             best.",
+            "For {} of the time {} waits for acknowledgments that {} sends late: {when} at the capture point, {} at best.",
             format::percent(share),
             facts.sender,
             facts.receiver,
-            format::time(usual_ns),
             format::time(base_ns),
         ),
         evidence: evidence([
             ("late_ack_share", share),
             ("ack_ns_p50", usual_ns as f64),
+            ("ack_ns_p75", late_ns as f64),
             ("ack_ns_least", base_ns as f64),
         ]),
         advice: "Check how the receiver is notified of frames (polling interval, interrupt moderation, sleep) and its \
