@@ -37,7 +37,6 @@ const MIN_ACKS: usize = 24;
 const MIN_FLIGHTS: u64 = 4;
 /// A receiver that acknowledges this many times in between, at once, has no such habit: then less passes.
 const MIN_BETWEEN: u64 = 16;
-const MIN_BETWEEN_PARTS: u64 = 8;
 const FEW_FLIGHTS: u64 = 2;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3).
 const OWED_SEGMENTS: u64 = 2;
@@ -83,14 +82,12 @@ fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
     let answers = places.windows(2).map(|pair| (pair[1] - pair[0] - 1) as u64);
     let answers = percentile(answers.collect(), 50).unwrap_or(u64::MAX);
     let open = percentile(long.iter().map(|it| it.sent - it.acked).collect(), 50);
-    // One that looks for frames now and then takes all that waits, and no part of it.
-    let takes_parts = |open: u64| answers >= MIN_BETWEEN_PARTS && between * 4 <= open * 3;
     let flights = if answers >= MIN_BETWEEN {
         FEW_FLIGHTS
     } else {
         MIN_FLIGHTS
     };
-    let is_habit = |open: u64| between < flights * open && !takes_parts(open);
+    let is_habit = |open: u64| between < flights * open;
     if open.is_none_or(is_habit) {
         return Vec::new();
     }

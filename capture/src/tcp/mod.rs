@@ -386,6 +386,12 @@ impl Connection {
         }
     }
 
+    /// True if `end` offered to scale windows in its SYN (RFC 7323 section 2.2). `None` if that was not captured.
+    pub fn offers_window_scale(&self, end: End) -> Option<bool> {
+        let own = &self.senders[end as usize];
+        own.syn_seen.then_some(own.shift.is_some())
+    }
+
     /// Maximum segment size that `end` announced in its SYN.
     pub fn mss(&self, end: End) -> Option<u16> {
         self.senders[end.other() as usize].mss()

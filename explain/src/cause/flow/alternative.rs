@@ -9,6 +9,7 @@ use super::ack_path::arrivals;
 use super::facts::FlowFacts;
 use super::idle::LONG_SILENCES;
 use super::loss;
+use super::nagle;
 use super::rule::Rule;
 use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
@@ -68,6 +69,7 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::ServerThinkTime if rule.evidence.get("constant_silence") == Some(&1.0) => {
             Cause::WakeUpLatency
         }
+        Cause::RetransmissionStalls if nagle::may_be_delayed(facts) => Cause::DelayedAckWithNagle,
         Cause::DuplicateFrames => Cause::Reordering,
         Cause::Reordering => Cause::DuplicateFrames,
         _ => loss::alternative(facts, rule)?,
@@ -159,6 +161,12 @@ fn words(cause: Cause) -> Option<Alternative> {
              own.",
             "To decide: ask again at once after an answer: a program takes as long as before, a station that is awake answers \
              at once.",
+        ),
+        Cause::DelayedAckWithNagle => (
+            "The same repetitions fit acknowledgments that are delayed for longer than the sender's timer, while Nagle's algorithm \
+             holds back the rest of a write.",
+            "To decide: capture at the receiver: there, what was repeated has arrived before, or set TCP_NODELAY at the sender: then \
+             only losses remain.",
         ),
         Cause::ServerThinkTime => (
             "The same times fit a program that takes as long for each answer, above a stack that acknowledges with it only.",

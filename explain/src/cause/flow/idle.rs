@@ -1,13 +1,12 @@
 //! A sender that has nothing to send, although it could.
 
-use super::facts::{EXCHANGE_TURNS, FlowClass, FlowFacts};
-use super::pacing::{IDLE_NS, is_media, is_own_stream, is_timed_media};
+use super::facts::{FlowClass, FlowFacts};
+use super::pacing::{IDLE_NS, LEAST_MTU_PAYLOAD, OPTIONS, is_media, is_own_stream, is_timed_media};
 use super::rate;
 use super::rule::Rule;
 use super::sender::{MIN_ROUND_TRIPS, TICK_NS};
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span};
-use linerate_capture::tcp::{LoggedPacket, Segment};
+use linerate_capture::model::{Limit, Span, Transmission};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -24,8 +23,6 @@ pub(super) const LONG_SILENCES: &str = "long_silences";
 /// With one of this many segments lost, TCP keeps about twelve segments in flight (RFC 5348 section 3.1, solved for the
 /// window): such a sender is held back by its congestion control, whatever its program does.
 const LOSSES_DIVISOR: u64 = 100;
-/// A host reacts to the end of an answer within this time.
-const PROMPT_NS: u64 = 5_000_000;
 
 /// Silences of a sender that could send.
 pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -61,8 +58,11 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     if share < MIN_IDLE && !are_stops
         || facts.is_beside_full
         || is_exchange
-        || !is_answer(facts) && (is_media(facts) || is_timed_media(facts) || is_own_stream(facts))
+        || is_media(facts)
+        || is_timed_media(facts)
+        || is_own_stream(facts)
         || is_held_back
+        || are_behind_messages(facts, &long)
         || rate::is_steady(facts)
     {
         return None;
@@ -89,37 +89,21 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// True if the other end asked once, and this one closed the connection behind its answer: it sent what it had to send, and no
-/// news as they came.
-fn is_answer(facts: &FlowFacts<'_>) -> bool {
-    let model = &facts.model;
-    let asked_ns = model
-        .back
-        .sent
-        .iter()
-        .find(|it| it.len > 0)
-        .map(|it| it.time_ns);
-    let begun_ns = model
-        .view
-        .sent
-        .iter()
-        .find(|it| it.len > 0)
-        .map(|it| it.time_ns);
-    let packets = facts.connection().log().packets();
-    let closed = packets
-        .iter()
-        .find(|it| it.has_any(Segment::FIN | Segment::RST));
-    let is_asked = asked_ns
-        .zip(begun_ns)
-        .is_some_and(|(asked, begun)| asked <= begun);
-    let ended_ns = model.view.sent.last().map_or(0, |it| it.time_ns);
-    // The other end knows the length of the answer.
-    let is_prompt =
-        |it: &LoggedPacket| it.time_ns <= ended_ns + model.base_rtt_ns().unwrap_or(0) + PROMPT_NS;
-    let is_closing = |it: &LoggedPacket| {
-        it.has_any(Segment::FIN) && (it.from() == model.data_sender || is_prompt(it))
-    };
-    is_asked && model.turns.changes() < EXCHANGE_TURNS && closed.is_some_and(is_closing)
+/// True if most of `silences` come after nothing but pushed segments that have room for more: a source that has no more at a time.
+fn are_behind_messages(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
+    let sent = &facts.model.view.sent;
+    let room = facts.mss().unwrap_or(LEAST_MTU_PAYLOAD);
+    let is_message = |it: &Transmission| it.is_pushed && u64::from(it.len) + OPTIONS <= room;
+    let mut from_ns = 0;
+    let mut messages = 0;
+    for silence in silences {
+        let block = sent.partition_point(|it| it.time_ns < from_ns)
+            ..sent.partition_point(|it| it.time_ns <= silence.start_ns);
+        let block = sent.get(block).unwrap_or_default();
+        messages += usize::from(block.iter().all(is_message));
+        from_ns = silence.end_ns;
+    }
+    messages * 2 >= silences.len()
 }
 
 /// Share of the time in long silences of the sender, if there are several.
@@ -137,24 +121,43 @@ fn long_silences<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
     long.filter(|span| span.ns() >= LONG_SILENCE_NS).collect()
 }
 
-/// Times in which the sender could send, and sent nothing.
+/// Times in which the sender could send, and sent nothing: with nothing in flight, as far as that shows. Behind a small segment,
+/// Nagle's algorithm may hold back the next one (RFC 9293 section 3.7.4).
 pub(super) fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
-    let sent = &facts.model.view.sent;
+    let view = &facts.model.view;
+    let knows_flight = !facts.model.is_near_receiver();
     let spans = facts.model.spans.iter();
     let idle = spans.filter(|span| span.limit == Limit::SenderIdle);
+    let mut acks = view.acks.iter().peekable();
+    let (mut sent, mut highest) = (0, 0);
+    let mut acked = (0, 0);
     let mut silences: Vec<Span> = Vec::new();
     for span in idle {
-        let first = sent.partition_point(|it| it.time_ns <= span.start_ns);
-        let last = sent.partition_point(|it| it.time_ns < span.end_ns);
         let mut start_ns = span.start_ns;
-        for end_ns in sent[first..last.max(first)]
-            .iter()
-            .map(|it| it.time_ns)
-            .chain([span.end_ns])
-        {
-            if end_ns > start_ns {
+        while start_ns < span.end_ns {
+            while let Some(it) = view.sent.get(sent).filter(|it| it.time_ns <= start_ns) {
+                highest = highest.max(it.end);
+                sent += 1;
+            }
+            let next_ns = view.sent.get(sent).map_or(span.end_ns, |it| it.time_ns);
+            let end_ns = next_ns.min(span.end_ns);
+            while acked.0 < highest
+                && let Some(ack) = acks.next_if(|ack| ack.time_ns <= end_ns)
+            {
+                acked = if ack.ack > acked.0 {
+                    (ack.ack, ack.time_ns)
+                } else {
+                    acked
+                };
+            }
+            let from_ns = match knows_flight {
+                true if acked.0 < highest => end_ns,
+                true => start_ns.max(acked.1),
+                false => start_ns,
+            };
+            if from_ns < end_ns {
                 silences.push(Span {
-                    start_ns,
+                    start_ns: from_ns,
                     end_ns,
                     ..*span
                 });
@@ -166,7 +169,7 @@ pub(super) fn silences(facts: &FlowFacts<'_>) -> Vec<Span> {
 }
 
 /// True if the last segment before `span` is the end of a write that does not fill it.
-fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
+pub(super) fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
     let sent = &facts.model.view.sent;
     let before = sent.partition_point(|it| it.time_ns <= span.start_ns);
     let last = before.checked_sub(1).map(|at| sent[at]);

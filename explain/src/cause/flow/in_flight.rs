@@ -72,13 +72,15 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
         emptied += usize::from(highest > 0 && ack.ack >= highest);
         (acked, last_ns) = (ack.ack, Some(ack.time_ns));
     }
-    let of = |percent| percentile(each_ns.clone(), percent).unwrap_or(0);
-    let (p5, p50, p95) = (of(5), of(50), of(95));
+    let usual_ns = percentile(each_ns.clone(), 50).unwrap_or(0);
+    // Pauses are few, and take long.
+    let is_usual = |ns: &&u64| ns.abs_diff(usual_ns) <= usual_ns / 8;
+    let usual: u64 = each_ns.iter().filter(is_usual).sum();
     let pairs = view.sent.windows(2).filter(|pair| pair[1].len > 0);
-    let close = pairs.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < p50);
+    let close = pairs.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < usual_ns);
     !facts.model.is_near_receiver()
         && each_ns.len() >= MIN_SEGMENTS
-        && p95 - p5 <= p50 / 4
+        && usual * 10 >= each_ns.iter().sum::<u64>() * 9
         && emptied * 10 <= each_ns.len()
         && close.count() * 3 >= view.sent.len()
 }

@@ -1,8 +1,9 @@
 //! Nagle's algorithm with delayed acknowledgments: a small segment waits for the acknowledgment of the one before, which waits
 //! for more data or for a timer.
 
-use super::facts::{EXCHANGE_TURNS, FlowFacts};
+use super::facts::{EXCHANGE_TURNS, FlowFacts, LEAST_FULL};
 use super::rule::Rule;
+use super::sender::is_timed;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{DirectionView, Limit, RoundTrips, Transmission, percentile};
 use linerate_results::format;
@@ -15,7 +16,7 @@ const DELAYED_ACK_NS: u64 = 25_000_000;
 /// What follows an acknowledgment within this time waited for it.
 const PROMPT_NS: u64 = 2_000_000;
 /// Fewer acknowledgments that were late without a repetition may be accidents.
-const MIN_ONCE: u64 = 3;
+const MIN_ONCE: usize = 3;
 /// Fewer segments that are acknowledged late one by one may be accidents.
 const MIN_ONE_BY_ONE: u64 = 6;
 /// A receiver beside the capture point acknowledges within this time, if it does at once.
@@ -37,39 +38,54 @@ struct HeldBack {
     /// Those of them that came again before they were acknowledged: the sender's timer is shorter than the receiver's.
     repeated: u64,
     repeated_ns: u64,
-    /// Acknowledgments that were at all late, without a repetition.
-    late: u64,
+    /// True if nearly all of the others were acknowledged late.
+    are_late: bool,
+    /// True if those that came again may have been lost: nothing shows that their acknowledgments were only late.
+    may_be_lost: bool,
 }
 
 impl HeldBack {
     /// Those of `waits` after which the next segment followed within a round trip to its sender, which takes `to_sender_ns` at
     /// least, and [`PROMPT_NS`] more.
     fn of(waits: &[AckWait], base_ns: u64, to_sender_ns: u64, is_known: bool) -> Self {
+        let (repeated, once): (Vec<&AckWait>, Vec<&AckWait>) =
+            waits.iter().partition(|it| it.repeated_ns.is_some());
         // What comes sooner left before. A handshake may take longer than a round trip (an address is asked for first), but what
         // keeps its distance to acknowledgments that vary waits for them. Without the handshake, any distance may be one.
         let least_ns = match is_known {
             true if are_followed(waits) => to_sender_ns / 2,
-            true => to_sender_ns - to_sender_ns / 8,
+            true => to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8)),
             false => 0,
         };
-        let reaction_ns = least_ns.saturating_sub(STACK_NS)..=to_sender_ns + PROMPT_NS;
+        let reaction_ns = least_ns..=to_sender_ns + PROMPT_NS;
         let mut held = Self::default();
         for wait in waits
             .iter()
             .filter(|it| reaction_ns.contains(&it.reaction_ns))
         {
             let late_ns = wait.ns.saturating_sub(base_ns);
-            held.late += u64::from(!wait.is_repeated && late_ns >= LATE_NS);
             if late_ns < DELAYED_ACK_NS {
                 continue;
             }
             held.count += 1;
             held.total_ns += late_ns;
-            if wait.is_repeated {
+            if wait.repeated_ns.is_some() {
                 held.repeated += 1;
                 held.repeated_ns += late_ns;
             }
         }
+        // Beside the receiver, what was captured has arrived. Elsewhere, the others have to be late, up to the sender's timer.
+        let late = once
+            .iter()
+            .filter(|it| it.ns >= base_ns + LATE_NS.max(base_ns))
+            .count();
+        let usual_ns = percentile(once.iter().map(|it| it.ns).collect(), 75).unwrap_or(0);
+        let timer_ns = repeated.iter().filter_map(|it| it.repeated_ns).min();
+        held.are_late = late >= MIN_ONCE && late * 5 >= once.len() * 4;
+        let reaches_timer = timer_ns.is_some_and(|ns| usual_ns * 2 >= ns);
+        let is_beside = base_ns <= BESIDE_NS;
+        let shows_delay = is_beside || held.are_late && reaches_timer;
+        held.may_be_lost = late < MIN_ONCE || !shows_delay;
         held
     }
 
@@ -89,15 +105,24 @@ impl HeldBack {
 /// data, and from that to the next segment.
 #[derive(Clone, Copy, Debug)]
 struct AckWait {
+    start_ns: u64,
     ns: u64,
     reaction_ns: u64,
-    is_repeated: bool,
+    /// Time until it came again before that.
+    repeated_ns: Option<u64>,
 }
 
 /// True if the times to acknowledgments vary, and those from them to the next segments do not.
 fn are_followed(waits: &[AckWait]) -> bool {
+    let once = || waits.iter().filter(|it| it.repeated_ns.is_none());
+    // A clock sets the times of what is sent, whatever is acknowledged.
+    let starts: Vec<u64> = once().map(|it| it.start_ns).collect();
+    let intervals: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    if is_timed(&intervals) {
+        return false;
+    }
     let spread = |of: fn(&AckWait) -> u64| {
-        let times: Vec<u64> = waits.iter().filter(|it| !it.is_repeated).map(of).collect();
+        let times: Vec<u64> = once().map(of).collect();
         percentile(times.clone(), 90)
             .zip(percentile(times, 10))
             .map(|(p90, p10)| p90 - p10)
@@ -114,7 +139,7 @@ pub(super) fn late_one_by_one(facts: &FlowFacts<'_>) -> Option<(u64, u64)> {
     let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
     let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
     let is_known = facts.connection().handshake().legs_ns().is_some();
-    let waits = ack_waits(&model.view, u64::MAX);
+    let waits = ack_waits(&model.view, u64::MAX, model.scale.least());
     let held = HeldBack::of(&waits, to_receiver_ns, to_sender_ns, is_known).once();
     let is_usual = held.count * 5 >= model.view.sent.len() as u64 * 4;
     let is_one_way = model.turns.changes() < EXCHANGE_TURNS;
@@ -125,8 +150,10 @@ pub(super) fn late_one_by_one(facts: &FlowFacts<'_>) -> Option<(u64, u64)> {
 }
 
 /// `mss` is what a full segment has; smaller ones may be held back.
-fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
+fn ack_waits(view: &DirectionView, mss: u64, shift: u8) -> Vec<AckWait> {
     let mut waits = Vec::new();
+    // What is granted, with the least scale that is possible.
+    let mut edge = 0;
     let mut acks = view.acks.iter().peekable();
     let mut acked = view.sent.first().map_or(0, |it| it.start);
     for (at, first) in view.sent.iter().enumerate() {
@@ -135,22 +162,26 @@ fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
         }
         let is_again = |it: &&Transmission| it.is_retransmission() && it.start == first.start;
         let again = view.sent[at + 1..].iter().take_while(is_again).count();
+        let repeated = &view.sent[at + 1..at + 1 + again];
         let Some(second) = view.sent.get(at + 1 + again) else {
             break;
         };
         while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
             acked = acked.max(ack.ack);
+            edge = edge.max(ack.ack + (u64::from(ack.window) << shift));
         }
         // With timestamps of a coarse clock, its acknowledgment may already be among those before.
         let is_alone = (first.start..first.end).contains(&acked);
         let is_small = |it: &Transmission| u64::from(it.len) < mss / 10 * 9;
         // The rest of a write behind full segments is held back like a second write.
-        let is_rest = !first.is_pushed && second.is_pushed && is_small(second);
+        let is_rest =
+            !first.is_pushed && second.is_pushed && is_small(second) && edge >= second.end;
         let mut waited = None;
         // What follows an answer waited for that, and not for the acknowledgment.
         let mut is_answered = false;
         while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
             acked = acked.max(ack.ack);
+            edge = edge.max(ack.ack + (u64::from(ack.window) << shift));
             is_answered |= !ack.is_bare;
             if ack.ack >= first.end && ack.is_bare && waited.is_none() {
                 waited = Some(ack.time_ns);
@@ -161,7 +192,8 @@ fn ack_waits(view: &DirectionView, mss: u64) -> Vec<AckWait> {
         waits.extend(waited.map(|acked_ns| AckWait {
             ns: acked_ns - first.time_ns,
             reaction_ns: second.time_ns - acked_ns,
-            is_repeated: again > 0,
+            repeated_ns: repeated.first().map(|it| it.time_ns - first.time_ns),
+            start_ns: first.time_ns,
         }));
     }
     waits
@@ -178,10 +210,14 @@ fn is_in_full_segments(facts: &FlowFacts<'_>) -> bool {
     let is_one_way = facts.model.turns.changes() < EXCHANGE_TURNS;
     is_one_way
         && full * 10 >= sent.len() * 8
-        && own_mss.is_none_or(|mss| largest * 10 >= u32::from(mss) * 8)
+        && match own_mss {
+            Some(mss) => largest * 10 >= u32::from(mss) * 8,
+            None => u64::from(largest) >= LEAST_FULL,
+        }
 }
 
-pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
+/// What waited of the data, and of the other direction.
+fn both_ways(facts: &FlowFacts<'_>) -> [HeldBack; 2] {
     let model = &facts.model;
     let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
     let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
@@ -191,10 +227,26 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         .mss(model.data_sender)
         .map_or(1460, u64::from);
     let is_known = facts.connection().handshake().legs_ns().is_some();
-    let own = ack_waits(&model.view, mss);
-    let own = HeldBack::of(&own, to_receiver_ns, to_sender_ns, is_known);
-    let back = ack_waits(&model.back, back_mss);
-    let back = HeldBack::of(&back, to_sender_ns, to_receiver_ns, is_known);
+    let own = ack_waits(&model.view, mss, model.scale.least());
+    let back = ack_waits(&model.back, back_mss, 0);
+    [
+        HeldBack::of(&own, to_receiver_ns, to_sender_ns, is_known),
+        HeldBack::of(&back, to_sender_ns, to_receiver_ns, is_known),
+    ]
+}
+
+/// True if what came again may have been acknowledged late instead of lost: all else that waits is, and nothing else was lost.
+pub(super) fn may_be_delayed(facts: &FlowFacts<'_>) -> bool {
+    let [own, back] = both_ways(facts);
+    let fits = |held: HeldBack, view: &DirectionView| {
+        held.are_late && held.repeated > 0 && view.lost() <= held.repeated
+    };
+    fits(own, &facts.model.view) || fits(back, &facts.model.back)
+}
+
+pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let model = &facts.model;
+    let [own, back] = both_ways(facts);
     let is_own = own.total_ns >= back.total_ns;
     if is_own && is_in_full_segments(facts) {
         return None;
@@ -205,7 +257,7 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         (back, &model.back)
     };
     // Nothing else comes again, and some of what waited does not: then no loss explains it.
-    let is_spurious = view.lost() <= held.repeated && held.late >= MIN_ONCE;
+    let is_spurious = view.lost() <= held.repeated && !held.may_be_lost;
     let held = if is_spurious { held } else { held.once() };
     let HeldBack {
         count, total_ns, ..

@@ -39,9 +39,9 @@ const MIN_REST_DIVISOR: u64 = 4;
 /// A round trip of the handshake is longer than others by this part of it at most: a stack answers a SYN more slowly.
 const SHORTER_DIVISOR: u64 = 8;
 /// Payload that each path carries in a segment: an MTU of 1,280 octets (RFC 8200 section 5) less headers and options.
-const LEAST_MTU_PAYLOAD: u64 = 1_200;
+pub(super) const LEAST_MTU_PAYLOAD: u64 = 1_200;
 /// Octets of options in a segment at most (RFC 9293 section 3.1).
-const OPTIONS: u64 = 40;
+pub(super) const OPTIONS: u64 = 40;
 
 /// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001).
 const PICTURES_PER_S: [f64; 5] = [24.0, 25.0, 30.0, 50.0, 60.0];

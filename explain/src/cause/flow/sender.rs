@@ -1,7 +1,7 @@
 //! The sender: its program, and what it waits for between its writes.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::idle::{idle, silences};
+use super::idle::{ends_write, idle, silences};
 use super::in_flight::{flights, in_flight};
 use super::pacing::{is_media, is_timed_media, pacing};
 use super::rate;
@@ -64,9 +64,8 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     // A program that writes at its own pace, whatever is acknowledged, waits for nothing.
-    // Whoever waits for acknowledgments is prompt when they come.
     let is_own_pace = facts.share(Limit::SenderIdle) >= MOSTLY_IDLE
-        && (is_timed(&own_waits_ns(facts)) || facts.model.round_trip_ns().is_some());
+        && (is_timed(&own_waits_ns(facts)) || waits_between_writes(facts));
     if is_own_pace || super::serialization::is_path(facts) {
         return None;
     }
@@ -126,6 +125,14 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if most silences come behind the end of a write that does not fill a segment: the program had no more.
+fn waits_between_writes(facts: &FlowFacts<'_>) -> bool {
+    let mut silences = silences(facts);
+    silences.retain(|it| it.ns() >= TICK_NS);
+    let written = silences.iter().filter(|it| ends_write(facts, it)).count();
+    written * 5 >= silences.len() * 4
+}
+
 /// True if segments follow others much sooner than usual: one round trip lies between neither these nor the others.
 fn comes_in_bursts(facts: &FlowFacts<'_>) -> bool {
     let waits = own_waits_ns(facts);
@@ -145,7 +152,7 @@ fn own_waits_ns(facts: &FlowFacts<'_>) -> Vec<u64> {
 }
 
 /// True if nine in ten intervals differ from the usual one by a tick of a timer at most: a clock sets them.
-fn is_timed(intervals_ns: &[u64]) -> bool {
+pub(super) fn is_timed(intervals_ns: &[u64]) -> bool {
     let Some(usual_ns) = percentile(intervals_ns.to_vec(), 50) else {
         return false;
     };

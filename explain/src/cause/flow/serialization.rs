@@ -10,6 +10,8 @@ const SMALL_DIVISOR: u64 = 2;
 const MIN_SMALL: usize = 2;
 /// Times are in proportion to sizes within this part of them.
 const TOLERANCE: f64 = 0.25;
+/// A SYN and its answer on Ethernet: headers, and the MSS.
+const SYN_OCTETS: f64 = 2.0 * 58.0;
 /// A line is full if the segments take this share of the round trips.
 const MIN_SHARE: f64 = 0.8;
 
@@ -33,7 +35,12 @@ pub(super) fn is_path(facts: &FlowFacts<'_>) -> bool {
     let ratio = stats::ratio(of_octet(&small), of_octet(&full));
     let full_ns = percentile(full.iter().map(|(_, ns)| *ns).collect(), 50).unwrap_or(0);
     let passing = stats::ratio(full_ns.saturating_sub(base_ns) as f64, full_ns as f64);
-    small.len() >= MIN_SMALL && (ratio - 1.0).abs() <= TOLERANCE && passing >= MIN_SHARE
+    // The handshake's frames take their time on that line, too.
+    let shows_in_handshake = base_ns as f64 >= of_octet(&full) * SYN_OCTETS;
+    small.len() >= MIN_SMALL
+        && shows_in_handshake
+        && (ratio - 1.0).abs() <= TOLERANCE
+        && passing >= MIN_SHARE
 }
 
 /// Octets of each new segment, and the time from it to the next one, which the acknowledgment releases.

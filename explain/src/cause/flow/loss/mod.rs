@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `alternative` | a second explanation of the same losses |
 //! | `black_hole` | nothing passes above a size |
+//! | `dispersion` | the link that spaces segments |
 //! | `duplex` | frames of the two directions destroy each other |
 //! | `held_back` | the path holds everything back, and loses nothing |
 //! | `lost_acks` | the sender repeats what has arrived |
@@ -14,6 +15,7 @@
 
 mod alternative;
 mod black_hole;
+mod dispersion;
 mod duplex;
 mod held_back;
 mod lost_acks;

@@ -1,5 +1,6 @@
 //! Nothing passes for a while.
 
+use super::lost_acks::MIN_TIMEOUT_NS;
 use super::{MIN_COST, NEARLY_FULL};
 use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rhythm::Rhythm;
@@ -88,7 +89,9 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let other_share = (facts.share(Limit::Timeout) - share).max(0.0);
     // Several timeouts in a row, or, near the receiver, which does not see all of them, nothing for as long as these take.
     let has_backoff = facts.stats().max_backoff >= 2 && !facts.model.is_near_receiver();
-    let is_silent = has_backoff || longest.ns >= least_silence_ns(facts);
+    let is_silent = has_backoff
+        || longest.ns >= least_silence_ns(facts)
+        || longest.ns >= SILENCE_NS && are_cut_off(facts, &silences);
     if !is_silent || other_share > MAX_OTHER_PART * share || share < MIN_COST {
         return None;
     }
@@ -154,12 +157,37 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True if most of several silences, near the receiver, end with what it had acknowledged before: both directions were cut.
+fn are_cut_off(facts: &FlowFacts<'_>, silences: &[Silence]) -> bool {
+    let view = &facts.model.view;
+    let is_cut_off = |it: &&Silence| {
+        let end_ns = it.start_ns + it.ns;
+        let acks = view.acks.iter().take_while(|ack| ack.time_ns < end_ns);
+        let acked = acks.map(|ack| ack.ack).max().unwrap_or(0);
+        let next = view.sent.partition_point(|sent| sent.time_ns < end_ns);
+        view.sent.get(next).is_some_and(|sent| sent.start < acked)
+    };
+    let cut_off = silences.iter().filter(is_cut_off).count();
+    facts.model.is_near_receiver() && silences.len() >= 2 && cut_off * 2 > silences.len()
+}
+
 /// What two timeouts in a row take at least.
 fn least_silence_ns(facts: &FlowFacts<'_>) -> u64 {
     let connection = facts.connection();
     let sender = facts.model.data_sender;
-    let is_plain = !connection.sack_permitted(sender)
+    // Its SYN shows what its stack can do; its other timeouts show what its timer takes.
+    let is_plain = connection.offers_window_scale(sender) == Some(false)
+        && !connection.sack_permitted(sender)
         && facts.model.view.sent.iter().all(|it| it.timestamp == 0);
+    let timeouts = facts
+        .model
+        .spans
+        .iter()
+        .filter(|it| it.limit == Limit::Timeout);
+    let has_shorter = timeouts
+        .map(Span::ns)
+        .any(|ns| (MIN_TIMEOUT_NS..SILENCE_NS).contains(&ns));
+    let is_plain = is_plain && !has_shorter;
     if facts.model.is_near_receiver() && is_plain {
         PLAIN_SILENCE_NS
     } else {

@@ -1,6 +1,7 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
 use super::alternative::exceeds_chance;
+use super::dispersion;
 use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
@@ -40,8 +41,6 @@ const MAX_KEPT: f64 = 1.15;
 /// order, and so many times as many.
 const MIN_ADVANTAGE: f64 = 0.03;
 const ADVANTAGE_FACTOR: f64 = 4.0;
-/// Rates within this factor are equal: that of a bucket is an estimate.
-const SAME_RATE: f64 = 1.25;
 /// The delay of a queue that is longer than this cannot be mistaken for the work of hosts.
 const LONG_QUEUE_NS: f64 = 2e7;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
@@ -131,11 +130,7 @@ pub(super) fn bucket(
         || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;
     // What a queue holds leaves it at the rate of its link; what a policer lets pass keeps the distance at which it was sent.
-    let train = facts
-        .model
-        .train
-        .map(|it| it.bytes_per_s / bucket.bytes_per_s);
-    let is_spaced = train.is_some_and(|ratio| (1.0 / SAME_RATE..=SAME_RATE).contains(&ratio));
+    let is_spaced = dispersion::is_of_link(facts, bucket.bytes_per_s);
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate && !is_spaced {
         return Some(Rule {
             share,

@@ -131,3 +131,50 @@ fn few_segments_that_are_acknowledged_late_one_by_one_suffice() {
     // A slow line behind the capture point delays each of them.
     assert_eq!(few_late(30 * MS), []);
 }
+
+/// Messages of a program with Nagle's algorithm, captured at the sender, 15 ms from a receiver that acknowledges each one after
+/// up to `late_ms` more; one in eight is lost, and repeated by the timer.
+fn lossy_messages(late_ms: u64) -> Vec<Cause> {
+    let mut upload = upload(20 * US, 15 * MS, 60_000);
+    upload.at(20 * MS);
+    for at in 0..120_u64 {
+        let first = upload.sent();
+        upload.send(1, 200, 0);
+        if at.wrapping_mul(2_654_435_761) >> 29 & 7 == 3 {
+            upload.after(200 * MS).segment(first, 200).after(15 * MS);
+        } else {
+            upload.after((15 + at % 3 * late_ms / 2) * MS);
+        }
+        upload.ack_all().after(20 * US);
+    }
+    causes(upload)
+}
+
+#[test]
+fn losses_of_single_segments_in_flight_are_no_delayed_acknowledgments() {
+    for late_ms in [12, 40] {
+        let found = lossy_messages(late_ms);
+        assert!(!found.contains(&Cause::DelayedAckWithNagle), "{found:?}");
+        assert!(found.contains(&Cause::RetransmissionStalls), "{found:?}");
+    }
+}
+
+/// Messages of two segments, of which the receiver's window has room for one, which it acknowledges after 40 ms.
+#[test]
+fn a_window_of_one_segment_holds_back_what_nagle_s_algorithm_would() {
+    let mut upload = upload(20 * US, 5 * MS, MSS as u16);
+    upload.at(20 * MS);
+    for _ in 0..60 {
+        upload.send(1, MSS, 0).after(45 * MS).ack_all();
+        upload
+            .after(20 * US)
+            .send(1, 540, 0)
+            .after(45 * MS)
+            .ack_all()
+            .after(MS);
+    }
+    let flow = upload.flow();
+    let rule = delayed_ack_with_nagle(&FlowFacts::of(&flow).expect("payload"));
+    let held = rule.map_or(0.0, |it| it.evidence["held_back_acks"]);
+    assert!(held <= 60.0, "{held}");
+}

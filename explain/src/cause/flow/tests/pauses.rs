@@ -45,11 +45,25 @@ fn readings(closes: Option<End>) -> Vec<Cause> {
 }
 
 #[test]
-fn an_answer_that_ends_the_connection_is_a_file_and_no_news() {
-    assert_eq!(readings(None), []);
-    for end in [End::First, End::Second] {
-        assert_eq!(readings(Some(end))[..1], [Cause::SenderIdle], "{end:?}");
+fn a_source_with_a_clock_stays_one_however_its_connection_ends() {
+    for closes in [None, Some(End::First), Some(End::Second)] {
+        assert_eq!(readings(closes), [], "{closes:?}");
     }
+}
+
+/// Messages of 300 to 1,200 octets each 30 to 70 ms, of which the receiver acknowledges each second one at once.
+#[test]
+fn messages_that_come_when_they_come_are_no_idle_sender() {
+    let mut upload = upload(20 * US, MS, 60_000);
+    upload.at(20 * MS);
+    for at in 0..200_u32 {
+        upload.send(1, 300 + at * 397 % 900, 0);
+        if at % 2 == 1 {
+            upload.after(MS).ack_all();
+        }
+        upload.after((30 + u64::from(at * 17 % 40)) * MS);
+    }
+    assert_eq!(causes(upload), []);
 }
 
 /// Pairs of segments, each 12 ms after the one before, captured late at their receiver, which grants 65,535 octets.

@@ -198,3 +198,26 @@ fn one_timer_of_a_stack_without_options_takes_longer_than_two_of_others() {
     );
     assert_ne!(lost_end(&[2, 4, 5, 0xB4]), Some(Cause::LinkInterrupted));
 }
+
+/// The same sender; in three silences of 1.2 s, what arrived just before comes again, as its acknowledgment did not pass either.
+#[test]
+fn a_cut_in_both_directions_shows_in_what_comes_again() {
+    let mut download = Script::open_with(End::Second, [20 * MS, 20 * US], 60_000, &[2, 4, 5, 0xB4]);
+    let mut at_ns = 50 * MS;
+    for round in 0..400 {
+        let first = download.sent();
+        download.at(at_ns).send(6, MSS, 300 * US);
+        download.after(10 * US).ack_all();
+        at_ns += 20 * MS;
+        if round % 100 == 60 {
+            at_ns += 1_200 * MS;
+            download
+                .at(at_ns)
+                .segment(first + 4 * MSS, MSS)
+                .after(10 * US)
+                .ack_all();
+            at_ns += 20 * MS;
+        }
+    }
+    assert_eq!(cause(evaluate(download)), Some(Cause::LinkInterrupted));
+}

@@ -399,3 +399,30 @@ fn rare_losses_of_a_growing_window_are_not_those_of_a_deep_bucket() {
         probing(900, 30, |place, flight| flight > 60 && place == 50, |_| 0).expect("losses");
     assert_ne!(found.cause, Cause::Policed, "{}", found.summary);
 }
+
+/// True if a link of 1 MB/s seems to space the segments of flights, which a sender sends `sent_us` apart and which are acknowledged
+/// `acked_us` apart.
+fn is_spaced(sent_us: u64, acked_us: u64) -> bool {
+    let mut upload = Script::open(End::First, 30 * MS, 10 * US, 60_000);
+    let mut at_ns = 50 * MS;
+    for _ in 0..40 {
+        let first = upload.sent();
+        upload.at(at_ns).send(8, MSS, sent_us * US);
+        at_ns += 30 * MS;
+        for at in 1..=8 {
+            upload
+                .at(at_ns + u64::from(at) * acked_us * US)
+                .ack(first + at * MSS);
+        }
+        at_ns += 13 * MS;
+    }
+    dispersion::is_of_link(&FlowFacts::of(&upload.flow()).expect("payload"), 1e6)
+}
+
+#[test]
+fn a_link_spaces_what_was_sent_closer_together() {
+    assert!(is_spaced(12, 1_460));
+    // Of another rate, or spaced by its sender.
+    assert!(!is_spaced(12, 120));
+    assert!(!is_spaced(1_460, 1_460));
+}
