@@ -11,8 +11,9 @@ use linerate_link::{Channel, Config, Instant, Link, SelfTest};
 const MEMORY: usize = 1000;
 /// Channel of the tests.
 const TESTS: usize = 1;
-/// Most octets that an end may send at one time: its memory and what answers it.
-const LIMIT: usize = 8000;
+/// Most octets that both ends may send at one time: each of the shortest messages that fill an end's memory (a length and a tag, at
+/// least 3 octets), and its answer, a report in a frame of 64 octets at most.
+const LIMIT: usize = MEMORY / 3 * (16 + 64);
 
 type End = Link<Vec<u8>, 2>;
 
