@@ -49,11 +49,14 @@ use messages::lost_messages;
 use outage::interrupted;
 use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, dropped_at_rate, queue, queue_capacity};
+use std::collections::BTreeMap;
 
 /// Repairs that take less of the time are not worth a finding.
 const MIN_COST: f64 = 0.1;
 /// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
 const MIN_COST_ON_FULL_PATH: f64 = 0.15;
+/// Nearly all pairs of a lost and another segment are in the order in which a policer loses them.
+const WITHOUT_EXCEPTION: f64 = 0.98;
 /// One loss is no accident if its repair takes this share of the time.
 const MIN_DISCARDING_COST: f64 = 0.3;
 /// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
@@ -143,7 +146,7 @@ impl Losses {
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let losses = Losses::of(facts);
     let specific = mtu_black_hole(facts)
-        .or_else(|| duplex_mismatch(facts))
+        .or_else(|| duplex_mismatch(facts).filter(|_| !is_policed(facts, &losses)))
         .or_else(|| interrupted(facts))
         .or_else(|| held_back(facts))
         .or_else(|| lost_messages(facts))
@@ -296,6 +299,14 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
         stalls(facts, &losses, &repairs, figures)
     } else {
         random(facts, &losses, &waits, figures)
+    })
+}
+
+/// True if the losses are those of a policer without exception: frames that destroy each other do not know how much has passed.
+fn is_policed(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    let found = bucket(facts, losses, "", &BTreeMap::new());
+    found.is_some_and(|it| {
+        it.cause == Cause::Policed && it.evidence["separation"] >= WITHOUT_EXCEPTION
     })
 }
 
