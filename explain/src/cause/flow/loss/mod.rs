@@ -263,7 +263,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_behind_others = followers.is_some() || in_bursts && loses_the_second(facts);
     Some(if is_behind_others && !has_one_rate {
         bursts(facts, &losses, followers, &waits, figures)
-    } else if let Some(rule) = bucket(facts, &losses, &waits, &figures) {
+    } else if let Some(rule) = bucketed {
         // A link that is nearly always full loses what its queue cannot hold.
         let queued = rule.evidence.get("bucket_bytes_per_s").copied();
         let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
