@@ -29,15 +29,15 @@ def ten_megabit(d):
 @control("slow-line", "A board fills a slow line.", count=4, check=filled(0.8))
 def slow_line(d):
     rate = d.log("rate", 0.07e6, 0.6e6)
-    it = either(d, rate, "from freertos-tiny wget", "to freertos:4 post", "from mongoose curl", "to sockets-4 nc", seconds=4)
+    it = either(d, rate, "from freertos-tiny wget", "to freertos:3 post", "from freertos:2 curl", "to freertos:3 nc", seconds=4)
     return {**line(rate, d.log("rtt_ms", 0.3, 1.2), 400), **it}
 
 
 @control("some-rate", "A board fills a line of some rate.", count=4, check=filled(0.82))
 def some_rate(d):
-    rate = d.log("rate", 1.2e6, 8e6)
-    it = either(d, rate, "to sockets-12 nginx", "to freertos:16 iperf", "from freertos:16 push-nc", "from sockets-12 curl")
-    return {**line(rate, d.log("rtt_ms", 2, 8), 80), **it}
+    rate = d.log("rate", 2e6, 7e6)
+    it = either(d, rate, "to sockets-7 nginx", "to freertos:6 iperf", "from freertos:6 push-nc", "from sockets-7 curl")
+    return {**line(rate, d.log("rtt_ms", 1.4, 5), 80), **it}
 
 
 @control("managed-queue", "A line to a board whose queue is managed is full.", count=2, check=filled(0.8))

@@ -55,7 +55,7 @@ def looped(d):
 
 @case("full-modem", ["bufferbloat", "path-rate"], "A slow line whose queue holds the better part of a second.", 3, gain=False, check=both(filled(0.75), queued(240)))
 def full_modem(d):
-    it = either(d, 0.5e6, "to sockets-scaled nc", "to freertos:scaled put", "from freertos:wide curl", seconds=6)
+    it = either(d, 0.5e6, "to sockets-scaled nc", "to freertos:scaled put", "from sockets-wide curl", seconds=6)
     rate, ms = d.log("rate", 0.3e6, 0.9e6), d.log("queue_ms", 480, 1_500)
     it = {**line(rate, d.log("rtt_ms", 6, 64)), **it, "octets": int(rate * 0.8), "congestion": "cubic", "there_rate": rate}
     return {**it, "shape": {**it["shape"], "there": f"htb {int(rate)}; bfifo limit {octets_in(rate, ms)}"}}
@@ -89,7 +89,7 @@ def tunnel(d):
       kinds=("receiver", "middle", "snapped"), check=check("opening takes 0.4 s or more", lambda truth, trial: truth["path"]["opening_s"] >= 0.4))
 def syn_lost(d):
     rtt, octets = d.log("rtt_ms", 1, 44), int(d.log("octets", 4_000, 60_000))
-    it = {**line(8e6, rtt), **from_board(octets * 8, d.turn("stack", "mongoose", "freertos:8"), "wget", 1), "least_s": 0, "one_end": "receiver", "fixed_octets": True}
+    it = {**line(8e6, rtt, 80), **from_board(octets * 8, d.turn("stack", "mongoose", "freertos:8"), "wget", 1), "least_s": 0, "one_end": "receiver", "fixed_octets": True}
     again = ("tc", "qdisc", "change", "dev", "to_b", "root", "netem", "limit", "5000", *delays(rtt)["back"].split(), "loss", "0%")
     return {**it, "netem": delays(rtt, back="loss 100%"), "events": [(0.7, "S", *again)]}
 

@@ -131,6 +131,12 @@ int stream_receive(handle it, void *octets, int size) { return (int)FreeRTOS_rec
 
 void stream_no_delay(handle it) { (void)it; }
 
+void stream_whole_segments(handle it, int on)
+{
+    BaseType_t wanted = on;
+    FreeRTOS_setsockopt((Socket_t)it, 0, FREERTOS_SO_SET_FULL_SIZE, &wanted, sizeof wanted);
+}
+
 void stream_close(handle it)
 {
     static char rest_of_it[512];

@@ -110,6 +110,8 @@ void stream_no_delay(handle it)
     lwip_setsockopt((int)it, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void stream_whole_segments(handle it, int on) { (void)it, (void)on; }
+
 void stream_close(handle it) { lwip_close((int)it); }
 
 handle datagram_open(int port) { return bound(SOCK_DGRAM, port); }

@@ -15,6 +15,8 @@ int stream_send(handle it, const void *octets, int size);
 /* Octets received, 0 at the end. */
 int stream_receive(handle it, void *octets, int size);
 void stream_no_delay(handle it);
+/* Only whole segments are sent, if the stack has an option for it. */
+void stream_whole_segments(handle it, int on);
 void stream_close(handle it);
 
 handle datagram_open(int port);

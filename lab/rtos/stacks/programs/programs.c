@@ -69,8 +69,16 @@ static long feed(handle it)
 {
     long octets = number("octets", 100000), chunk = number("chunk", 4096), left = octets;
     uint32_t begun = now_ms();
-    while (left > 0 && send_all(it, left < chunk ? left : chunk)) {
-        left -= left < chunk ? left : chunk;
+    stream_whole_segments(it, !number("pause", 0));
+    while (left > 0) {
+        long size = left < chunk ? left : chunk;
+        if (size == left) {
+            stream_whole_segments(it, 0);
+        }
+        if (!send_all(it, size)) {
+            break;
+        }
+        left -= size;
         rest((int)number("pause", 0));
         take_turns(&begun);
     }

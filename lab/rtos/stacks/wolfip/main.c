@@ -126,6 +126,8 @@ int stream_receive(handle it, void *octets, int size)
 
 void stream_no_delay(handle it) { (void)it; }
 
+void stream_whole_segments(handle it, int on) { (void)it, (void)on; }
+
 void stream_close(handle it)
 {
     for (uint32_t begun = now_ms(); wolfIP_sock_close(stack, (int)it) == -WOLFIP_EAGAIN && now_ms() - begun < 3000;) {
