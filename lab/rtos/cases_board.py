@@ -151,7 +151,7 @@ def reads_sd(d):
 
 @case("log-shipper", ["sender-idle", "sender-stalls"], "A script of the host sends a block now and then.", 1, gain=False, check=both(between(2, 9), takes_at_most(0.35), nothing_missing()))
 def log_shipper(d):
-    block, pause = int(d.log("block", 2_000, 30_000)), int(d.log("pause_ms", 90, 320))
+    block, pause = int(d.log("block", 16_000, 60_000)), int(d.log("pause_ms", 90, 320))
     it = {**line(d.log("rate", 4e6, 40e6), d.log("rtt_ms", 2, 40)), **to_board(1e6, d.turn("stack", "freertos:12", "sockets-12"), "nc"), "fixed_octets": True}
     return {**it, "client": f"(for i in $(seq {int(3_400 / (pause + 6))}); do head -c {block} /dev/zero; sleep {pause / 1e3}; done) | nc -N @B 9100"}
 
@@ -250,7 +250,7 @@ def mss_of_100(d):
     rate = d.log("rate", 0.9e6, 2.2e6)
     way, program = d.turn("way", "from curl", "to iperf").split()
     make = to_board if way == "to" else from_board
-    it = {**line(rate, d.log("rtt_ms", 2, 14), 60), **make(rate * 0.5, "sockets-mss-100", program), "timestamps": 0}
+    it = {**line(rate, d.log("rtt_ms", 2, 14), 240), **make(rate * 0.5, "sockets-mss-100", program), "timestamps": 0}
     return {**it, "without": make(rate * 0.9, "sockets-mss-1460", program)}
 
 
@@ -289,7 +289,7 @@ def paced(d):
 @case("spoiled-frames", ["checksum-errors"], "The board's driver changes octets of some frames after their checksum was computed.", 2, kinds=("sender", "receiver", "middle", "late", "truncated"),
       check=both(faster(1.3), seen("sent_again", 5), nothing_missing()))
 def spoiled_frames(d):
-    stack, program = d.turn("stack", "sockets-wide", "wolfip"), d.turn("program", "push-nc", "curl")
+    stack, program = d.turn("stack", "freertos:16", "sockets-wide"), d.turn("program", "curl", "push-nc")
     rtt, rate, spoils = d.log("rtt_ms", 8, 50), d.log("rate", 5e6, 24e6), int(d.log("spoils", 26, 48))
     it = {**line(rate, rtt, 40 + 3 * rtt), **from_board(rate * 0.15, stack, program, words=f"spoils={spoils}")}
     return {**it, "without": from_board(rate * 0.4, stack, program)}

@@ -43,8 +43,8 @@ def some_rate(d):
 @control("managed-queue", "A line to a board whose queue is managed is full.", count=2, check=filled(0.8))
 def managed_queue(d):
     rtt, rate = d.log("rtt_ms", 5, 28), d.log("rate", 3e6, 16e6)
-    kind = d.turn("queue", "cake", "fq_codel")
-    it = {**line(rate, rtt), **either(d, rate, "to sockets-scaled iperf", "to freertos:scaled put")}
+    kind = d.turn("queue", "fq_codel", "cake")
+    it = {**line(rate, rtt), **either(d, rate, "to freertos:scaled put", "to sockets-scaled iperf")}
     return {**it, "shape": {**it["shape"], "there": f"cake bandwidth {int(rate)}bit" if kind == "cake" else f"htb {int(rate)}; {kind}"}}
 
 

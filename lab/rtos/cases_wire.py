@@ -64,7 +64,7 @@ def full_modem(d):
 @case("narrow-back", ["ack-path-full"], "The way back is so narrow that the board's acknowledgments fill it.", 2, check=both(queued(60, "back"), faster(1.3)))
 def narrow_back(d):
     rtt, rate, back = d.log("rtt_ms", 4, 40), d.log("rate", 8e6, 28e6), d.log("back_bits_per_s", 20e3, 60e3)
-    it = {**line(rate, rtt, 30), **either(d, rate * 0.15, "to wolfip-large nc", "to freertos:scaled iperf"), "back_rate": back}
+    it = {**line(rate, rtt, 30), **either(d, rate * 0.15, "to sockets-scaled iperf", "to wolfip-large nc"), "back_rate": back}
     return {**it, "shape": {**it["shape"], "back": f"htb {int(back)}; pfifo limit {int(d.log('back_frames', 25, 80))}"}, "without": {"shape": it["shape"]}}
 
 
