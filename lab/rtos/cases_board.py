@@ -47,7 +47,7 @@ def no_scaling(d):
     return {**it, "without": to_board(rate * 0.5, "sockets-scaled", program, 3)}
 
 
-@case("far-window", ["receive-window"], "FreeRTOS+TCP offers window scaling, but its socket's buffer is less than the path holds.", 1,
+@case("far-window", ["receive-window", "stretch-acks"], "FreeRTOS+TCP offers window scaling, but its socket's buffer is less than the path holds.", 1,
       check=both(faster(1.3), socket("rwnd_limited_share", 30)))
 def far_window(d):
     rate, rtt = d.log("rate", 26e6, 42e6), d.log("rtt_ms", 44, 96)
@@ -220,12 +220,13 @@ def board_sleeps(d):
 
 @case("slow-processor", ["main-thread-bound", "per-frame-cost", "receive-window", "late-acks", "path-rate"], "The board's processor takes its time for each frame.", 2, check=faster(1.3))
 def slow_processor(d):
-    stack, each, program = d.turn("stack", "sockets-7", "freertos:8"), int(d.log("frame_us", 800, 3_200)), d.turn("program", "put", "iperf")
+    stack, each, program = d.turn("stack", "wolfip", "sockets-7"), int(d.log("frame_us", 800, 3_200)), d.turn("program", "put", "iperf")
     it = {**line(60e6, d.log("rtt_ms", 0.5, 2)), **to_board(SEGMENT * 8e6 / each, stack, program, words=f"frame_us={each}")}
     return {**it, "without": to_board(12e6, stack, program)}
 
 
-@case("overruns", {"late": ["queue-overflow", "shallow-queue", "loss-in-bursts", "random-loss"], "else": ["queue-overflow", "shallow-queue", "loss-in-bursts"]},
+@case("overruns", {"late": ["queue-overflow", "shallow-queue", "loss-in-bursts", "random-loss", "stretch-acks"],
+                   "else": ["queue-overflow", "shallow-queue", "loss-in-bursts", "stretch-acks"]},
       "Frames that arrive in a burst overrun the board's receive ring.", 2,
       check=both(faster(1.3), check("the ring drops at least 5", lambda truth, trial: truth["path"]["counts"]["ring_drops_B"] >= 5)))
 def overruns(d):
@@ -281,7 +282,7 @@ def late_name(d):
 @case("paced", ["host-pacing", "path-rate"], "The sending host limits its rate.", 2, check=faster(1.4))
 def paced(d):
     rtt, rate, pace = d.log("rtt_ms", 3, 40), d.log("rate", 12e6, 36e6), int(d.log("pace_bits_per_s", 1e6, 5e6))
-    it = to_board(pace, d.turn("stack", "sockets-wide", "freertos:wide"), "nc")
+    it = to_board(pace, d.turn("stack", "wolfip-large", "sockets-wide"), "nc")
     send = "@P connect @B 9100 send octets=@N chunk=8192"
     return {**line(rate, rtt), **it, "client": f"{send} pace={pace // 8}", "without": {"client": send, "octets": int(rate / 8)}}
 
