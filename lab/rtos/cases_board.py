@@ -246,12 +246,12 @@ def without_sack(d):
     return {**it, "without": to_board(rate * 0.15, "sockets-sack", program, 4)}
 
 
-@case("mss-of-100", ["small-mss"], "The board announces an MSS of 100 octets; headers take much of the line.", 2, check=faster(1.3))
+@case("mss-of-100", ["small-mss", "path-rate"], "The board announces an MSS of 100 octets; headers take much of the line.", 2, check=faster(1.3))
 def mss_of_100(d):
     rate = d.log("rate", 0.9e6, 2.2e6)
     way, program = d.turn("way", "from curl", "to iperf").split()
     make = to_board if way == "to" else from_board
-    it = {**line(rate, d.log("rtt_ms", 2, 14), 240), **make(rate * 0.5, "sockets-mss-100", program), "timestamps": 0}
+    it = {**line(rate, d.log("rtt_ms", 2, 14), 60), **make(rate * 0.5, "sockets-mss-100", program), "timestamps": 0}
     return {**it, "without": make(rate * 0.9, "sockets-mss-1460", program)}
 
 
