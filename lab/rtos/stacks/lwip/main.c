@@ -29,7 +29,7 @@ static void *input(void *nothing)
 {
     static char frame[1600];
     for (;;) {
-        int size = wait_for_frame(tap, 1000) ? read_frame(tap, frame, sizeof frame) : 0;
+        int size = wait_for_frame(tap, number("wakes", 0) ? 2 : 1000) ? read_frame(tap, frame, sizeof frame) : 0;
         struct pbuf *p = size > 0 ? pbuf_alloc(PBUF_RAW, (u16_t)size, PBUF_POOL) : NULL;
         if (p) {
             pbuf_take(p, frame, (u16_t)size);
