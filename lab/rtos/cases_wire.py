@@ -121,7 +121,7 @@ def too_fast(d):
             "client": board(stack, f"role=stream port=4100 chunk={octets} count={burst} pause={pause} seconds=3")}
 
 
-@case("two-paths", ["reordering"], "Frames take ways of different lengths; the sender takes it for losses.", 2,
+@case("two-paths", ["reordering", STRETCHED], "Frames take ways of different lengths; the sender takes it for losses.", 2,
       check=both(faster(1.3), seen("sent_again", 5), check("nothing is lost", lambda truth, trial: truth["lost_segments"] <= 0)))
 def two_paths(d):
     rtt, rate = d.log("rtt_ms", 14, 50), d.log("rate", 8e6, 24e6)
