@@ -287,7 +287,8 @@ def paced(d):
     return {**line(rate, rtt), **it, "client": f"{send} pace={pace // 8}", "without": {"client": send, "octets": int(rate / 8)}}
 
 
-@case("spoiled-frames", ["checksum-errors"], "The board's driver changes octets of some frames after their checksum was computed.", 2, kinds=("sender", "receiver", "middle", "late", "truncated"),
+@case("spoiled-frames", ["checksum-errors"], "The board's driver changes octets of some frames after their checksum was computed.", 2,
+      kinds=("sender", "receiver", "middle", "late", "truncated"),
       check=both(faster(1.3), seen("sent_again", 5), nothing_missing()))
 def spoiled_frames(d):
     stack, program = d.turn("stack", "freertos:16", "sockets-wide"), d.turn("program", "curl", "push-nc")

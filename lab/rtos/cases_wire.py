@@ -40,7 +40,8 @@ def tariff(d):
     return {**line(rate, rtt, 40), **it, "police": f"rate {int(at)} burst {burst}", "without": {"police": f"rate {int(rate * 2)} burst 400000"}}
 
 
-@case("few-frames", {key: [*names, STRETCHED] for key, names in SHALLOW.items()}, "A fast port feeds a slower one with room for a few frames.", 3, check=both(counted("shaper_drops", 4), faster(1.3)))
+@case("few-frames", {key: [*names, STRETCHED] for key, names in SHALLOW.items()},
+      "A fast port feeds a slower one with room for a few frames.", 3, check=both(counted("shaper_drops", 4), faster(1.3)))
 def few_frames(d):
     rate, frames, rtt = d.log("rate", 8e6, 36e6), int(d.log("frames", 3, 10, 1)), d.log("rtt_ms", 20, 84)
     it = either(d, rate * 0.4, "from sockets-scaled push-nc", "to freertos:scaled put", "to sockets-scaled iperf", seconds=3)
