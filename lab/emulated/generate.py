@@ -13,6 +13,12 @@ from setups import SEED
 from trials import Trials
 
 PROGRAMS = HERE.parent / "field" / "ends.py"
+run = performer(Network, PROGRAMS)
+
+
+def perform(trial, folder, seed, lane):
+    return run(trial, folder, seed, lane)
+
 
 if __name__ == "__main__":
-    Trials(SEED, performer(Network, PROGRAMS), "emulated-", FORMATS, (1.6, 8), 2.6).main(lambda: None)
+    Trials(SEED, perform, "emulated-", FORMATS, (1.6, 8), 2.6).main(lambda: None)
