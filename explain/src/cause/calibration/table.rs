@@ -1,11 +1,12 @@
-//! Written by `cargo xtask explanations calibrate`: a model of right answers among labelled captures.
+//! Written by `cargo xtask explanations calibrate`: a model of right answers among labelled captures. The intercept was 0.68; it is
+//! lower by the 0.44 by which answers for lab/rtos, when it was held out, were right less often than stated.
 
 use linerate_results::record::Cause;
 
 use super::Model;
 
 pub(super) const MODEL: Model = Model {
-    intercept: 0.68,
+    intercept: 0.24,
     slope: 0.82,
     late: -0.56,
     between: -0.18,

@@ -4,6 +4,7 @@ use super::facts::{FlowClass, FlowFacts};
 use super::flight::ConstantFlight;
 use super::nagle;
 use super::pacing::is_timed_media;
+use super::rate;
 use super::rule::Rule;
 use super::serialization;
 use crate::cause::scored::evidence;
@@ -39,6 +40,7 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         || facts.class != FlowClass::Bulk && one_by_one.is_none()
         || is_timed_media(facts)
         || serialization::is_path(facts)
+        || rate::is_served_continuously(facts)
     {
         return None;
     }
@@ -81,7 +83,8 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// One acknowledgment for many segments: the sender's window opens in jumps.
 pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
-    if facts.class != FlowClass::Bulk || super::rate::is_full(facts) {
+    if facts.class != FlowClass::Bulk || rate::is_full(facts) || rate::is_served_continuously(facts)
+    {
         return None;
     }
     let steps = ack_steps(&facts.model.view, 0);

@@ -3,6 +3,7 @@
 use super::facts::FlowFacts;
 use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
 use linerate_capture::tcp::PacketClass;
+use linerate_results::stats;
 use std::ops::Range;
 
 /// With fewer round trips, a congestion window in congestion avoidance does not grow by more than the data in flight varies.
@@ -166,6 +167,11 @@ fn undisturbed(facts: &FlowFacts<'_>) -> Option<Range<u64>> {
 
 /// True if new segments come at one distance for most of the time: no silence divides them into flights.
 pub(super) fn arrives_evenly(facts: &FlowFacts<'_>) -> bool {
+    even_share(facts) >= MIN_EVEN_SHARE
+}
+
+/// Share of the time in which new segments come at one distance.
+pub(super) fn even_share(facts: &FlowFacts<'_>) -> f64 {
     let new = facts.model.view.sent.iter();
     let times: Vec<u64> = new
         .filter(|it| it.len > 0 && !it.is_retransmission())
@@ -175,7 +181,7 @@ pub(super) fn arrives_evenly(facts: &FlowFacts<'_>) -> bool {
     let gaps: Vec<u64> = gaps.collect();
     let close_ns = EVEN_FACTOR * percentile(gaps.clone(), 25).unwrap_or(0);
     let near_ns: u64 = gaps.iter().filter(|ns| **ns <= close_ns).sum();
-    near_ns as f64 >= MIN_EVEN_SHARE * gaps.iter().sum::<u64>() as f64
+    stats::ratio(near_ns as f64, gaps.iter().sum::<u64>() as f64)
 }
 
 /// True if the capture shows when acknowledgments reach the sender. Otherwise, bursts at intervals of a timer look like

@@ -20,6 +20,8 @@ const LONG_START_NS: u64 = 100_000_000;
 /// A window that grows by half in each round trip (RFC 3465 section 2.2, with delayed acknowledgments) has more than a thousand
 /// times its first size after so many of them.
 const MOST_ROUND_TRIPS: u64 = 18;
+/// Round trips that are longer by this factor than that of the handshake wait in a queue, or for the receiver.
+const MIN_DELAY: u64 = 2;
 /// Segments that leave together are closer by this factor than they are acknowledged.
 const CLOSE_DIVISOR: u64 = 4;
 /// A smaller change is that of the path.
@@ -54,11 +56,32 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
 /// after the other, and is never idle.
 pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
+    let Some(usual_ns) = continuous_ns(facts) else {
+        return false;
+    };
+    let sent = &facts.model.view.sent;
+    let pairs = sent.windows(2).filter(|pair| pair[1].len > 0);
+    let is_close =
+        |pair: &&[Transmission]| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < usual_ns;
+    pairs.filter(is_close).count() * 3 >= sent.len()
+}
+
+/// Time that a link, or the receiver, takes for a full segment, if it is never idle: acknowledgments come at one rate while more is in
+/// flight, much later than on an empty path. A window or a buffer that is always full leaves the path idle instead.
+pub(super) fn service_ns(facts: &FlowFacts<'_>) -> Option<u64> {
+    let base_ns = facts.connection().handshake().rtt_ns()?;
+    let usual_ns = facts.model.to_receiver.percentile(50)?;
+    continuous_ns(facts).filter(|_| usual_ns >= MIN_DELAY * base_ns)
+}
+
+/// Time from one acknowledgment of a full segment to the next one, if it is the same nearly all the time, and more is in flight
+/// then. `None` near the receiver, where nothing seems to be.
+fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let view = &facts.model.view;
     let mut sent = view.sent.iter().peekable();
     let (mut acked, mut last_ns, mut highest) = (0, None, 0);
-    // Of a full segment.
-    let mut each_ns: Vec<u64> = Vec::new();
+    // Of a full segment, with the whole gap.
+    let mut gaps: Vec<(u64, u64)> = Vec::new();
     let mut emptied = 0;
     for ack in view.acks.iter().filter(|it| it.is_bare) {
         while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
@@ -68,21 +91,18 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
             continue;
         }
         let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
-        each_ns.extend(gap_ns.map(|ns| ns * facts.full / (ack.ack - acked)));
+        gaps.extend(gap_ns.map(|ns| (ns * facts.full / (ack.ack - acked), ns)));
         emptied += usize::from(highest > 0 && ack.ack >= highest);
         (acked, last_ns) = (ack.ack, Some(ack.time_ns));
     }
-    let usual_ns = percentile(each_ns.clone(), 50).unwrap_or(0);
+    let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50)?;
     // Pauses are few, and take long.
-    let is_usual = |ns: &&u64| ns.abs_diff(usual_ns) <= usual_ns / 8;
-    let usual: u64 = each_ns.iter().filter(is_usual).sum();
-    let pairs = view.sent.windows(2).filter(|pair| pair[1].len > 0);
-    let close = pairs.filter(|pair| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < usual_ns);
-    !facts.model.is_near_receiver()
-        && each_ns.len() >= MIN_SEGMENTS
-        && usual * 10 >= each_ns.iter().sum::<u64>() * 9
-        && emptied * 10 <= each_ns.len()
-        && close.count() * 3 >= view.sent.len()
+    let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 8;
+    let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
+    let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
+    let is_continuous =
+        gaps.len() >= MIN_SEGMENTS && usual * 10 >= all * 9 && emptied * 10 <= gaps.len();
+    (is_continuous && !facts.model.is_near_receiver()).then_some(usual_ns)
 }
 
 /// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between

@@ -1,13 +1,15 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::facts::{FlowClass, FlowFacts};
-use super::flight::arrives_evenly;
+use super::flight::{arrives_evenly, even_share};
+use super::in_flight;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
+use linerate_results::stats;
 
 /// A path is full if segments passed at its rate for this share of the time.
 const MIN_SHARE: f64 = 0.5;
@@ -17,6 +19,8 @@ const MIN_STEADY: f64 = 0.85;
 const HELD_NS: u64 = 25_000_000;
 /// Transfers that fill a path together do so for this share of the time at least: their sum is that steady.
 pub(super) const MIN_TOGETHER: f64 = 0.9;
+/// What arrives evenly for this share of the time leaves a link no pause in which a window would be waited for.
+const CONTINUOUS: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
 const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
@@ -82,9 +86,19 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
         && !sees_sender
         && facts.utilization() >= MIN_STEADY
         && !waits_for_acks(facts)
-        && !waits_for_window(facts)
+        && (!waits_for_window(facts) || even_share(facts) >= CONTINUOUS)
         && is_even(facts)
         && arrives_evenly(facts)
+}
+
+/// True if what is in flight passes a link, or the receiver, one after the other without a pause: with more of it, nothing would be
+/// faster.
+pub(super) fn is_served_continuously(facts: &FlowFacts<'_>) -> bool {
+    if facts.model.is_near_receiver() {
+        is_steady(facts) && even_share(facts) >= CONTINUOUS
+    } else {
+        in_flight::service_ns(facts).is_some()
+    }
 }
 
 /// True if the receiver holds back the acknowledgments of a full window for most of the time: no link sets that pace.
@@ -122,9 +136,42 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
     }
 }
 
+/// One segment after the other is acknowledged, without a pause.
+fn served(facts: &FlowFacts<'_>, service_ns: u64) -> Rule {
+    let rate = stats::ratio(facts.full as f64 * 1e9, service_ns as f64);
+    Rule {
+        share: CONTINUOUS,
+        cause: Cause::PathRate,
+        confidence: 0.6,
+        summary: format!(
+            "{} acknowledges a full segment each {}, without a pause while more is in flight, at {} of payload: a link before it \
+             carries no more, or it takes so long for each segment.",
+            facts.receiver,
+            format::time(service_ns),
+            format::rate(rate),
+        ),
+        evidence: evidence([
+            ("service_ns", service_ns as f64),
+            ("fastest_bytes_per_s", rate.max(facts.goodput())),
+        ]),
+        advice: "A capture at the receiver decides between the two: behind a slow link, segments arrive at this distance; a slow \
+                 receiver has them all at once."
+            .to_owned(),
+        limits: &[Limit::PathRate],
+        has_gain: false,
+    }
+}
+
 pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A program that writes by a clock is no link.
     let steady = is_steady(facts) && !is_own_stream(facts);
+    if facts.class == FlowClass::Bulk
+        && !is_full(facts)
+        && !is_own_stream(facts)
+        && let Some(service_ns) = in_flight::service_ns(facts)
+    {
+        return Some(served(facts, service_ns));
+    }
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;
     }
@@ -148,6 +195,10 @@ pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());
     let line = full_line(facts, rate);
+    let rate = match line {
+        Some(_) => rate,
+        None => rate.max(facts.goodput()),
+    };
     // Jitter makes the fastest part faster than the line.
     let at_most = line.map_or(f64::INFINITY, |line| line / 8.0 / facts.wire_factor());
     let rate = rate.min(at_most);

@@ -80,6 +80,10 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if is_inferred && (rate::is_full(facts) || rate::is_steady(facts)) {
         return None;
     }
+    // A window that is full because a link passes what is in it one after the other only lengthens the queue.
+    if rate::is_served_continuously(facts) {
+        return None;
+    }
     Some(match shrunk {
         Some(window) => Rule {
             share: full + late,

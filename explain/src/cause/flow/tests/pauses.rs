@@ -155,3 +155,37 @@ fn a_window_costs_no_more_than_the_path_would_save() {
     assert_eq!(both[..1], [Cause::LinkInterrupted], "{both:?}");
     assert!(both.contains(&Cause::ReceiveWindow), "{both:?}");
 }
+
+/// Two windows of eight segments each, captured at the sender, 2 ms from the receiver as the handshake shows: the receiver acknowledges
+/// four at a time, each `full_ms` after the ones before, or all of a window 16 ms after it was sent.
+fn behind_a_line(full_ms: Option<u64>) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 2 * MS, 15 * US, 8 * MSS as u16);
+    upload.at(20 * MS).send(8, MSS, 10 * US);
+    let mut acked = 1;
+    for _ in 0..120 {
+        match full_ms {
+            Some(ms) => {
+                acked += 4 * MSS;
+                upload
+                    .after(4 * ms * MS)
+                    .ack(acked)
+                    .after(15 * US)
+                    .send(4, MSS, 10 * US);
+            }
+            None => {
+                upload
+                    .after(16 * MS)
+                    .ack_all()
+                    .after(15 * US)
+                    .send(8, MSS, 10 * US);
+            }
+        }
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_window_that_waits_for_a_line_is_no_limit() {
+    assert_eq!(behind_a_line(Some(2)), [Cause::PathRate]);
+    assert_ne!(behind_a_line(None)[..1], [Cause::PathRate]);
+}
