@@ -342,7 +342,7 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
                 | Cause::NoWindowScaling
                 | Cause::SendBuffer
         );
-        is_pace && rule.share >= MIN_FULL
+        is_pace && (rule.share >= MIN_FULL || rule.cause == Cause::SillyWindow)
     };
     kept.extend(limit.filter(|_| !(rate::is_steady(facts) && kept.iter().any(sets_pace))));
     kept

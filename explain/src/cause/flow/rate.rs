@@ -152,6 +152,7 @@ fn served(facts: &FlowFacts<'_>, service_ns: u64) -> Rule {
         ),
         evidence: evidence([
             ("service_ns", service_ns as f64),
+            ("service_bytes_per_s", rate),
             ("fastest_bytes_per_s", rate.max(facts.goodput())),
         ]),
         advice: "A capture at the receiver decides between the two: behind a slow link, segments arrive at this distance; a slow \

@@ -132,6 +132,11 @@ pub(super) fn bucket(
     // What a queue holds leaves it at the rate of its link; what a policer lets pass keeps the distance at which it was sent.
     let is_spaced = dispersion::is_of_link(facts, bucket.bytes_per_s);
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate && !is_spaced {
+        let before = if wait_ns.is_some() {
+            "they wait no longer before that than others"
+        } else {
+            "nothing waits in a queue before"
+        };
         return Some(Rule {
             share,
             cause: Cause::Policed,
@@ -140,9 +145,7 @@ pub(super) fn bucket(
             } else {
                 0.85
             },
-            summary: format!(
-                "{lost}; nothing waits in a queue before: the excess is dropped at once. {waits}"
-            ),
+            summary: format!("{lost}; {before}: the excess is dropped at once. {waits}"),
             evidence: figures,
             advice: POLICER_ADVICE.to_owned(),
             limits,
