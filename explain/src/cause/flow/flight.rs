@@ -179,7 +179,9 @@ pub(super) fn even_share(facts: &FlowFacts<'_>) -> f64 {
         .collect();
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
     let gaps: Vec<u64> = gaps.collect();
-    let close_ns = EVEN_FACTOR * percentile(gaps.clone(), 25).unwrap_or(0);
+    let close_ns = percentile(gaps.clone(), 25)
+        .unwrap_or(0)
+        .saturating_mul(EVEN_FACTOR);
     let near_ns: u64 = gaps.iter().filter(|ns| **ns <= close_ns).sum();
     stats::ratio(near_ns as f64, gaps.iter().sum::<u64>() as f64)
 }

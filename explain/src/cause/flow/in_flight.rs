@@ -24,6 +24,8 @@ const MOST_ROUND_TRIPS: u64 = 18;
 const MIN_DELAY: u64 = 2;
 /// Segments that leave together are closer by this factor than they are acknowledged.
 const CLOSE_DIVISOR: u64 = 4;
+/// Acknowledgments come at one rate for this share of the time at least.
+const MIN_CONTINUOUS: f64 = 0.9;
 /// A smaller change is that of the path.
 const MIN_GROWTH: f64 = 1.2;
 /// A shorter one is that of the hosts.
@@ -62,7 +64,7 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
     let sent = &facts.model.view.sent;
     let pairs = sent.windows(2).filter(|pair| pair[1].len > 0);
     let is_close =
-        |pair: &&[Transmission]| (pair[1].time_ns - pair[0].time_ns) * CLOSE_DIVISOR < usual_ns;
+        |pair: &&[Transmission]| pair[1].time_ns - pair[0].time_ns < usual_ns / CLOSE_DIVISOR;
     pairs.filter(is_close).count() * 3 >= sent.len()
 }
 
@@ -71,7 +73,7 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
 pub(super) fn service_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let base_ns = facts.connection().handshake().rtt_ns()?;
     let usual_ns = facts.model.to_receiver.percentile(50)?;
-    continuous_ns(facts).filter(|_| usual_ns >= MIN_DELAY * base_ns)
+    continuous_ns(facts).filter(|_| usual_ns / MIN_DELAY >= base_ns)
 }
 
 /// Time from one acknowledgment of a full segment to the next one, if it is the same nearly all the time, and more is in flight
@@ -91,7 +93,7 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
             continue;
         }
         let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
-        gaps.extend(gap_ns.map(|ns| (ns * facts.full / (ack.ack - acked), ns)));
+        gaps.extend(gap_ns.map(|ns: u64| (ns.saturating_mul(facts.full) / (ack.ack - acked), ns)));
         emptied += usize::from(highest > 0 && ack.ack >= highest);
         (acked, last_ns) = (ack.ack, Some(ack.time_ns));
     }
@@ -100,8 +102,9 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 8;
     let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
     let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
-    let is_continuous =
-        gaps.len() >= MIN_SEGMENTS && usual * 10 >= all * 9 && emptied * 10 <= gaps.len();
+    let is_continuous = gaps.len() >= MIN_SEGMENTS
+        && usual as f64 >= MIN_CONTINUOUS * all as f64
+        && emptied * 10 <= gaps.len();
     (is_continuous && !facts.model.is_near_receiver()).then_some(usual_ns)
 }
 
@@ -305,7 +308,7 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Without losses, a window has grown to any path meanwhile.
     let opened_ns = facts.connection().handshake().rtt_ns();
     let is_long =
-        opened_ns.is_some_and(|ns| start_ns > MOST_ROUND_TRIPS * ns.max(MIN_ROUND_TRIP_NS));
+        opened_ns.is_some_and(|ns| start_ns / MOST_ROUND_TRIPS > ns.max(MIN_ROUND_TRIP_NS));
     let is_grown = is_long && !grows(facts);
     if !knows_window(facts) || !has_losses && (start_ns < LONG_START_NS || is_grown) {
         return None;

@@ -57,7 +57,7 @@ impl HeldBack {
             true => to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8)),
             false => 0,
         };
-        let reaction_ns = least_ns..=to_sender_ns + PROMPT_NS;
+        let reaction_ns = least_ns..=to_sender_ns.saturating_add(PROMPT_NS);
         let mut held = Self::default();
         for wait in waits
             .iter()
@@ -77,12 +77,12 @@ impl HeldBack {
         // Beside the receiver, what was captured has arrived. Elsewhere, the others have to be late, up to the sender's timer.
         let late = once
             .iter()
-            .filter(|it| it.ns >= base_ns + LATE_NS.max(base_ns))
+            .filter(|it| it.ns.saturating_sub(base_ns) >= LATE_NS.max(base_ns))
             .count();
         let usual_ns = percentile(once.iter().map(|it| it.ns).collect(), 75).unwrap_or(0);
         let timer_ns = repeated.iter().filter_map(|it| it.repeated_ns).min();
         held.are_late = late >= MIN_ONCE && late * 5 >= once.len() * 4;
-        let reaches_timer = timer_ns.is_some_and(|ns| usual_ns * 2 >= ns);
+        let reaches_timer = timer_ns.is_some_and(|ns| usual_ns >= ns / 2);
         let is_beside = base_ns <= BESIDE_NS;
         let shows_delay = is_beside || held.are_late && reaches_timer;
         held.may_be_lost = late < MIN_ONCE || !shows_delay;
@@ -129,7 +129,7 @@ fn are_followed(waits: &[AckWait]) -> bool {
     };
     let (acks, reactions) = (spread(|it| it.ns), spread(|it| it.reaction_ns));
     acks.zip(reactions)
-        .is_some_and(|(acks, reactions)| acks >= MIN_SPREAD_NS && acks >= SPREAD_FACTOR * reactions)
+        .is_some_and(|(acks, reactions)| acks >= MIN_SPREAD_NS && acks / SPREAD_FACTOR >= reactions)
 }
 
 /// Segments alone in flight, of any size, that were acknowledged late, and the next one at once behind that: their number, and
@@ -211,7 +211,7 @@ fn is_in_full_segments(facts: &FlowFacts<'_>) -> bool {
     is_one_way
         && full * 10 >= sent.len() * 8
         && match own_mss {
-            Some(mss) => largest * 10 >= u32::from(mss) * 8,
+            Some(mss) => u64::from(largest) * 10 >= u64::from(mss) * 8,
             None => u64::from(largest) >= LEAST_FULL,
         }
 }

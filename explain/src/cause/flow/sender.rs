@@ -137,7 +137,7 @@ fn waits_between_writes(facts: &FlowFacts<'_>) -> bool {
 fn comes_in_bursts(facts: &FlowFacts<'_>) -> bool {
     let waits = own_waits_ns(facts);
     let longest = percentile(waits.clone(), 90).unwrap_or(0);
-    let close = waits.iter().filter(|ns| **ns * BURST_FACTOR < longest);
+    let close = waits.iter().filter(|ns| **ns < longest / BURST_FACTOR);
     close.count() * 10 >= waits.len()
 }
 

@@ -45,7 +45,7 @@ pub(super) fn is_of_link(facts: &FlowFacts<'_>, bytes_per_s: f64) -> bool {
         if let Some((acked, before_ns, before_sent_ns)) = before {
             let (octets, gap_ns) = (ack.ack - acked, ack.time_ns - before_ns);
             let is_usual = (facts.full..=MAX_SEGMENTS * facts.full).contains(&octets);
-            let is_dispersed = (sent_ns - before_sent_ns) * DISPERSED <= gap_ns;
+            let is_dispersed = sent_ns - before_sent_ns <= gap_ns / DISPERSED;
             // Between flights, and while losses are repaired, the sender waits.
             let is_within_flight = (MIN_GAP_NS..=rtt_ns / 2).contains(&gap_ns);
             if is_usual && is_dispersed && is_within_flight {
