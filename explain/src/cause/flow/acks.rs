@@ -32,12 +32,12 @@ const STRETCH_SEGMENTS: f64 = 4.5;
 
 pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Of few segments, nearly all have to show it.
-    let one_by_one = nagle::late_one_by_one(facts).filter(|_| facts.class != FlowClass::Bulk);
-    let waited_ns = one_by_one.map_or(0, |(_, ns)| ns);
+    let one_by_one_ns = nagle::late_one_by_one_ns(facts).filter(|_| facts.class != FlowClass::Bulk);
+    let waited_ns = one_by_one_ns.unwrap_or(0);
     let share = facts.share(Limit::LateAck).max(facts.share_of(waited_ns));
     // A picture on a path takes its time, and its last segment is acknowledged as much later.
     if share < MIN_SHARE
-        || facts.class != FlowClass::Bulk && one_by_one.is_none()
+        || facts.class != FlowClass::Bulk && one_by_one_ns.is_none()
         || is_timed_media(facts)
         || serialization::is_path(facts)
         || rate::is_served_continuously(facts)

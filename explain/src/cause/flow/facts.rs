@@ -488,6 +488,12 @@ fn is_trickle(model: &FlowModel) -> bool {
     alone * 2 >= flights.len()
 }
 
+/// The least time between an acknowledgment that passes the capture point and the segment which it releases, ns, if the sender is
+/// `to_sender_ns` away at the least. What comes sooner left before.
+pub(super) fn earliest_reaction_ns(to_sender_ns: u64) -> u64 {
+    to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8))
+}
+
 /// True if nearly all segments have one size, and each follows the acknowledgment of the one before at once: there is always more to
 /// send. A stack with one buffer sets PSH on each (uIP).
 fn is_in_step(model: &FlowModel) -> bool {
@@ -506,8 +512,7 @@ fn is_in_step(model: &FlowModel) -> bool {
             continue;
         };
         let reaction_ns = next.time_ns - ack.time_ns;
-        let least_ns = to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8));
-        let at_once = least_ns..=to_sender_ns + PROMPT_NS;
+        let at_once = earliest_reaction_ns(to_sender_ns)..=to_sender_ns + PROMPT_NS;
         in_step += usize::from(before.len == full && at_once.contains(&reaction_ns));
     }
     in_step * 10 >= sent.len() * 8

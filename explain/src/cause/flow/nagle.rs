@@ -1,7 +1,7 @@
 //! Nagle's algorithm with delayed acknowledgments: a small segment waits for the acknowledgment of the one before, which waits
 //! for more data or for a timer.
 
-use super::facts::{EXCHANGE_TURNS, FlowFacts, LEAST_FULL};
+use super::facts::{EXCHANGE_TURNS, FlowFacts, LEAST_FULL, earliest_reaction_ns};
 use super::rule::Rule;
 use super::sender::is_timed;
 use crate::cause::scored::evidence;
@@ -25,8 +25,6 @@ const BESIDE_NS: u64 = 1_000_000;
 const MIN_SPREAD_NS: u64 = 500_000;
 /// What waits for them keeps its distance to within this part of that.
 const SPREAD_FACTOR: u64 = 4;
-/// A stack's times differ by less than this from one packet to the next.
-const STACK_NS: u64 = 100_000;
 /// An acknowledgment that is later than this is noticed (the tick of common timers is 1 to 10 ms).
 const LATE_NS: u64 = 5_000_000;
 
@@ -54,7 +52,7 @@ impl HeldBack {
         // keeps its distance to acknowledgments that vary waits for them. Without the handshake, any distance may be one.
         let least_ns = match is_known {
             true if are_followed(waits) => to_sender_ns / 2,
-            true => to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8)),
+            true => earliest_reaction_ns(to_sender_ns),
             false => 0,
         };
         let reaction_ns = least_ns..=to_sender_ns.saturating_add(PROMPT_NS);
@@ -132,9 +130,9 @@ fn are_followed(waits: &[AckWait]) -> bool {
         .is_some_and(|(acks, reactions)| acks >= MIN_SPREAD_NS && acks / SPREAD_FACTOR >= reactions)
 }
 
-/// Segments alone in flight, of any size, that were acknowledged late, and the next one at once behind that: their number, and
-/// the time that it took. `None` if most were not.
-pub(super) fn late_one_by_one(facts: &FlowFacts<'_>) -> Option<(u64, u64)> {
+/// The time that segments alone in flight, of any size, waited for acknowledgments that came late, each followed at once by the
+/// next segment, ns. `None` if most were not.
+pub(super) fn late_one_by_one_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let model = &facts.model;
     let base = |trips: &RoundTrips| trips.base_ns().unwrap_or(0);
     let (to_receiver_ns, to_sender_ns) = (base(&model.to_receiver), base(&model.to_sender));
@@ -145,8 +143,7 @@ pub(super) fn late_one_by_one(facts: &FlowFacts<'_>) -> Option<(u64, u64)> {
     let is_one_way = model.turns.changes() < EXCHANGE_TURNS;
     // Elsewhere, a slow line between the capture point and the receiver looks the same: it delays the fastest one, too.
     let is_beside = to_receiver_ns <= BESIDE_NS;
-    (is_beside && is_usual && is_one_way && held.count >= MIN_ONE_BY_ONE)
-        .then_some((held.count, held.total_ns))
+    (is_beside && is_usual && is_one_way && held.count >= MIN_ONE_BY_ONE).then_some(held.total_ns)
 }
 
 /// `mss` is what a full segment has; smaller ones may be held back.

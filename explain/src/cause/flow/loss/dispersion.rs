@@ -12,7 +12,6 @@ const MAX_SEGMENTS: u64 = 3;
 const SAME_RATE: f64 = 1.15;
 /// Fewer pairs show no rate.
 const MIN_PAIRS: usize = 12;
-
 /// One in so many of them has that rate: most of a sender's time, acknowledgments keep the distance of the link already. Behind
 /// policers that were measured, it is less than one in twenty.
 const MIN_PART_DIVISOR: usize = 8;
