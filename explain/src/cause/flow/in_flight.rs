@@ -11,6 +11,7 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
+use std::collections::VecDeque;
 
 /// A sender that is silent for a smaller share of the time, for an unknown reason, is not judged.
 const MIN_UNSEEN: f64 = 0.7;
@@ -22,6 +23,8 @@ const LONG_START_NS: u64 = 100_000_000;
 const MOST_ROUND_TRIPS: u64 = 18;
 /// Round trips that are longer by this factor than that of the handshake wait in a queue, or for the receiver.
 const MIN_DELAY: u64 = 2;
+/// So many segments pass the link in one round trip.
+const MIN_SERVED: u64 = 4;
 /// Segments that leave together are closer by this factor than they are acknowledged.
 const CLOSE_DIVISOR: u64 = 4;
 /// Acknowledgments come at one rate for this share of the time at least.
@@ -69,11 +72,16 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// Time that a link, or the receiver, takes for a full segment, if it is never idle: acknowledgments come at one rate while more is in
-/// flight, much later than on an empty path. A window or a buffer that is always full leaves the path idle instead.
+/// flight, much later than on an empty path, as far as that is known. A window or a buffer that is always full leaves the path idle instead.
 pub(super) fn service_ns(facts: &FlowFacts<'_>) -> Option<u64> {
-    let base_ns = facts.connection().handshake().rtt_ns()?;
     let usual_ns = facts.model.to_receiver.percentile(50)?;
-    continuous_ns(facts).filter(|_| usual_ns / MIN_DELAY >= base_ns)
+    let service_ns = continuous_ns(facts)?;
+    // Without the round trip of an empty path, a few acknowledgments in each round trip may be even by chance.
+    let is_late = match facts.connection().handshake().rtt_ns() {
+        Some(base_ns) => usual_ns / MIN_DELAY >= base_ns,
+        None => usual_ns / MIN_SERVED >= service_ns,
+    };
+    is_late.then_some(service_ns)
 }
 
 /// Time from one acknowledgment of a full segment to the next one, if it is the same nearly all the time, and more is in flight
@@ -85,17 +93,26 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     // Of a full segment, with the whole gap.
     let mut gaps: Vec<(u64, u64)> = Vec::new();
     let mut emptied = 0;
+    let mut repeated = VecDeque::new();
     for ack in view.acks.iter().filter(|it| it.is_bare) {
         while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
             highest = highest.max(it.end);
+            if it.is_retransmission() {
+                repeated.push_back(it);
+            }
         }
-        if ack.ack <= acked {
+        // A segment that arrives again takes its time, too, and is acknowledged with the same number.
+        let octets = if ack.ack > acked {
+            ack.ack - acked
+        } else if let Some(it) = repeated.pop_front_if(|it| it.end <= acked) {
+            u64::from(it.len)
+        } else {
             continue;
-        }
+        };
         let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
-        gaps.extend(gap_ns.map(|ns: u64| (ns.saturating_mul(facts.full) / (ack.ack - acked), ns)));
+        gaps.extend(gap_ns.map(|ns: u64| (ns.saturating_mul(facts.full) / octets.max(1), ns)));
         emptied += usize::from(highest > 0 && ack.ack >= highest);
-        (acked, last_ns) = (ack.ack, Some(ack.time_ns));
+        (acked, last_ns) = (acked.max(ack.ack), Some(ack.time_ns));
     }
     let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50)?;
     // Pauses are few, and take long.

@@ -231,6 +231,7 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             || rule.cause == Cause::ServerThinkTime
             || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
+    found.retain(|rule| !rate::costs_nothing(facts, limit.as_ref(), rule.cause));
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
     let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));

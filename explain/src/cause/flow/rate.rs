@@ -5,6 +5,7 @@ use super::flight::{arrives_evenly, even_share};
 use super::in_flight;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
+use super::serialization;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
 use linerate_results::format;
@@ -29,12 +30,72 @@ const LINE_TOLERANCE: f64 = 0.01;
 /// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
 /// shaper.
 const MAX_ABOVE_LINE: f64 = 1.002;
+/// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in forty times.
+const MAX_TO_GAIN: f64 = 0.05;
+/// A few segments pass faster than their line where hosts jitter.
+const MAX_BURST: f64 = 1.06;
 
 /// Rate of the line whose full use gives this rate on the wire.
 pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
     LINES
         .into_iter()
         .find(|line| (wire_bits_per_s / line - 1.0).abs() <= LINE_TOLERANCE)
+}
+
+/// Rate of the line that this transfer fills but for [`MAX_TO_GAIN`], if nothing passes faster: no cause costs more than the
+/// rest.
+fn nearly_full_line(facts: &FlowFacts<'_>) -> Option<f64> {
+    let wire = |bytes_per_s: f64| bytes_per_s * 8.0 * facts.wire_factor();
+    let average = wire(facts.acknowledged_rate());
+    let fastest = facts.fastest().map_or(0.0, wire);
+    let is_filled = |line: &f64| {
+        ((1.0 - MAX_TO_GAIN) * line..=MAX_ABOVE_LINE * line).contains(&average)
+            && fastest <= line * MAX_BURST
+    };
+    LINES.into_iter().find(is_filled)
+}
+
+/// True if segments wait for the path, or come from it evenly. A window, a buffer or a pace permits the rate of a line by chance;
+/// then they do not.
+fn waits_for_path(facts: &FlowFacts<'_>) -> bool {
+    let base_ns = facts.connection().handshake().rtt_ns();
+    match (base_ns, facts.model.round_trip_ns()) {
+        _ if facts.model.is_near_receiver() => arrives_evenly(facts),
+        (Some(base_ns), Some(usual_ns)) => usual_ns / 2 >= base_ns,
+        _ => facts.model.is_queued,
+    }
+}
+
+/// True if `cause` can cost no more than what the path has left, and that is hardly anything.
+pub(super) fn costs_nothing(facts: &FlowFacts<'_>, limit: Option<&Rule>, cause: Cause) -> bool {
+    match cause {
+        // Headers and copies fill a path, too, and a queue costs other traffic.
+        Cause::Bufferbloat
+        | Cause::SmallMss
+        | Cause::SmallWrites
+        | Cause::DuplicateFrames
+        | Cause::ChecksumErrors => false,
+        // This looks like a full path.
+        Cause::AckPathFull => nearly_full_line(facts).is_some(),
+        Cause::HostPacing => nearly_full_line(facts).is_some() && waits_for_path(facts),
+        Cause::ReceiveWindow
+        | Cause::NoWindowScaling
+        | Cause::SendBuffer
+        | Cause::OneInFlight
+        | Cause::LateAcks
+        | Cause::StretchAcks => {
+            nearly_full_line(facts).is_some() && waits_for_path(facts) || fills_path(facts, limit)
+        }
+        _ => nearly_full_line(facts).is_some() || fills_path(facts, limit),
+    }
+}
+
+/// True if the path is full all the time, as its limit shows, and hardly with anything that was sent again.
+fn fills_path(facts: &FlowFacts<'_>, limit: Option<&Rule>) -> bool {
+    let fastest = limit.and_then(|rule| rule.evidence.get("fastest_bytes_per_s"));
+    limit.is_some_and(|rule| rule.share >= CONTINUOUS)
+        && !is_steady(facts)
+        && fastest.is_some_and(|rate| facts.acknowledged_rate() >= CONTINUOUS * rate)
 }
 
 /// True if the path is full for most of the time.
@@ -136,16 +197,25 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
     }
 }
 
-/// One segment after the other is acknowledged, without a pause.
-fn served(facts: &FlowFacts<'_>, service_ns: u64) -> Rule {
+/// One segment after the other is acknowledged: without a pause, or alone, in a time in proportion to its octets.
+fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
+    // A program that writes by a clock does so whatever is acknowledged.
+    let all_the_time = in_flight::service_ns(facts).filter(|_| !is_own_stream(facts));
+    let (service_ns, how) = match all_the_time {
+        Some(ns) => (ns, "without a pause while more is in flight"),
+        None => (
+            serialization::service_ns(facts)?,
+            "and smaller ones sooner in proportion",
+        ),
+    };
     let rate = stats::ratio(facts.full as f64 * 1e9, service_ns as f64);
-    Rule {
+    Some(Rule {
         share: CONTINUOUS,
         cause: Cause::PathRate,
         confidence: 0.6,
         summary: format!(
-            "{} acknowledges a full segment each {}, without a pause while more is in flight, at {} of payload: a link before it \
-             carries no more, or it takes so long for each segment.",
+            "{} acknowledges a full segment each {}, {how}, at {} of payload: a link before it carries no more, or it takes so \
+             long for each segment.",
             facts.receiver,
             format::time(service_ns),
             format::rate(rate),
@@ -160,18 +230,52 @@ fn served(facts: &FlowFacts<'_>, service_ns: u64) -> Rule {
             .to_owned(),
         limits: &[Limit::PathRate],
         has_gain: false,
-    }
+    })
+}
+
+/// The transfer takes nearly all of what a line carries.
+fn nearly_full(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let line = nearly_full_line(facts).filter(|_| waits_for_path(facts))?;
+    let rate = facts.acknowledged_rate();
+    let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
+    Some(Rule {
+        share: wire_bits_per_s / line,
+        cause: Cause::AtLineRate,
+        confidence: 0.6,
+        summary: format!(
+            "{} of payload arrive, {:.2} Mbit/s on an Ethernet wire: a line of {} Mbit/s, if one is on the path, is full but for {}.",
+            format::rate(rate),
+            wire_bits_per_s / 1e6,
+            format::count((line / 1e6) as u64),
+            format::percent((1.0 - wire_bits_per_s / line).max(0.0)),
+        ),
+        evidence: evidence([
+            ("path_busy_share", wire_bits_per_s / line),
+            ("fastest_bytes_per_s", rate),
+            ("wire_bits_per_s", wire_bits_per_s),
+            ("line_bits_per_s", line),
+            ("left_share", (1.0 - wire_bits_per_s / line).max(0.0)),
+        ]),
+        advice: "Read the negotiated speed of each link (ethtool). If none is that slow, capture at both ends.".to_owned(),
+        limits: &[Limit::PathRate],
+        has_gain: false,
+    })
 }
 
 pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let bulk = || (facts.class == FlowClass::Bulk).then(|| nearly_full(facts));
+    shown_rate(facts).or_else(|| bulk().flatten())
+}
+
+/// The rate at which segments pass, or are acknowledged, shows what the path carries.
+fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A program that writes by a clock is no link.
     let steady = is_steady(facts) && !is_own_stream(facts);
     if facts.class == FlowClass::Bulk
         && !is_full(facts)
-        && !is_own_stream(facts)
-        && let Some(service_ns) = in_flight::service_ns(facts)
+        && let Some(rule) = served(facts)
     {
-        return Some(served(facts, service_ns));
+        return Some(rule);
     }
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;

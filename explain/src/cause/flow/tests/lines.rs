@@ -1,0 +1,80 @@
+//! Lines that are full although little is in flight, or for reasons that look like others.
+
+use super::causes;
+use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::tcp::End;
+use linerate_results::record::Cause;
+
+/// Segments that pass alone behind a shaper, captured at their sender: three of them at once, all others after 115 ms, and the last
+/// one, of 100 octets, after `last_us`.
+fn alone(last_us: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 900 * US, 20 * US, 60_000);
+    upload.at(5 * MS);
+    for at in 0..40 {
+        upload.send(1, MSS, 0);
+        let passes_ns = if at < 3 { 900 * US } else { 115 * MS };
+        upload.after(passes_ns).ack_all().after(20 * US);
+    }
+    upload.send(1, 100, 0).after(last_us * US).ack_all();
+    causes(upload)
+}
+
+#[test]
+fn a_segment_that_passes_sooner_in_proportion_shows_a_slow_line() {
+    // A frame of 154 octets, where all others have 1,514.
+    assert_eq!(alone(11_700), [Cause::PathRate]);
+    for late_us in [900, 40_000, 115_000] {
+        let found = alone(late_us);
+        assert_eq!(found[..1], [Cause::OneInFlight], "{late_us} us: {found:?}");
+    }
+}
+
+/// Three segments in flight to a receiver 0.4 ms away, which acknowledges one each 84 ms, without a pause; the timer of the sender has
+/// repeated each second one meanwhile, if it `repeats`.
+fn repeated_on_a_line(repeats: bool) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 400 * US, 20 * US, 3 * MSS as u16);
+    upload.at(5 * MS).send(3, MSS, 10 * US);
+    let mut acked = 1;
+    for at in 0..80 {
+        let is_repeated = repeats && at % 2 == 1;
+        if is_repeated {
+            // It is on its way, and arrives twice.
+            upload.after(50 * MS).segment(acked, MSS).after(34 * MS);
+        } else {
+            upload.after(84 * MS);
+        }
+        acked += MSS;
+        upload.ack(acked).after(20 * US).send(1, MSS, 0);
+        if is_repeated {
+            upload.after(84 * MS - 20 * US).ack(acked);
+        }
+    }
+    causes(upload)
+}
+
+#[test]
+fn what_a_timer_repeats_too_early_takes_its_time_on_the_line() {
+    for repeats in [false, true] {
+        let found = repeated_on_a_line(repeats);
+        assert!(!found.contains(&Cause::LateAcks), "{found:?}");
+        assert!(found.contains(&Cause::PathRate), "{found:?}");
+    }
+}
+
+/// A window of 39 segments that is acknowledged at once, each 4.8 ms, as fast as a line of 100 Mbit/s carries it, on a path of
+/// `base_us`.
+fn nearly_full(base_us: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, base_us * US, 20 * US, 39 * MSS as u16);
+    upload.at(10 * MS);
+    for _ in 0..100 {
+        upload.send(39, MSS, 2 * US);
+        upload.after(4_800 * US).ack_all().after(15 * US);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_window_that_fills_a_line_is_no_limit_unless_it_permits_that_rate_by_chance() {
+    assert_eq!(nearly_full(300), [Cause::AtLineRate]);
+    assert_eq!(nearly_full(4_700)[..1], [Cause::ReceiveWindow]);
+}
