@@ -268,12 +268,19 @@ impl Walk<'_> {
                 let reason = recovering.map_or(Limit::FastRecovery, |(_, reason)| reason);
                 self.recovery = Some((self.sent.max(sent.end), reason));
             }
-            // It had arrived, and was acknowledged behind the capture point in vain: the sender waited for its timer.
+            // It had arrived, and was acknowledged behind the capture point in vain, so that the sender waited for its timer; or
+            // the sender stood still, and its timer expired before it looked at the acknowledgments.
             PacketClass::SpuriousRetransmission
                 if to_ns.saturating_sub(from_ns) >= MIN_TIMEOUT_NS =>
             {
                 self.has_lost = true;
-                self.push(from_ns, to_ns, Limit::Timeout, sent.number);
+                let acked_ns = answers.all_acked_ns.filter(|_| self.knew_acks(sent));
+                let stop_ns = acked_ns.map_or(to_ns, |ns| ns.clamp(from_ns, to_ns));
+                if stop_ns < to_ns {
+                    self.new_data(sent, from_ns, flight_before, answers, full);
+                } else {
+                    self.push(from_ns, to_ns, Limit::Timeout, sent.number);
+                }
             }
             // The program closed the connection when it had no more to send.
             _ if sent.len == 0 => self.push(from_ns, to_ns, Limit::Tail, sent.number),
@@ -300,6 +307,20 @@ impl Walk<'_> {
             .max(self.sent.saturating_sub(self.acknowledged));
         self.last_is_small = sent.len < full;
         self.last_sent_ns = self.last_sent_ns.max(to_ns);
+    }
+
+    /// True if new data follows what is `repeated` before an acknowledgment of it can have reached the sender: it has received those
+    /// before.
+    fn knew_acks(&self, repeated: &Transmission) -> bool {
+        let sent = &self.view.sent;
+        let behind = sent.partition_point(|it| it.time_ns <= repeated.time_ns);
+        let new = sent[behind..].iter().find(|it| it.end > self.sent);
+        let acks = &self.view.acks[self.next_ack..];
+        let answer = acks.iter().find(|ack| ack.time_ns > repeated.time_ns);
+        let heard_ns = answer.map_or(u64::MAX, |ack| {
+            ack.time_ns + self.conditions.to_sender_ns / 2
+        });
+        new.is_some_and(|it| it.time_ns < heard_ns)
     }
 
     /// True if a segment that is new here follows a long silence alone, as after a timeout (RFC 5681 section 3.1: the

@@ -189,3 +189,34 @@ fn a_window_that_waits_for_a_line_is_no_limit() {
     assert_eq!(behind_a_line(Some(2)), [Cause::PathRate]);
     assert_ne!(behind_a_line(None)[..1], [Cause::PathRate]);
 }
+
+/// Blocks of 20 segments, each acknowledged 4 ms later, captured at their sender; it is silent for 300 ms behind each eighth block,
+/// and then repeats a segment that was acknowledged, and sends the next block at once, or when that segment is acknowledged again.
+fn repeats_behind_silences(waits_for_ack: bool) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 4 * MS, 20 * US, 60_000);
+    upload.at(10 * MS);
+    for block in 0..64 {
+        let last = upload.sent();
+        upload.send(20, MSS, MS).after(4 * MS).ack_all();
+        if block % 8 == 7 {
+            upload
+                .after(300 * MS)
+                .segment(last + 19 * MSS, MSS)
+                .after(20 * US);
+            if waits_for_ack {
+                upload.after(4 * MS).ack_all();
+            }
+        }
+        upload.after(20 * US);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_sender_that_stands_still_repeats_what_was_acknowledged_and_goes_on_at_once() {
+    let stops = |cause: &Cause| matches!(cause, Cause::SenderIdle | Cause::SenderStalls);
+    let found = repeats_behind_silences(false);
+    assert!(found.first().is_some_and(stops), "{found:?}");
+    let found = repeats_behind_silences(true);
+    assert!(!found.iter().any(stops), "{found:?}");
+}
