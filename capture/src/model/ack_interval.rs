@@ -202,6 +202,7 @@ mod tests {
                     class: PacketClass::NewData,
                     timestamp: 0,
                     echo: 0,
+                    identification: 0,
                     is_pushed: false,
                     is_discarded: false,
                     number: 0,

@@ -168,6 +168,7 @@ mod tests {
             len,
             timestamps: (0, 0),
             window: 1_000,
+            identification: 0,
             flags: Segment::ACK,
             class,
             is_from_second: end == End::Second,

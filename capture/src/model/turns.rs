@@ -222,6 +222,7 @@ mod tests {
             len,
             timestamps: (0, 0),
             window: 1_000,
+            identification: 0,
             flags: Segment::ACK,
             class: if len == 0 {
                 PacketClass::NoData

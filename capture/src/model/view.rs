@@ -1,7 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 /// A packet that carries payload or FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Transmission {
     pub timestamp: u32,
     /// `TSecr`; 0 for none.
     pub echo: u32,
+    /// Identification of its IPv4 packet, if the sender numbers its packets by it; 0 for none.
+    pub identification: u16,
     /// True if PSH is set: the end of a write of the sending program.
     pub is_pushed: bool,
     /// True if it was repeated because the receiver discards what arrives behind a gap: the copy before may have arrived.
@@ -58,6 +60,10 @@ const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
 
+/// Fewer numbers may rise by chance.
+const MIN_RISES: usize = 8;
+/// Random numbers rise by less than this once in 32 times.
+const MAX_RISE: u16 = 2_048;
 /// What comes again later is repeated by a timer (RFC 6298 section 2.4, less the resolution of Linux's timers).
 const MAX_AGAIN_NS: u64 = 190_000_000;
 
@@ -68,6 +74,8 @@ pub struct DirectionView {
     pub sent: Vec<Transmission>,
     /// Acknowledgments for them, SYN-ACK excluded.
     pub acks: Vec<Acknowledgment>,
+    /// True if the identifications of the sender's packets show their order.
+    pub is_numbered: bool,
     /// True if the connection began before the capture.
     pub(super) is_late: bool,
     /// Fast retransmissions of segments that arrived: the receiver reported later ones first.
@@ -93,6 +101,17 @@ impl Extender {
     }
 }
 
+/// True if the identifications of the sender's IPv4 packets rise from one to the next, also where it sends to others meanwhile. Some
+/// senders use 0, a random number or a constant for what must not be fragmented (RFC 6864 section 4.1).
+fn is_numbered(packets: &[LoggedPacket], sender: End) -> bool {
+    let own = packets.iter().filter(|it| it.from() == sender);
+    let numbers: Vec<u16> = own.map(|it| it.identification).collect();
+    let pairs = || numbers.windows(2).filter(|pair| pair[0] != pair[1]);
+    let rises = |pair: &&[u16]| (1..MAX_RISE).contains(&pair[1].wrapping_sub(pair[0]));
+    let rising = pairs().filter(rises).count();
+    rising >= MIN_RISES && rising * 10 >= pairs().count() * 9 && rising * 4 >= numbers.len()
+}
+
 impl DirectionView {
     /// The data of `sender`, and the acknowledgments of the other end.
     pub fn of(packets: &[LoggedPacket], sender: End) -> Self {
@@ -102,6 +121,8 @@ impl DirectionView {
         };
         let mut extender = Extender { last: None };
         let mut newest_stamp: Option<u32> = None;
+        view.is_numbered = is_numbered(packets, sender);
+        let mut newest_number: Option<u16> = None;
         for packet in packets {
             if packet.has_any(Segment::RST) {
                 continue;
@@ -122,6 +143,22 @@ impl DirectionView {
                 if stamp != 0 && !is_overtaken {
                     newest_stamp = Some(stamp);
                 }
+                // The numbers of the packets show it, too, of each of them.
+                let identification = if view.is_numbered {
+                    packet.identification
+                } else {
+                    0
+                };
+                let ahead = newest_number
+                    .filter(|_| identification != 0)
+                    .map(|newest| identification.wrapping_sub(newest) as i16);
+                let (is_overtaken, is_newer) = match ahead {
+                    Some(ahead) => (ahead < 0, ahead > 0),
+                    None => (is_overtaken, is_newer),
+                };
+                if identification != 0 && !is_overtaken {
+                    newest_number = Some(identification);
+                }
                 let class = match packet.class {
                     PacketClass::NewData => PacketClass::NewData,
                     _ if is_overtaken => PacketClass::Reordered,
@@ -137,6 +174,7 @@ impl DirectionView {
                     class,
                     timestamp: packet.timestamps.0,
                     echo: packet.timestamps.1,
+                    identification,
                     is_pushed: packet.has_any(Segment::PSH),
                     is_discarded: false,
                     number: packet.number,
@@ -160,9 +198,13 @@ impl DirectionView {
     /// Reclassifies retransmissions that time shows to be none: an acknowledgment sooner than `to_receiver_ns` answers the
     /// first transmission (RFC 3522, by time), and what fills a gap sooner than `to_sender_ns` was overtaken.
     pub(super) fn reclassify(&mut self, to_receiver_ns: u64, to_sender_ns: u64) {
-        self.reclassify_overtaken();
+        // The numbers of the packets show their order without this.
+        if !self.is_numbered {
+            self.reclassify_overtaken();
+        }
         let acks = &self.acks;
         let mut highest = 0;
+        let mut repeated = HashSet::default();
         // Gaps that were captured: their first octet, and when what follows them came.
         let mut gaps: Vec<(u64, u64)> = Vec::new();
         for sent in &mut self.sent {
@@ -178,14 +220,16 @@ impl DirectionView {
             if !is_candidate {
                 continue;
             }
+            let is_first = repeated.insert(sent.start);
             let gap = gaps
                 .iter()
                 .rev()
                 .take(64)
                 .find(|(start, _)| *start <= sent.start);
-            let fills_soon = gap.is_some_and(|(_, since_ns)| {
-                to_sender_ns >= MIN_PATH_NS && sent.time_ns - since_ns < to_sender_ns / 4 * 3
-            });
+            let fills_soon = !self.is_numbered
+                && gap.is_some_and(|(_, since_ns)| {
+                    to_sender_ns >= MIN_PATH_NS && sent.time_ns - since_ns < to_sender_ns / 4 * 3
+                });
             let at = acks.partition_point(|ack| ack.time_ns < sent.time_ns);
             let answer = acks[at..]
                 .iter()
@@ -198,7 +242,11 @@ impl DirectionView {
                 sent.class = PacketClass::Reordered;
             } else if is_answered_soon {
                 sent.class = PacketClass::SpuriousRetransmission;
-                self.needless_fast += u64::from(is_fast);
+                // Where something arrived behind a gap, the acknowledgment of what precedes it came twice. Without that, or once
+                // more, the sender repeats what it need not.
+                let before = acks[..at].iter().rev().take(MAX_LOOK_BACK);
+                let reports = before.filter(|ack| ack.ack == sent.start).take(2);
+                self.needless_fast += u64::from(is_fast && is_first && reports.count() == 2);
             }
         }
     }
@@ -258,12 +306,20 @@ impl DirectionView {
 
     /// Segments that were lost: repeated, and neither spuriously nor because they were overtaken or discarded.
     pub fn lost(&self) -> u64 {
-        let repeated = self.sent.iter().filter(|it| {
-            it.is_retransmission()
-                && it.class != PacketClass::SpuriousRetransmission
-                && !it.is_discarded
-        });
-        (repeated.count() as u64).saturating_sub(self.dsacks())
+        let repeated = self
+            .sent
+            .iter()
+            .filter(|it| it.is_retransmission() && !it.is_discarded);
+        let (mut spurious, mut needed) = (0, 0);
+        for it in repeated {
+            if it.class == PacketClass::SpuriousRetransmission {
+                spurious += 1;
+            } else {
+                needed += 1_u64;
+            }
+        }
+        // The receiver reports those that are known to be spurious, too.
+        needed.saturating_sub(self.dsacks().saturating_sub(spurious))
     }
 
     /// True if duplicate acknowledgments report what arrived behind a gap (RFC 2018), false if they do not, also where
@@ -310,9 +366,13 @@ impl DirectionView {
     /// Segments that were overtaken by later ones, before the capture point or after it. What a timeout repeats
     /// needlessly was not overtaken: its acknowledgment was lost or late.
     pub fn overtaken(&self) -> u64 {
+        self.overtaken_before() + self.needless_fast
+    }
+
+    /// Segments that were overtaken by later ones before the capture point.
+    pub fn overtaken_before(&self) -> u64 {
         let sent = self.sent.iter();
-        let before = sent.filter(|it| it.class == PacketClass::Reordered);
-        before.count() as u64 + self.needless_fast
+        sent.filter(|it| it.class == PacketClass::Reordered).count() as u64
     }
 
     /// Largest payload of a segment: octets of a full one.
@@ -329,40 +389,4 @@ impl Transmission {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gap_that_is_filled_twice_was_no_loss() {
-        let packet = |at_ms: u64, seq: u32, class| LoggedPacket {
-            time_ns: at_ms * 1_000_000,
-            seq,
-            len: 1_000,
-            flags: Segment::ACK,
-            class,
-            ..LoggedPacket::default()
-        };
-        let mut view = DirectionView::of(
-            &[
-                packet(0, 1, PacketClass::NewData),
-                packet(0, 2_001, PacketClass::NewData),
-                packet(8, 1_001, PacketClass::FastRetransmission),
-                packet(24, 1_001, PacketClass::SpuriousRetransmission),
-                packet(30, 4_001, PacketClass::NewData),
-                packet(55, 3_001, PacketClass::FastRetransmission),
-            ],
-            End::First,
-        );
-        view.reclassify(0, 0);
-        assert_eq!((view.lost(), view.overtaken()), (1, 1));
-    }
-
-    #[test]
-    fn sequence_numbers_pass_the_wrap_in_both_directions() {
-        let mut extender = Extender { last: None };
-        let first = extender.extend(u32::MAX - 1);
-        assert_eq!(extender.extend(3) - first, 5);
-        assert_eq!(extender.extend(u32::MAX) - first, 1);
-        assert_eq!(extender.extend(4) - first, 6);
-    }
-}
+mod tests;

@@ -24,6 +24,8 @@ pub struct LoggedPacket {
     pub timestamps: (u32, u32),
     /// Window field, unscaled.
     pub window: u16,
+    /// Identification of its IPv4 packet; 0 if it is unknown, or identifies nothing.
+    pub identification: u16,
     /// Control bits.
     pub flags: u8,
     /// Its effect on its sender's state.
@@ -107,7 +109,7 @@ impl LoggedPacket {
 }
 
 /// True if the first SACK block is acknowledged, or lies within the second one.
-fn is_dsack(segment: &Segment<'_>) -> bool {
+pub(super) fn is_dsack(segment: &Segment<'_>) -> bool {
     let sack = segment.sack();
     let mut blocks = sack.blocks();
     let Some((left, right)) = blocks.next() else {
@@ -149,6 +151,7 @@ impl PacketLog {
             len: segment.len,
             timestamps: segment.timestamps().unwrap_or_default(),
             window: segment.window,
+            identification: segment.identification,
             flags: segment.flags,
             class: class.into(),
             is_from_second: end == End::Second,

@@ -23,6 +23,8 @@ pub struct Segment<'a> {
     pub options_len: u8,
     /// True if some of its options were not captured.
     pub is_cut: bool,
+    /// Identification of the IPv4 packet that carries it (RFC 791 section 3.1); 0 if that is unknown, or identifies nothing.
+    pub identification: u16,
 }
 
 impl<'a> Segment<'a> {
@@ -58,6 +60,7 @@ impl<'a> Segment<'a> {
             options: &octets[20..header_len.min(octets.len())],
             options_len: (header_len - 20) as u8,
             is_cut: octets.len() < header_len,
+            identification: 0,
         })
     }
 
@@ -105,6 +108,7 @@ impl<'a> Segment<'a> {
             options: &[],
             options_len: 0,
             is_cut: false,
+            identification: self.identification,
         }
     }
 

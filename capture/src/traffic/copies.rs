@@ -45,7 +45,7 @@ pub(super) struct PacketIdentity {
 }
 
 /// Hop limit and identification of an IP datagram of which `octets` begin with its header.
-fn header_fields(octets: &[u8]) -> (u8, u16) {
+pub(super) fn header_fields(octets: &[u8]) -> (u8, u16) {
     match octets {
         [first, _, _, _, high, low, _, _, hop_limit, ..] if first >> 4 == 4 => {
             (*hop_limit, u16::from_be_bytes([*high, *low]))

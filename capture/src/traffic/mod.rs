@@ -252,7 +252,8 @@ impl Traffic {
             _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
                 self.counts.tcp += 1;
-                if let Some(segment) = Segment::parse(datagram.payload, datagram.length) {
+                if let Some(mut segment) = Segment::parse(datagram.payload, datagram.length) {
+                    segment.identification = copies::header_fields(octets).1;
                     let source = (datagram.source, segment.source);
                     let destination = (datagram.destination, segment.destination);
                     let mut ends = [source, destination];

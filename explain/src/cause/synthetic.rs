@@ -22,6 +22,8 @@ pub(super) struct Script {
     pub(super) window: u16,
     /// Next sequence number of each end.
     pub(super) next: [u32; 2],
+    /// Identification of the last IPv4 packet of each end, if they number their packets.
+    pub(super) numbers: Option<[u16; 2]>,
     /// After the data that the receiver acknowledged.
     acked: u32,
 }
@@ -63,6 +65,7 @@ impl Script {
             now_ns: 0,
             window,
             next: [1, 1],
+            numbers: None,
             acked: 1,
         }
     }
@@ -77,7 +80,16 @@ impl Script {
         options: &[u8],
     ) -> &mut Self {
         self.packets += 1;
+        let number = self
+            .numbers
+            .as_mut()
+            .map(|numbers| &mut numbers[end as usize]);
+        let identification = number.map_or(0, |number| {
+            *number += 1;
+            *number
+        });
         let segment = Segment {
+            identification,
             seq,
             ack,
             flags,

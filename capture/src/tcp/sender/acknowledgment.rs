@@ -3,6 +3,7 @@
 use super::retransmission::RecoveryState;
 use super::rtt::SentSinceAck;
 use super::{KnownSeq, Sender};
+use crate::tcp::log::is_dsack;
 use crate::tcp::segment::{Segment, seq_le, seq_lt};
 
 /// An acknowledgment later than this was delayed (RFC 9293 section 3.8.6.3 allows 500 ms).
@@ -34,6 +35,8 @@ impl Sender {
                 } else if self.has_unacked() {
                     self.stats.duplicate_acks += 1;
                     self.dup_acks += 1;
+                    // One that answers a copy reports no gap.
+                    self.gap_reports += u32::from(!is_dsack(segment));
                 }
             }
         }
@@ -76,7 +79,7 @@ impl Sender {
         let acknowledged = self.unacked.acknowledge(ack);
         self.stats.unseen_bytes += u64::from(acknowledged.unseen);
         if let Some(sent_ns) = acknowledged.sent_ns {
-            let asked_for = self.dup_acks > 0 || self.sacked_blocks > 0;
+            let asked_for = self.gap_reports > 0 || self.sacked_blocks > 0;
             let reordered = asked_for && self.recovery == RecoveryState::None;
             self.stats.reordered_after_capture += u64::from(reordered);
             let rtt_ns = time_ns.saturating_sub(sent_ns);
@@ -108,6 +111,7 @@ impl Sender {
         self.unacked_since_ns = time_ns;
         self.snd_una = ack;
         self.dup_acks = 0;
+        self.gap_reports = 0;
         self.peer_responded = false;
         self.sacked_blocks = 0;
         if let RecoveryState::Fast { recovery_point } | RecoveryState::Rto { recovery_point } =

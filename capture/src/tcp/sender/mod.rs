@@ -90,6 +90,8 @@ pub(super) struct Sender {
     /// New segments in sequence, if the capture began in the middle of the connection.
     in_sequence: u8,
     dup_acks: u32,
+    /// Of them, those that report a gap.
+    gap_reports: u32,
     /// A duplicate ACK or window update arrived for unacknowledged data: some of it has reached the receiver.
     peer_responded: bool,
     sacked_blocks: u32,
@@ -135,6 +137,7 @@ impl Default for Sender {
             far_rtt_ns: 0,
             in_sequence: 0,
             dup_acks: 0,
+            gap_reports: 0,
             peer_responded: false,
             sacked_blocks: 0,
             recovery: RecoveryState::None,

@@ -70,8 +70,11 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
             Cause::WakeUpLatency
         }
         Cause::RetransmissionStalls if nagle::may_be_delayed(facts) => Cause::DelayedAckWithNagle,
-        Cause::DuplicateFrames => Cause::Reordering,
-        Cause::Reordering => Cause::DuplicateFrames,
+        // The numbers of the packets decide between the two, where both would have been captured.
+        Cause::DuplicateFrames if !facts.model.view.is_numbered => Cause::Reordering,
+        Cause::Reordering if !(facts.model.view.is_numbered && is_near_receiver) => {
+            Cause::DuplicateFrames
+        }
         _ => loss::alternative(facts, rule)?,
     };
     words(cause)

@@ -5,7 +5,7 @@ use super::facts::{FlowClass, FlowFacts};
 use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, Transmission};
 use linerate_capture::tcp::PacketClass;
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -27,6 +27,8 @@ const ETHERNET_MSS: u64 = 1_460;
 const MIN_REORDERED: f64 = 0.01;
 /// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
 const MIN_REORDERING_COST: f64 = 0.04;
+/// Segments between a packet and its copy at most.
+const MOST_BETWEEN: usize = 8;
 /// Fewer packets may be chance.
 const MIN_COUNT: u64 = 10;
 
@@ -90,11 +92,11 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// Segments that later ones overtook, before the capture point or after it.
 pub(super) fn overtaken(facts: &FlowFacts<'_>) -> u64 {
-    facts
-        .model
-        .view
-        .overtaken()
-        .max(facts.stats().reordered_after_capture)
+    let view = &facts.model.view;
+    if view.is_numbered && facts.model.is_near_receiver() {
+        return view.overtaken_before();
+    }
+    view.overtaken().max(facts.stats().reordered_after_capture)
 }
 
 pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -143,13 +145,16 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rtt_ns = facts.model.base_rtt_ns().unwrap_or(0).max(1_000_000);
     let mut count = 0;
     for (at, sent) in view.sent.iter().enumerate() {
-        let is_repeated = sent.is_retransmission()
-            && view.sent[..at].iter().rev().take(8).any(|it| {
-                it.start == sent.start
-                    && it.end == sent.end
-                    && sent.time_ns - it.time_ns < rtt_ns / 2
-            });
-        count += u64::from(is_repeated && sent.class != PacketClass::TimeoutRetransmission);
+        let is_copy_of = |it: &Transmission| {
+            // What the sender repeats is another packet.
+            let is_same_packet = it.identification == sent.identification;
+            let is_soon = sent.time_ns - it.time_ns < rtt_ns / 2
+                && sent.class != PacketClass::TimeoutRetransmission;
+            let is_copy = is_same_packet && (sent.identification != 0 || is_soon);
+            it.start == sent.start && it.end == sent.end && is_copy
+        };
+        let mut before = view.sent[..at].iter().rev().take(MOST_BETWEEN);
+        count += u64::from(sent.is_retransmission() && before.any(is_copy_of));
     }
     // Before the duplication, only the receiver's reports show it.
     let repeated = view.sent.iter().filter(|it| it.is_retransmission()).count() as u64;

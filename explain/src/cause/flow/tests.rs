@@ -5,6 +5,7 @@ mod devices;
 mod exchanges;
 mod held;
 mod lines;
+mod numbers;
 mod parts;
 mod pauses;
 mod receivers;
