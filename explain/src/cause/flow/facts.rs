@@ -429,7 +429,7 @@ fn wire_factor(frame_payload: u64) -> f64 {
 }
 
 /// Timestamps with their padding (RFC 7323 appendix A), which the MSS does not count (RFC 6691).
-const STAMP_OCTETS: u64 = 12;
+pub(super) const STAMP_OCTETS: u64 = 12;
 /// Payload of the largest frames in use, of 9,000 octets.
 const JUMBO_PAYLOAD: u64 = 8_960;
 

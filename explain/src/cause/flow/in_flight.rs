@@ -23,6 +23,8 @@ const LONG_START_NS: u64 = 100_000_000;
 const MOST_ROUND_TRIPS: u64 = 18;
 /// Round trips that are longer by this factor than that of the handshake wait in a queue, or for the receiver.
 const MIN_DELAY: u64 = 2;
+/// A receiver acknowledges two segments at once, or a few more; with more, the pace is that of its acknowledgments.
+const MOST_AT_ONCE: u64 = 4;
 /// So many segments pass the link in one round trip.
 const MIN_SERVED: u64 = 4;
 /// Segments that leave together are closer by this factor than they are acknowledged.
@@ -92,7 +94,7 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let (mut acked, mut last_ns, mut highest) = (0, None, 0);
     // Of a full segment, with the whole gap.
     let mut gaps: Vec<(u64, u64)> = Vec::new();
-    let mut emptied = 0;
+    let (mut emptied, mut steps) = (0, Vec::new());
     let mut repeated = VecDeque::new();
     for ack in view.acks.iter().filter(|it| it.is_bare) {
         while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
@@ -111,6 +113,7 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
         };
         let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
         gaps.extend(gap_ns.map(|ns: u64| (ns.saturating_mul(facts.full) / octets.max(1), ns)));
+        steps.push(octets);
         emptied += usize::from(highest > 0 && ack.ack >= highest);
         (acked, last_ns) = (acked.max(ack.ack), Some(ack.time_ns));
     }
@@ -119,7 +122,10 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 8;
     let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
     let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
-    let is_continuous = gaps.len() >= MIN_SEGMENTS
+    // What is acknowledged rarely may come together.
+    let is_each = percentile(steps, 50)? <= MOST_AT_ONCE * facts.full;
+    let is_continuous = is_each
+        && gaps.len() >= MIN_SEGMENTS
         && usual as f64 >= MIN_CONTINUOUS * all as f64
         && emptied * 10 <= gaps.len();
     (is_continuous && !facts.model.is_near_receiver()).then_some(usual_ns)

@@ -1,6 +1,6 @@
 //! The limit of a healthy transfer: the path carries no more.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::facts::{FlowClass, FlowFacts, STAMP_OCTETS};
 use super::flight::{arrives_evenly, even_share};
 use super::in_flight;
 use super::pacing::is_own_stream;
@@ -22,6 +22,9 @@ const HELD_NS: u64 = 25_000_000;
 pub(super) const MIN_TOGETHER: f64 = 0.9;
 /// What arrives evenly for this share of the time leaves a link no pause in which a window would be waited for.
 const CONTINUOUS: f64 = 0.9;
+/// Octets of a frame on the wire besides its payload and TCP options: preamble, gap, FCS (IEEE 802.3 clauses 3.1 and 4.4.2), and
+/// the headers of Ethernet, IPv4 and TCP.
+const FRAME_OCTETS: u64 = 78;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
 const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
@@ -30,8 +33,10 @@ const LINE_TOLERANCE: f64 = 0.01;
 /// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
 /// shaper.
 const MAX_ABOVE_LINE: f64 = 1.002;
-/// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in forty times.
-const MAX_TO_GAIN: f64 = 0.05;
+/// Octets of a frame that a shaper does not count: preamble, gap and FCS.
+const UNSHAPED_OCTETS: u64 = 24;
+/// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in twenty times.
+const MAX_TO_GAIN: f64 = 0.1;
 /// A few segments pass faster than their line where hosts jitter.
 const MAX_BURST: f64 = 1.06;
 
@@ -45,14 +50,30 @@ pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
 /// Rate of the line that this transfer fills but for [`MAX_TO_GAIN`], if nothing passes faster: no cause costs more than the
 /// rest.
 fn nearly_full_line(facts: &FlowFacts<'_>) -> Option<f64> {
-    let wire = |bytes_per_s: f64| bytes_per_s * 8.0 * facts.wire_factor();
-    let average = wire(facts.acknowledged_rate());
-    let fastest = facts.fastest().map_or(0.0, wire);
+    let average = acknowledged_wire_rate(facts, FRAME_OCTETS);
+    let shaped = acknowledged_wire_rate(facts, FRAME_OCTETS - UNSHAPED_OCTETS);
+    let fastest = facts
+        .fastest()
+        .map_or(0.0, |rate| rate * 8.0 * facts.wire_factor());
     let is_filled = |line: &f64| {
-        ((1.0 - MAX_TO_GAIN) * line..=MAX_ABOVE_LINE * line).contains(&average)
+        average >= (1.0 - MAX_TO_GAIN) * line
+            && shaped <= MAX_ABOVE_LINE * line
             && fastest <= line * MAX_BURST
     };
     LINES.into_iter().find(is_filled)
+}
+
+/// Average rate of the payload with the frames that carry it, of which `octets` are no payload or options, bit/s.
+fn acknowledged_wire_rate(facts: &FlowFacts<'_>, octets: u64) -> f64 {
+    let sent = facts.model.view.sent.iter();
+    let (mut payload, mut wire) = (0, 0);
+    for it in sent.filter(|it| !it.is_retransmission()) {
+        let frames = u64::from(it.len).div_ceil(facts.frame_payload().max(1));
+        let options = if it.timestamp == 0 { 0 } else { STAMP_OCTETS };
+        payload += u64::from(it.len);
+        wire += u64::from(it.len) + frames * (octets + options);
+    }
+    facts.acknowledged_rate() * 8.0 * stats::ratio(wire as f64, payload as f64)
 }
 
 /// True if segments wait for the path, or come from it evenly. A window, a buffer or a pace permits the rate of a line by chance;
@@ -75,6 +96,11 @@ pub(super) fn costs_nothing(facts: &FlowFacts<'_>, limit: Option<&Rule>, cause: 
         | Cause::SmallWrites
         | Cause::DuplicateFrames
         | Cause::ChecksumErrors => false,
+        // In these times, nothing passes.
+        Cause::ReceiverStalls
+        | Cause::SenderStalls
+        | Cause::SenderIdle
+        | Cause::LinkInterrupted => fills_path(facts, limit),
         // This looks like a full path.
         Cause::AckPathFull => nearly_full_line(facts).is_some(),
         Cause::HostPacing => nearly_full_line(facts).is_some() && waits_for_path(facts),
@@ -237,9 +263,9 @@ fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
 fn nearly_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let line = nearly_full_line(facts).filter(|_| waits_for_path(facts))?;
     let rate = facts.acknowledged_rate();
-    let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
+    let wire_bits_per_s = acknowledged_wire_rate(facts, FRAME_OCTETS);
     Some(Rule {
-        share: wire_bits_per_s / line,
+        share: (wire_bits_per_s / line).min(1.0),
         cause: Cause::AtLineRate,
         confidence: 0.6,
         summary: format!(
@@ -250,7 +276,7 @@ fn nearly_full(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::percent((1.0 - wire_bits_per_s / line).max(0.0)),
         ),
         evidence: evidence([
-            ("path_busy_share", wire_bits_per_s / line),
+            ("path_busy_share", (wire_bits_per_s / line).min(1.0)),
             ("fastest_bytes_per_s", rate),
             ("wire_bits_per_s", wire_bits_per_s),
             ("line_bits_per_s", line),
