@@ -165,9 +165,11 @@ impl Test<'_> {
         if line.trim() != "ready" {
             bail!("the relay does not start: see target/answers/relay.log");
         }
+        // Without IPv6, whose router solicitations and multicast reports would keep the device awake now and then.
         for ((tap, Netns(name)), address) in taps.iter().zip(&ends).zip(["10.0.0.1", "10.0.0.2"]) {
             let set_up = format!(
-                "ip link set {tap} netns {name} name eth0 && ip -n {name} address add {address}/24 dev eth0 && \
+                "ip link set {tap} netns {name} name eth0 && \
+                 ip netns exec {name} sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && ip -n {name} address add {address}/24 dev eth0 && \
                  ip -n {name} link set eth0 up && ip -n {name} link set lo up"
             );
             sh::read(sh::cmd("sh").args(["-c", &set_up]))?;
