@@ -21,7 +21,7 @@ mod retransmission;
 mod scored;
 pub(crate) mod sweep;
 #[cfg(test)]
-mod synthetic;
+pub(crate) mod synthetic;
 mod traffic;
 pub(crate) mod transfer;
 mod transmit;

@@ -4,16 +4,16 @@ use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
 use linerate_capture::traffic::{Analysis, Counts, Flow, Traffic};
 
-pub(super) const US: u64 = 1_000;
-pub(super) const MS: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000;
+pub(crate) const MS: u64 = 1_000_000;
 /// Octets of a full segment.
-pub(super) const MSS: u32 = 1_460;
+pub(crate) const MSS: u32 = 1_460;
 /// MSS, selective acknowledgments, window scale 0.
 const OPTIONS: [u8; 9] = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
 
 /// A connection, opened by the first end, and the clock of its capture point. One end sends most of the payload, the other
 /// one acknowledges it; in a dialogue both send.
-pub(super) struct Script {
+pub(crate) struct Script {
     connection: Connection,
     sender: End,
     packets: u64,
@@ -30,17 +30,17 @@ pub(super) struct Script {
 
 impl Script {
     /// Data from `sender`; the SYN is answered after `to_second_ns`, and the answer is acknowledged after `to_first_ns`.
-    pub(super) fn open(sender: End, to_second_ns: u64, to_first_ns: u64, window: u16) -> Self {
+    pub(crate) fn open(sender: End, to_second_ns: u64, to_first_ns: u64, window: u16) -> Self {
         Self::open_with(sender, [to_second_ns, to_first_ns], window, &OPTIONS)
     }
 
     /// The same without selective acknowledgments.
-    pub(super) fn open_without_sack(sender: End, legs_ns: [u64; 2], window: u16) -> Self {
+    pub(crate) fn open_without_sack(sender: End, legs_ns: [u64; 2], window: u16) -> Self {
         Self::open_with(sender, legs_ns, window, &[2, 4, 5, 0xB4, 3, 3, 0])
     }
 
     /// The same with these options in both SYNs.
-    pub(super) fn open_with(
+    pub(crate) fn open_with(
         sender: End,
         [to_second_ns, to_first_ns]: [u64; 2],
         window: u16,
@@ -57,7 +57,7 @@ impl Script {
     }
 
     /// Data from `sender`, captured without the handshake.
-    pub(super) fn late(sender: End, window: u16) -> Self {
+    pub(crate) fn late(sender: End, window: u16) -> Self {
         Self {
             connection: Connection::new(1, 0),
             sender,
@@ -71,7 +71,7 @@ impl Script {
     }
 
     /// Any packet, with these sequence and acknowledgment numbers and octets of payload.
-    pub(super) fn packet(
+    pub(crate) fn packet(
         &mut self,
         end: End,
         flags: u8,
@@ -104,24 +104,24 @@ impl Script {
     }
 
     /// Sets the clock.
-    pub(super) fn at(&mut self, now_ns: u64) -> &mut Self {
+    pub(crate) fn at(&mut self, now_ns: u64) -> &mut Self {
         self.now_ns = now_ns;
         self
     }
 
     /// Advances the clock.
-    pub(super) fn after(&mut self, ns: u64) -> &mut Self {
+    pub(crate) fn after(&mut self, ns: u64) -> &mut Self {
         self.now_ns += ns;
         self
     }
 
     /// After the last octet that the sender sent.
-    pub(super) fn sent(&self) -> u32 {
+    pub(crate) fn sent(&self) -> u32 {
         self.next[self.sender as usize]
     }
 
     /// Sends `len` octets at `seq`, again or for the first time; a segment that is not full ends a write.
-    pub(super) fn segment(&mut self, seq: u32, len: u32) -> &mut Self {
+    pub(crate) fn segment(&mut self, seq: u32, len: u32) -> &mut Self {
         let pushed = if len < MSS { Segment::PSH } else { 0 };
         let ack = self.next[self.sender.other() as usize];
         let next = self.sent().max(seq + len);
@@ -130,7 +130,7 @@ impl Script {
     }
 
     /// Sends new segments of `len` octets, `gap_ns` apart. The clock stops at the last one.
-    pub(super) fn send(&mut self, segments: u32, len: u32, gap_ns: u64) -> &mut Self {
+    pub(crate) fn send(&mut self, segments: u32, len: u32, gap_ns: u64) -> &mut Self {
         for at in 0..segments {
             self.after(if at > 0 { gap_ns } else { 0 });
             self.segment(self.sent(), len);
@@ -139,7 +139,7 @@ impl Script {
     }
 
     /// The receiver acknowledges what precedes `ack`.
-    pub(super) fn ack(&mut self, ack: u32) -> &mut Self {
+    pub(crate) fn ack(&mut self, ack: u32) -> &mut Self {
         self.acked = self.acked.max(ack);
         let receiver = self.sender.other();
         let seq = self.next[receiver as usize];
@@ -147,18 +147,18 @@ impl Script {
     }
 
     /// The receiver acknowledges all data that was sent.
-    pub(super) fn ack_all(&mut self) -> &mut Self {
+    pub(crate) fn ack_all(&mut self) -> &mut Self {
         self.ack(self.sent())
     }
 
     /// The receiver acknowledges all data that was sent, and grants this window from now on.
-    pub(super) fn ack_all_with(&mut self, window: u16) -> &mut Self {
+    pub(crate) fn ack_all_with(&mut self, window: u16) -> &mut Self {
         self.window = window;
         self.ack_all()
     }
 
     /// The receiver acknowledges all data that was sent, two segments at a time.
-    pub(super) fn ack_pairs(&mut self) -> &mut Self {
+    pub(crate) fn ack_pairs(&mut self) -> &mut Self {
         while self.acked + 2 * MSS < self.sent() {
             self.ack(self.acked + 2 * MSS);
         }
@@ -166,7 +166,7 @@ impl Script {
     }
 
     /// Duplicate acknowledgments for missing data at `ack`, `gap_ns` apart, the first one after that time.
-    pub(super) fn duplicate_acks(&mut self, number: u32, ack: u32, gap_ns: u64) -> &mut Self {
+    pub(crate) fn duplicate_acks(&mut self, number: u32, ack: u32, gap_ns: u64) -> &mut Self {
         for _ in 0..number {
             self.after(gap_ns).ack(ack);
         }
@@ -174,7 +174,7 @@ impl Script {
     }
 
     /// A write of `len` octets by either end, in full segments, that acknowledges all of the other end.
-    pub(super) fn write(&mut self, end: End, len: u32) -> &mut Self {
+    pub(crate) fn write(&mut self, end: End, len: u32) -> &mut Self {
         let (at, to) = (end as usize, end.other() as usize);
         let mut rest = len;
         while rest > 0 {
@@ -188,13 +188,13 @@ impl Script {
     }
 
     /// An acknowledgment of either end for all of the other end.
-    pub(super) fn confirm(&mut self, end: End) -> &mut Self {
+    pub(crate) fn confirm(&mut self, end: End) -> &mut Self {
         let numbers = [self.next[end as usize], self.next[end.other() as usize]];
         self.packet(end, Segment::ACK, numbers, 0, &[])
     }
 
     /// The connection, as it was captured.
-    pub(super) fn flow(self) -> Flow {
+    pub(crate) fn flow(self) -> Flow {
         let ends = [(1, 40_000), (2, 80)].map(|(host, port)| (Address([host; 16]), port));
         Flow {
             ends,
@@ -203,7 +203,7 @@ impl Script {
     }
 
     /// A capture of this connection alone.
-    pub(super) fn analysis(self) -> Analysis {
+    pub(crate) fn analysis(self) -> Analysis {
         let mut analysis = analysis(Counts::default(), self.now_ns);
         analysis.flows.push(self.flow());
         analysis
@@ -211,7 +211,7 @@ impl Script {
 }
 
 /// A capture of this duration without connections.
-pub(super) fn analysis(counts: Counts, duration_ns: u64) -> Analysis {
+pub(crate) fn analysis(counts: Counts, duration_ns: u64) -> Analysis {
     Analysis {
         counts,
         duration_ns,

@@ -1,7 +1,7 @@
 //! The report of a capture: the JSON of `linerate explain --json`.
 
 use linerate_capture::traffic::{
-    ConnectionReport, Counts, OtherConnections, Station, TracedConnection, Traffic,
+    Analysis, ConnectionReport, Counts, OtherConnections, Station, TracedConnection, Traffic,
     UdpStreamReport, traced_connections,
 };
 use serde::Serialize;
@@ -53,7 +53,10 @@ pub struct Source {
 impl Report {
     /// The report of `traffic`, read from `captures`.
     pub fn of(traffic: Traffic, captures: Vec<Source>) -> Self {
-        let analysis = traffic.finish();
+        Self::of_analysis(traffic.finish(), captures)
+    }
+
+    pub(super) fn of_analysis(analysis: Analysis, captures: Vec<Source>) -> Self {
         let start_ns = analysis.start_ns;
         let mut explained = cause::explain_traffic(&analysis);
         let mut findings = std::mem::take(&mut explained.findings);

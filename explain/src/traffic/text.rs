@@ -3,12 +3,16 @@
 use std::fmt::Write as _;
 
 use super::Report;
+use linerate_capture::model::Limit;
 use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, UdpStreamReport};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
 /// Rows of a table before the rest is summed up.
 const MAX_ROWS: usize = 40;
+/// A wait for this share of the time is stated although no cause explains it, if a person notices it (ITU-T G.1010: 400 ms).
+const MOST_OF_TIME: f64 = 0.5;
+const NOTICED_NS: f64 = 4e8;
 /// Columns of the table of connections.
 pub(crate) const CONNECTION_HEAD: [&str; 10] = [
     "packet",
@@ -101,8 +105,24 @@ impl Report {
                 "The capture has only one direction of its connections: it cannot show why they are slow."
                     .to_owned()
             }
-            None => "The capture shows no problem.".to_owned(),
+            None => match self.unnamed_wait() {
+                Some(wait) => format!("No cause is named: {wait}."),
+                None => "The capture shows no problem.".to_owned(),
+            },
         }
+    }
+
+    /// What the largest transfer waits for most of the time, without a cause that explains it.
+    fn unnamed_wait(&self) -> Option<String> {
+        let connections = self.connections.iter();
+        let largest = connections.max_by_key(|it| it.payload.unique_bytes)?;
+        let shares = largest.time_share.iter();
+        let (limit, share) = shares.max_by(|a, b| a.1.total_cmp(b.1))?;
+        let limit = Limit::ALL.into_iter().find(|it| it.name() == *limit)?;
+        let wait = wait(limit, &largest.sender, &largest.receiver)?;
+        let is_noticed = largest.duration_ns as f64 * share >= NOTICED_NS;
+        (is_noticed && *share >= MOST_OF_TIME)
+            .then(|| format!("for {} of the time {wait}", format::percent(*share)))
     }
 
     /// The reason why a capture has neither connections nor streams.
@@ -276,6 +296,21 @@ impl Report {
     }
 }
 
+/// What a sender waits for; `None` where it need not be slow.
+fn wait(limit: Limit, sender: &str, receiver: &str) -> Option<String> {
+    Some(match limit {
+        Limit::SenderIdle => format!("{sender} could send, and does not"),
+        Limit::Timeout => format!("{sender} seems to wait for its retransmission timer"),
+        Limit::FastRecovery => format!("{sender} repairs losses"),
+        Limit::LateAck => format!("{sender} waits for late acknowledgments of {receiver}"),
+        Limit::ReceiveWindow | Limit::ClosedWindow => {
+            format!("{sender} waits for the window of {receiver}")
+        }
+        Limit::InFlight => format!("{sender} waits for acknowledgments of what is in flight"),
+        Limit::Handshake | Limit::PathRate | Limit::SlowStart | Limit::Tail => return None,
+    })
+}
+
 /// Fewer packets without an answer may be all that passed.
 const MIN_ONE_SIDED: u64 = 3;
 
@@ -379,8 +414,38 @@ pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
 mod tests {
     use super::*;
     use crate::cause::PathFinding;
+    use crate::cause::synthetic::{MS, Script};
+    use crate::traffic::report::Source;
+    use linerate_capture::tcp::End;
     use linerate_capture::traffic::Traffic;
     use linerate_results::record::Finding;
+
+    #[test]
+    fn a_wait_without_a_cause_is_stated_if_it_is_noticed() {
+        // One segment each 300 ms from a source with a clock, and the same for a shorter time.
+        let verdict = |segments: u64| {
+            let mut stream = Script::open(End::First, 2 * MS, 2 * MS, 60_000);
+            for at in 0..segments {
+                stream.at((10 + 300 * at) * MS).send(1, 200, 0);
+                stream.after(2 * MS).ack_all();
+            }
+            let analysis = stream.analysis();
+            let capture = Source {
+                file: "a.pcap".to_owned(),
+                packets: 1,
+                fault: None,
+            };
+            let report = Report::of_analysis(analysis, vec![capture]);
+            assert!(report.findings.is_empty(), "{}", report.text());
+            report.verdict()
+        };
+        let found = verdict(40);
+        assert!(
+            found.starts_with("No cause is named: for 99% of the time"),
+            "{found}"
+        );
+        assert_eq!(verdict(2), "The capture shows no problem.");
+    }
 
     #[test]
     fn an_unlikely_cause_is_no_headline() {
