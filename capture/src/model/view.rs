@@ -60,6 +60,8 @@ const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
 const MIN_PATH_NS: u64 = 1_500_000;
 
+/// Transmissions between a packet and its copy at most.
+const MOST_BETWEEN: usize = 64;
 /// Fewer numbers may rise by chance.
 const MIN_RISES: usize = 8;
 /// Random numbers rise by less than this once in 32 times.
@@ -76,6 +78,8 @@ pub struct DirectionView {
     pub acks: Vec<Acknowledgment>,
     /// True if the identifications of the sender's packets show their order.
     pub is_numbered: bool,
+    /// Copies of packets of the sender, known by their identification. They are no transmissions.
+    pub copies: u64,
     /// True if the connection began before the capture.
     pub(super) is_late: bool,
     /// Fast retransmissions of segments that arrived: the receiver reported later ones first.
@@ -156,6 +160,16 @@ impl DirectionView {
                     Some(ahead) => (ahead < 0, ahead > 0),
                     None => (is_overtaken, is_newer),
                 };
+                let is_copy = identification != 0
+                    && view.sent.iter().rev().take(MOST_BETWEEN).any(|it| {
+                        it.identification == identification
+                            && it.start == start
+                            && it.len == packet.len
+                    });
+                if is_copy {
+                    view.copies += 1;
+                    continue;
+                }
                 if identification != 0 && !is_overtaken {
                     newest_number = Some(identification);
                 }

@@ -82,6 +82,10 @@ pub(super) fn take_losses((wrong, mut found): Counted, others: &mut Vec<PathFind
                 | Cause::LossInBursts
                 | Cause::WireErrors
                 | Cause::RetransmissionStalls
+                | Cause::NoSack
+                | Cause::QueueOverflow
+                | Cause::ShallowQueue
+                | Cause::Policed
         );
         let counts = [
             "lost_segments",
@@ -179,6 +183,16 @@ mod tests {
         assert_eq!(causes, [Cause::ChecksumErrors]);
         assert!((others[0].share_of_time - 0.4).abs() < 1e-9);
     }
+    #[test]
+    fn wrong_checksums_explain_losses_whatever_repairs_them() {
+        for cause in [Cause::NoSack, Cause::QueueOverflow, Cause::Policed] {
+            let mut others = vec![finding(cause, None)];
+            take_losses((4, finding(Cause::ChecksumErrors, None)), &mut others);
+            let causes: Vec<Cause> = others.iter().map(|it| it.finding.cause).collect();
+            assert_eq!(causes, [Cause::ChecksumErrors]);
+        }
+    }
+
     #[test]
     fn wrong_checksums_that_explain_few_losses_take_neither_them_nor_their_alternative() {
         let mut losses = finding(Cause::RandomLoss, None);

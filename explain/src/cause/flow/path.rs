@@ -143,18 +143,17 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
 pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
     let rtt_ns = facts.model.base_rtt_ns().unwrap_or(0).max(1_000_000);
-    let mut count = 0;
+    let mut count = view.copies;
+    // Without the numbers of packets, a copy is what no sender repeats so soon.
     for (at, sent) in view.sent.iter().enumerate() {
+        let is_candidate = !view.is_numbered
+            && sent.is_retransmission()
+            && sent.class != PacketClass::TimeoutRetransmission;
         let is_copy_of = |it: &Transmission| {
-            // What the sender repeats is another packet.
-            let is_same_packet = it.identification == sent.identification;
-            let is_soon = sent.time_ns - it.time_ns < rtt_ns / 2
-                && sent.class != PacketClass::TimeoutRetransmission;
-            let is_copy = is_same_packet && (sent.identification != 0 || is_soon);
-            it.start == sent.start && it.end == sent.end && is_copy
+            it.start == sent.start && it.end == sent.end && sent.time_ns - it.time_ns < rtt_ns / 2
         };
         let mut before = view.sent[..at].iter().rev().take(MOST_BETWEEN);
-        count += u64::from(sent.is_retransmission() && before.any(is_copy_of));
+        count += u64::from(is_candidate && before.any(is_copy_of));
     }
     // Before the duplication, only the receiver's reports show it.
     let repeated = view.sent.iter().filter(|it| it.is_retransmission()).count() as u64;
