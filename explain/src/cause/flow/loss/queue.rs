@@ -5,6 +5,7 @@ use super::dispersion;
 use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::repeats::episodes;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
 use linerate_capture::tcp::{FLIGHT_BINS, poisson_at_most};
@@ -37,6 +38,8 @@ pub(super) const MIN_EXCESS_RATE: f64 = 0.02;
 const MOST_FLIGHTS: f64 = 2.0;
 /// A sender keeps to a rate if it exceeds the goodput by this factor at most.
 const MAX_KEPT: f64 = 1.15;
+/// So many events show the rate of a policer above which the sender is on average, too.
+const MIN_EVENTS_ABOVE: u64 = 8;
 /// A rate is that of the bucket if a higher one puts this share of the pairs of a lost and another segment into the wrong
 /// order, and so many times as many.
 const MIN_ADVANTAGE: f64 = 0.03;
@@ -126,8 +129,10 @@ pub(super) fn bucket(
         && losses.timeout < MAX_TIMEOUT_SHARE
         && evenness::is_even_despite_many_losses(facts);
     let drops_at_rate = drops_at_rate || is_even;
+    // A few events fit a bucket of some depth whose rate the sender does not keep, whatever lost their segments.
+    let is_repeated = episodes(facts) >= MIN_EVENTS_ABOVE;
     let shows_rate = !is_unseen && keeps_rate
-        || (!is_ring || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
+        || (!is_ring && is_repeated || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;
     // What a queue holds leaves it at the rate of its link; what a policer lets pass keeps the distance at which it was sent.
     let is_spaced = dispersion::is_of_link(facts, bucket.bytes_per_s);
