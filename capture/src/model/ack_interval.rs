@@ -8,7 +8,7 @@
 //! same interval, however many they are.
 
 use super::round_trip::percentile;
-use super::view::DirectionView;
+use super::view::{Acknowledgment, DirectionView, SACK_OCTETS};
 
 /// Equal intervals between acknowledgments of different numbers of segments, outside of recoveries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +37,9 @@ const MIN_TYPICAL: f64 = 0.5;
 
 impl AckInterval {
     /// The interval of the acknowledgments. `None` if intervals are not equal, or if all acknowledge as much.
-    pub(super) fn of(view: &DirectionView) -> Option<Self> {
-        interval(&acknowledged(view), |few| 2 * few)
+    /// A receiver that `is_selective` repeats an acknowledgment without a report for nothing.
+    pub(super) fn of(view: &DirectionView, is_selective: bool) -> Option<Self> {
+        interval(&acknowledged(view, is_selective), |few| (2 * few).max(1))
     }
 
     /// The interval of segments that arrive together, by their number. `None` if a sender that sets its own pace in octets, or
@@ -79,8 +80,11 @@ fn arrived(view: &DirectionView) -> Option<Vec<Step>> {
 /// Segments of a step, and the time since the step before.
 type Step = (u64, u64);
 
-/// Segments that each acknowledgment covers. During a recovery, one covers all that arrived behind a lost segment.
-fn acknowledged(view: &DirectionView) -> Vec<Step> {
+/// Segments that each acknowledgment covers; 0 for one that is repeated for nothing. During a recovery, one covers all that arrived
+/// behind a lost segment.
+fn acknowledged(view: &DirectionView, is_selective: bool) -> Vec<Step> {
+    let least = view.least_options_len().unwrap_or(0);
+    let is_report = |ack: &Acknowledgment| !is_selective || ack.options_len >= least + SACK_OCTETS;
     let full = u64::from(view.full_segment()).max(1);
     let mut sent = view.sent.iter().peekable();
     // Highest octet sent, and that until which the last recovery lasts.
@@ -95,10 +99,11 @@ fn acknowledged(view: &DirectionView) -> Vec<Step> {
             highest = highest.max(it.end);
         }
         let segments = (pair[1].ack.saturating_sub(pair[0].ack) + full / 2) / full;
+        let is_needless = segments == 0 && pair[1].is_bare && !is_report(&pair[1]);
         if pair[0].ack >= recovered && !is_duplicate {
             steps.push((segments, pair[1].time_ns - pair[0].time_ns));
         }
-        is_duplicate = segments == 0;
+        is_duplicate = segments == 0 && !is_needless;
     }
     steps
 }
@@ -129,7 +134,7 @@ fn interval(steps: &[Step], least_more: fn(u64) -> u64) -> Option<AckInterval> {
     let is_typical = |(all, equal): (usize, usize)| {
         equal >= MIN_COUNT && equal as f64 >= MIN_TYPICAL * all as f64
     };
-    let few = (1..=2).find(|few| is_typical(count(&|it| it == *few)))?;
+    let few = (0..=2).find(|few| is_typical(count(&|it| it == *few)))?;
     let (fewer, more) = (count(&|it| it == few), count(&|it| it >= least_more(few)));
     let ns: u64 = best.iter().sum();
     let share_of_time = ns as f64 / total_ns.max(1) as f64;

@@ -275,7 +275,9 @@ impl FlowModel {
             _ => queue_ns.map(|(p50, _)| p50),
         };
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
-        let ack_interval = AckInterval::of(&view);
+        let ends = [data_sender, data_sender.other()];
+        let is_selective = ends.into_iter().all(|end| connection.sack_permitted(end));
+        let ack_interval = AckInterval::of(&view, is_selective);
         let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions, &standstills);
         let utilization = fastest.map_or(0.0, |rate| {

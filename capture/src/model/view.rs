@@ -54,7 +54,7 @@ pub struct Acknowledgment {
 /// Packets that are searched at most, which bounds the time for any capture.
 const MAX_LOOK_BACK: usize = 512;
 /// Octets of the SACK option with one block (RFC 2018 section 3).
-const SACK_OCTETS: u8 = 10;
+pub(super) const SACK_OCTETS: u8 = 10;
 /// Fewer duplicate acknowledgments may be updates of the window.
 const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.
@@ -340,7 +340,7 @@ impl DirectionView {
     /// their options were not captured: a report makes them longer. `None` if there are too few.
     pub fn is_selective(&self) -> Option<bool> {
         let bare = || self.acks.iter().filter(|it| it.is_bare);
-        let least = bare().map(|it| it.options_len).min()?;
+        let least = self.least_options_len()?;
         let mut sent = self.sent.iter().peekable();
         let (mut highest, mut last) = (0, 0);
         let (mut duplicates, mut selective) = (0, false);
@@ -355,6 +355,12 @@ impl DirectionView {
             last = ack.ack;
         }
         (duplicates >= MIN_DUPLICATES).then_some(selective)
+    }
+
+    /// Octets of the options of an acknowledgment without a report.
+    pub(super) fn least_options_len(&self) -> Option<u8> {
+        let bare = self.acks.iter().filter(|it| it.is_bare);
+        bare.map(|it| it.options_len).min()
     }
 
     /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.

@@ -232,7 +232,8 @@ impl Connection {
             (Some(shift), Some(_)) => shift,
             _ => 0,
         };
-        receiver.on_ack(segment, shift, time_ns, number);
+        let is_selective = sender.sack_permitted && receiver.sack_permitted;
+        receiver.on_ack(segment, shift, is_selective, time_ns, number);
         self.update_handshake(end, segment, time_ns);
         if self.traces.is_some() {
             self.record_trace(end, segment, sent, time_ns);

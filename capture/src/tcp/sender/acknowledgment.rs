@@ -10,12 +10,14 @@ use crate::tcp::segment::{Segment, seq_le, seq_lt};
 const DELAYED_ACK_NS: u64 = 30_000_000;
 
 impl Sender {
-    /// Records a packet from the receiver, whose windows are scaled by `shift`.
+    /// Records a packet from the receiver, whose windows are scaled by `shift`, and which reports what arrives behind a gap if it
+    /// `is_selective` (RFC 2018 section 4).
     #[inline]
     pub(in crate::tcp) fn on_ack(
         &mut self,
         segment: &Segment<'_>,
         shift: u8,
+        is_selective: bool,
         time_ns: u64,
         number: u64,
     ) {
@@ -35,8 +37,9 @@ impl Sender {
                 } else if self.has_unacked() {
                     self.stats.duplicate_acks += 1;
                     self.dup_acks += 1;
-                    // One that answers a copy reports no gap.
-                    self.gap_reports += u32::from(!is_dsack(segment));
+                    // One that answers a copy reports no gap, nor does one for nothing.
+                    let is_needless = is_dsack(segment) || is_selective && sack.is_empty();
+                    self.gap_reports += u32::from(!is_needless);
                 }
             }
         }

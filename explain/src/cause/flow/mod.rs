@@ -245,6 +245,14 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             )
         };
         found.retain(|rule| !is_generic(rule.cause) && !is_result(rule.cause));
+        // Each repair takes a round trip, which is that much longer.
+        let back = found.iter().find(|rule| is_back_full(rule));
+        let waits = back.map_or(0.0, |rule| rule.share);
+        for rule in &mut found {
+            if rule.evidence.contains_key("repair_share") {
+                rule.share *= 1.0 - waits;
+            }
+        }
     }
     // A window that only lengthens a queue does not limit the rate.
     if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {

@@ -28,6 +28,15 @@ const MAX_UTILIZATION: f64 = 0.85;
 const MIN_LOST: u64 = 10;
 /// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
 const EQUAL_RATES: f64 = 1.25;
+/// Intervals that differ by a smaller part are equal: a link sets them, no host.
+const EQUAL_PART: u64 = 32;
+/// So many of them, in this share of the time.
+const MIN_EQUAL: usize = 24;
+const MIN_EQUAL_SHARE: f64 = 0.4;
+/// Acknowledgments for two segments are that rare only if something else delays them.
+const RARE_SEGMENTS: u64 = 6;
+/// So many of them wait at a time.
+const MIN_INTERVALS: u64 = 4;
 /// A queue that each packet of a connection meets is this many times longer than the path: hosts that answer a SYN late, or
 /// a path that changes, differ by less.
 const ALWAYS_FACTOR: u64 = 3;
@@ -48,6 +57,7 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut back = stamped_queue(facts)
         .or_else(|| echoed_queue(facts))
         .or_else(|| spaced_acks(facts))
+        .or_else(|| rare_acks(facts))
         .or_else(|| clocked::clocked_queue(facts))
         .or_else(|| arrivals::released_queue(facts))
         .or_else(|| behind_opposite(facts))
@@ -210,6 +220,59 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         ]),
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
         confidence: 0.75,
+    })
+}
+
+/// Near the sender, acknowledgments come at one interval, also while losses are repaired, in which the way of the data passes many
+/// segments: it carried them before, so that what is in flight does not wait there for so long.
+fn rare_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let (fastest, base_ns) = (facts.fastest()?, facts.model.base_rtt_ns()?);
+    let passes_ns = |octets: u64| (octets as f64 * 1e9 / fastest) as u64;
+    let bare = facts.model.view.acks.iter().filter(|it| it.is_bare);
+    let times: Vec<u64> = bare.map(|it| it.time_ns).collect();
+    let mut gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    gaps.sort_unstable();
+    // Half of the time passes in shorter ones.
+    let half_ns = gaps.iter().sum::<u64>() / 2;
+    let mut passed_ns = 0;
+    let usual_ns = *gaps.iter().find(|ns| {
+        passed_ns += **ns;
+        passed_ns >= half_ns
+    })?;
+    let equal: Vec<u64> = gaps
+        .into_iter()
+        .filter(|ns| ns.abs_diff(usual_ns) <= usual_ns / EQUAL_PART)
+        .collect();
+    let share = facts.share_of(equal.iter().sum());
+    let waited_ns = facts
+        .model
+        .to_receiver
+        .percentile(50)?
+        .checked_sub(base_ns)?;
+    let most = facts.model.flights().into_iter().max().unwrap_or(0);
+    let is_rare = usual_ns >= RARE_SEGMENTS * passes_ns(facts.full);
+    // An interval of the receiver's own delays an acknowledgment by one of them at most.
+    let is_queued = waited_ns >= MIN_ACK_QUEUE_NS.max(MIN_INTERVALS * usual_ns)
+        && waited_ns >= 2 * passes_ns(most);
+    let is_shown = equal.len() >= MIN_EQUAL && share >= MIN_EQUAL_SHARE;
+    (!facts.model.is_near_receiver() && is_rare && is_queued && is_shown).then(|| BackQueue {
+        observed: format!(
+            "For {} of the time, acknowledgments arrive every {}, whatever they acknowledge, {} (median) later than on an empty \
+             path; the way of the data passed a segment in {} before",
+            format::percent(share),
+            format::time(usual_ns),
+            format::time(waited_ns),
+            format::time(passes_ns(facts.full)),
+        ),
+        evidence: evidence([
+            ("ack_interval_ns", usual_ns as f64),
+            ("ack_interval_share", share),
+            ("queue_ns_p50", waited_ns as f64),
+            ("base_rtt_ns", base_ns as f64),
+            ("segment_ns", passes_ns(facts.full) as f64),
+        ]),
+        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + waited_ns) as f64),
+        confidence: 0.7,
     })
 }
 
