@@ -163,7 +163,7 @@ impl FlowModel {
         let least = |end: End| {
             let waits = turns.waits[end as usize].iter();
             // Payload that does not acknowledge the request crossed it.
-            let answers = waits.filter(|it| !it.has_retransmission && it.acked_ns.is_some());
+            let answers = waits.filter(|it| !it.has_loss && it.acked_ns.is_some());
             let answers = answers.map(|wait| wait.ns);
             let acknowledged = (end == data_sender)
                 .then(|| release::acknowledged_ns(&back))

@@ -34,12 +34,48 @@ pub struct Wait {
     pub first_ack_ns: Option<u64>,
     /// Time from the start to the packet of this end that acknowledges all of the turn before.
     pub acked_ns: Option<u64>,
-    /// True if a segment was retransmitted in it: then it shows a loss, and not the program.
-    pub has_retransmission: bool,
+    /// True if a segment was retransmitted in it, or a packet that was sent is not captured: then it shows a loss, and not the program.
+    pub has_loss: bool,
 }
 
 /// A silence within a turn that is shorter is the host's scheduling.
 const MIN_PAUSE_NS: u64 = 50_000_000;
+
+/// The identifications of an end's IPv4 packets, which show those that are missing if it numbers them without gaps.
+#[derive(Clone, Copy, Debug)]
+struct PacketNumbers {
+    is_dense: bool,
+    last: Option<u16>,
+}
+
+impl PacketNumbers {
+    fn of(packets: &[LoggedPacket], end: End) -> Self {
+        let own = packets.iter().filter(|it| it.from() == end);
+        let numbers: Vec<u16> = own.map(|it| it.identification).collect();
+        let follows = |pair: &&[u16]| pair[1].wrapping_sub(pair[0]) == 1;
+        let following = numbers.windows(2).filter(follows).count();
+        Self {
+            is_dense: following >= MIN_FOLLOWING && following * 10 >= numbers.len() * 8,
+            last: None,
+        }
+    }
+
+    /// True if numbers between the end's last packet and this one were not captured.
+    fn is_missing_before(&mut self, packet: &LoggedPacket) -> bool {
+        let number = packet.identification;
+        let ahead = self.last.map_or(1, |last| number.wrapping_sub(last));
+        // What was overtaken, or is a copy, is behind the last one.
+        if ahead as i16 > 0 {
+            self.last = Some(number);
+        }
+        self.is_dense && (2..MAX_MISSING).contains(&ahead)
+    }
+}
+
+/// Fewer packets that follow each other do not show how the others are numbered.
+const MIN_FOLLOWING: usize = 16;
+/// More numbers at once were used for something else.
+const MAX_MISSING: u16 = 16;
 
 /// State while walking through the packets.
 #[derive(Debug, Default)]
@@ -63,7 +99,7 @@ struct Turn {
     last_ns: u64,
     first_ack_ns: Option<u64>,
     acked_ns: Option<u64>,
-    has_retransmission: bool,
+    has_loss: bool,
 }
 
 /// True if `one` is after `other` (RFC 9293 section 3.4).
@@ -75,12 +111,17 @@ impl Turns {
     /// The turns in `packets`. Retransmissions and keep-alives do not begin a turn.
     pub fn of(packets: &[LoggedPacket]) -> Self {
         let mut walk = Walk::default();
+        let mut numbers = [End::First, End::Second].map(|end| PacketNumbers::of(packets, end));
         for packet in packets.iter().filter(|it| !it.has_any(Segment::RST)) {
+            let is_missing = numbers[packet.from() as usize].is_missing_before(packet);
+            if is_missing && let Some(turn) = &mut walk.current {
+                turn.has_loss = true;
+            }
             walk.acknowledge(packet);
             let is_payload = packet.len > 0 && packet.class != PacketClass::NoData;
             if is_payload && packet.is_retransmission() {
                 if let Some(turn) = &mut walk.current {
-                    turn.has_retransmission = true;
+                    turn.has_loss = true;
                 }
             } else if is_payload {
                 walk.send(packet);
@@ -146,7 +187,7 @@ impl Walk {
                     bytes: 0,
                     first_ack_ns: turn.first_ack_ns,
                     acked_ns: turn.acked_ns,
-                    has_retransmission: turn.has_retransmission,
+                    has_loss: turn.has_loss,
                 });
             }
             None => {}
@@ -159,12 +200,12 @@ impl Walk {
             last_ns: packet.time_ns,
             first_ack_ns: None,
             acked_ns: None,
-            has_retransmission: false,
+            has_loss: false,
         });
         turn.bytes += u64::from(packet.len);
         turn.last_ns = packet.time_ns;
         turn.acked_ns = None;
-        turn.has_retransmission = false;
+        turn.has_loss = false;
         let after = packet.seq.wrapping_add(packet.len);
         let sent = &mut self.sent[at];
         if sent.is_none_or(|before| is_after(after, before)) {
@@ -186,7 +227,7 @@ impl Walk {
             bytes: 0,
             first_ack_ns: None,
             acked_ns: turn.acked_ns,
-            has_retransmission: turn.has_retransmission,
+            has_loss: turn.has_loss,
         });
     }
 
@@ -252,7 +293,7 @@ mod tests {
             (wait.first_ack_ns, wait.acked_ns),
             (Some(12 * MS), Some(30 * MS))
         );
-        assert!(!wait.has_retransmission);
+        assert!(!wait.has_loss);
     }
 
     #[test]
@@ -267,7 +308,7 @@ mod tests {
             packet(End::Second, 330, [501, 201], 500),
         ]);
         let marks = turns.waits.map(|waits| {
-            let marks = waits.iter().map(|it| it.has_retransmission);
+            let marks = waits.iter().map(|it| it.has_loss);
             marks.collect::<Vec<_>>()
         });
         assert_eq!(marks, [vec![false], vec![true, false]]);

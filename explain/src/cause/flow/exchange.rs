@@ -188,7 +188,7 @@ impl Thinking {
 fn think_ns(facts: &FlowFacts<'_>, wait: &Wait, leg_ns: u64) -> Option<u64> {
     // Payload that does not acknowledge the request crossed it, and is no answer.
     let is_received = wait.acked_ns? <= leg_ns + MAX_DELAYED_ACK_NS;
-    if wait.has_retransmission || !is_received {
+    if wait.has_loss || !is_received {
         return None;
     }
     // Two full segments are acknowledged at once (RFC 9293 section 3.8.6.3); if not, host or path are late.
@@ -200,7 +200,7 @@ fn think_ns(facts: &FlowFacts<'_>, wait: &Wait, leg_ns: u64) -> Option<u64> {
 /// True for a pause behind a few octets, after which a transfer begins: they confirmed the request (HTTP/2 `SETTINGS`,
 /// HTTP `100 Continue`, TLS session tickets).
 fn is_answer_after_pause(facts: &FlowFacts<'_>, pause: &Wait) -> bool {
-    !pause.has_retransmission
+    !pause.has_loss
         && pause.bytes_before < facts.full
         && pause.bytes >= ANSWER_SEGMENTS * facts.full
 }
