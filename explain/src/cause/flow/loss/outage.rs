@@ -6,7 +6,7 @@ use crate::cause::flow::facts::{FlowClass, FlowFacts};
 use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span};
+use linerate_capture::model::{Limit, Span, Transmission};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -236,6 +236,17 @@ fn is_backed_off(facts: &FlowFacts<'_>, silences: &[Silence]) -> bool {
     pairs.any(|pair| pair[0].is_some() && pair[0] == pair[1])
 }
 
+/// True if some of what was in flight in the silence `gap` had arrived, so that its acknowledgments were lost, and some had not: both
+/// directions were cut. `repeated` is what the timer repeated in vain.
+fn is_cut_in_both(facts: &FlowFacts<'_>, repeated: &Transmission, gap: &[u64]) -> bool {
+    let view = &facts.model.view;
+    let before = view.sent.iter();
+    let before = before.take_while(|it| it.time_ns < repeated.time_ns);
+    let highest = before.map(|it| it.end).max().unwrap_or(0);
+    let answer = view.acks.iter().find(|ack| ack.time_ns >= gap[1]);
+    answer.is_some_and(|ack| ack.ack >= repeated.end + 2 * facts.full && ack.ack < highest)
+}
+
 /// Groups of at least [`MIN_REPEATED`] repetitions of what was sent neither before nor during one of the silences.
 fn other_episodes(facts: &FlowFacts<'_>, silences: &[Silence]) -> usize {
     let sent = &facts.model.view.sent;
@@ -313,7 +324,13 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
             .sent
             .iter()
             .filter(|it| it.is_retransmission() && unanswered.contains(&it.time_ns));
-        let is_repeated = near_receiver || repeated.count() >= MIN_REPEATED;
+        let repeated: Vec<&Transmission> = repeated.collect();
+        let is_cut = || {
+            repeated
+                .first()
+                .is_some_and(|it| is_cut_in_both(facts, it, gap))
+        };
+        let is_repeated = near_receiver || repeated.len() >= MIN_REPEATED || is_cut();
         (is_repeated && waited_ns * 2 >= gap[1] - gap[0]).then_some(Silence {
             start_ns: gap[0],
             ns: gap[1] - gap[0],

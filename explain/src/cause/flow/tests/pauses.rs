@@ -220,3 +220,33 @@ fn a_sender_that_stands_still_repeats_what_was_acknowledged_and_goes_on_at_once(
     let found = repeats_behind_silences(true);
     assert!(!found.iter().any(stops), "{found:?}");
 }
+
+/// Flights of twelve segments, captured at their sender, 20 ms from the receiver. One of them is not answered, nor is its first segment
+/// when the timer repeats it, until it is repeated again: then what precedes the `arrived` segment is acknowledged.
+fn silence(arrived: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 20 * MS, 20 * US, 60_000);
+    upload.at(30 * MS);
+    for round in 0..40 {
+        let first = upload.sent();
+        upload.send(12, MSS, 500 * US);
+        if round == 15 {
+            upload.after(1_300 * MS).segment(first, MSS);
+            upload.after(2_600 * MS).segment(first, MSS);
+            upload.after(20 * MS).ack(first + arrived * MSS);
+            for missing in arrived..12 {
+                upload.after(20 * US).segment(first + missing * MSS, MSS);
+            }
+        }
+        upload.after(20 * MS).ack_all().after(20 * US);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_silence_in_which_acknowledgments_and_segments_are_lost_cuts_both_directions() {
+    assert_eq!(silence(6)[..1], [Cause::LinkInterrupted]);
+    for arrived in [1, 12] {
+        let found = silence(arrived);
+        assert!(!found.contains(&Cause::LinkInterrupted), "{found:?}");
+    }
+}
