@@ -1,5 +1,7 @@
 //! A receiver that does nothing for a while, again and again.
 
+mod intervals;
+
 use super::facts::{FlowClass, FlowFacts};
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -31,6 +33,11 @@ pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk {
         return None;
     }
+    exceptions(facts).or_else(|| intervals::stops_after_each_block(facts))
+}
+
+/// Silences that are exceptions: much more passes between two of them than is outstanding in one.
+fn exceptions(facts: &FlowFacts<'_>) -> Option<Rule> {
     let lost = facts.model.view.lost();
     let standstills = facts.model.standstills.len();
     let mut stalls = stalls(facts);
