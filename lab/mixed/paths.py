@@ -96,6 +96,15 @@ class Mixed(Hops):
             for net in BEHIND[end]:
                 self.ip(end, "route", "replace", net, "via", INNER[other])
 
+    def disciplines(self, key, part):
+        if not self.trial.get("shape", {}).get(key, "").startswith("hfsc"):
+            return super().disciplines(key, part)
+        # What tc prints of HFSC as JSON is none.
+        end, device = self.way(key, part)
+        text = self.inside(end, "tc", "-s", "qdisc", "show", "dev", device)
+        return [{"drops": int(drops), "backlog": int(octets) * {"": 1, "K": 1_000, "M": 1_000_000}[unit]}
+                for drops, octets, unit in re.findall(r"dropped (\d+),.*?\n\s*backlog (\d+)([KM]?)b", text)]
+
     def counters(self):
         counts = super().counters()
         trial = self.trial
