@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 
 from hops import Hops
-from machine import run
 
 HERE = Path(__file__).resolve().parent
 KEYS = {"R": ("sFdxZLdOltQo9kj6VgOig+fSkjxGU9SNlfM9dQUXDGo=", "ZaDcWfv5Q5a3kwLG1kiuVFr0IyvacIyMfOXvhAM5hls="),
@@ -85,16 +84,16 @@ class Mixed(Hops):
                      "nobsdcomp", "nodeflate", "nopcomp", "noaccomp", "noipv6", "nolock", "nodefaultroute", f"{INNER[end]}:{INNER[other]}"]
             self.begin(end, [it for it in words if it != "nolock"], f"ppp-{end}")
         for end in "RS":
-            other = "S" if end == "R" else "R"
-            for _ in range(200):
-                if "inet " in run("ip", "-n", self.space[end], "-o", "addr", "show"):
-                    if INNER[end] in run("ip", "-n", self.space[end], "-o", "addr", "show"):
-                        break
-                time.sleep(0.05)
-            else:
-                raise RuntimeError(f"no PPP at {end}: {(self.folder / f'ppp-{end}.out').read_text()[-300:]}")
             for net in BEHIND[end]:
-                self.ip(end, "route", "replace", net, "via", INNER[other])
+                self.route_by_ppp(end, net)
+
+    def route_by_ppp(self, end, net):
+        for _ in range(300):
+            try:
+                return self.ip(end, "route", "replace", net, "dev", "ppp0")
+            except RuntimeError:
+                time.sleep(0.05)
+        raise RuntimeError(f"no PPP at {end}: {(self.folder / f'ppp-{end}.out').read_text()[-300:]}")
 
     def disciplines(self, key, part):
         if not self.trial.get("shape", {}).get(key, "").startswith("hfsc"):

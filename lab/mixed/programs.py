@@ -114,6 +114,9 @@ def to_board(rate, stack, program, seconds=2.4, words=""):
 
 def from_board(rate, stack, program, seconds=2.4, words=""):
     """The board sends to the host: a page of its web server, what it pushes to perl or nc, or what a client reads."""
+    if stack.startswith("netx") and "chunk=" not in words:
+        # Each write of NetX Duo is at least a segment.
+        words += f" chunk={5 * 1460}"
     it = {**sized("B", rate, seconds), "device": "B"}
     if program in ("push-perl", "push-nc"):
         server = {"push-perl": f"{PEER} listen @A 7007 read", "push-nc": "exec nc -l @A 7007 > /dev/null"}[program]

@@ -119,7 +119,9 @@ void stand_still(int ms) { usleep((useconds_t)ms * 1000); }
 
 static struct stream *open_stream(void)
 {
-    struct stream *it = calloc(1, sizeof *it);
+    static struct stream streams[8];
+    static int count;
+    struct stream *it = &streams[count++ % 8];
     nx_tcp_socket_create(&ip, &it->socket, "stream", NX_IP_NORMAL, NX_DONT_FRAGMENT, 64, (ULONG)number("window", 5840), NX_NULL, NX_NULL);
     nx_tcp_socket_transmit_configure(&it->socket, (ULONG)number("depth", 20), (ULONG)number("timer", 1000), 12, 1);
     if (number("mss", 0)) {
