@@ -52,13 +52,13 @@ def scaling_stripped(d):
     return {**it, "nft": {"R": rules("tcp flags syn reset tcp option window")}, "without": {"nft": {}}}
 
 
-@case("buffer-of-host", ["send-buffer", "congestion-window"], "The sending program has a small buffer.", 2, check=faster(1.3))
+@case("buffer-of-host", ["send-buffer", "congestion-window"], "The sending system has a small buffer.", 2,
+      check=both(faster(1.3), check("no more than the buffer is in flight", lambda truth, trial: truth["path"]["seen"]["most_in_flight"] <= trial["buffer"])))
 def buffer_of_host(d):
-    buffer = d.log("buffer", 10_000, 46_000)
+    buffer = d.log("buffer", 12_000, 46_000)
     rate, rtt = slow_path(d, buffer, 6e6, 20e6)
-    how, send = d.turn("program", "up", "down"), f"sndbuf={buffer} chunk=4096"
-    make = up if how == "up" else down
-    return {**line(rate, rtt, 40), **make(buffer * 6e3 / rtt, "perl", send=send), "without": {**make(rate * 0.4, "perl", send="chunk=4096")}}
+    it = {**line(rate, rtt, 40), **transfer(d, buffer * 5e3 / rtt, "up:redis", "down:node"), "buffer": buffer}
+    return {**it, "sysctl": {it["sender"]: {"net.ipv4.tcp_wmem": f"4096 {buffer} {buffer}"}}, "without": {"sysctl": {}, "octets": int(rate / 10)}}
 
 
 @case("buffer-of-board", ["send-buffer", "congestion-window"], "The board keeps a few segments for what is not acknowledged.", 3, check=faster(1.3))
