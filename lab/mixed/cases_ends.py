@@ -97,8 +97,8 @@ def two_writes(d):
         ask = f"{TALK} ask @B 5210 request={request} answer={answer} count={count} split={split}"
         return {**it, "sender": "B", "servers": [("B", served.format("@B"))], "client": ask + " nagle=1", "without": {"client": ask}}
     ask = f"role=ask port=5210 request={request} answer={answer} split={split} count={count}"
-    return {**it, "device": "B", "sender": "A", "client_at": "B", "servers": [("A", served.format("@A"))], "client": board("smol", ask),
-            "without": {"client": board("smol", f"{ask} nodelay=1")}}
+    return {**it, "device": "B", "sender": "A", "client_at": "B", "servers": [("A", served.format("@A"))], "client": "sleep 1.5; " + board("smol", ask),
+            "without": {"client": "sleep 1.5; " + board("smol", f"{ask} nodelay=1")}}
 
 
 @case("reads-little", ["receiver-reads-slowly", "receive-window"], "The receiving program takes less than arrives.", 2, check=both(faster(1.3), socket("rwnd_limited_share", 40)))
@@ -195,7 +195,7 @@ def client_works(d):
     if d.turn("client", "host", "board") == "host":
         return {**it, "sender": "B", "servers": [("B", f"{TALK} serve @B 5557 request=120 answer={answer}")], "client": f"{TALK} ask @B 5557 request=120 answer={answer} count={count} pause={think}"}
     return {**it, "device": "B", "sender": "A", "client_at": "B", "servers": [("A", f"{TALK} serve @A 5557 request=120 answer={answer}")],
-            "client": board("smol,receive=11680", f"role=ask port=5557 request=120 answer={answer} count={count} pause={think}")}
+            "client": "sleep 1.5; " + board("smol,receive=11680", f"role=ask port=5557 request=120 answer={answer} count={count} pause={think}")}
 
 
 @case("few-octets", ["small-writes", "sender-idle"], "The program writes a few octets at a time, without Nagle's algorithm.", 2, check=faster(1.3))
@@ -239,13 +239,9 @@ def tiny_openings(d):
 @case("waits-to-acknowledge", ["late-acks", "one-in-flight", "receive-window"], "The receiver acknowledges late, and the other end has a segment or two in flight.", 3, check=both(faster(1.3), in_flight_at_most(2_921)))
 def waits_to_acknowledge(d):
     rtt, rate, delay = d.log("rtt_ms", 1, 14), d.log("rate", 3e6, 40e6), int(d.log("delay_ms", 16, 60))
-    how = d.turn("who", "smol", "host", "smol")
-    if how == "smol":
-        program = d.turn("program", "perl", "put")
-        it = to_board(SEGMENT * 8e3 / (rtt + delay), f"smol,receive=1460,ack_delay={delay}", program, 3)
-        return {**line(rate, rtt), **it, "without": to_board(SEGMENT * 8e3 / rtt, "smol,receive=1460,ack_delay=-1", program, 2)}
-    it = {**line(rate, rtt), **from_board(SEGMENT * 8e3 / (rtt + 40), "netx,depth=1", "push-perl", 3), "longest": 30}
-    return {**it, "without": {"route": {"A": "quickack 1"}, "octets": int(SEGMENT * 1e3 / rtt)}}
+    program = d.turn("program", "perl", "put", "iperf")
+    it = to_board(SEGMENT * 8e3 / (rtt + delay), f"smol,receive=1460,ack_delay={delay}", program, 3)
+    return {**line(rate, rtt), **it, "without": to_board(SEGMENT * 8e3 / rtt, "smol,receive=1460,ack_delay=-1", program, 2)}
 
 
 @case("board-sleeps", ["wake-up-latency", "server-think-time", "peer-turnaround"], "The board sleeps when idle, and looks for frames at intervals.", 2, check=faster(1.3))
