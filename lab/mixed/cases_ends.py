@@ -27,9 +27,8 @@ def granted_little(d):
     rate, rtt = slow_path(d, window, 6e6, 24e6)
     it = {**line(rate, rtt, 40), **transfer(d, window * 8e3 / rtt, "up:nc", "down:node")}
     receiver = "B" if it["sender"] == "A" else "A"
-    if d.turn("how", "route", "sysctl") == "route":
-        return {**it, "route": {receiver: f"window {window}"}, "without": {"route": {}, "octets": int(rate / 10)}}
-    return {**it, "sysctl": {receiver: {"net.ipv4.tcp_rmem": f"4096 {window} {window}"}}, "gro": receiver, "without": {"sysctl": {}, "octets": int(rate / 10)}}
+    gro = d.turn("gro", "", receiver)
+    return {**it, "sysctl": {receiver: {"net.ipv4.tcp_rmem": f"4096 {window} {window}"}}, "gro": gro, "without": {"sysctl": {}, "octets": int(rate / 10)}}
 
 
 @case("board-grants-little", ["receive-window"], "The board grants a window of a few segments.", 4, check=both(faster(1.3), socket("rwnd_limited_share", 40)))
@@ -285,8 +284,8 @@ def first_server_silent(d):
     octets, rtt = d.log("octets", 5_000, 60_000), d.log("rtt_ms", 3, 50)
     it = {**line(9e6, rtt), **down(octets * 8, d.turn("program", "lighttpd-wget", "node"), seconds=1), "least_s": 0, "one_end": "receiver", "fixed_octets": True}
     it["client"] = it["client"].replace("http://@B:", "http://logger.example.net:")
-    return {**it, "resolver": f"nameserver 10.53.1.77\nnameserver 10.53.3.2\noptions timeout:{d.turn('timeout_s', '1', '2')}\n",
-            "servers": [*it["servers"], ("B", "@P listen @B 53 names to=10.53.3.2 after=1")], "nft": {"R": rules("ip daddr 10.53.1.77 counter drop")}}
+    return {**it, "resolver": f"nameserver 10.53.3.77\nnameserver 10.53.3.2\noptions timeout:{d.turn('timeout_s', '1', '2')}\n",
+            "servers": [*it["servers"], ("B", "@P listen @B 53 names to=10.53.3.2 after=1")], "nft": {"R": rules("ip daddr 10.53.3.77 counter drop")}}
 
 
 @case("lost-answers", ["retransmission-stalls", "random-loss", "wire-errors"], "Requests and answers are lost; only timers repair them.", 3, check=faster(1.3))

@@ -108,6 +108,8 @@ impl Board {
         let now = Instant::now();
         self.interface.poll(now, &mut self.tap, &mut self.sockets);
         let due = self.interface.poll_delay(now, &self.sockets).map_or(50, |it| it.total_micros().div_ceil(1000) as i64);
+        // Whether a board that sleeps does so is asked each time.
+        let most = if value("wakes", 0) > 0 { most.min(1) } else { most };
         unsafe { wait_for_frame(self.tap.0, due.clamp(0, most.max(0)) as c_int) };
         self.interface.poll(Instant::now(), &mut self.tap, &mut self.sockets);
     }
