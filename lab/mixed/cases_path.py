@@ -40,7 +40,7 @@ def bad_cable(d):
 @case("weak-signal", [*LOSS, "loss-in-bursts", "retransmission-stalls"], "Several packets at a time are lost.", 3, check=both(missing(8), mostly_netem(), faster(1.3)))
 def weak_signal(d):
     rtt, rate = d.log("rtt_ms", 9, 48), d.log("rate", 5e6, 13e6)
-    begins, length = d.log("begins_percent", 0.5, 1.3), d.log("length_packets", 2, 5)
+    begins, length = d.log("begins_percent", 0.7, 1.6), d.log("length_packets", 1.6, 2.8)
     it = {**line(rate, rtt, 40 + 6 * rtt), **transfer(d, rate * 0.2, "up:nc", "down:node")}
     return disturbed_by(it, rtt, f"loss gemodel {begins}% {100 / length:.1f}%")
 
@@ -196,6 +196,6 @@ def more_than_carried(d):
 @case("sack-stripped", ["no-sack", *LOSS, "loss-in-bursts", "retransmission-stalls"], "Several packets at a time are lost, and a firewall removes the option for SACK.", 2, check=faster(1.3))
 def sack_stripped(d):
     rtt, rate = d.log("rtt_ms", 24, 60), d.log("rate", 7e6, 16e6)
-    begins, length = d.log("begins_percent", 0.2, 0.4), d.log("length_packets", 4, 8)
+    begins, length = d.log("begins_percent", 0.4, 0.9), d.log("length_packets", 1.8, 3)
     it = {**line(rate, rtt, 40 + 3 * rtt), **transfer(d, rate * 0.3, "down:lighttpd-curl", "up:nc", seconds=3), "congestion": "reno"}
     return {**it, "netem": delays(rtt, f"loss gemodel {begins}% {100 / length:.1f}%"), "nft": {"R": rules("tcp flags syn reset tcp option sack-perm")}, "without": {"nft": {}}}
