@@ -45,7 +45,8 @@ def weak_signal(d):
     return disturbed_by(it, rtt, f"loss gemodel {begins}% {100 / length:.1f}%")
 
 
-@case("ring-overruns", {"late": ["queue-overflow", "shallow-queue", "loss-in-bursts", "random-loss"], "else": ["queue-overflow", "shallow-queue", "loss-in-bursts"]},
+@case("ring-overruns", {"late": ["queue-overflow", "shallow-queue", "loss-in-bursts", "random-loss", "retransmission-stalls", "no-sack"],
+                         "else": ["queue-overflow", "shallow-queue", "loss-in-bursts", "retransmission-stalls", "no-sack"]},
       "Frames that arrive in a burst overrun the board's receive ring.", 2,
       check=both(faster(1.3), check("the ring drops at least 5", lambda truth, trial: truth["path"]["counts"].get("ring_drops_B", 0) >= 5)))
 def ring_overruns(d):
@@ -136,7 +137,7 @@ def upload_beside(d):
 @case("thin-uplink", ["ack-path-full"], "The way back is so narrow that acknowledgments fill it.", 2, check=both(queued(60, "back"), faster(1.3)))
 def thin_uplink(d):
     rtt, rate, back = d.log("rtt_ms", 6, 44), d.log("rate", 8e6, 18e6), d.log("back_bits_per_s", 26e3, 70e3)
-    it = {**line(rate, rtt, 30), **either(d, rate * 0.15, "to smol,receive=60000,ack_delay=-1 iperf", "to netx,window=60000 put"), "back_rate": back}
+    it = {**line(rate, rtt, 30), **either(d, rate * 0.15, "to smol,receive=60000,ack_delay=-1 iperf", "to smol,receive=60000,ack_delay=-1 put"), "back_rate": back}
     return {**it, "shape": {**it["shape"], "back": f"htb {int(back)}; pfifo limit {int(d.log('back_frames', 30, 90))}"}, "without": {"shape": it["shape"]}}
 
 

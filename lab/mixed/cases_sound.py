@@ -39,7 +39,7 @@ def marked_line(d):
 @control("hfsc-line", "A line that HFSC shapes is full.", count=1, check=filled(0.8))
 def hfsc_line(d):
     rate, rtt = d.log("rate", 2.2e6, 14e6), d.log("rtt_ms", 4, 26)
-    it = {**line(rate, rtt), **transfer(d, rate, "down:ftpget", "up:busybox-nc")}
+    it = {**line(rate, rtt), **transfer(d, rate, "down:ftpget", "up:perl")}
     return {**it, "shape": {**it["shape"], "there": f"hfsc {int(rate)}; bfifo limit {octets_in(rate, max(24, rtt))}"}}
 
 
