@@ -63,7 +63,7 @@ def ring_overruns(d):
 def memory_errors(d):
     rtt, rate, each = d.log("rtt_ms", 12, 54), d.log("rate", 5e6, 14e6), int(d.log("each", 26, 70))
     it = {**line(rate, rtt, 40 + 6 * rtt), **transfer(d, rate * 0.2, "up:perl", "down:lighttpd-curl"), "one_end": "receiver", "congestion": "reno"}
-    return {**it, "way_filter": f"action gact ok random netrand pipe {each} action pedit munge offset {int(d.log('offset', 90, 500))} u16 set 0x5a17",
+    return {**it, "way_filter": f"action gact ok random netrand pipe {each} action pedit munge offset {int(d.log('offset', 90, 500))} u8 set 0x5a",
             "without": {"way_filter": "action gact ok"}}
 
 
