@@ -244,6 +244,13 @@ def waits_to_acknowledge(d):
             "without": {"client": board("smol,receive=8760,ack_delay=-1", reads, "A"), "octets": int(SEGMENT * 2e3 / rtt)}}
 
 
+@case("acknowledges-by-timer", ["stretch-acks", "late-acks"], "NetX Duo as it comes acknowledges by its timer of 200 ms, or when half of its window is free again.", 2, check=faster(1.3))
+def acknowledges_by_timer(d):
+    rtt, rate, window, program = d.log("rtt_ms", 2, 30), d.log("rate", 6e6, 30e6), d.log("window", 60_000, 200_000), d.turn("program", "perl", "put")
+    it = {**line(rate, rtt, 50), **to_board(1.2e6, f"netx-timer,window={window}", program)}
+    return {**it, "without": to_board(rate * 0.2, f"netx-scaled,window={window}", program)}
+
+
 @case("board-sleeps", ["wake-up-latency", "server-think-time", "peer-turnaround"], "The board sleeps when idle, and looks for frames at intervals.", 2, check=faster(1.3))
 def board_sleeps(d):
     wakes, after, answer = int(d.log("wakes_ms", 60, 260)), int(d.log("after_ms", 4, 14, 2)), int(d.log("answer", 16, 1_000))
