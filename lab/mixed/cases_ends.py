@@ -306,3 +306,13 @@ def lost_answers(d):
         return {**it, "servers": [("B", f"{TALK} serve @B 5559 request=60 answer={answer}")], "client": f"{TALK} ask @B 5559 request=60 answer={answer} count={count}"}
     return {**it, "device": "B", "servers": [("B", board(f"{who}", f"role=answer port=5559 request=60 answer={answer} timer=400"))],
             "client": f"{TALK} ask @B 5559 request=60 answer={answer} count={count}"}
+
+
+@case("storm", ["broadcast-storm", "main-thread-bound", "receive-window", "late-acks"], "The board's segment is full of broadcasts, each of which takes its time.", 2,
+      kinds=("receiver", "late", "truncated", "snapped"), check=faster(1.3))
+def storm(d):
+    each, broadcasts, stack = int(d.log("frame_us", 260, 520)), int(d.log("broadcasts_per_s", 900, 1_500)), d.turn("stack", "netx,window=11680", "smol,receive=11680")
+    it = {**line(d.log("rate", 20e6, 40e6), d.log("rtt_ms", 0.8, 3)), **to_board(3e6, stack, d.turn("program", "perl", "put"), words=f"frame_us={each}"), "one_end": "receiver"}
+    sends = (f"perl -MSocket -MTime::HiRes=sleep -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, SOL_SOCKET, SO_BROADCAST, 1); my $to = pack_sockaddr_in(1900, inet_aton(\"10.53.4.255\")); "
+             f"while (1) {{ send(S, \"x\" x 180, 0, $to); sleep({1 / broadcasts:.6f}) }}'")
+    return {**it, "servers": [*it["servers"], ("B", f"sleep 1; {sends}")], "without": {"servers": it["servers"]}}
