@@ -26,7 +26,7 @@ def every_so_many(d):
 @case("counted-drops", LOSS, "Each so manieth packet is dropped, by the action of a filter.", 1, check=both(missing(6), faster(1.3)))
 def counted_drops(d):
     rtt, rate, each = d.log("rtt_ms", 20, 60), d.log("rate", 6e6, 16e6), int(d.log("each", 50, 120))
-    it = {**line(rate, rtt, 50 + 7 * rtt), **transfer(d, rate * 0.2, "up:ssh", "down:tls"), "congestion": "reno"}
+    it = {**line(rate, rtt, 50 + 7 * rtt), **transfer(d, rate * 0.2, "up:perl", "down:tls"), "congestion": "reno"}
     return {**it, "way_filter": f"action gact ok random determ drop {each}", "without": {"way_filter": "action gact ok"}}
 
 
@@ -39,9 +39,9 @@ def bad_cable(d):
 
 @case("weak-signal", [*LOSS, "loss-in-bursts", "retransmission-stalls"], "Several packets at a time are lost.", 3, check=both(missing(8), mostly_netem(), faster(1.3)))
 def weak_signal(d):
-    rtt, rate = d.log("rtt_ms", 9, 48), d.log("rate", 5e6, 13e6)
-    begins, length = d.log("begins_percent", 0.7, 1.6), d.log("length_packets", 1.6, 2.8)
-    it = {**line(rate, rtt, 40 + 6 * rtt), **transfer(d, rate * 0.2, "up:nc", "down:node")}
+    rtt, rate = d.log("rtt_ms", 20, 60), d.log("rate", 6e6, 16e6)
+    begins, length = d.log("begins_percent", 0.9, 1.8), d.log("length_packets", 1.6, 2.8)
+    it = {**line(rate, rtt, 40 + 6 * rtt), **transfer(d, rate * 0.2, "up:nc", "down:node"), "congestion": "reno"}
     return disturbed_by(it, rtt, f"loss gemodel {begins}% {100 / length:.1f}%")
 
 

@@ -11,7 +11,7 @@ ECN = {end: {"net.ipv4.tcp_ecn": 1} for end in "AB"}
 @control("odd-line", "A line of some rate is full.", count=4, check=filled(0.8))
 def odd_line(d):
     rate, rtt = d.log("rate", 1.1e6, 28e6), d.log("rtt_ms", 2, 32)
-    it = {**line(rate, rtt), **transfer(d, rate, "up:ssh", "down:lighttpd-curl", "up:rsync", "down:tls")}
+    it = {**line(rate, rtt), **transfer(d, rate, "up:nc", "down:lighttpd-curl", "up:rsync", "down:tls")}
     return {**it, "congestion": d.turn("congestion", "westwood", "vegas", "cubic", "htcp")}
 
 

@@ -32,9 +32,6 @@ def up(rate, program, seconds=2.4, send="", read=""):
     if program == "rsync":
         return {**it, "files": {"rsyncd.conf": RSYNCD}, "servers": [("B", "mkdir -p @D/in; exec rsync --daemon --no-detach --address=@B --port=8730 --config=@D/rsyncd.conf")],
                 "client": f"head -c @N /dev/urandom > @D/image; rsync -q -W --inplace --port=8730 {send} @D/image rsync://@B/all/in/"}
-    if program == "ssh":
-        return {**it, "servers": [("B", "exec dropbear -F -E -s -W 2000000 -r /tmp/ssh.host -p @B:2200")],
-                "client": f"{image}; dbclient -y -y -T -W 2000000 -i /tmp/ssh.key -p 2200 root@@B 'cat > /dev/null' < @D/image"}
     if program == "redis":
         return {**it, "servers": [("B", "cd @D; exec redis-server --bind @B --port 6379 --save '' --protected-mode no")],
                 "client": "perl -e 'my $v = \"v\" x 3000; print \"*3\\r\\n\\$3\\r\\nSET\\r\\n\\$1\\r\\nk\\r\\n\\$3000\\r\\n$v\\r\\n\" for 1 .. @N / 3000' > @D/image; "
