@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Copies the modules that the emulated machine uses, with those they need, and lists them in the order of loading: modules.py FROM TO."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,8 @@ def main(source, target):
         order.append(name)
         shutil.copy(found[name], Path(target) / f"{name}.ko")
 
-    for name in WANTED:
+    # A set may need more.
+    for name in [*WANTED, *os.environ.get("MODULES", "").split()]:
         add(name)
     (Path(target) / "order").write_text("\n".join(order) + "\n")
 
