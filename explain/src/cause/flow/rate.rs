@@ -259,30 +259,49 @@ fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// The transfer takes nearly all of what a line carries.
+/// The transfer takes nearly all of what a line carries, or a shaper of its rate, which does not count all of a frame.
 fn nearly_full(facts: &FlowFacts<'_>) -> Option<Rule> {
     let line = nearly_full_line(facts).filter(|_| waits_for_path(facts))?;
     let rate = facts.acknowledged_rate();
     let wire_bits_per_s = acknowledged_wire_rate(facts, FRAME_OCTETS);
+    let left = (1.0 - wire_bits_per_s / line).max(0.0);
+    let is_shaper = wire_bits_per_s > line * MAX_ABOVE_LINE;
+    let mut figures = evidence([
+        ("path_busy_share", 1.0 - left),
+        ("fastest_bytes_per_s", rate),
+        ("wire_bits_per_s", wire_bits_per_s),
+        ("difference_share", (wire_bits_per_s / line - 1.0).abs()),
+    ]);
+    let name = if is_shaper {
+        "shaper_bits_per_s"
+    } else {
+        "line_bits_per_s"
+    };
+    figures.insert(name.to_owned(), line);
+    let what = if is_shaper {
+        "a shaper of about that rate, if one is on the path, is full"
+    } else {
+        "a line of about that rate, if one is on the path, is full"
+    };
     Some(Rule {
-        share: (wire_bits_per_s / line).min(1.0),
-        cause: Cause::AtLineRate,
+        share: 1.0 - left,
+        cause: if is_shaper {
+            Cause::PathRate
+        } else {
+            Cause::AtLineRate
+        },
         confidence: 0.6,
         summary: format!(
-            "{} of payload arrive, {:.2} Mbit/s on an Ethernet wire: a line of {} Mbit/s, if one is on the path, is full but for {}.",
+            "{} of payload arrive, {:.2} Mbit/s on an Ethernet wire, within {} of {} Mbit/s: {what}.",
             format::rate(rate),
             wire_bits_per_s / 1e6,
+            format::percent((wire_bits_per_s / line - 1.0).abs()),
             format::count((line / 1e6) as u64),
-            format::percent((1.0 - wire_bits_per_s / line).max(0.0)),
         ),
-        evidence: evidence([
-            ("path_busy_share", (wire_bits_per_s / line).min(1.0)),
-            ("fastest_bytes_per_s", rate),
-            ("wire_bits_per_s", wire_bits_per_s),
-            ("line_bits_per_s", line),
-            ("left_share", (1.0 - wire_bits_per_s / line).max(0.0)),
-        ]),
-        advice: "Read the negotiated speed of each link (ethtool). If none is that slow, capture at both ends.".to_owned(),
+        evidence: figures,
+        advice: "Read the negotiated speed of each link (ethtool), and the rate of each shaper. If none is that slow, capture at both \
+                 ends."
+            .to_owned(),
         limits: &[Limit::PathRate],
         has_gain: false,
     })
