@@ -15,6 +15,10 @@ const COMPARED: usize = 64;
 /// Ports whose protocols answer each request, so that repeating it shows that no answer came: TFTP, NTP, SNMP, ISAKMP,
 /// RADIUS, STUN, NAT traversal of `IPsec`, SIP, CoAP. DNS is analyzed on its own.
 const REQUEST_PORTS: [u16; 11] = [69, 123, 161, 500, 1812, 1813, 3478, 4500, 5060, 5683, 5684];
+/// In a stream of equal datagrams, some come after a longer pause than before by chance. Where the pauses grow, at least this part does.
+const BACKED_OFF_PART: u64 = 4;
+/// Datagrams that may be on their way before the first refusal arrives.
+const FIRST_DATAGRAMS: u64 = 10;
 /// The requests of NTP differ by their times.
 const NTP: u16 = 123;
 
@@ -33,6 +37,8 @@ pub struct Requests {
     pub backed_off: u64,
     /// ICMP messages that the port is unreachable.
     pub refused: u64,
+    /// Datagrams before the first of them.
+    pub before_refusal: u64,
     /// Time of the first datagram.
     pub start_ns: u64,
     /// Time of the last datagram.
@@ -62,7 +68,16 @@ impl Requests {
 
     /// True if the protocol of the port, or longer and longer pauses, show that an answer was expected.
     pub fn expects_answer(&self) -> bool {
-        REQUEST_PORTS.contains(&self.server.1) || self.backed_off >= 2
+        let is_backing_off =
+            self.backed_off >= 2 && self.backed_off * BACKED_OFF_PART >= self.requests;
+        REQUEST_PORTS.contains(&self.server.1) || is_backing_off
+    }
+
+    /// True if nothing received at this port from the beginning on. A stream whose receiver ends sooner is refused behind its last
+    /// datagrams only; hosts limit the rate of their refusals (RFC 1812 section 4.3.2.8), but send the first ones at once.
+    pub fn is_refused_from_begin(&self) -> bool {
+        self.refused > 0
+            && (self.before_refusal <= FIRST_DATAGRAMS || self.before_refusal * 2 <= self.requests)
     }
 }
 
@@ -120,6 +135,9 @@ impl RequestTable {
     pub(super) fn refuse(&mut self, [client, server]: [AddressPort; 2], at: Stamp) {
         if let Some(index) = self.by_key.get(&(client.0, server)) {
             let entry = &mut self.entries[*index];
+            if entry.refused == 0 {
+                entry.before_refusal = entry.requests;
+            }
             entry.refused += 1;
             entry.end_ns = entry.end_ns.max(at.time_ns);
         }
@@ -133,6 +151,7 @@ impl RequestTable {
             repeated: 0,
             backed_off: 0,
             refused: 0,
+            before_refusal: 0,
             start_ns: at.time_ns,
             end_ns: at.time_ns,
             first_packet: at.number,

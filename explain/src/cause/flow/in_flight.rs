@@ -26,7 +26,7 @@ const MIN_DELAY: u64 = 2;
 /// A receiver acknowledges two segments at once, or a few more; with more, the pace is that of its acknowledgments.
 const MOST_AT_ONCE: u64 = 4;
 /// So many segments pass the link in one round trip.
-const MIN_SERVED: u64 = 4;
+const MIN_SERVED: u64 = 3;
 /// Segments that leave together are closer by this factor than they are acknowledged.
 const CLOSE_DIVISOR: u64 = 4;
 /// Acknowledgments come at one rate for this share of the time at least.

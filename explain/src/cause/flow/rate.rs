@@ -112,16 +112,28 @@ pub(super) fn costs_nothing(facts: &FlowFacts<'_>, limit: Option<&Rule>, cause: 
         | Cause::StretchAcks => {
             nearly_full_line(facts).is_some() && waits_for_path(facts) || fills_path(facts, limit)
         }
+        // What a policer lets pass comes as it was sent, and not evenly.
+        Cause::Policed
+        | Cause::ShallowQueue
+        | Cause::QueueOverflow
+        | Cause::RandomLoss
+        | Cause::LossInBursts => {
+            nearly_full_line(facts).is_some() || takes_rate(facts, limit, CONTINUOUS)
+        }
         _ => nearly_full_line(facts).is_some() || fills_path(facts, limit),
     }
 }
 
 /// True if the path is full all the time, as its limit shows, and hardly with anything that was sent again.
 fn fills_path(facts: &FlowFacts<'_>, limit: Option<&Rule>) -> bool {
+    !is_steady(facts) && takes_rate(facts, limit, CONTINUOUS)
+}
+
+/// True if the transfer takes this share of the rate that `limit` states, all the time.
+fn takes_rate(facts: &FlowFacts<'_>, limit: Option<&Rule>, share: f64) -> bool {
     let fastest = limit.and_then(|rule| rule.evidence.get("fastest_bytes_per_s"));
-    limit.is_some_and(|rule| rule.share >= CONTINUOUS)
-        && !is_steady(facts)
-        && fastest.is_some_and(|rate| facts.acknowledged_rate() >= CONTINUOUS * rate)
+    limit.is_some_and(|rule| rule.share >= share)
+        && fastest.is_some_and(|rate| facts.acknowledged_rate() >= share * rate)
 }
 
 /// True if the path is full for most of the time.

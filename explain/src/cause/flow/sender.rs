@@ -21,6 +21,8 @@ const STALL_NS: u64 = 30_000_000;
 pub(super) const MIN_SEGMENTS: usize = 20;
 /// Fewer round trips do not show how they change.
 pub(super) const MIN_ROUND_TRIPS: usize = 8;
+/// A sender that waits for an acknowledgment does not take so many round trips for a segment.
+const MAX_ROUND_TRIPS: u64 = 3;
 /// A sender that waits for acknowledgments is idle for less than half of the time.
 const MOSTLY_IDLE: f64 = 0.5;
 /// Segments are close if others are this many times as far apart.
@@ -70,6 +72,12 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let rtt_ns = facts.model.round_trip_ns();
+    // Near the receiver, each segment comes a round trip after the acknowledgment of the one before, or much later: then it did not wait
+    // for that.
+    let usual_ns = percentile(own_waits_ns(facts), 50).unwrap_or(0);
+    if facts.model.is_near_receiver() && rtt_ns.is_some_and(|ns| usual_ns >= MAX_ROUND_TRIPS * ns) {
+        return None;
+    }
     // Behind a slow link, too, segments arrive one by one; but a full send buffer ends few of its segments with PSH.
     let pushed = view.sent.iter().filter(|it| it.is_pushed).count();
     if rtt_ns.is_none() && (pushed * 10 < segments * 9 || comes_in_bursts(facts)) {

@@ -163,6 +163,28 @@ fn requests_that_nobody_answers_are_named() {
     assert_eq!(requests(5_683, &[2_000; 9], late), []);
 }
 
+/// A stream of equal datagrams every 5 to 9 ms to a receiver that is there until the last three, or from the beginning not.
+fn stream(refused: std::ops::Range<u64>) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let ends = [(CLIENT, 3_000), (SERVER, 5_001)];
+    let mut time_ns = 0;
+    for number in 0..400 {
+        time_ns += 5 * MS + number * 37 % 5 * MS;
+        capture.udp(time_ns, ends, &[7; 700]);
+        if refused.contains(&number) {
+            refuse(&mut capture, time_ns + MS, ends, &[7; 700]);
+        }
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_stream_is_refused_only_if_nobody_received_it_from_the_beginning_on() {
+    assert_eq!(stream(2..8), [Cause::Refused]);
+    assert_eq!(stream(397..400), []);
+    assert_eq!(stream(0..0), [], "pauses that vary are no requests");
+}
+
 #[test]
 fn an_absent_host_does_not_answer_arp() {
     let asks = |is_answered: bool, targets: u8| {

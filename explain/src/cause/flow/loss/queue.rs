@@ -40,6 +40,8 @@ const MOST_FLIGHTS: f64 = 2.0;
 const MAX_KEPT: f64 = 1.15;
 /// So many events show the rate of a policer above which the sender is on average, too.
 const MIN_EVENTS_ABOVE: u64 = 8;
+/// Rings of receivers and queues of ports hold fewer.
+const MIN_DEEP_SEGMENTS: u64 = 16;
 /// A rate is that of the bucket if a higher one puts this share of the pairs of a lost and another segment into the wrong
 /// order, and so many times as many.
 const MIN_ADVANTAGE: f64 = 0.03;
@@ -130,7 +132,8 @@ pub(super) fn bucket(
         && evenness::is_even_despite_many_losses(facts);
     let drops_at_rate = drops_at_rate || is_even;
     // A few events fit a bucket of some depth whose rate the sender does not keep, whatever lost their segments.
-    let is_repeated = episodes(facts) >= MIN_EVENTS_ABOVE;
+    let is_repeated = episodes(facts) >= MIN_EVENTS_ABOVE
+        && bucket.depth_bytes >= (MIN_DEEP_SEGMENTS * facts.full) as f64;
     let shows_rate = !is_unseen && keeps_rate
         || (!is_ring && is_repeated || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;

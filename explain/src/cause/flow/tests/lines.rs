@@ -29,6 +29,26 @@ fn a_segment_that_passes_sooner_in_proportion_shows_a_slow_line() {
     }
 }
 
+/// Segments that pass alone, captured at their receiver, 10 ms from the sender; each comes `after_ms` behind the acknowledgment of the one
+/// before.
+fn alone_at_receiver(after_ms: u64) -> Vec<Cause> {
+    let mut download = Script::open(End::Second, 10 * MS, 20 * US, 60_000);
+    download.at(20 * MS);
+    for at in 0..60 {
+        download
+            .after(after_ms * MS + at % 3 * 100 * US)
+            .send(1, MSS, 0);
+        download.after(20 * US).ack_all();
+    }
+    causes(download)
+}
+
+#[test]
+fn a_segment_that_comes_much_later_than_a_round_trip_did_not_wait_for_the_acknowledgment() {
+    assert_eq!(alone_at_receiver(11)[..1], [Cause::OneInFlight]);
+    assert!(!alone_at_receiver(65).contains(&Cause::OneInFlight));
+}
+
 /// Three segments in flight to a receiver 0.4 ms away, which acknowledges one each 84 ms, without a pause; the timer of the sender has
 /// repeated each second one meanwhile, if it `repeats`.
 fn repeated_on_a_line(repeats: bool) -> Vec<Cause> {
