@@ -176,6 +176,17 @@ pub(super) fn ends_write(facts: &FlowFacts<'_>, span: &Span) -> bool {
     last.is_some_and(|it| it.is_pushed && u64::from(it.len) < facts.full)
 }
 
+/// True if the packet behind `span` is the one that its sender numbered after that before it: nothing was lost that a timer had to
+/// repeat.
+fn is_unbroken(facts: &FlowFacts<'_>, span: &Span) -> bool {
+    let sent = &facts.model.view.sent;
+    let next = sent.partition_point(|it| it.time_ns <= span.start_ns);
+    let pair = next.checked_sub(1).map(|at| sent[at]).zip(sent.get(next));
+    pair.is_some_and(|(last, next)| {
+        last.identification != 0 && next.identification.wrapping_sub(last.identification) == 1
+    })
+}
+
 /// True if the capture shows when acknowledgments reach the sender, or else that its program had written all it had: most
 /// of `silences` follow the end of a write that does not fill a segment.
 fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
@@ -190,7 +201,8 @@ fn shows_idling(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let is_after_write = |span: &&&Span| ends_write(facts, span);
     // No congestion control holds back new data for so long, after losses or not, where all was acknowledged.
     let least_ns = silences.iter().map(|span| span.ns()).min().unwrap_or(0);
-    if sees_sender && least_ns >= LONG_SILENCE_NS {
+    let is_unbroken = || silences.iter().all(|span| is_unbroken(facts, span));
+    if least_ns >= LONG_SILENCE_NS && (sees_sender || is_unbroken()) {
         return true;
     }
     // After losses, congestion control may hold data back, too.

@@ -65,3 +65,29 @@ fn what_others_overtook_has_an_earlier_number() {
     let found = comes_late(false);
     assert!(!found.contains(&Cause::Reordering), "{found:?}");
 }
+
+/// Blocks of 120 pairs of segments, a millisecond or so apart, captured late at their receiver, with silences of some 400 ms between them; behind
+/// each, a packet is missing if its first copy was `lost`.
+fn silences(lost: bool) -> Vec<Cause> {
+    let mut download = Script::late(End::Second, 60_000);
+    download.numbers = Some([7, 100]);
+    for block in 0..5 {
+        for at in 0..120 {
+            download.after(MS + at * 37 % 11 * 100 * US).send(2, MSS, 10 * US);
+            download.after(20 * US).ack_all();
+        }
+        if let Some(numbers) = download.numbers.as_mut().filter(|_| lost) {
+            numbers[1] += 1;
+        }
+        download.after((380 + block * 17) * MS);
+    }
+    causes(download)
+}
+
+#[test]
+fn a_silence_in_which_no_packet_is_missing_is_a_sender_that_stops() {
+    let found = silences(false);
+    assert!(found.contains(&Cause::SenderIdle), "{found:?}");
+    let found = silences(true);
+    assert!(!found.contains(&Cause::SenderIdle), "{found:?}");
+}
