@@ -73,7 +73,9 @@ fn silences(lost: bool) -> Vec<Cause> {
     download.numbers = Some([7, 100]);
     for block in 0..5 {
         for at in 0..120 {
-            download.after(MS + at * 37 % 11 * 100 * US).send(2, MSS, 10 * US);
+            download
+                .after(MS + at * 37 % 11 * 100 * US)
+                .send(2, MSS, 10 * US);
             download.after(20 * US).ack_all();
         }
         if let Some(numbers) = download.numbers.as_mut().filter(|_| lost) {
