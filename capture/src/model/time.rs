@@ -157,6 +157,9 @@ pub(super) fn attribute(
     )
 }
 
+/// Segments that are searched at most, which bounds the time for any capture.
+const MAX_LOOK_AHEAD: usize = 512;
+
 impl Walk<'_> {
     fn push(&mut self, start_ns: u64, end_ns: u64, limit: Limit, number: u32) {
         if end_ns <= start_ns {
@@ -314,9 +317,10 @@ impl Walk<'_> {
     fn knew_acks(&self, repeated: &Transmission) -> bool {
         let sent = &self.view.sent;
         let behind = sent.partition_point(|it| it.time_ns <= repeated.time_ns);
-        let new = sent[behind..].iter().find(|it| it.end > self.sent);
-        let acks = &self.view.acks[self.next_ack..];
-        let answer = acks.iter().find(|ack| ack.time_ns > repeated.time_ns);
+        let mut next = sent[behind..].iter().take(MAX_LOOK_AHEAD);
+        let new = next.find(|it| it.end > self.sent);
+        let acks = &self.view.acks;
+        let answer = acks.get(acks.partition_point(|ack| ack.time_ns <= repeated.time_ns));
         let heard_ns = answer.map_or(u64::MAX, |ack| {
             ack.time_ns + self.conditions.to_sender_ns / 2
         });

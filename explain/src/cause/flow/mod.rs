@@ -4,6 +4,7 @@
 //! | module | causes |
 //! |---|---|
 //! | `rate` | the limit of a healthy transfer: the rate of the path |
+//! | `full_line` | lines and paths that leave nothing for other causes to cost |
 //! | `window` | the receiver's window |
 //! | `crumbs` | a window that only its sender sees |
 //! | `loss` | lost segments |
@@ -37,6 +38,7 @@ mod evenness;
 mod exchange;
 mod facts;
 mod flight;
+mod full_line;
 mod idle;
 mod in_flight;
 mod loss;
@@ -231,7 +233,7 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             || rule.cause == Cause::ServerThinkTime
             || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
-    found.retain(|rule| !rate::costs_nothing(facts, limit.as_ref(), rule.cause));
+    found.retain(|rule| !full_line::costs_nothing(facts, limit.as_ref(), rule.cause));
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
     let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));

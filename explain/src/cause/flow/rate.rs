@@ -1,7 +1,8 @@
 //! The limit of a healthy transfer: the path carries no more.
 
-use super::facts::{FlowClass, FlowFacts, STAMP_OCTETS};
+use super::facts::{FlowClass, FlowFacts};
 use super::flight::{arrives_evenly, even_share};
+use super::full_line;
 use super::in_flight;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
@@ -21,119 +22,21 @@ const HELD_NS: u64 = 25_000_000;
 /// Transfers that fill a path together do so for this share of the time at least: their sum is that steady.
 pub(super) const MIN_TOGETHER: f64 = 0.9;
 /// What arrives evenly for this share of the time leaves a link no pause in which a window would be waited for.
-const CONTINUOUS: f64 = 0.9;
-/// Octets of a frame on the wire besides its payload and TCP options: preamble, gap, FCS (IEEE 802.3 clauses 3.1 and 4.4.2), and
-/// the headers of Ethernet, IPv4 and TCP.
-const FRAME_OCTETS: u64 = 78;
+pub(super) const CONTINUOUS: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
-const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
+pub(super) const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
 /// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
 const LINE_TOLERANCE: f64 = 0.01;
 /// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
 /// shaper.
-const MAX_ABOVE_LINE: f64 = 1.002;
-/// Octets of a frame that a shaper does not count: preamble, gap and FCS.
-const UNSHAPED_OCTETS: u64 = 24;
-/// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in twenty times.
-const MAX_TO_GAIN: f64 = 0.1;
-/// A few segments pass faster than their line where hosts jitter.
-const MAX_BURST: f64 = 1.06;
+pub(super) const MAX_ABOVE_LINE: f64 = 1.002;
 
 /// Rate of the line whose full use gives this rate on the wire.
 pub(super) fn line_of(wire_bits_per_s: f64) -> Option<f64> {
     LINES
         .into_iter()
         .find(|line| (wire_bits_per_s / line - 1.0).abs() <= LINE_TOLERANCE)
-}
-
-/// Rate of the line that this transfer fills but for [`MAX_TO_GAIN`], if nothing passes faster: no cause costs more than the
-/// rest.
-fn nearly_full_line(facts: &FlowFacts<'_>) -> Option<f64> {
-    let average = acknowledged_wire_rate(facts, FRAME_OCTETS);
-    let shaped = acknowledged_wire_rate(facts, FRAME_OCTETS - UNSHAPED_OCTETS);
-    let fastest = facts
-        .fastest()
-        .map_or(0.0, |rate| rate * 8.0 * facts.wire_factor());
-    let is_filled = |line: &f64| {
-        average >= (1.0 - MAX_TO_GAIN) * line
-            && shaped <= MAX_ABOVE_LINE * line
-            && fastest <= line * MAX_BURST
-    };
-    LINES.into_iter().find(is_filled)
-}
-
-/// Average rate of the payload with the frames that carry it, of which `octets` are no payload or options, bit/s.
-fn acknowledged_wire_rate(facts: &FlowFacts<'_>, octets: u64) -> f64 {
-    let sent = facts.model.view.sent.iter();
-    let (mut payload, mut wire) = (0, 0);
-    for it in sent.filter(|it| !it.is_retransmission()) {
-        let frames = u64::from(it.len).div_ceil(facts.frame_payload().max(1));
-        let options = if it.timestamp == 0 { 0 } else { STAMP_OCTETS };
-        payload += u64::from(it.len);
-        wire += u64::from(it.len) + frames * (octets + options);
-    }
-    facts.acknowledged_rate() * 8.0 * stats::ratio(wire as f64, payload as f64)
-}
-
-/// True if segments wait for the path, or come from it evenly. A window, a buffer or a pace permits the rate of a line by chance;
-/// then they do not.
-fn waits_for_path(facts: &FlowFacts<'_>) -> bool {
-    let base_ns = facts.connection().handshake().rtt_ns();
-    match (base_ns, facts.model.round_trip_ns()) {
-        _ if facts.model.is_near_receiver() => arrives_evenly(facts),
-        (Some(base_ns), Some(usual_ns)) => usual_ns / 2 >= base_ns,
-        _ => facts.model.is_queued,
-    }
-}
-
-/// True if `cause` can cost no more than what the path has left, and that is hardly anything.
-pub(super) fn costs_nothing(facts: &FlowFacts<'_>, limit: Option<&Rule>, cause: Cause) -> bool {
-    match cause {
-        // Headers and copies fill a path, too, and a queue costs other traffic.
-        Cause::Bufferbloat
-        | Cause::SmallMss
-        | Cause::SmallWrites
-        | Cause::DuplicateFrames
-        | Cause::ChecksumErrors => false,
-        // In these times, nothing passes.
-        Cause::ReceiverStalls
-        | Cause::SenderStalls
-        | Cause::SenderIdle
-        | Cause::LinkInterrupted => fills_path(facts, limit),
-        // This looks like a full path.
-        Cause::AckPathFull => nearly_full_line(facts).is_some(),
-        Cause::HostPacing => nearly_full_line(facts).is_some() && waits_for_path(facts),
-        Cause::ReceiveWindow
-        | Cause::NoWindowScaling
-        | Cause::SendBuffer
-        | Cause::OneInFlight
-        | Cause::LateAcks
-        | Cause::StretchAcks => {
-            nearly_full_line(facts).is_some() && waits_for_path(facts) || fills_path(facts, limit)
-        }
-        // What a policer lets pass comes as it was sent, and not evenly.
-        Cause::Policed
-        | Cause::ShallowQueue
-        | Cause::QueueOverflow
-        | Cause::RandomLoss
-        | Cause::LossInBursts => {
-            nearly_full_line(facts).is_some() || takes_rate(facts, limit, CONTINUOUS)
-        }
-        _ => nearly_full_line(facts).is_some() || fills_path(facts, limit),
-    }
-}
-
-/// True if the path is full all the time, as its limit shows, and hardly with anything that was sent again.
-fn fills_path(facts: &FlowFacts<'_>, limit: Option<&Rule>) -> bool {
-    !is_steady(facts) && takes_rate(facts, limit, CONTINUOUS)
-}
-
-/// True if the transfer takes this share of the rate that `limit` states, all the time.
-fn takes_rate(facts: &FlowFacts<'_>, limit: Option<&Rule>, share: f64) -> bool {
-    let fastest = limit.and_then(|rule| rule.evidence.get("fastest_bytes_per_s"));
-    limit.is_some_and(|rule| rule.share >= share)
-        && fastest.is_some_and(|rate| facts.acknowledged_rate() >= share * rate)
 }
 
 /// True if the path is full for most of the time.
@@ -271,56 +174,8 @@ fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// The transfer takes nearly all of what a line carries, or a shaper of its rate, which does not count all of a frame.
-fn nearly_full(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let line = nearly_full_line(facts).filter(|_| waits_for_path(facts))?;
-    let rate = facts.acknowledged_rate();
-    let wire_bits_per_s = acknowledged_wire_rate(facts, FRAME_OCTETS);
-    let left = (1.0 - wire_bits_per_s / line).max(0.0);
-    let is_shaper = wire_bits_per_s > line * MAX_ABOVE_LINE;
-    let mut figures = evidence([
-        ("path_busy_share", 1.0 - left),
-        ("fastest_bytes_per_s", rate),
-        ("wire_bits_per_s", wire_bits_per_s),
-        ("difference_share", (wire_bits_per_s / line - 1.0).abs()),
-    ]);
-    let name = if is_shaper {
-        "shaper_bits_per_s"
-    } else {
-        "line_bits_per_s"
-    };
-    figures.insert(name.to_owned(), line);
-    let what = if is_shaper {
-        "a shaper of about that rate, if one is on the path, is full"
-    } else {
-        "a line of about that rate, if one is on the path, is full"
-    };
-    Some(Rule {
-        share: 1.0 - left,
-        cause: if is_shaper {
-            Cause::PathRate
-        } else {
-            Cause::AtLineRate
-        },
-        confidence: 0.6,
-        summary: format!(
-            "{} of payload arrive, {:.2} Mbit/s on an Ethernet wire, within {} of {} Mbit/s: {what}.",
-            format::rate(rate),
-            wire_bits_per_s / 1e6,
-            format::percent((wire_bits_per_s / line - 1.0).abs()),
-            format::count((line / 1e6) as u64),
-        ),
-        evidence: figures,
-        advice: "Read the negotiated speed of each link (ethtool), and the rate of each shaper. If none is that slow, capture at both \
-                 ends."
-            .to_owned(),
-        limits: &[Limit::PathRate],
-        has_gain: false,
-    })
-}
-
 pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let bulk = || (facts.class == FlowClass::Bulk).then(|| nearly_full(facts));
+    let bulk = || (facts.class == FlowClass::Bulk).then(|| full_line::nearly_full(facts));
     shown_rate(facts).or_else(|| bulk().flatten())
 }
 
