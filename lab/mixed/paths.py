@@ -7,6 +7,7 @@ from pathlib import Path
 from hops import Hops
 
 HERE = Path(__file__).resolve().parent
+# Made for this lab: they protect nothing.
 KEYS = {"R": ("sFdxZLdOltQo9kj6VgOig+fSkjxGU9SNlfM9dQUXDGo=", "ZaDcWfv5Q5a3kwLG1kiuVFr0IyvacIyMfOXvhAM5hls="),
         "S": ("UHG3KHj0yqyNcb+qX3WDFn829QUsQktbLD8TpGrKeE0=", "u6qNEcDuoeokJtxxjwoqg7KTyvC0mZfnMjAjWT9hwBY=")}
 OUTER = {"R": "10.53.2.1", "S": "10.53.2.2"}
