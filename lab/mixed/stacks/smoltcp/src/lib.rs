@@ -26,16 +26,19 @@ unsafe extern "C" {
 
 fn value(key: &str, otherwise: i64) -> i64 {
     let key = CString::new(key).expect("a word");
+    // SAFETY: a string that lives until the call returns.
     unsafe { number(key.as_ptr(), otherwise as c_long) as i64 }
 }
 
 fn is(key: &str, text: &str) -> bool {
     let key = CString::new(key).expect("a word");
+    // SAFETY: both are strings; the answer is one of the program's arguments, or the second.
     unsafe { std::ffi::CStr::from_ptr(word(key.as_ptr(), c"".as_ptr())).to_bytes() == text.as_bytes() }
 }
 
 fn host(key: &str) -> Ipv4Address {
     let key = CString::new(key).expect("a word");
+    // SAFETY: a string that lives until the call returns.
     Ipv4Address::from(u32::from_be(unsafe { address(key.as_ptr()) }))
 }
 
@@ -53,6 +56,7 @@ impl TxToken for Sending {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, octets: usize, f: F) -> R {
         let mut frame = vec![0; octets];
         let result = f(&mut frame);
+        // SAFETY: the frame has so many octets.
         unsafe { write_frame(self.0, frame.as_mut_ptr().cast(), octets as c_int) };
         result
     }
@@ -64,6 +68,7 @@ impl Device for Tap {
 
     fn receive(&mut self, _: Instant) -> Option<(Received, Sending)> {
         let mut frame = vec![0; 1600];
+        // SAFETY: the frame has room for so many octets.
         let got = unsafe { read_frame(self.0, frame.as_mut_ptr().cast(), 1600) };
         (got > 0).then(|| {
             frame.truncate(got as usize);
@@ -110,6 +115,7 @@ impl Board {
         let due = self.interface.poll_delay(now, &self.sockets).map_or(50, |it| it.total_micros().div_ceil(1000) as i64);
         // Whether a board that sleeps does so is asked each time.
         let most = if value("wakes", 0) > 0 { most.min(1) } else { most };
+        // SAFETY: it takes numbers.
         unsafe { wait_for_frame(self.tap.0, due.clamp(0, most.max(0)) as c_int) };
         self.interface.poll(Instant::now(), &mut self.tap, &mut self.sockets);
     }
@@ -193,6 +199,7 @@ extern "C" fn stream_connect(port: c_int) -> isize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn stream_send(which: isize, octets: *const c_void, size: c_int) -> c_int {
+    // SAFETY: the caller's buffer has so many octets, and is not written meanwhile.
     let data = unsafe { slice::from_raw_parts(octets.cast::<u8>(), size as usize) };
     with(|it| loop {
         let socket = it.socket(which);
@@ -210,6 +217,7 @@ unsafe extern "C" fn stream_send(which: isize, octets: *const c_void, size: c_in
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn stream_receive(which: isize, octets: *mut c_void, size: c_int) -> c_int {
+    // SAFETY: the caller's buffer has room for so many octets, and nobody else uses it meanwhile.
     let data = unsafe { slice::from_raw_parts_mut(octets.cast::<u8>(), size as usize) };
     with(|it| loop {
         let socket = it.socket(which);
@@ -257,6 +265,7 @@ extern "C" fn datagram_open(port: c_int) -> isize {
 }
 
 fn send_datagram(it: &mut Board, which: isize, octets: *const c_void, size: c_int, to: IpEndpoint) -> c_int {
+    // SAFETY: the caller's buffer has so many octets, and is not written meanwhile.
     let data = unsafe { slice::from_raw_parts(octets.cast::<u8>(), size as usize) };
     let done = it.datagrams(which).send_slice(data, to).map_or(-1, |()| size);
     it.interface.poll(Instant::now(), &mut it.tap, &mut it.sockets);
@@ -278,6 +287,7 @@ extern "C" fn datagram_answer(which: isize, octets: *const c_void, size: c_int) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn datagram_receive(which: isize, octets: *mut c_void, size: c_int, patience_ms: c_int) -> c_int {
+    // SAFETY: the caller's buffer has room for so many octets, and nobody else uses it meanwhile.
     let data = unsafe { slice::from_raw_parts_mut(octets.cast::<u8>(), size as usize) };
     with(|it| {
         let begun = Instant::now();
@@ -307,7 +317,9 @@ extern "C" fn stand_still(ms: c_int) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn main(count: c_int, words: *mut *mut c_char) -> c_int {
+    // SAFETY: the arguments of the program.
     unsafe { read_words(count, words) };
+    // SAFETY: it takes nothing.
     let mut tap = Tap(unsafe { open_tap() }, value("mtu", 1500) as usize + 14);
     let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress([2, 0x73, 0x6d, 0x6f, 0x6c, 1])));
     config.random_seed = u64::from(std::process::id()) * 2_654_435_761;
@@ -316,6 +328,7 @@ unsafe extern "C" fn main(count: c_int, words: *mut *mut c_char) -> c_int {
     interface.routes_mut().add_default_ipv4_route(host("gate")).expect("room");
     let board = Board { tap, interface, sockets: SocketSet::new(vec![]), listening: vec![], handles: vec![], last: None };
     BOARD.set(Some(board));
+    // SAFETY: it takes nothing, and calls the functions above.
     unsafe { run_programs() };
     0
 }
