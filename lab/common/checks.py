@@ -50,3 +50,7 @@ def printed(key, least):
 
 def between(low, high):
     return check(f"lasts {low} to {high} s", lambda truth, trial: low <= truth["seconds"] <= high)
+
+
+def thinks():
+    return check("the think time that was set takes 60% of the time", lambda truth, trial: trial["thinks_s"] >= 0.6 * truth["seconds"] > 1)

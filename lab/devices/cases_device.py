@@ -1,6 +1,6 @@
 """Causes at the device: its windows, buffers, program, flash, sleep."""
 
-from checks import between, both, check, faster, no_payload, printed, socket, takes_at_most
+from checks import between, both, check, faster, no_payload, printed, socket, takes_at_most, thinks
 from draw import case
 from setups import disturbed_by, line
 from stacks import device, from_device, in_flight_at_most, served, to_device
@@ -132,10 +132,6 @@ def device_lines(d):
     octets, pause, rate = int(d.log("octets", 18, 90)), int(d.turn("pause_ms", "2", "3")), d.log("rate", 2e6, 9e6)
     it = {**line(rate, d.log("rtt_ms", 2, 20)), **from_device(octets * 8e3 / (pause + 0.3), "lwip-5", "nc", words=f"chunk={octets} pause={pause} nodelay=1")}
     return {**it, "without": from_device(rate * 0.6, "lwip-5", "nc")}
-
-
-def thinks():
-    return check("the think time that was set takes 60% of the time", lambda truth, trial: trial["thinks_s"] >= 0.6 * truth["seconds"] > 1)
 
 
 @case("device-thinks", ["server-think-time", "peer-turnaround"], "The device takes its time for each answer.", 3, gain=False, check=thinks())

@@ -5,25 +5,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "emulated"), str(HERE.parent / "common")]
+LAB = HERE.parent
+sys.path[:0] = [str(it) for it in (HERE, LAB / "emulated", LAB / "common")]
 import cases_device, cases_healthy, cases_lines  # noqa: F401, E401 (they register their cases)
-from draw import CASES
-from hops import Hops
-from perform import FORMATS, performer
-from runs import once, with_facts
+from runs import start
 from stacks import SEED
-from trials import Trials
-
-PROGRAMS = HERE.parent / "field" / "ends.py"
-run = performer(Hops, PROGRAMS)
-
-
-def perform(trial, folder, seed, lane):
-    return with_facts(run(trial, folder, seed, lane), trial, folder)
-
-
-for it in CASES.values():
-    it["make"] = once(it["make"])
 
 if __name__ == "__main__":
-    Trials(SEED, perform, "devices-", FORMATS, (1, 9), 2.4).main(lambda: None)
+    start(SEED, "devices-", 2.4)

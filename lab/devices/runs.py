@@ -1,9 +1,15 @@
-"""What is added to a run of a trial with a device."""
+"""A set of trials with devices: what is added to a run, and how all are run."""
 
 import ipaddress
+from pathlib import Path
 
-from hops import DEVICE, facts
+from draw import CASES
+from hops import DEVICE, Hops, facts
 from network import ADDRESS
+from perform import FORMATS, performer
+from trials import Trials
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "field" / "ends.py"
 
 
 def with_facts(truth, trial, folder):
@@ -22,3 +28,16 @@ def once(make):
             trial["without"] = {"fixed_octets": True, **trial["without"]}
         return {"least_s": 1, **trial}
     return made
+
+
+def start(seed, prefix, most, network=Hops, device="B"):
+    """Runs the cases that are registered; `device` are the ends with one, unless a trial names others."""
+    run = performer(network, PROGRAMS)
+
+    def perform(trial, folder, seed, lane):
+        trial = {"device": device, **trial}
+        return with_facts(run(trial, folder, seed, lane), trial, folder)
+
+    for it in CASES.values():
+        it["make"] = once(it["make"])
+    Trials(seed, perform, prefix, FORMATS, (1, 9), most).main(lambda: None)

@@ -1,6 +1,6 @@
 """Causes at the ends: windows, buffers, programs that read, write, think or stop, boards that sleep or erase flash."""
 
-from checks import between, both, check, faster, filled, no_payload, nothing_missing, printed, socket, takes_at_most
+from checks import between, both, check, faster, filled, no_payload, nothing_missing, printed, socket, takes_at_most, thinks
 from draw import case
 from path_checks import filtered
 from programs import LIGHTTPD, PEER, TALK, board, either, from_board, line, to_board, transfer, up, down
@@ -166,10 +166,6 @@ def host_shapes(d):
     it = {**line(rate, rtt), **transfer(d, pace, "down:lighttpd-curl", "up:nc")}
     words = f"fq maxrate {pace}" if how == "fq" else f"tbf rate {pace} burst 3200 limit 60000"
     return {**it, "host_shape": {it["sender"]: words}, "without": {"host_shape": {}, "octets": int(rate / 10)}}
-
-
-def thinks():
-    return check("the think time that was set takes 60% of the time", lambda truth, trial: trial["thinks_s"] >= 0.6 * truth["seconds"] > 1)
 
 
 @case("server-works", ["server-think-time", "peer-turnaround"], "The server takes its time for each answer.", 3, gain=False, check=thinks())

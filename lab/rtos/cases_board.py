@@ -1,7 +1,7 @@
 """Causes at the ends: windows, buffers, programs, flash and sleep of a board, programs of the host."""
 
 from boards import REDUCED, SEGMENT, board, either, from_board, to_board
-from checks import between, both, check, faster, no_payload, nothing_missing, printed, socket, takes_at_most
+from checks import between, both, check, faster, no_payload, nothing_missing, printed, socket, takes_at_most, thinks
 from draw import case
 from setups import disturbed_by, line
 from stacks import in_flight_at_most, seen
@@ -170,10 +170,6 @@ def short_lines(d):
     octets, pause, rate = int(d.log("octets", 20, 140)), int(d.turn("pause_ms", "2", "3")), d.log("rate", 1.5e6, 8e6)
     it = {**line(rate, d.log("rtt_ms", 6, 30)), **from_board(octets * 8e3 / (pause + 0.5), stack, program, words=f"chunk={octets} pause={pause}")}
     return {**it, "without": from_board(rate * 0.5, stack, program)}
-
-
-def thinks():
-    return check("the think time that was set takes 60% of the time", lambda truth, trial: trial["thinks_s"] >= 0.6 * truth["seconds"] > 1)
 
 
 @case("thinks", ["server-think-time", "peer-turnaround"], "The board takes its time for each answer.", 3, gain=False, check=thinks())
