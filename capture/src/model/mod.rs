@@ -19,6 +19,7 @@
 //! | `timeline` | the same in bounded memory |
 //! | `queue` | time that packets wait in queues |
 //! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
+//! | `numbers` | the order of packets, and missing ones, by their identifications |
 //! | `release` | how long the sender takes to react |
 //! | `standstill` | silences of the receiver |
 //! | `train` | the rate of the slowest link |
@@ -30,6 +31,7 @@ mod bucket;
 mod edge;
 mod gap_repair;
 mod limit;
+mod numbers;
 mod override_limit;
 mod queue;
 mod rate;

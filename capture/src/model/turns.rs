@@ -1,5 +1,6 @@
 //! Whose turn it is: requests and answers of a connection, and who kept the other waiting.
 
+use super::numbers::PacketNumbers;
 use super::reaction::{Reaction, Reactions};
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
 
@@ -40,42 +41,6 @@ pub struct Wait {
 
 /// A silence within a turn that is shorter is the host's scheduling.
 const MIN_PAUSE_NS: u64 = 50_000_000;
-
-/// The identifications of an end's IPv4 packets, which show those that are missing if it numbers them without gaps.
-#[derive(Clone, Copy, Debug)]
-struct PacketNumbers {
-    is_dense: bool,
-    last: Option<u16>,
-}
-
-impl PacketNumbers {
-    fn of(packets: &[LoggedPacket], end: End) -> Self {
-        let own = packets.iter().filter(|it| it.from() == end);
-        let numbers: Vec<u16> = own.map(|it| it.identification).collect();
-        let follows = |pair: &&[u16]| pair[1].wrapping_sub(pair[0]) == 1;
-        let following = numbers.windows(2).filter(follows).count();
-        Self {
-            is_dense: following >= MIN_FOLLOWING && following * 10 >= numbers.len() * 8,
-            last: None,
-        }
-    }
-
-    /// True if numbers between the end's last packet and this one were not captured.
-    fn is_missing_before(&mut self, packet: &LoggedPacket) -> bool {
-        let number = packet.identification;
-        let ahead = self.last.map_or(1, |last| number.wrapping_sub(last));
-        // What was overtaken, or is a copy, is behind the last one.
-        if ahead as i16 > 0 {
-            self.last = Some(number);
-        }
-        self.is_dense && (2..MAX_MISSING).contains(&ahead)
-    }
-}
-
-/// Fewer packets that follow each other do not show how the others are numbered.
-const MIN_FOLLOWING: usize = 16;
-/// More numbers at once were used for something else.
-const MAX_MISSING: u16 = 16;
 
 /// State while walking through the packets.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
+use super::numbers;
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
 use foldhash::{HashMap, HashSet};
 
@@ -62,10 +63,6 @@ const MIN_PATH_NS: u64 = 1_500_000;
 
 /// Transmissions between a packet and its copy at most.
 const MOST_BETWEEN: usize = 64;
-/// Fewer numbers may rise by chance.
-const MIN_RISES: usize = 8;
-/// Random numbers rise by less than this once in 32 times.
-const MAX_RISE: u16 = 2_048;
 /// What comes again later is repeated by a timer (RFC 6298 section 2.4, less the resolution of Linux's timers).
 const MAX_AGAIN_NS: u64 = 190_000_000;
 
@@ -105,17 +102,6 @@ impl Extender {
     }
 }
 
-/// True if the identifications of the sender's IPv4 packets rise from one to the next, also where it sends to others meanwhile. Some
-/// senders use 0, a random number or a constant for what must not be fragmented (RFC 6864 section 4.1).
-fn is_numbered(packets: &[LoggedPacket], sender: End) -> bool {
-    let own = packets.iter().filter(|it| it.from() == sender);
-    let numbers: Vec<u16> = own.map(|it| it.identification).collect();
-    let pairs = || numbers.windows(2).filter(|pair| pair[0] != pair[1]);
-    let rises = |pair: &&[u16]| (1..MAX_RISE).contains(&pair[1].wrapping_sub(pair[0]));
-    let rising = pairs().filter(rises).count();
-    rising >= MIN_RISES && rising * 10 >= pairs().count() * 9 && rising * 4 >= numbers.len()
-}
-
 impl DirectionView {
     /// The data of `sender`, and the acknowledgments of the other end.
     pub fn of(packets: &[LoggedPacket], sender: End) -> Self {
@@ -125,7 +111,7 @@ impl DirectionView {
         };
         let mut extender = Extender { last: None };
         let mut newest_stamp: Option<u32> = None;
-        view.is_numbered = is_numbered(packets, sender);
+        view.is_numbered = numbers::rise(packets, sender);
         let mut newest_number: Option<u16> = None;
         for packet in packets {
             if packet.has_any(Segment::RST) {
