@@ -38,7 +38,7 @@ pub struct Requests {
     /// ICMP messages that the port is unreachable.
     pub refused: u64,
     /// Datagrams before the first of them.
-    pub before_refusal: u64,
+    before_refusal: u64,
     /// Time of the first datagram.
     pub start_ns: u64,
     /// Time of the last datagram.
@@ -75,7 +75,7 @@ impl Requests {
 
     /// True if nothing received at this port from the beginning on. A stream whose receiver ends sooner is refused behind its last
     /// datagrams only; hosts limit the rate of their refusals (RFC 1812 section 4.3.2.8), but send the first ones at once.
-    pub fn is_refused_from_begin(&self) -> bool {
+    pub fn is_refused_from_start(&self) -> bool {
         self.refused > 0
             && (self.before_refusal <= FIRST_DATAGRAMS || self.before_refusal * 2 <= self.requests)
     }

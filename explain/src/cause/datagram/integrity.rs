@@ -183,6 +183,7 @@ mod tests {
         assert_eq!(causes, [Cause::ChecksumErrors]);
         assert!((others[0].share_of_time - 0.4).abs() < 1e-9);
     }
+
     #[test]
     fn wrong_checksums_explain_losses_whatever_repairs_them() {
         for cause in [Cause::NoSack, Cause::QueueOverflow, Cause::Policed] {

@@ -52,7 +52,7 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
 }
 
 fn refused(it: &Requests, share_of_time: f64) -> Option<PathFinding> {
-    (it.refused >= MIN_REQUESTS && it.is_refused_from_begin()).then(|| {
+    (it.refused >= MIN_REQUESTS && it.is_refused_from_start()).then(|| {
         let summary = format!(
             "{} sent {} datagrams to {} port {}: {} were refused (ICMP port unreachable) and none was answered.",
             it.client,

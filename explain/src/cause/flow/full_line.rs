@@ -60,54 +60,65 @@ fn waits_for_path(facts: &FlowFacts<'_>) -> bool {
     }
 }
 
-/// True if `cause` can cost no more than what the path has left, and that is hardly anything.
-pub(super) fn costs_nothing(facts: &FlowFacts<'_>, limit: Option<&Rule>, cause: Cause) -> bool {
-    match cause {
-        // Headers and copies fill a path, too, and a queue costs other traffic.
-        Cause::Bufferbloat
-        | Cause::SmallMss
-        | Cause::SmallWrites
-        | Cause::DuplicateFrames
-        | Cause::ChecksumErrors => false,
-        // In these times, nothing passes.
-        Cause::ReceiverReadsSlowly
-        | Cause::ReceiverStalls
-        | Cause::SenderStalls
-        | Cause::SenderIdle
-        | Cause::LinkInterrupted => fills_path(facts, limit),
-        // This looks like a full path.
-        Cause::AckPathFull => nearly_full_line(facts).is_some(),
-        Cause::HostPacing => nearly_full_line(facts).is_some() && waits_for_path(facts),
-        Cause::ReceiveWindow
-        | Cause::NoWindowScaling
-        | Cause::SendBuffer
-        | Cause::OneInFlight
-        | Cause::LateAcks
-        | Cause::StretchAcks => {
-            nearly_full_line(facts).is_some() && waits_for_path(facts) || fills_path(facts, limit)
+/// What a transfer leaves of its path for other causes to cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathUse {
+    /// It takes nearly all of a line's rate.
+    fills_line: bool,
+    waits_for_path: bool,
+    /// It takes nearly all of the rate that its limit states, all the time.
+    takes_rate: bool,
+    /// Nothing shows whether the path or the sender sets that rate.
+    is_steady: bool,
+}
+
+impl PathUse {
+    /// Of a transfer with this limit.
+    pub(super) fn of(facts: &FlowFacts<'_>, limit: Option<&Rule>) -> Self {
+        let fastest = limit.and_then(|rule| rule.evidence.get("fastest_bytes_per_s"));
+        Self {
+            fills_line: nearly_full_line(facts).is_some(),
+            waits_for_path: waits_for_path(facts),
+            takes_rate: limit.is_some_and(|rule| rule.share >= CONTINUOUS)
+                && fastest.is_some_and(|rate| facts.acknowledged_rate() >= CONTINUOUS * rate),
+            is_steady: is_steady(facts),
         }
-        // What a policer lets pass comes as it was sent, and not evenly.
-        Cause::Policed
-        | Cause::ShallowQueue
-        | Cause::QueueOverflow
-        | Cause::RandomLoss
-        | Cause::LossInBursts => {
-            nearly_full_line(facts).is_some() || takes_rate(facts, limit, CONTINUOUS)
-        }
-        _ => nearly_full_line(facts).is_some() || fills_path(facts, limit),
     }
-}
 
-/// True if the path is full all the time, as its limit shows, and hardly with anything that was sent again.
-fn fills_path(facts: &FlowFacts<'_>, limit: Option<&Rule>) -> bool {
-    !is_steady(facts) && takes_rate(facts, limit, CONTINUOUS)
-}
-
-/// True if the transfer takes this share of the rate that `limit` states, all the time.
-fn takes_rate(facts: &FlowFacts<'_>, limit: Option<&Rule>, share: f64) -> bool {
-    let fastest = limit.and_then(|rule| rule.evidence.get("fastest_bytes_per_s"));
-    limit.is_some_and(|rule| rule.share >= share)
-        && fastest.is_some_and(|rate| facts.acknowledged_rate() >= share * rate)
+    /// True if `cause` can cost no more than what the path has left, and that is hardly anything.
+    pub(super) fn leaves_nothing_to(self, cause: Cause) -> bool {
+        let fills_path = self.takes_rate && !self.is_steady;
+        match cause {
+            // Headers and copies fill a path, too, and a queue costs other traffic.
+            Cause::Bufferbloat
+            | Cause::SmallMss
+            | Cause::SmallWrites
+            | Cause::DuplicateFrames
+            | Cause::ChecksumErrors => false,
+            // In these times, nothing passes.
+            Cause::ReceiverReadsSlowly
+            | Cause::ReceiverStalls
+            | Cause::SenderStalls
+            | Cause::SenderIdle
+            | Cause::LinkInterrupted => fills_path,
+            // This looks like a full path.
+            Cause::AckPathFull => self.fills_line,
+            Cause::HostPacing => self.fills_line && self.waits_for_path,
+            Cause::ReceiveWindow
+            | Cause::NoWindowScaling
+            | Cause::SendBuffer
+            | Cause::OneInFlight
+            | Cause::LateAcks
+            | Cause::StretchAcks => self.fills_line && self.waits_for_path || fills_path,
+            // What a policer lets pass comes as it was sent, and not evenly.
+            Cause::Policed
+            | Cause::ShallowQueue
+            | Cause::QueueOverflow
+            | Cause::RandomLoss
+            | Cause::LossInBursts => self.fills_line || self.takes_rate,
+            _ => self.fills_line || fills_path,
+        }
+    }
 }
 
 /// The transfer takes nearly all of what a line carries, or a shaper of its rate, which does not count all of a frame.

@@ -59,6 +59,7 @@ mod tests;
 mod window;
 
 use facts::{FlowClass, FlowFacts};
+use full_line::PathUse;
 use linerate_capture::model::{Limit, TimeShares};
 use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
@@ -233,7 +234,8 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             || rule.cause == Cause::ServerThinkTime
             || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
-    found.retain(|rule| !full_line::costs_nothing(facts, limit.as_ref(), rule.cause));
+    let path = PathUse::of(facts, limit.as_ref());
+    found.retain(|rule| !path.leaves_nothing_to(rule.cause));
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
     let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));

@@ -54,9 +54,9 @@ fn answers(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
 
 /// The most answers in a row that came at once, each to what arrived since the one before.
 fn most_prompt(answers: &[(u64, u64)], base_ns: u64) -> usize {
-    let mut runs = answers.split(|(wait_ns, _)| *wait_ns > base_ns + PROMPT_NS);
+    let runs = answers.split(|(wait_ns, _)| *wait_ns > base_ns + PROMPT_NS);
     let apart = |run: &[(u64, u64)]| run.iter().filter(|(_, ns)| *ns >= TOGETHER_NS).count();
-    runs.by_ref().map(apart).max().unwrap_or(0)
+    runs.map(apart).max().unwrap_or(0)
 }
 
 pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
