@@ -181,8 +181,8 @@ fn describe(connection: &ConnectionReport) -> String {
             .unwrap_or(&0.0);
         let _ = write!(
             words,
-            ", {} time-outs, which took {} of the time",
-            format::count(payload.time_outs),
+            ", {}, which took {} of the time",
+            format::counted(payload.time_outs, "time-out"),
             format::percent(*share)
         );
     }
