@@ -22,6 +22,7 @@
 //! | [`store`] | results on disk, each written as soon as it is available |
 //! | [`timing`] | timing tables supplied by the user |
 //! | [`tap`] | a simulated board on a network interface of this machine |
+//! | [`exercise`] | entry points for fuzzers |
 //! | [`progress`], [`provenance`] | progress on stderr; version and host of a run |
 #![forbid(unsafe_code)]
 // They panic if the output is closed: see `progress::message`.
@@ -32,6 +33,7 @@ pub mod baseline;
 pub mod board;
 pub mod conformance;
 pub mod endpoint;
+pub mod exercise;
 pub mod firmware;
 pub mod gdb;
 pub mod input;

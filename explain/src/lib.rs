@@ -11,9 +11,11 @@
 //! | [`profile`] | cycles by function: text and folded stacks |
 //! | [`report`] | records to HTML and Markdown |
 //! | `svg` | drawings |
+//! | [`exercise`] | entry points for fuzzers |
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod exercise;
 pub mod fidelity;
 pub mod profile;
 pub mod published;

@@ -224,13 +224,21 @@ impl<'a> Block<'a> {
 
     /// The register called `name` (`{}` for the index in arrays).
     pub const fn register(self, name: &str) -> Option<Register<'a>> {
+        match self.line_of(name) {
+            Some(register) => Some(self.with_fields(register)),
+            None => None,
+        }
+    }
+
+    /// The register called `name`, with the fields below its line only.
+    const fn line_of(self, name: &str) -> Option<Register<'a>> {
         let mut rest = self.lines;
         while !rest.is_empty() {
             let (first, below) = line(rest);
             rest = below;
             let first_name = word(word(first).1).0;
             if equal(first_name, name)
-                && let Some(register) = self.parse(first, below)
+                && let Some(register) = self.parse_line(first, below)
             {
                 return Some(register);
             }
@@ -251,20 +259,29 @@ impl<'a> Block<'a> {
     }
 
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
+        match self.parse_line(first, below) {
+            Some(register) => Some(self.with_fields(register)),
+            None => None,
+        }
+    }
+
+    const fn parse_line(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
         // Skip fields and comments.
         if strip_prefix(first, " ").is_some() || strip_prefix(first, "#").is_some() {
             return None;
         }
         let mut default = self.attributes;
         default.title = "";
-        let Some(mut register) = Register::parse(first, below, default) else {
-            return None;
-        };
+        Register::parse(first, below, default)
+    }
+
+    /// With the fields of the register that `like` names. That one's own `like` is not followed: it may lead back.
+    const fn with_fields(self, mut register: Register<'a>) -> Register<'a> {
         if !register.like.is_empty()
-            && let Some(model) = self.register(register.like)
+            && let Some(model) = self.line_of(register.like)
         {
             register.fields = model.fields;
         }
-        Some(register)
+        register
     }
 }

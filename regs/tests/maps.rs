@@ -60,6 +60,17 @@ fn values_after_reset_fit_and_models_exist() {
     }
 }
 
+/// Of a user's map: `like` names a register by what may be a mistake.
+#[test]
+fn a_register_like_itself_has_no_fields() {
+    let map = Map("map own\nblock MAC 1000 /16\n0 CR 0 like=CR\n4 SR 0 like=IR\n8 IR 0 like=SR\n");
+    let block = map.block("MAC").expect("a block");
+    for name in ["CR", "SR", "IR"] {
+        let register = block.register(name).expect("a register");
+        assert_eq!(register.fields().count(), 0, "{name}");
+    }
+}
+
 #[test]
 fn no_two_registers_share_an_address() {
     for map in MAPS {

@@ -35,8 +35,8 @@ pub enum Extent {
     New { seconds: u32 },
 }
 
-/// Targets listed in `fuzz/Cargo.toml`: all, or those that need no feature. The others take twice as long to build, and
-/// would not fit into the quick tier.
+/// Targets listed in `fuzz/Cargo.toml`: all, or those that need no feature. The others take twice as long to build; in
+/// the quick tier `cli/tests/mutated_inputs.rs` runs their checks without instrumentation.
 fn targets(all: bool) -> Result<Vec<String>> {
     let manifest = sh::root().join("fuzz/Cargo.toml");
     let Ok(text) = std::fs::read_to_string(&manifest) else {

@@ -10,6 +10,7 @@
 //! | [`live`] | values read from a running device |
 //! | [`flow_control`] | flow control summary of several registers |
 //! | [`svd`] | maps of other chips from SVD files |
+//! | [`exercise`] | entry points for fuzzers |
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod decode;
 pub mod diff;
 pub mod dump;
 mod ethtool;
+pub mod exercise;
 pub mod flow_control;
 mod index;
 pub mod list;
