@@ -1,6 +1,7 @@
 """A set of trials with devices: what is added to a run, and how all are run."""
 
 import ipaddress
+from functools import partial
 from pathlib import Path
 
 from draw import CASES
@@ -30,14 +31,16 @@ def once(make):
     return made
 
 
+def perform(run, device, trial, folder, seed, lane):
+    """One run, with what the sender's capture counts in its truth."""
+    trial = {"device": device, **trial}
+    return with_facts(run(trial, folder, seed, lane), trial, folder)
+
+
 def start(seed, prefix, most, network=Hops, device="B"):
     """Runs the cases that are registered; `device` are the ends with one, unless a trial names others."""
-    run = performer(network, PROGRAMS)
-
-    def perform(trial, folder, seed, lane):
-        trial = {"device": device, **trial}
-        return with_facts(run(trial, folder, seed, lane), trial, folder)
-
     for it in CASES.values():
         it["make"] = once(it["make"])
-    Trials(seed, perform, prefix, FORMATS, (1, 9), most).main(lambda: None)
+    # Another process performs the runs, so a function within this one cannot.
+    one_run = partial(perform, performer(network, PROGRAMS), device)
+    Trials(seed, one_run, prefix, FORMATS, (1, 9), most).main(lambda: None)
