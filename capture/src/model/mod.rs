@@ -88,6 +88,8 @@ pub struct FlowModel {
     pub to_sender: RoundTrips,
     /// Time to the first data of a server that sends first, from the acknowledgment of its SYN-ACK: no less than a round trip.
     pub greeting_ns: Option<u64>,
+    /// Time to the sender's acknowledgment of FIN, where the capture began after the handshake: no less than a round trip.
+    pub closed_ns: Option<u64>,
     /// Time from an acknowledgment at the capture point to the data that it releases.
     pub reaction_ns: u64,
     /// Median time from an acknowledgment to the data that follows it, if that shows that the capture point is near the
@@ -162,6 +164,8 @@ impl FlowModel {
         let turns = Turns::of(packets);
         // No answer is faster than the path; a SYN may have been answered late.
         let back = DirectionView::of(packets, data_sender.other());
+        // All that a capture of a receiver that began late may show of the path to the sender.
+        let closed_ns = view.is_late.then(|| release::closed_ns(&back)).flatten();
         let least = |end: End| {
             let waits = turns.waits[end as usize].iter();
             // Payload that does not acknowledge the request crossed it.
@@ -174,8 +178,10 @@ impl FlowModel {
             let reopened = (end == data_sender)
                 .then(|| release::reopened_ns(&view))
                 .flatten();
+            let closed = closed_ns.filter(|_| end == data_sender);
             answers
                 .chain(leg(end))
+                .chain(closed)
                 .chain(acknowledged)
                 .chain(greeting)
                 .chain(reopened)
@@ -295,6 +301,7 @@ impl FlowModel {
             to_receiver,
             to_sender,
             greeting_ns,
+            closed_ns,
             reaction_ns,
             release_ns,
             scale,

@@ -27,6 +27,16 @@ pub(super) fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
     RoundTrips::to_receiver(&payload, None).base_ns()
 }
 
+/// The time to the acknowledgment of FIN, if it was sent once: all that a capture of a receiver that began late shows of the
+/// path to the sender. To close may take a host longer than the path.
+pub(super) fn closed_ns(view: &DirectionView) -> Option<u64> {
+    let mut closing = view.sent.iter().filter(|it| it.has_fin());
+    let (fin, again) = (closing.next()?, closing.next());
+    let mut answers = view.acks.iter();
+    let answer = answers.find(|ack| ack.time_ns >= fin.time_ns && ack.ack >= fin.end)?;
+    again.is_none().then(|| answer.time_ns - fin.time_ns)
+}
+
 /// The shortest time from the packet that opens a closed window to the data that it admits: nothing was admitted before, with
 /// any scale of the window (RFC 9293 section 3.8.6.1), so the sender had seen it.
 pub(super) fn reopened_ns(view: &DirectionView) -> Option<u64> {

@@ -388,6 +388,11 @@ impl DirectionView {
 }
 
 impl Transmission {
+    /// True if it carries FIN, which takes a sequence number (RFC 9293 section 3.4).
+    pub fn has_fin(&self) -> bool {
+        self.end - self.start > u64::from(self.len)
+    }
+
     /// True if the same octets were captured before.
     pub fn is_retransmission(&self) -> bool {
         !matches!(self.class, PacketClass::NewData | PacketClass::Reordered)

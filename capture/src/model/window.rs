@@ -55,9 +55,10 @@ impl WindowScale {
         let fills = delays.map(|delay_ns| Fill::of(view, least, delay_ns));
         let fill = fills.max_by_key(|fill| fill.filled).unwrap_or_default();
         // Of a burst that fills the window, only the last segment leaves no room for another one.
-        let is_filled = fill.filled >= MIN_FILLED
-            && (fill.filled * FILLED_DIVISOR >= view.sent.len()
-                || fill.filled_peaks * 2 >= fill.peaks);
+        let filled = fill.filled - fill.answered;
+        let is_filled = filled >= MIN_FILLED
+            && (filled * FILLED_DIVISOR >= view.sent.len()
+                || (fill.filled_peaks - fill.answered) * 2 >= fill.peaks);
         // Segments that end exactly where a window ends do so by chance once in as many times as they have octets.
         let is_exact = fill.exact >= MIN_FILLED && has_many_windows(view);
         let is_plausible = least == 0
@@ -116,6 +117,8 @@ fn has_many_windows(view: &DirectionView) -> bool {
 pub(super) struct Fill {
     /// Segments that leave less than a full segment of the window.
     pub(super) filled: usize,
+    /// Those of them behind which the receiver sent payload before the next one: that may have been a request for it.
+    pub(super) answered: usize,
     /// Segments smaller than a full one that leave nothing of it.
     pub(super) exact: usize,
     /// Segments beyond what was granted.
@@ -136,14 +139,17 @@ impl Fill {
         let mut was_filled = false;
         for sent in &view.sent {
             let before = edge;
+            let mut is_answered = false;
             while let Some(ack) = acks.next_if(|ack| ack.time_ns + to_sender_ns <= sent.time_ns) {
                 let right = ack.ack + (u64::from(ack.window) << shift);
                 edge = Some(edge.map_or(right, |edge: u64| edge.max(right)));
+                is_answered |= !ack.is_bare;
             }
             let Some(edge) = edge else { continue };
             if before.is_some_and(|before| before < edge) {
                 fill.peaks += 1;
                 fill.filled_peaks += usize::from(was_filled);
+                fill.answered += usize::from(was_filled && is_answered);
             }
             was_filled = false;
             // A probe of a closed window is one octet long (RFC 9293 section 3.8.6.1).

@@ -18,6 +18,8 @@ use std::collections::HashMap;
 /// Address and port.
 type AddressPort = (Address, u16);
 
+/// An answer is longer than its request by this factor, where ports do not show who serves.
+const ANSWER_FACTOR: u64 = 8;
 /// Thinking for a smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.3;
 /// One answer explains a slow exchange only if it takes most of it.
@@ -71,8 +73,22 @@ fn server(facts: &FlowFacts<'_>) -> Option<End> {
         } else {
             End::Second
         }),
-        _ => None,
+        _ => larger_sender(facts),
     }
+}
+
+/// The end whose turns are many times larger than those of the other end: a request is short.
+fn larger_sender(facts: &FlowFacts<'_>) -> Option<End> {
+    let median = |end: End| {
+        let turns = &facts.model.turns.turn_bytes[end as usize];
+        percentile(turns.clone(), 50).filter(|_| turns.len() >= MIN_TIMES)
+    };
+    let ends = [End::First, End::Second];
+    let is_larger = |end: &End| {
+        let sizes = median(*end).zip(median(end.other()));
+        sizes.is_some_and(|(own, other)| own >= ANSWER_FACTOR * other)
+    };
+    ends.into_iter().find(is_larger)
 }
 
 /// Base time from a packet of the other end to the answer of `end`'s stack.
@@ -227,7 +243,8 @@ fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
     let gaps: Vec<u64> = gaps.filter(|ns| *ns >= WRITE_GAP_NS).collect();
     let middle = |values: Vec<u64>| Some(percentile(values.clone(), 75)? - percentile(values, 25)?);
-    let waits = thinking.times.iter().map(|(_, ns)| *ns).collect();
+    // No gap precedes what is sent first.
+    let waits = thinking.times.iter().skip(1).map(|(_, ns)| *ns).collect();
     match (middle(gaps), middle(waits)) {
         (Some(gaps), Some(waits)) if thinking.times.len() >= MIN_TIMES => {
             gaps < waits / 2 && waits > thinking.percentile(50) / MIN_SPREAD_PART

@@ -27,6 +27,8 @@ const MIN_DELAY: u64 = 2;
 const MOST_AT_ONCE: u64 = 4;
 /// So many segments pass the link in one round trip.
 const MIN_SERVED: u64 = 3;
+/// Two suffice, within 1/16, if each is acknowledged alone: whatever delays the acknowledgment of one would take both.
+const SERVED_ALONE: f64 = 2.0 * 15.0 / 16.0;
 /// Segments that leave together are closer by this factor than they are acknowledged.
 const CLOSE_DIVISOR: u64 = 4;
 /// Acknowledgments come at one rate for this share of the time at least.
@@ -63,13 +65,13 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
 /// after the other, and is never idle.
 pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
-    let Some(usual_ns) = continuous_ns(facts) else {
+    let Some(service) = continuous_service(facts) else {
         return false;
     };
     let sent = &facts.model.view.sent;
     let pairs = sent.windows(2).filter(|pair| pair[1].len > 0);
     let is_close =
-        |pair: &&[Transmission]| pair[1].time_ns - pair[0].time_ns < usual_ns / CLOSE_DIVISOR;
+        |pair: &&[Transmission]| pair[1].time_ns - pair[0].time_ns < service.ns / CLOSE_DIVISOR;
     pairs.filter(is_close).count() * 3 >= sent.len()
 }
 
@@ -77,18 +79,30 @@ pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
 /// flight, much later than on an empty path, as far as that is known. A window or a buffer that is always full leaves the path idle instead.
 pub(super) fn service_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let usual_ns = facts.model.to_receiver.percentile(50)?;
-    let service_ns = continuous_ns(facts)?;
+    let service = continuous_service(facts)?;
     // Without the round trip of an empty path, a few acknowledgments in each round trip may be even by chance.
     let is_late = match facts.connection().handshake().rtt_ns() {
         Some(base_ns) => usual_ns / MIN_DELAY >= base_ns,
-        None => usual_ns / MIN_SERVED >= service_ns,
+        None if service.step_bytes <= facts.full => {
+            usual_ns as f64 >= SERVED_ALONE * service.ns as f64
+        }
+        None => usual_ns / MIN_SERVED >= service.ns,
     };
-    is_late.then_some(service_ns)
+    is_late.then_some(service.ns)
+}
+
+/// A link, or the receiver, that takes one segment after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Service {
+    /// Time for a full segment.
+    ns: u64,
+    /// Octets that an acknowledgment adds (median).
+    step_bytes: u64,
 }
 
 /// Time from one acknowledgment of a full segment to the next one, if it is the same nearly all the time, and more is in flight
 /// then. `None` near the receiver, where nothing seems to be.
-fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
+fn continuous_service(facts: &FlowFacts<'_>) -> Option<Service> {
     let view = &facts.model.view;
     let mut sent = view.sent.iter().peekable();
     let (mut acked, mut last_ns, mut highest) = (0, None, 0);
@@ -123,12 +137,15 @@ fn continuous_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
     let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
     // What is acknowledged rarely may come together.
-    let is_each = percentile(steps, 50)? <= MOST_AT_ONCE * facts.full;
-    let is_continuous = is_each
+    let step_bytes = percentile(steps, 50)?;
+    let is_continuous = step_bytes <= MOST_AT_ONCE * facts.full
         && gaps.len() >= MIN_SEGMENTS
         && usual as f64 >= MIN_CONTINUOUS * all as f64
         && emptied * 10 <= gaps.len();
-    (is_continuous && !facts.model.is_near_receiver()).then_some(usual_ns)
+    (is_continuous && !facts.model.is_near_receiver()).then_some(Service {
+        ns: usual_ns,
+        step_bytes,
+    })
 }
 
 /// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between

@@ -17,6 +17,8 @@ const DELAYED_ACK_NS: u64 = 25_000_000;
 const PROMPT_NS: u64 = 2_000_000;
 /// Fewer acknowledgments that were late without a repetition may be accidents.
 const MIN_ONCE: usize = 3;
+/// So many segments that come again, of those that wait and no other one, are not lost by chance, if none of those arrives promptly.
+const MIN_REPEATED: usize = 5;
 /// Fewer segments that are acknowledged late one by one may be accidents.
 const MIN_ONE_BY_ONE: u64 = 6;
 /// A receiver beside the capture point acknowledges within this time, if it does at once.
@@ -83,7 +85,9 @@ impl HeldBack {
         let reaches_timer = timer_ns.is_some_and(|ns| usual_ns >= ns / 2);
         let is_beside = base_ns <= BESIDE_NS;
         let shows_delay = is_beside || held.are_late && reaches_timer;
-        held.may_be_lost = late < MIN_ONCE || !shows_delay;
+        let are_all =
+            repeated.len() >= MIN_REPEATED && (repeated.len() + late) * 5 >= waits.len() * 4;
+        held.may_be_lost = !are_all && (late < MIN_ONCE || !shows_delay);
         held
     }
 
@@ -163,7 +167,7 @@ fn ack_waits(view: &DirectionView, mss: u64, shift: u8) -> Vec<AckWait> {
         let Some(second) = view.sent.get(at + 1 + again) else {
             break;
         };
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns < first.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < first.number) {
             acked = acked.max(ack.ack);
             edge = edge.max(ack.ack + (u64::from(ack.window) << shift));
         }
@@ -176,7 +180,7 @@ fn ack_waits(view: &DirectionView, mss: u64, shift: u8) -> Vec<AckWait> {
         let mut waited = None;
         // What follows an answer waited for that, and not for the acknowledgment.
         let mut is_answered = false;
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= second.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < second.number) {
             acked = acked.max(ack.ack);
             edge = edge.max(ack.ack + (u64::from(ack.window) << shift));
             is_answered |= !ack.is_bare;
@@ -254,7 +258,9 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         (back, &model.back)
     };
     // Nothing else comes again, and some of what waited does not: then no loss explains it.
-    let is_spurious = view.lost() <= held.repeated && !held.may_be_lost;
+    let is_spurious = view.lost() <= held.repeated
+        && held.repeated * 2 <= view.sent.len() as u64
+        && !held.may_be_lost;
     let held = if is_spurious { held } else { held.once() };
     let HeldBack {
         count, total_ns, ..

@@ -188,6 +188,8 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         || !back_to_back
         || pushed * 2 < sent.len()
         || stats.segments < 50
+        // A window that admits no more has the same effect.
+        || facts.share(Limit::ReceiveWindow) >= MOSTLY_IDLE
         || facts.class != FlowClass::Bulk
     {
         return None;

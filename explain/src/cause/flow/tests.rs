@@ -4,6 +4,7 @@ mod despite_losses;
 mod devices;
 mod exchanges;
 mod held;
+mod late;
 mod lines;
 mod numbers;
 mod parts;

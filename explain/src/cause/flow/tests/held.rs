@@ -178,3 +178,34 @@ fn a_window_of_one_segment_holds_back_what_nagle_s_algorithm_would() {
     let held = rule.map_or(0.0, |it| it.evidence["held_back_acks"]);
     assert!(held <= 60.0, "{held}");
 }
+
+/// The same, captured at the client: a timer of 250 ms that runs freely acknowledges some first parts, and comes too late for
+/// others. `others` of the second parts are lost.
+fn asked_from_here(others: u64) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::First, 4 * MS, 20 * US, 60_000);
+    for request in 0..12_u64 {
+        let first = dialogue.sent();
+        dialogue.write(End::First, 4);
+        if request % 2 == 1 {
+            dialogue.after(212 * MS).segment(first, 4).after(4 * MS);
+        } else {
+            dialogue.after((30 + request) * MS);
+        }
+        dialogue.confirm(End::Second).after(10 * US);
+        let second = dialogue.sent();
+        dialogue.write(End::First, 243);
+        if request < others {
+            dialogue.after(212 * MS).segment(second, 243);
+        }
+        dialogue.after(4 * MS).write(End::Second, 414);
+        dialogue.after(20 * US);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_delayed_acknowledgment_is_no_loss_where_nothing_else_is_lost() {
+    assert_eq!(asked_from_here(0), [Cause::DelayedAckWithNagle]);
+    let lost = asked_from_here(8);
+    assert_ne!(lost.first(), Some(&Cause::DelayedAckWithNagle), "{lost:?}");
+}

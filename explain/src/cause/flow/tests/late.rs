@@ -1,0 +1,104 @@
+//! Captures that begin after the handshake, which shows the round trip and who serves.
+
+use super::{causes, findings};
+use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::tcp::{End, Segment};
+use linerate_results::record::Cause;
+
+/// A capture at the receiver of a download that began before.
+fn download(window: u16) -> Script {
+    Script::late(End::Second, window)
+}
+
+/// The receiver closes, and the sender acknowledges that after `rtt_ns`.
+fn close(download: &mut Script, rtt_ns: u64) {
+    let [own, other] = download.next;
+    let close = Segment::FIN | Segment::ACK;
+    download.after(10 * US);
+    download.packet(End::First, close, [own, other], 0, &[]);
+    download.after(rtt_ns);
+    download.packet(End::Second, Segment::ACK, [other, own + 1], 0, &[]);
+}
+
+/// Full segments, each of which follows the acknowledgment of the one before after 20 ms.
+fn one_by_one(closed_ns: Option<u64>) -> Vec<Cause> {
+    let mut download = download(60_000);
+    for _ in 0..100 {
+        let seq = download.sent();
+        download.after(20 * MS).segment(seq, MSS);
+        download.after(10 * US).ack_all();
+    }
+    if let Some(rtt_ns) = closed_ns {
+        close(&mut download, rtt_ns);
+    }
+    causes(download)
+}
+
+#[test]
+fn the_end_of_a_connection_shows_the_round_trip_to_its_sender() {
+    assert_eq!(one_by_one(Some(20 * MS)), [Cause::OneInFlight]);
+    // What comes much later than a round trip did not wait for the acknowledgment.
+    assert_ne!(one_by_one(Some(2 * MS)).first(), Some(&Cause::OneInFlight));
+    assert_ne!(one_by_one(None).first(), Some(&Cause::OneInFlight));
+}
+
+/// Answers of two segments that leave less than one of the window, which is not known to be scaled. A request follows, or an
+/// acknowledgment.
+fn answers(is_request: bool) -> Vec<Cause> {
+    let mut dialogue = Script::late(End::First, 1_700);
+    for _ in 0..60 {
+        dialogue.write(End::First, 788).write(End::First, 788);
+        dialogue.after(20 * MS);
+        if is_request {
+            dialogue.write(End::Second, 60);
+        } else {
+            dialogue.confirm(End::Second);
+        }
+        dialogue.after(20 * US);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn an_answer_waits_for_its_request_and_fills_no_window() {
+    assert_eq!(answers(false), [Cause::ReceiveWindow]);
+    let found = answers(true);
+    assert!(!found.contains(&Cause::ReceiveWindow), "{found:?}");
+}
+
+/// `requests` of 120 octets, each after 280 ms, for answers of `answer` octets; neither port is that of a service.
+fn asks(answer: u32) -> Vec<Cause> {
+    let mut dialogue = Script::late(End::Second, 60_000);
+    for number in 0..10_u64 {
+        dialogue.after((280 + number * 7 % 11) * MS);
+        dialogue.write(End::First, 120);
+        dialogue.after(14 * MS).write(End::Second, answer);
+        dialogue.after(20 * US).confirm(End::First);
+    }
+    let mut flow = dialogue.flow();
+    (flow.ends[0].1, flow.ends[1].1) = (8_047, 9_090);
+    let found = super::explain_flows(&[flow]).0.into_iter();
+    found.map(|it| it.finding.cause).collect()
+}
+
+#[test]
+fn who_sends_much_more_serves_where_the_ports_do_not_show_it() {
+    assert_eq!(asks(15_400), [Cause::ClientThinkTime]);
+    assert_eq!(asks(700), []);
+}
+
+/// Two segments in flight, each acknowledged `apart_ns` after the other.
+#[test]
+fn two_segments_that_are_acknowledged_in_turn_keep_a_line_busy() {
+    let mut upload = Script::late(End::First, 60_000);
+    upload.send(2, MSS, 0);
+    let mut next = 1;
+    for _ in 0..80 {
+        next += MSS;
+        upload.after(26 * MS).ack(next);
+        upload.after(10 * US).send(1, MSS, 0);
+    }
+    let found = findings(upload);
+    let named: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert!(!named.contains(&Cause::LateAcks), "{named:?}");
+}
