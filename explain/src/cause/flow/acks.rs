@@ -1,6 +1,7 @@
 //! Acknowledgments that come late, or rarely.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
 use super::nagle;
 use super::pacing::is_timed_media;

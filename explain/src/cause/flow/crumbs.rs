@@ -1,6 +1,7 @@
 //! A window that only its sender sees: small segments, one by one, of a sender that always has more.
 
-use super::facts::{FlowClass, FlowFacts, HARDLY_ANY, LEAST_FULL};
+use super::class::{FlowClass, HARDLY_ANY};
+use super::facts::{FlowFacts, LEAST_FULL};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;

@@ -1,104 +1,25 @@
 //! What the rules evaluate: one connection with its model.
 
+use super::class::{FlowClass, HARDLY_ANY, classify, is_trickle};
 use super::exchange::ServerAnswers;
+use super::frame::{frame_payload, wire_factor};
 use linerate_capture::model::{FlowModel, Limit, Standstill, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
 
-/// Kind of a connection, by what passed over it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FlowClass {
-    /// A transfer of many segments.
-    Bulk,
-    /// Requests and answers of few segments each.
-    Exchange,
-    /// Too little passed to judge its rate.
-    Short,
-}
-
-/// A longer turn is a transfer.
-const BULK_SEGMENTS: u64 = 12;
-/// Fewer changes of direction are a transfer with its request.
-pub(super) const EXCHANGE_TURNS: usize = 4;
-
-/// Segments of a transfer are larger on average, unless they are sent close together.
-const SMALL_BYTES: u64 = 400;
-
-/// Fewer segments than one in so many that end a write are those of a sender that always has more.
-pub(super) const HARDLY_ANY: usize = 8;
-
-/// A stack sends within this time what it has ready.
-const PROMPT_NS: u64 = 2_000_000;
-/// A stack's times differ by less than this from one packet to the next.
-const STACK_NS: u64 = 100_000;
 /// Fewer losses have no pattern.
 const MIN_SECOND_LOST: u64 = 3;
-
-/// Payload of segments that fill the MTU of Ethernet: 1,500 octets less headers of IPv4 or IPv6 and TCP with options.
-const MTU_PAYLOAD: (u64, u64) = (1_400, 1_460);
 
 /// Smaller segments cost hosts more for each octet, so that the link may not be their next limit.
 const MIN_TRAIN_BYTES: u64 = 1_200;
 /// A path that was full for a smaller share of the time may not have been full.
-const MIN_FULL: f64 = 0.05;
-
-/// Estimated time of a transfer without a cause, nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeWithout {
-    /// The rate of the path is known, or does not matter.
-    About(u64),
-    /// The path may be faster than what passed.
-    AtMost(u64),
-}
-
-/// What limits a transfer when a cause is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NextLimit {
-    /// The rate of the path, all the time.
-    Path,
-    /// The congestion window, until it has grown to what the path carries.
-    Growth,
-    /// The same, and then the receiver's window.
-    Window,
-}
-
-impl TimeWithout {
-    /// Nanoseconds.
-    pub(super) fn ns(self) -> u64 {
-        match self {
-            Self::About(ns) | Self::AtMost(ns) => ns,
-        }
-    }
-
-    /// The same as a bound.
-    pub(super) fn at_most(self) -> Self {
-        Self::AtMost(self.ns())
-    }
-
-    /// The time of both.
-    pub(super) fn plus(self, other: Self) -> Self {
-        let ns = self.ns() + other.ns();
-        match (self, other) {
-            (Self::About(_), Self::About(_)) => Self::About(ns),
-            _ => Self::AtMost(ns),
-        }
-    }
-}
+pub(super) const MIN_FULL: f64 = 0.05;
 
 /// Any initial window admits so many segments at once (RFC 5681 section 3.1).
 const INITIAL_SEGMENTS: u64 = 3;
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 pub(super) const LEAST_FULL: u64 = 536;
-
-/// A sender that paces its segments spaces them at up to twice the rate of its window (Linux: `tcp_pacing_ss_ratio`, 200%),
-/// and clocks deviate.
-const PACED: f64 = 2.2;
-/// Without a window or a wait, a transfer is this many times faster at most: beyond three doublings of its window, other
-/// limits that did not show (buffers, queues, processors) come first, and only a bound is given.
-const MOST_EXTRAPOLATED: u64 = 8;
-/// The largest initial window in common use, in segments (RFC 6928 section 2).
-const MOST_INITIAL: u64 = 10;
 
 /// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
 /// connections.
@@ -325,75 +246,6 @@ impl<'a> FlowFacts<'a> {
         Some((self.bytes() as f64 * 1e9 / rate) as u64)
     }
 
-    /// Active time without `share` of it, but at least what all payload takes on the path: near the receiver, that is part
-    /// of the rest, elsewhere of what is taken away. `None` if the rate of the path is unknown and would decide.
-    pub(super) fn time_without(&self, share: f64, next: NextLimit) -> Option<TimeWithout> {
-        let rest_ns = self.active_ns as f64 * (1.0 - share);
-        let at = |rate: f64| {
-            let least_ns = match next {
-                NextLimit::Path => self.bytes() as f64 * 1e9 / rate,
-                NextLimit::Growth => self.growing_ns(rate),
-                NextLimit::Window => {
-                    self.growing_ns(self.window_rate().map_or(rate, |it| it.min(rate)))
-                }
-            };
-            let least_ns = if next == NextLimit::Growth {
-                least_ns + self.blocked_ns() as f64
-            } else {
-                least_ns
-            };
-            (rest_ns.max(least_ns) as u64).min(self.active_ns)
-        };
-        // Segments of a window that was always full may be apart because their sender paces them.
-        let was_full = self.model.is_queued && self.share(Limit::PathRate) >= MIN_FULL;
-        let is_paced = |rate: &f64| *rate < PACED * self.goodput();
-        let rate = self.path_rate();
-        if let Some(rate) = rate.filter(|it| next == NextLimit::Path || was_full || !is_paced(it)) {
-            let without_ns = at(rate);
-            let is_far = without_ns.saturating_mul(MOST_EXTRAPOLATED) < self.active_ns;
-            return Some(if next != NextLimit::Path && !was_full && is_far {
-                TimeWithout::AtMost(without_ns)
-            } else {
-                TimeWithout::About(without_ns)
-            });
-        }
-        let without_ns = at(self.fastest()?);
-        Some(if without_ns as f64 <= rest_ns {
-            TimeWithout::About(without_ns)
-        } else {
-            TimeWithout::AtMost(without_ns)
-        })
-    }
-
-    /// Time that all payload takes at this rate if nothing but the congestion window delays its beginning: it doubles in
-    /// each round trip (RFC 3465 section 2.2, also where each second segment is acknowledged), from what was in flight, but
-    /// from [`MOST_INITIAL`] at most.
-    fn growing_ns(&self, rate: f64) -> f64 {
-        let rtt_ns = self.model.base_rtt_ns().unwrap_or(0) as f64;
-        // As the sender saw it: near the receiver, hardly anything is unacknowledged.
-        let most = self.model.flights().into_iter().max().unwrap_or(0);
-        let mut window = most.clamp(self.full, MOST_INITIAL * self.full) as f64;
-        let (mut rest, mut ns) = (self.bytes() as f64, 0.0);
-        while rest > window && window * 1e9 < rate * rtt_ns {
-            rest -= window;
-            ns += rtt_ns;
-            window *= 2.0;
-        }
-        ns + rest * 1e9 / rate
-    }
-
-    /// Time in which nothing is sent, whatever the receiver's window: it stays, and what passes takes its time beside it.
-    fn blocked_ns(&self) -> u64 {
-        let limits = [Limit::Timeout, Limit::SenderIdle, Limit::ClosedWindow];
-        limits.iter().map(|limit| self.model.time_ns(*limit)).sum()
-    }
-
-    /// Rate that the largest window permits, octets per second, if the round trip is known.
-    fn window_rate(&self) -> Option<f64> {
-        let rtt_ns = self.model.round_trip_ns().filter(|ns| *ns > 0)?;
-        Some(self.model.largest_window() as f64 * 1e9 / rtt_ns as f64)
-    }
-
     /// Octets on the wire for each octet of payload in full frames. Full frames of most hosts fill the MTU of 1,500
     /// octets; with gap and preamble that is 1,538 (IEEE 802.3 clauses 3.1 and 4.4.2).
     pub(super) fn wire_factor(&self) -> f64 {
@@ -417,105 +269,6 @@ fn is_one_sided(connection: &Connection) -> bool {
     }
     let sent = connection.stats(sender);
     sent.segments > 0 && sent.retransmitted_segments * 2 < sent.segments
-}
-
-fn wire_factor(frame_payload: u64) -> f64 {
-    let payload = frame_payload.max(1) as f64;
-    if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&frame_payload) {
-        1538.0 / payload
-    } else {
-        (payload + 78.0) / payload
-    }
-}
-
-/// Timestamps with their padding (RFC 7323 appendix A), which the MSS does not count (RFC 6691).
-pub(super) const STAMP_OCTETS: u64 = 12;
-/// Payload of the largest frames in use, of 9,000 octets.
-const JUMBO_PAYLOAD: u64 = 8_960;
-
-fn frame_payload(full: u64, mss: Option<u64>, is_stamped: bool) -> u64 {
-    let options = if is_stamped { STAMP_OCTETS } else { 0 };
-    let of_mss = |mss: u64| mss.saturating_sub(options).max(1);
-    match mss {
-        Some(mss) if full > mss => of_mss(mss),
-        // Without the handshake: multiples of a full frame's payload, or more than any frame carries.
-        None if full > MTU_PAYLOAD.1 => {
-            let ethernet = of_mss(MTU_PAYLOAD.1);
-            let is_multiple = full.is_multiple_of(ethernet);
-            if is_multiple || full > JUMBO_PAYLOAD {
-                ethernet
-            } else {
-                full
-            }
-        }
-        _ => full,
-    }
-}
-
-fn classify(model: &FlowModel, full: u64) -> FlowClass {
-    let longest = model.turns.longest_turn(model.data_sender);
-    if longest >= BULK_SEGMENTS * full.max(SMALL_BYTES) && !is_trickle(model) {
-        FlowClass::Bulk
-    } else if model.turns.changes() >= EXCHANGE_TURNS {
-        FlowClass::Exchange
-    } else if model.view.sent.len() as u64 >= 4 * BULK_SEGMENTS && !is_trickle(model) {
-        FlowClass::Bulk
-    } else if model.view.sent.len() as u64 >= BULK_SEGMENTS {
-        FlowClass::Exchange
-    } else {
-        FlowClass::Short
-    }
-}
-
-/// True for small segments, each sent when nothing is in flight: a program that has little to send.
-fn is_trickle(model: &FlowModel) -> bool {
-    let sent = &model.view.sent;
-    let bytes: u64 = sent.iter().map(|it| u64::from(it.len)).sum();
-    if bytes / sent.len().max(1) as u64 >= SMALL_BYTES || is_in_step(model) {
-        return false;
-    }
-    // A program's write ends with PSH (RFC 9293 section 3.9.1); a sender that has more to send does not set it.
-    let pushed = sent.iter().filter(|it| it.is_pushed).count();
-    if pushed * HARDLY_ANY < sent.len() {
-        return false;
-    }
-    let flights = model.flights();
-    let new = sent.iter().filter(|it| !it.is_retransmission());
-    let alone = new
-        .zip(&flights)
-        .filter(|(it, flight)| **flight <= u64::from(it.len) + 1)
-        .count();
-    alone * 2 >= flights.len()
-}
-
-/// The least time between an acknowledgment that passes the capture point and the segment which it releases, ns, if the sender is
-/// `to_sender_ns` away at the least. What comes sooner left before.
-pub(super) fn earliest_reaction_ns(to_sender_ns: u64) -> u64 {
-    to_sender_ns.saturating_sub(STACK_NS.max(to_sender_ns / 8))
-}
-
-/// True if nearly all segments have one size, and each follows the acknowledgment of the one before at once: there is always more to
-/// send. A stack with one buffer sets PSH on each (uIP).
-fn is_in_step(model: &FlowModel) -> bool {
-    // What follows an acknowledgment arrives after it has reached the sender and the segment has come from there.
-    let Some(to_sender_ns) = model.to_sender.base_ns() else {
-        return false;
-    };
-    let sent = &model.view.sent;
-    let full = sent.iter().map(|it| it.len).max().unwrap_or(0);
-    let mut acks = model.view.acks.iter().peekable();
-    let mut in_step = 0;
-    for pair in sent.windows(2) {
-        let (before, next) = (pair[0], pair[1]);
-        while acks.next_if(|ack| ack.ack < before.end).is_some() {}
-        let Some(ack) = acks.peek().filter(|ack| ack.time_ns <= next.time_ns) else {
-            continue;
-        };
-        let reaction_ns = next.time_ns - ack.time_ns;
-        let at_once = earliest_reaction_ns(to_sender_ns)..=to_sender_ns + PROMPT_NS;
-        in_step += usize::from(before.len == full && at_once.contains(&reaction_ns));
-    }
-    in_step * 10 >= sent.len() * 8
 }
 
 #[cfg(test)]
@@ -588,24 +341,5 @@ mod tests {
             window: 60_000,
             ..Segment::default()
         }
-    }
-
-    #[test]
-    fn frames_of_merged_segments_have_the_payload_of_the_mss() {
-        // TSO and GRO: up to 64 kB in a segment of the capture, 1,448 octets in a frame with timestamps.
-        assert_eq!(frame_payload(65_160, Some(1_460), true), 1_448);
-        assert_eq!(frame_payload(2_920, Some(1_460), false), 1_460);
-        assert_eq!(frame_payload(43_440, None, true), 1_448);
-        assert!(
-            (wire_factor(frame_payload(65_160, Some(1_460), true)) - 1538.0 / 1448.0).abs() < 1e-9
-        );
-    }
-
-    #[test]
-    fn frames_of_other_segments_carry_a_full_segment() {
-        assert_eq!(frame_payload(1_448, Some(1_460), true), 1_448);
-        assert_eq!(frame_payload(536, Some(1_460), false), 536);
-        assert_eq!(frame_payload(8_948, Some(8_960), true), 8_948);
-        assert_eq!(frame_payload(8_948, None, true), 8_948);
     }
 }

@@ -1,7 +1,8 @@
 //! Lines and paths that leave nothing for other causes to cost.
 
-use super::facts::{FlowFacts, STAMP_OCTETS};
+use super::facts::FlowFacts;
 use super::flight::arrives_evenly;
+use super::frame::STAMP_OCTETS;
 use super::rate::{CONTINUOUS, LINES, MAX_ABOVE_LINE, is_steady};
 use super::rule::Rule;
 use crate::cause::scored::evidence;

@@ -1,6 +1,7 @@
 //! A sender that has nothing to send, although it could.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::pacing::{IDLE_NS, LEAST_MTU_PAYLOAD, OPTIONS, is_media, is_own_stream, is_timed_media};
 use super::rate;
 use super::rule::Rule;

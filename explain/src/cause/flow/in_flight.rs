@@ -1,7 +1,8 @@
 //! What the sender keeps in flight: its buffer, its congestion window.
 
+use super::class::FlowClass;
 use super::evenness;
-use super::facts::{FlowClass, FlowFacts};
+use super::facts::FlowFacts;
 use super::flight::{ConstantFlight, arrives_evenly};
 use super::pacing::{is_media, is_own_stream, is_timed_media};
 use super::rate;

@@ -21,7 +21,11 @@
 //! | `opening` | connections that are not opened |
 //! | `alternative` | a second explanation of the same time |
 //! | `combined` | the same cause in several connections between two hosts |
+//! | `finding` | one of them as a finding |
 //! | `facts` | what the rules evaluate |
+//! | `class` | transfers, requests and answers |
+//! | `frame` | payload in a frame |
+//! | `time_without` | the time of a transfer without a cause |
 //! | `serialization` | one segment in flight on a slow line |
 //! | `shared` | paths that carry several connections at once |
 //! | `repeats` | when segments come again |
@@ -32,12 +36,15 @@
 mod ack_path;
 mod acks;
 mod alternative;
+mod class;
 mod combined;
 mod crumbs;
 mod evenness;
 mod exchange;
 mod facts;
+mod finding;
 mod flight;
+mod frame;
 mod full_line;
 mod idle;
 mod in_flight;
@@ -56,9 +63,11 @@ mod shared;
 mod standstill;
 #[cfg(test)]
 mod tests;
+mod time_without;
 mod window;
 
-use facts::{FlowClass, FlowFacts};
+use class::FlowClass;
+use facts::FlowFacts;
 use full_line::PathUse;
 use linerate_capture::model::{Limit, TimeShares};
 use linerate_capture::traffic::Flow;

@@ -1,7 +1,8 @@
 //! Nagle's algorithm with delayed acknowledgments: a small segment waits for the acknowledgment of the one before, which waits
 //! for more data or for a timer.
 
-use super::facts::{EXCHANGE_TURNS, FlowFacts, LEAST_FULL, earliest_reaction_ns};
+use super::class::{EXCHANGE_TURNS, earliest_reaction_ns};
+use super::facts::{FlowFacts, LEAST_FULL};
 use super::rule::Rule;
 use super::sender::is_timed;
 use crate::cause::scored::evidence;

@@ -1,7 +1,8 @@
 //! The network between the ends: standing queues, order, duplicates.
 
 use super::ack_path::ack_path_full;
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;

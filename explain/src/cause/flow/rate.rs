@@ -1,6 +1,7 @@
 //! The limit of a healthy transfer: the path carries no more.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::in_flight;

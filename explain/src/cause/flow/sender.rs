@@ -1,6 +1,7 @@
 //! The sender: its program, and what it waits for between its writes.
 
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::idle::{ends_write, idle, silences};
 use super::in_flight::{flights, in_flight};
 use super::pacing::{is_media, is_timed_media, pacing};

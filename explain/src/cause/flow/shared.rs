@@ -1,6 +1,7 @@
 //! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
 
-use super::facts::{FlowClass, FlowFacts, OppositeTransfer, SharedRate};
+use super::class::FlowClass;
+use super::facts::{FlowFacts, OppositeTransfer, SharedRate};
 use super::rate;
 use linerate_capture::model::{FlowModel, Window};
 use std::collections::BTreeSet;

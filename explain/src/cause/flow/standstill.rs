@@ -2,7 +2,8 @@
 
 mod intervals;
 
-use super::facts::{FlowClass, FlowFacts};
+use super::class::FlowClass;
+use super::facts::FlowFacts;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use crate::cause::scored::evidence;

@@ -1,7 +1,8 @@
 //! The receiver's window.
 
+use super::class::FlowClass;
 use super::crumbs::crumbs;
-use super::facts::{FlowClass, FlowFacts};
+use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
 use super::rate;
 use super::rhythm::Rhythm;

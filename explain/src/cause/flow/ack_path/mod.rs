@@ -8,7 +8,8 @@ mod clocked;
 #[cfg(test)]
 mod tests;
 
-use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;

@@ -7,7 +7,8 @@
 
 use super::lost_acks::{MIN_TIMEOUT_NS, are_timeouts_longer_than_path, repeated_in_vain};
 use super::{Losses, MIN_COST, SIGNIFICANCE, fills_path};
-use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Acknowledgment, DirectionView, Limit, Transmission};

@@ -5,7 +5,8 @@
 //! that has nothing in flight repeats nothing.
 
 use super::MIN_COST;
-use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;

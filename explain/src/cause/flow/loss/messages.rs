@@ -2,7 +2,8 @@
 
 use super::lost_acks::MIN_TIMEOUT_NS;
 use super::{MIN_COST, MIN_LOSSES};
-use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Wait};

@@ -2,7 +2,8 @@
 
 use super::lost_acks::MIN_TIMEOUT_NS;
 use super::{MIN_COST, NEARLY_FULL};
-use crate::cause::flow::facts::{FlowClass, FlowFacts};
+use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;

@@ -1,0 +1,12 @@
+//! Requests and answers: which end keeps the other waiting.
+//!
+//! Time counts as an end's own only if its program, not its stack or the path, is late: after the last octet of the
+//! request, beyond the round trip, without a retransmission. Time in which nobody asked for anything is nobody's: a person
+//! reads, a server has no news.
+
+mod client;
+mod server;
+mod thinking;
+
+pub(super) use client::client_think_time;
+pub(super) use server::{ServerAnswers, server_think_time, share_answers};

@@ -1,0 +1,166 @@
+//! A server that takes time before its answers begin.
+
+use super::thinking::{
+    MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns, has_own_timer,
+    is_opening_work, is_single_work, is_slow_message, is_work, server,
+};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_capture::reader::Address;
+use linerate_capture::tcp::End;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+use std::collections::HashMap;
+
+/// Address and port.
+type AddressPort = (Address, u16);
+
+/// Most stacks acknowledge within this time, whatever the program does (Linux: from 40 ms, `TCP_DELACK_MIN`; Zephyr: 100 ms,
+/// `ACK_DELAY`).
+const ACKNOWLEDGED_NS: u64 = 100_000_000;
+/// A timer of 250 ms that runs freely (lwIP: `TCP_FAST_INTERVAL`) leaves so many silences of 100 ms by chance once in a
+/// dozen connections.
+const MIN_SILENT_TIMES: usize = 5;
+/// So many times of one size leave no doubt.
+const MANY_TIMES: usize = 8;
+
+/// Answers of a server to one client, in all connections: a client may open one for each request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::cause::flow) struct ServerAnswers {
+    turns: usize,
+    late: usize,
+    late_ns: u64,
+}
+
+/// Times of the server's program, without those that may be news.
+fn server_thinking(facts: &FlowFacts<'_>, server: End) -> Thinking {
+    let mut thinking = Thinking::of(facts, server);
+    if !is_opening_work(facts, &thinking) {
+        thinking.times.retain(|it| is_work(facts, it));
+    }
+    thinking
+}
+
+/// Notes for each connection the answers of its server in all connections from the same client to the same port.
+pub(in crate::cause::flow) fn share_answers(all: &mut [FlowFacts<'_>]) {
+    let hosts = |facts: &FlowFacts<'_>| {
+        let server = server(facts)?;
+        let ends = facts.flow.ends;
+        Some((
+            ends[server as usize],
+            ends[server.other() as usize].0,
+            server,
+        ))
+    };
+    let mut sums: HashMap<(AddressPort, Address), ServerAnswers> = HashMap::new();
+    for facts in all.iter() {
+        if let Some((at, client, server)) = hosts(facts) {
+            let thinking = server_thinking(facts, server);
+            let sum = sums.entry((at, client)).or_default();
+            sum.turns += thinking.turns.max(thinking.times.len());
+            sum.late += thinking.times.len();
+            sum.late_ns += thinking.total_ns();
+        }
+    }
+    for facts in all {
+        if let Some(sum) = hosts(facts).and_then(|(at, client, _)| sums.get(&(at, client))) {
+            facts.answers = *sum;
+        }
+    }
+}
+
+/// The server takes time before its answers begin, beyond the round trip.
+pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let server = server(facts)?;
+    let thinking = server_thinking(facts, server);
+    let total_ns = thinking.total_ns();
+    let asked_ns = asked_ns(facts, server);
+    let share = stats::ratio(total_ns as f64, asked_ns as f64);
+    let median_ns = thinking.percentile(50);
+    let all = facts.answers;
+    if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_own_timer(facts, &thinking) {
+        return None;
+    }
+    let is_usual_in_all = all.late >= MIN_TIMES && all.late * 2 >= all.turns;
+    let is_usual = (thinking.is_usual() || is_usual_in_all) && share >= MIN_SHARE;
+    let is_single = share >= MOST && total_ns >= MIN_TOTAL_NS && is_single_work(facts, &thinking);
+    if !is_usual && !is_single {
+        return None;
+    }
+    // A host in between that opens the connection itself (proxy, address translation by a program) announces less.
+    let is_opened_by_other = facts.connection().handshake().syn_ack_ns.is_some()
+        && facts.connection().mss(server).is_none();
+    let is_certain = thinking.times.len() >= MANY_TIMES && thinking.is_even();
+    // Near the client, one answer that was lost and repeated looks the same, and so do news, or a timer of the server's.
+    let is_once = all.late == 1 && facts.model.is_near_receiver();
+    let is_doubtful = is_once
+        || is_opened_by_other
+        || is_slow_message(facts, &thinking)
+        || thinking.is_constant();
+    let confidence = match (is_doubtful, is_certain) {
+        (true, _) => 0.6,
+        (false, true) => 0.85,
+        (false, false) => 0.75,
+    };
+    let name = facts.flow.ends[server as usize].0;
+    // A program that takes so long does not keep its stack from acknowledging the request.
+    let is_asleep = thinking.is_silent()
+        && median_ns >= ACKNOWLEDGED_NS
+        && thinking.times.len() >= MIN_SILENT_TIMES;
+    let mut figures = evidence([
+        ("think_ns_p50", median_ns as f64),
+        ("think_ns_total", total_ns as f64),
+        ("answers", thinking.turns.max(thinking.times.len()) as f64),
+        ("late_answers", thinking.times.len() as f64),
+        ("think_share", share.min(1.0)),
+        ("capture_rtt_ns", thinking.leg_ns as f64),
+        (
+            "constant_silence",
+            f64::from(u8::from(thinking.is_silent())),
+        ),
+    ]);
+    figures.extend(
+        thinking
+            .packets()
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    if is_asleep {
+        return Some(Rule {
+            share: facts.share_of(total_ns),
+            cause: Cause::WakeUpLatency,
+            confidence: 0.6,
+            summary: format!(
+                "{name} takes {}, beyond the round trip of {} from the capture point, always as long, and acknowledges no \
+                 request before: its stack is late, too, as that of a station that sleeps between the requests.",
+                before_turns(&thinking, "answers begin", "answer begins"),
+                format::time(thinking.leg_ns),
+            ),
+            evidence: figures,
+            advice: "Look for power saving at that end: a sleeping radio (esp_wifi_set_ps, a listen interval), a CPU idle \
+                     state, a polling interval."
+                .to_owned(),
+            limits: &[Limit::SenderIdle],
+            has_gain: false,
+        });
+    }
+    Some(Rule {
+        share: facts.share_of(total_ns),
+        cause: Cause::ServerThinkTime,
+        confidence,
+        summary: format!(
+            "{name} takes {}, beyond the round trip of {} from the capture point: {} of the time in which something is asked.",
+            before_turns(&thinking, "answers begin", "answer begins"),
+            format::time(thinking.leg_ns),
+            format::percent(share.min(1.0)),
+        ),
+        evidence: figures,
+        advice: "The network is not the limit. Find what the server does before its first octet: reading a sensor or a \
+                 file, computing the length, waiting for a lock; or send what is ready at once."
+            .to_owned(),
+        limits: &[Limit::SenderIdle],
+        has_gain: false,
+    })
+}
