@@ -1,4 +1,4 @@
-//! Rules about windows, silences and gains, on synthetic uploads.
+//! The rules, on synthetic connections.
 
 mod despite_losses;
 mod devices;
@@ -8,9 +8,11 @@ mod late;
 mod lines;
 mod numbers;
 mod parts;
+mod paths;
 mod pauses;
 mod receivers;
 mod senders;
+mod windows;
 
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script};
@@ -50,17 +52,6 @@ fn window_rounds(segments: u32) -> Script {
         }
     }
     upload
-}
-
-#[test]
-fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_and_the_growing_window_need()
-{
-    let findings = findings(window_rounds(6));
-    let first = &findings[0].finding;
-    assert_eq!(first.cause, Cause::ReceiveWindow);
-    // Three round trips of 19 ms in which the window doubles from 6 segments carry 42; the other 558 of 600 take 400 us each.
-    let without_ns = first.evidence["time_without_ns"];
-    assert!((without_ns / 280e6 - 1.0).abs() < 0.05, "{without_ns}");
 }
 
 /// Rounds of 10 ms, in each of which `bytes` leave as one block, captured before an adapter splits it.
@@ -173,65 +164,6 @@ fn a_server_that_is_late_in_each_of_several_connections_thinks() {
     assert_eq!(requests(1, 300 * MS), []);
 }
 
-/// A window of 16 segments that fills, is closed for `closed_ms`, and opens again; `windows` of them pass in between.
-fn closings(windows: u64, closed_ms: u64) -> Vec<Cause> {
-    let full = 16 * MSS as u16;
-    let mut upload = upload(MS / 50, 4 * MS, full);
-    let mut at_ns = 10 * MS;
-    for _ in 0..30 {
-        for window in 0..windows {
-            upload.at(at_ns).send(16, MSS, 10_000);
-            at_ns += 6 * MS;
-            let is_last = window + 1 == windows;
-            upload
-                .at(at_ns)
-                .ack_all_with(if is_last { 0 } else { full });
-        }
-        at_ns += closed_ms * MS;
-        upload.at(at_ns).ack_all_with(full);
-    }
-    causes(upload)
-}
-
-#[test]
-fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_then_stalls() {
-    assert_eq!(closings(1, 45)[0], Cause::ReceiverReadsSlowly);
-    assert_eq!(closings(8, 60)[0], Cause::ReceiverStalls);
-}
-
-#[test]
-fn a_program_that_reads_slowly_between_its_stalls_is_slow() {
-    let full = 16 * MSS as u16;
-    let mut upload = upload(MS / 50, 4 * MS, full);
-    let mut at_ns = 10 * MS;
-    for _ in 0..12 {
-        for window in 0..10 {
-            upload.at(at_ns).send(16, MSS, 5 * MS / 2);
-            at_ns += 100 * MS;
-            let window = if window == 9 { 0 } else { full };
-            upload.at(at_ns).ack_all_with(window);
-        }
-        at_ns += 300 * MS;
-        upload.at(at_ns).ack_all_with(full);
-    }
-    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
-}
-
-#[test]
-fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
-    let mut upload = upload(MS / 50, 6 * MS, 60_000);
-    upload.at(10 * MS).send(20, MSS, 10_000);
-    upload.at(18 * MS).ack_all_with(60_000);
-    upload.at(19 * MS).send(20, MSS, 10_000);
-    upload.at(28 * MS).ack_all_with(3 * MSS as u16);
-    for round in 0..100_u64 {
-        let at_ns = 30 * MS + round * 12 * MS;
-        upload.at(at_ns).send(3, MSS, 10_000);
-        upload.at(at_ns + 11 * MS).ack_all_with(3 * MSS as u16);
-    }
-    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
-}
-
 #[test]
 fn a_sender_that_loses_segments_is_not_accused_of_having_nothing_to_send() {
     let sender = |lost_each: Option<u32>| {
@@ -254,30 +186,6 @@ fn a_sender_that_loses_segments_is_not_accused_of_having_nothing_to_send() {
     };
     assert!(sender(None).contains(&Cause::SenderIdle));
     assert!(!sender(Some(8)).contains(&Cause::SenderIdle));
-}
-
-#[test]
-fn full_segments_that_are_never_acknowledged_are_a_black_hole_from_the_first_on() {
-    let mut upload = upload(MS / 50, 10 * MS, 60_000);
-    upload.at(20 * MS).send(10, MSS, 10_000);
-    for at_ms in [250, 700, 1_550, 3_300] {
-        upload.at(at_ms * MS).segment(1, MSS);
-    }
-    assert_eq!(causes(upload), [Cause::MtuBlackHole]);
-}
-
-#[test]
-fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
-    let mut upload = upload(MS / 50, 10 * MS, 60_000);
-    upload.at(20 * MS).send(10, MSS, 10_000);
-    for at_ms in [250, 700, 1_550, 3_300] {
-        upload.at(at_ms * MS).segment(1, MSS);
-    }
-    for (at_ms, seq) in [(6_700, 1), (6_711, 1_025), (6_722, 2_049)] {
-        upload.at(at_ms * MS).segment(seq, 1_024);
-        upload.after(10 * MS).ack(seq + 1_024);
-    }
-    assert_eq!(causes(upload)[0], Cause::MtuBlackHole);
 }
 
 /// Bursts of four requests with pauses of 500 ms, captured near the client; the server's host acknowledges the first
@@ -365,46 +273,6 @@ fn a_sender_that_waits_for_each_acknowledgment_leaves_no_room_for_a_full_link() 
     assert_eq!(causes, [Cause::OneInFlight]);
 }
 
-#[test]
-fn copies_of_another_station_are_no_losses() {
-    let mut upload = upload(MS / 50, 10 * MS, 60_000);
-    for round in 0..100_u64 {
-        let first = upload.sent();
-        upload.at(20 * MS + round * 11 * MS).send(2, MSS, 100_000);
-        // The copies of both come from a second path.
-        upload.after(50_000).segment(first, MSS);
-        upload.after(50_000).segment(first + MSS, MSS);
-        upload.after(10 * MS).ack_all();
-    }
-    let causes = causes(upload);
-    assert!(causes.contains(&Cause::DuplicateFrames), "{causes:?}");
-    assert!(
-        !causes.contains(&Cause::RandomLoss) && !causes.contains(&Cause::RetransmissionStalls),
-        "{causes:?}"
-    );
-}
-
-#[test]
-fn segments_of_half_a_window_do_not_show_the_mss() {
-    let small = |window: u16| {
-        let mut upload = Script::late(End::First, window);
-        for round in 0..100_u64 {
-            upload.at(20 * MS + round * 7 * MS);
-            for _ in 0..2 {
-                // No write ends with a segment.
-                let numbers = [upload.sent(), 1];
-                upload.packet(End::First, Segment::ACK, numbers, 450, &[]);
-                upload.next[0] += 450;
-                upload.after(20_000);
-            }
-            upload.after(6 * MS).ack_all();
-        }
-        causes(upload).contains(&Cause::SmallMss)
-    };
-    assert!(small(9_000));
-    assert!(!small(900));
-}
-
 /// Each round trip of 20 ms, near the sender, `segments` segments pass at once; one acknowledgment answers
 /// all of them.
 fn bursts(segments: impl Fn(u32) -> u32, round_ns: u64) -> Vec<Cause> {
@@ -431,58 +299,6 @@ fn the_same_amount_in_each_round_trip_is_that_of_a_send_buffer_even_if_it_is_sen
 fn pictures_at_a_constant_interval_accuse_no_acknowledgments() {
     let pictures = bursts(|picture| 5 + picture * 7 % 13, 40 * MS);
     assert_eq!(pictures, []);
-}
-
-#[test]
-fn a_window_is_unscaled_only_if_no_scale_was_offered() {
-    let window = 44 * MSS as u16;
-    let filled = |options: &[u8]| {
-        let mut upload = Script::open_with(End::First, [20 * MS, MS / 50], window, options);
-        for round in 0..100 {
-            let at_ns = 30 * MS + round * 20 * MS;
-            upload.at(at_ns).send(44, MSS, 12_000);
-            upload.at(at_ns + 19 * MS).ack_all();
-        }
-        causes(upload)
-    };
-    let offered = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
-    assert_eq!(filled(&offered), [Cause::ReceiveWindow]);
-    assert_eq!(filled(&offered[..6]), [Cause::NoWindowScaling]);
-}
-
-#[test]
-fn a_receiver_whose_buffer_is_full_of_unread_data_acknowledges_late_because_it_reads_late() {
-    let mut upload = upload(MS / 50, 10 * MS, 60_000);
-    upload.at(15 * MS).send(20, MSS, 10_000);
-    upload.at(26 * MS).ack_all();
-    for round in 0..100_u64 {
-        let at_ns = 30 * MS + round * 40 * MS;
-        upload.at(at_ns).send(9, MSS, 10_000);
-        let window = if round < 5 { 60_000 } else { 9 * MSS as u16 };
-        upload.at(at_ns + 39 * MS).ack_all_with(window);
-    }
-    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
-}
-
-#[test]
-fn a_small_window_that_the_segments_behind_a_lost_one_close_is_not_read_slowly() {
-    let window = 5 * MSS as u16;
-    let mut upload = upload(MS / 50, 20 * MS, window);
-    let mut at_ns = 30 * MS;
-    for round in 0..100_u64 {
-        let first = upload.sent();
-        upload.at(at_ns).send(5, MSS, 12_000);
-        at_ns += 20 * MS;
-        if round % 8 == 0 {
-            upload.at(at_ns).duplicate_acks(4, first, 0);
-            upload.after(12_000).segment(first, MSS);
-            at_ns += 20 * MS;
-            upload.at(at_ns).ack_all_with(0);
-        }
-        upload.at(at_ns + 1_000).ack_all_with(window);
-    }
-    let causes = causes(upload);
-    assert!(!causes.contains(&Cause::ReceiverReadsSlowly), "{causes:?}");
 }
 
 #[test]
@@ -519,170 +335,4 @@ fn an_mss_that_a_router_clamps_behind_the_receiver_is_small() {
         small.summary
     );
     assert!(small.evidence["announced_mss_bytes"] > 256.0);
-}
-
-/// A segment each millisecond, whatever is lost, meets a policer of 80% of this rate with a bucket of 20 segments, or a
-/// queue of the same size before a link of the same rate.
-fn overload(is_queue: bool) -> Vec<PathFinding> {
-    let mut upload = upload(MS / 50, 20 * MS, 60_000);
-    let mut events: Vec<(u64, u8, u32)> = Vec::new();
-    let (mut level, mut acked, mut lost) = (0.0_f64, 0, Vec::<u32>::new());
-    let mut repeat: Vec<(u64, u32)> = Vec::new();
-    let mut next = 0;
-    for slot in 0..3_000_u64 {
-        let at_ns = 30 * MS + slot * MS;
-        level = (level - 0.8).max(0.0);
-        let due = repeat.first().is_some_and(|(due_ns, _)| *due_ns <= at_ns);
-        let segment = if due {
-            repeat.remove(0).1
-        } else {
-            next += 1;
-            next - 1
-        };
-        events.push((at_ns, 0, segment));
-        if level > 19.0 {
-            repeat.push((at_ns + 25 * MS, segment));
-            lost.retain(|it| *it != segment);
-            lost.push(segment);
-            continue;
-        }
-        lost.retain(|it| *it != segment);
-        let wait_ns = if is_queue {
-            (level / 0.8 * 1e6) as u64
-        } else {
-            0
-        };
-        level += 1.0;
-        acked = lost.iter().min().copied().unwrap_or(next).max(acked);
-        events.push((at_ns + 20 * MS + wait_ns, 1, acked));
-    }
-    events.sort_unstable();
-    for (at_ns, event, segment) in events {
-        let seq = 1 + segment * MSS;
-        upload.at(at_ns);
-        if event == 0 {
-            upload.segment(seq, MSS);
-        } else {
-            upload.ack(seq);
-        }
-    }
-    findings(upload)
-}
-
-#[test]
-fn a_policer_is_named_although_its_sender_keeps_to_its_rate() {
-    let policed = overload(false);
-    assert_eq!(policed[0].finding.cause, Cause::Policed);
-    let queued = overload(true);
-    assert!(queued.iter().all(|it| it.finding.cause != Cause::Policed));
-}
-
-#[test]
-fn a_connection_that_only_controls_a_transfer_takes_no_part_of_the_time() {
-    let control = || {
-        let mut control = upload(MS / 50, 19 * MS, 60_000);
-        for round in 1..5_u64 {
-            control.at(round * 450 * MS).write(End::First, 40);
-            control.after(20 * MS).write(End::Second, 40);
-            control.after(MS).confirm(End::First);
-        }
-        control.flow()
-    };
-    let alone = explain_flows(&[window_rounds(6).flow()]).0;
-    let both = explain_flows(&[control(), window_rounds(6).flow()]).0;
-    assert_eq!(both.len(), alone.len());
-    assert!((both[0].share_of_time - alone[0].share_of_time).abs() < 1e-9);
-    assert!(alone[0].share_of_time > 0.5, "{alone:?}");
-}
-
-/// Segments 1.2 ms apart near the receiver; of each 120, two arrive in the other order.
-#[test]
-fn segments_that_arrive_in_another_order_at_no_cost_are_no_cause() {
-    let mut upload = upload(10 * MS, MS / 50, 60_000);
-    for pair in 0..1_600_u64 {
-        upload.at(30 * MS + pair * 2_400_000);
-        let first = upload.sent();
-        let order = if pair % 60 == 3 { [1, 0] } else { [0, 1] };
-        for segment in order {
-            upload.segment(first + segment * MSS, MSS).after(100_000);
-        }
-        upload.ack_all();
-    }
-    assert!(!causes(upload).contains(&Cause::Reordering));
-}
-
-/// Slow start into a queue: each acknowledgment of two segments, 8 ms apart, releases three.
-#[test]
-fn a_window_that_only_fills_a_long_queue_is_no_limit() {
-    let mut upload = upload(MS / 50, 8 * MS, 60_000);
-    upload.at(10 * MS).send(10, MSS, 10_000);
-    for ack in 0..300_u64 {
-        upload.at(18 * MS + ack * 8 * MS);
-        upload.ack(1 + (ack as u32 + 1) * 2 * MSS).after(10_000);
-        if upload.sent() < 280 * MSS {
-            upload.send(3, MSS, 10_000);
-        } else if upload.sent() < 600 * MSS {
-            upload.send(2, MSS, 10_000);
-        }
-    }
-    let causes = causes(upload);
-    assert!(causes.contains(&Cause::Bufferbloat), "{causes:?}");
-    assert!(!causes.contains(&Cause::CongestionWindow), "{causes:?}");
-}
-
-/// Uploads captured at their sender, with `window` segments in flight: at each turn of 2 ms, the acknowledgment of two
-/// segments of one of them arrives, and releases two others.
-fn side_by_side(turn: impl Fn(u64) -> Option<usize>) -> Vec<Flow> {
-    const WINDOW: u32 = 20;
-    let mut uploads = [(); 2].map(|()| upload(MS / 50, 10 * MS, 60_000));
-    let mut acked = [1; 2];
-    for upload in &mut uploads {
-        upload.at(12 * MS).send(WINDOW, MSS, 10_000);
-    }
-    for at in 0..3_000 {
-        let Some(of) = turn(at) else {
-            continue;
-        };
-        acked[of] += 2 * MSS;
-        let upload = &mut uploads[of];
-        upload.at(24 * MS + at * 2 * MS).ack(acked[of]);
-        upload.after(10_000).send(2, MSS, 10_000);
-    }
-    uploads.into_iter().map(Script::flow).collect()
-}
-
-#[test]
-fn transfers_with_a_steady_sum_fill_the_path_together() {
-    let fill = |turn: &dyn Fn(u64) -> Option<usize>| {
-        let flows = side_by_side(turn);
-        let mut facts: Vec<_> = flows.iter().filter_map(FlowFacts::of).collect();
-        shared::share_paths(&mut facts);
-        facts.iter().map(|it| it.fills_together).collect::<Vec<_>>()
-    };
-    // One of them passes five times as much as the other one, by turns.
-    let favours = |at: u64| (at / 300 % 2) as usize;
-    let shared = |at: u64| {
-        if at.is_multiple_of(6) {
-            1 - favours(at)
-        } else {
-            favours(at)
-        }
-    };
-    assert_eq!(fill(&|at| Some(shared(at))), [true, true]);
-    // The same with pauses in which neither passes much.
-    let idles = |at: u64| (at / 500).is_multiple_of(2) && !at.is_multiple_of(4);
-    assert_eq!(fill(&|at| (!idles(at)).then(|| shared(at))), [false, false]);
-}
-
-#[test]
-fn a_transfer_that_fills_the_path_with_others_is_not_slow_by_its_own_window() {
-    let flow = window_rounds(6).flow();
-    let mut facts = FlowFacts::of(&flow).expect("payload");
-    let names_window = |facts: &FlowFacts<'_>| {
-        let found = evaluate(facts);
-        found.iter().any(|it| it.cause == Cause::ReceiveWindow)
-    };
-    assert!(names_window(&facts));
-    facts.fills_together = true;
-    assert!(!names_window(&facts));
 }

@@ -1,6 +1,7 @@
 //! Receivers whose programs stop, read slowly, or answer nothing.
 
-use super::{causes, closings, repair, upload};
+use super::windows::closings;
+use super::{causes, repair, upload};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::synthetic::{MS, MSS, Script};
 use linerate_capture::model::Limit;

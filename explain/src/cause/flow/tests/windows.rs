@@ -1,0 +1,167 @@
+//! The receiver's window.
+
+use super::*;
+use crate::cause::synthetic::{MS, MSS, Script};
+use linerate_capture::tcp::{End, Segment};
+
+#[test]
+fn without_a_small_window_a_transfer_takes_as_long_as_the_slowest_link_and_the_growing_window_need()
+{
+    let findings = findings(window_rounds(6));
+    let first = &findings[0].finding;
+    assert_eq!(first.cause, Cause::ReceiveWindow);
+    // Three round trips of 19 ms in which the window doubles from 6 segments carry 42; the other 558 of 600 take 400 us each.
+    let without_ns = first.evidence["time_without_ns"];
+    assert!((without_ns / 280e6 - 1.0).abs() < 0.05, "{without_ns}");
+}
+
+/// A window of 16 segments that fills, is closed for `closed_ms`, and opens again; `windows` of them pass in between.
+pub(super) fn closings(windows: u64, closed_ms: u64) -> Vec<Cause> {
+    let full = 16 * MSS as u16;
+    let mut upload = upload(MS / 50, 4 * MS, full);
+    let mut at_ns = 10 * MS;
+    for _ in 0..30 {
+        for window in 0..windows {
+            upload.at(at_ns).send(16, MSS, 10_000);
+            at_ns += 6 * MS;
+            let is_last = window + 1 == windows;
+            upload
+                .at(at_ns)
+                .ack_all_with(if is_last { 0 } else { full });
+        }
+        at_ns += closed_ms * MS;
+        upload.at(at_ns).ack_all_with(full);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_then_stalls() {
+    assert_eq!(closings(1, 45)[0], Cause::ReceiverReadsSlowly);
+    assert_eq!(closings(8, 60)[0], Cause::ReceiverStalls);
+}
+
+#[test]
+fn a_program_that_reads_slowly_between_its_stalls_is_slow() {
+    let full = 16 * MSS as u16;
+    let mut upload = upload(MS / 50, 4 * MS, full);
+    let mut at_ns = 10 * MS;
+    for _ in 0..12 {
+        for window in 0..10 {
+            upload.at(at_ns).send(16, MSS, 5 * MS / 2);
+            at_ns += 100 * MS;
+            let window = if window == 9 { 0 } else { full };
+            upload.at(at_ns).ack_all_with(window);
+        }
+        at_ns += 300 * MS;
+        upload.at(at_ns).ack_all_with(full);
+    }
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
+    let mut upload = upload(MS / 50, 6 * MS, 60_000);
+    upload.at(10 * MS).send(20, MSS, 10_000);
+    upload.at(18 * MS).ack_all_with(60_000);
+    upload.at(19 * MS).send(20, MSS, 10_000);
+    upload.at(28 * MS).ack_all_with(3 * MSS as u16);
+    for round in 0..100_u64 {
+        let at_ns = 30 * MS + round * 12 * MS;
+        upload.at(at_ns).send(3, MSS, 10_000);
+        upload.at(at_ns + 11 * MS).ack_all_with(3 * MSS as u16);
+    }
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn segments_of_half_a_window_do_not_show_the_mss() {
+    let small = |window: u16| {
+        let mut upload = Script::late(End::First, window);
+        for round in 0..100_u64 {
+            upload.at(20 * MS + round * 7 * MS);
+            for _ in 0..2 {
+                // No write ends with a segment.
+                let numbers = [upload.sent(), 1];
+                upload.packet(End::First, Segment::ACK, numbers, 450, &[]);
+                upload.next[0] += 450;
+                upload.after(20_000);
+            }
+            upload.after(6 * MS).ack_all();
+        }
+        causes(upload).contains(&Cause::SmallMss)
+    };
+    assert!(small(9_000));
+    assert!(!small(900));
+}
+
+#[test]
+fn a_window_is_unscaled_only_if_no_scale_was_offered() {
+    let window = 44 * MSS as u16;
+    let filled = |options: &[u8]| {
+        let mut upload = Script::open_with(End::First, [20 * MS, MS / 50], window, options);
+        for round in 0..100 {
+            let at_ns = 30 * MS + round * 20 * MS;
+            upload.at(at_ns).send(44, MSS, 12_000);
+            upload.at(at_ns + 19 * MS).ack_all();
+        }
+        causes(upload)
+    };
+    let offered = [2, 4, 5, 0xB4, 4, 2, 3, 3, 0];
+    assert_eq!(filled(&offered), [Cause::ReceiveWindow]);
+    assert_eq!(filled(&offered[..6]), [Cause::NoWindowScaling]);
+}
+
+#[test]
+fn a_receiver_whose_buffer_is_full_of_unread_data_acknowledges_late_because_it_reads_late() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(15 * MS).send(20, MSS, 10_000);
+    upload.at(26 * MS).ack_all();
+    for round in 0..100_u64 {
+        let at_ns = 30 * MS + round * 40 * MS;
+        upload.at(at_ns).send(9, MSS, 10_000);
+        let window = if round < 5 { 60_000 } else { 9 * MSS as u16 };
+        upload.at(at_ns + 39 * MS).ack_all_with(window);
+    }
+    assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn a_small_window_that_the_segments_behind_a_lost_one_close_is_not_read_slowly() {
+    let window = 5 * MSS as u16;
+    let mut upload = upload(MS / 50, 20 * MS, window);
+    let mut at_ns = 30 * MS;
+    for round in 0..100_u64 {
+        let first = upload.sent();
+        upload.at(at_ns).send(5, MSS, 12_000);
+        at_ns += 20 * MS;
+        if round % 8 == 0 {
+            upload.at(at_ns).duplicate_acks(4, first, 0);
+            upload.after(12_000).segment(first, MSS);
+            at_ns += 20 * MS;
+            upload.at(at_ns).ack_all_with(0);
+        }
+        upload.at(at_ns + 1_000).ack_all_with(window);
+    }
+    let causes = causes(upload);
+    assert!(!causes.contains(&Cause::ReceiverReadsSlowly), "{causes:?}");
+}
+
+/// Slow start into a queue: each acknowledgment of two segments, 8 ms apart, releases three.
+#[test]
+fn a_window_that_only_fills_a_long_queue_is_no_limit() {
+    let mut upload = upload(MS / 50, 8 * MS, 60_000);
+    upload.at(10 * MS).send(10, MSS, 10_000);
+    for ack in 0..300_u64 {
+        upload.at(18 * MS + ack * 8 * MS);
+        upload.ack(1 + (ack as u32 + 1) * 2 * MSS).after(10_000);
+        if upload.sent() < 280 * MSS {
+            upload.send(3, MSS, 10_000);
+        } else if upload.sent() < 600 * MSS {
+            upload.send(2, MSS, 10_000);
+        }
+    }
+    let causes = causes(upload);
+    assert!(causes.contains(&Cause::Bufferbloat), "{causes:?}");
+    assert!(!causes.contains(&Cause::CongestionWindow), "{causes:?}");
+}
