@@ -174,8 +174,7 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full
-        // A queue that long overflows where it is full: its length is the fault, not the loss.
-        || path::bufferbloat(facts).is_some()
+        || is_of_long_queue(facts, &losses)
         || is_harmless && losses.rate() < MIN_POLICED_RATE
     {
         return None;
@@ -300,6 +299,12 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         random(facts, &losses, &waits, figures)
     })
+}
+
+/// True if the path has a long queue, which takes as much of the time as waits for the timer at least: it overflows where it is full, so
+/// that its length is the fault, not the loss.
+fn is_of_long_queue(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    path::bufferbloat(facts).is_some_and(|it| it.share >= losses.timeout)
 }
 
 /// True if the losses are those of a policer without exception: frames that destroy each other do not know how much has passed.

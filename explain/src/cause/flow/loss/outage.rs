@@ -238,14 +238,25 @@ fn is_backed_off(facts: &FlowFacts<'_>, silences: &[Silence]) -> bool {
 }
 
 /// True if some of what was in flight in the silence `gap` had arrived, so that its acknowledgments were lost, and some had not: both
-/// directions were cut. `repeated` is what the timer repeated in vain.
+/// directions were cut. If all had arrived, the receiver may have stood still, unless it answers a further repetition at once, or may have
+/// missed one segment, unless it reported none. `repeated` is what the timer repeated in vain.
 fn is_cut_in_both(facts: &FlowFacts<'_>, repeated: &Transmission, gap: &[u64]) -> bool {
     let view = &facts.model.view;
     let before = view.sent.iter();
     let before = before.take_while(|it| it.time_ns < repeated.time_ns);
     let highest = before.map(|it| it.end).max().unwrap_or(0);
+    let again = view.sent.iter().rev();
+    let again = again.filter(|it| it.is_retransmission() && it.time_ns < gap[1]);
+    let to_receiver_ns = facts.model.to_receiver.base_ns().unwrap_or(0);
+    let is_prompt = again
+        .map(|it| gap[1] - it.time_ns)
+        .next()
+        .is_some_and(|ns| ns <= 2 * to_receiver_ns)
+        && !is_reported_at(facts, gap[0]);
     let answer = view.acks.iter().find(|ack| ack.time_ns >= gap[1]);
-    answer.is_some_and(|ack| ack.ack >= repeated.end + 2 * facts.full && ack.ack < highest)
+    answer.is_some_and(|ack| {
+        ack.ack >= repeated.end + 2 * facts.full && (ack.ack < highest || is_prompt)
+    })
 }
 
 /// Groups of at least [`MIN_REPEATED`] repetitions of what was sent neither before nor during one of the silences.

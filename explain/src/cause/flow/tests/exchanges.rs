@@ -56,3 +56,22 @@ fn a_client_that_polls_what_fits_into_a_segment_keeps_nobody_waiting() {
     assert_eq!(polls(1_400), []);
     assert_eq!(polls(8 * 1_460), [Cause::ClientThinkTime]);
 }
+
+/// Six answers after these times, captured at the server; the client asks at once.
+fn few_answers(think_ms: [u64; 6]) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 20 * US, 17 * MS, 60_000);
+    for think_ms in think_ms {
+        dialogue.write(End::First, 88).after(10 * US);
+        dialogue.confirm(End::Second);
+        dialogue.after(think_ms * MS).write(End::Second, 314);
+        dialogue.after(17 * MS);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_server_that_is_asked_again_at_once_has_no_timer_of_its_own() {
+    // The first answer, which no gap precedes, takes longest.
+    let found = few_answers([563, 496, 486, 548, 485, 512]);
+    assert_eq!(found, [Cause::ServerThinkTime]);
+}

@@ -244,9 +244,10 @@ fn silence(arrived: u32) -> Vec<Cause> {
 
 #[test]
 fn a_silence_in_which_acknowledgments_and_segments_are_lost_cuts_both_directions() {
-    assert_eq!(silence(6)[..1], [Cause::LinkInterrupted]);
-    for arrived in [1, 12] {
-        let found = silence(arrived);
-        assert!(!found.contains(&Cause::LinkInterrupted), "{found:?}");
+    // Of twelve segments that arrived, one would have been acknowledged, and the repetition, too.
+    for arrived in [6, 12] {
+        assert_eq!(silence(arrived)[..1], [Cause::LinkInterrupted]);
     }
+    let found = silence(1);
+    assert!(!found.contains(&Cause::LinkInterrupted), "{found:?}");
 }

@@ -221,3 +221,36 @@ fn a_cut_in_both_directions_shows_in_what_comes_again() {
     }
     assert_eq!(cause(evaluate(download)), Some(Cause::LinkInterrupted));
 }
+
+/// Flights of twelve segments, captured at the sender. The timer repeats the first one of one flight after 1.3 s, in vain, and again 3 s
+/// later: then all is acknowledged, `late_ns` after that. Before, the receiver reported that it misses the first, or nothing came back.
+fn lost_flight(late_ns: u64, is_reported: bool) -> Option<Cause> {
+    let mut upload = Script::open(End::First, 4 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..200 {
+        let first = upload.sent();
+        upload.at(at_ns).send(12, MSS, 100 * US);
+        if round == 100 {
+            if is_reported {
+                upload.after(4 * MS).duplicate_acks(5, first, 100 * US);
+            }
+            upload.at(at_ns + 1_300 * MS).segment(first, MSS);
+            at_ns += 4_300 * MS;
+            upload.at(at_ns).segment(first, MSS).after(late_ns);
+        } else {
+            upload.after(4 * MS);
+        }
+        upload.ack_all();
+        at_ns = upload.now_ns + 50 * US;
+    }
+    cause(evaluate(upload))
+}
+
+#[test]
+fn a_flight_that_arrived_and_a_repetition_that_did_not_show_an_interruption() {
+    assert_eq!(lost_flight(4 * MS, false), Some(Cause::LinkInterrupted));
+    // One segment may have been lost three times.
+    assert_ne!(lost_flight(4 * MS, true), Some(Cause::LinkInterrupted));
+    // The receiver may have stood still.
+    assert_ne!(lost_flight(300 * MS, false), Some(Cause::LinkInterrupted));
+}
