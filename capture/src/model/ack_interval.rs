@@ -92,7 +92,7 @@ fn acknowledged(view: &DirectionView, is_selective: bool) -> Vec<Step> {
     let mut is_duplicate = false;
     let mut steps = Vec::new();
     for pair in view.acks.windows(2) {
-        while let Some(it) = sent.next_if(|it| it.time_ns <= pair[1].time_ns) {
+        while let Some(it) = sent.next_if(|it| it.number < pair[1].number) {
             if it.is_retransmission() {
                 recovered = highest;
             }

@@ -128,7 +128,7 @@ fn is_in_step(view: &DirectionView) -> bool {
     let mut last: Option<(u64, u64)> = None;
     let mut delays: Vec<u64> = Vec::new();
     for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
             last = Some((ack.time_ns, ack.ack));
         }
         let Some((time_ns, acked)) = last else {

@@ -33,7 +33,7 @@ pub(super) fn closed_ns(view: &DirectionView) -> Option<u64> {
     let mut closing = view.sent.iter().filter(|it| it.has_fin());
     let (fin, again) = (closing.next()?, closing.next());
     let mut answers = view.acks.iter();
-    let answer = answers.find(|ack| ack.time_ns >= fin.time_ns && ack.ack >= fin.end)?;
+    let answer = answers.find(|ack| ack.number > fin.number && ack.ack >= fin.end)?;
     again.is_none().then(|| answer.time_ns - fin.time_ns)
 }
 
@@ -45,7 +45,7 @@ pub(super) fn reopened_ns(view: &DirectionView) -> Option<u64> {
     let mut opened_ns = None;
     let mut least_ns = None;
     for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
             if ack.window == 0 {
                 (closed_at, opened_ns) = (Some(ack.ack), None);
             } else if closed_at.is_some() && opened_ns.is_none() {
@@ -73,7 +73,7 @@ pub(super) fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Opti
     let mut acked = 0;
     for sent in view.sent.iter().filter(|it| !it.is_retransmission()) {
         let mut released_ns = None;
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
             if ack.ack > acked {
                 released_ns = Some(ack.time_ns);
                 acked = ack.ack;

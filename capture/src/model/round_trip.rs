@@ -35,7 +35,7 @@ impl RoundTrips {
         let mut ambiguous_below = 0;
         for ack in &view.acks {
             let mut newest = None;
-            while let Some(sent) = view.sent.get(next).filter(|it| it.time_ns <= ack.time_ns) {
+            while let Some(sent) = view.sent.get(next).filter(|it| it.number < ack.number) {
                 if sent.class != PacketClass::NewData {
                     let highest = view.sent[..next]
                         .iter()
@@ -84,7 +84,7 @@ impl RoundTrips {
             // After a silence, the sender waited for its program, not for the path.
             let is_flowing = sent.time_ns - before_ns <= FLOWING_NS.max(most_ns);
             before_ns = sent.time_ns;
-            while let Some(ack) = acks.next_if(|ack| ack.time_ns <= sent.time_ns) {
+            while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
                 let is_newer =
                     |(last, _): &(u32, u64)| ack.timestamp.wrapping_sub(*last) as i32 > 0;
                 if ack.timestamp != 0 && firsts.last().is_none_or(is_newer) {

@@ -112,7 +112,7 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
     let mut since_ns = None;
     let mut silences = Vec::new();
     for ack in &view.acks {
-        while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+        while let Some(it) = sent.next_if(|it| it.number < ack.number) {
             highest = highest.max(it.end);
             if since_ns.is_none() && acked.is_some_and(|acked| highest >= acked + owed) {
                 since_ns = Some(it.time_ns);

@@ -316,11 +316,12 @@ impl Walk<'_> {
     /// before.
     fn knew_acks(&self, repeated: &Transmission) -> bool {
         let sent = &self.view.sent;
-        let behind = sent.partition_point(|it| it.time_ns <= repeated.time_ns);
+        // A receiver may acknowledge at the time of the segment.
+        let behind = sent.partition_point(|it| it.number <= repeated.number);
         let mut next = sent[behind..].iter().take(MAX_LOOK_AHEAD);
         let new = next.find(|it| it.end > self.sent);
         let acks = &self.view.acks;
-        let answer = acks.get(acks.partition_point(|ack| ack.time_ns <= repeated.time_ns));
+        let answer = acks.get(acks.partition_point(|ack| ack.number <= repeated.number));
         let heard_ns = answer.map_or(u64::MAX, |ack| {
             ack.time_ns + self.conditions.to_sender_ns / 2
         });

@@ -331,7 +331,7 @@ impl DirectionView {
         let (mut highest, mut last) = (0, 0);
         let (mut duplicates, mut selective) = (0, false);
         for ack in bare() {
-            while let Some(sent) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+            while let Some(sent) = sent.next_if(|it| it.number < ack.number) {
                 highest = highest.max(sent.end);
             }
             if ack.ack == last && ack.ack < highest {

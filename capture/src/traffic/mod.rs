@@ -120,6 +120,9 @@ pub struct Analysis {
     pub udp_streams: Vec<UdpStream>,
     /// Number of further UDP streams.
     pub other_udp_streams: u64,
+    /// Flows of datagrams without numbers, counted by the identifications of their IPv4 packets. A number that is missing may have
+    /// been that of a packet to another host.
+    pub identified_streams: Vec<UdpStream>,
     /// Traffic other than TCP, and the integrity of all packets.
     pub other_traffic: OtherTraffic,
     /// The broadcast packets.
@@ -135,6 +138,7 @@ impl Traffic {
         self.counts.captured_again = self.copies.copies;
         let start_ns = self.start_ns.unwrap_or(0);
         let (flows, other_connections) = self.table.into_flows();
+        let identified_streams = self.streams.identified();
         let (udp_streams, other_udp_streams) = self.streams.into_streams();
         Analysis {
             start_ns,
@@ -145,6 +149,7 @@ impl Traffic {
             other_connections,
             udp_streams,
             other_udp_streams,
+            identified_streams,
             other_traffic: self.datagrams.finish(),
             broadcasts: self.broadcasts,
             pauses: self.pauses.occurrences,
@@ -301,8 +306,13 @@ impl Traffic {
         };
         self.datagrams
             .record_udp(ends, payload, length, is_broadcast, stamp(packet));
+        let payload = streams::Payload {
+            octets: payload,
+            length,
+            identification: copies::header_fields(octets).1,
+        };
         self.streams
-            .record(ends, payload, length, packet.time_ns, packet.number);
+            .record(ends, payload, packet.time_ns, packet.number);
     }
 
     /// Adds packets that the capture reports as dropped.

@@ -3,6 +3,7 @@
 use foldhash::HashMap;
 
 use super::table::AddressPort;
+use crate::reader::Address;
 use crate::udp::{Stream, StreamDetector};
 
 /// Flows of datagrams analyzed at the same time. A further one replaces the unconfirmed flow that has been silent the
@@ -37,7 +38,21 @@ pub(super) struct StreamTable {
 struct OpenStream {
     ends: [AddressPort; 2],
     detector: StreamDetector,
+    /// The same by the identifications of IPv4 packets.
+    identified: StreamDetector,
+    datagrams: u64,
     last_packet: u64,
+}
+
+/// A host's identifications belong to one flow of datagrams if it sends no more than one in so many to others.
+const OTHERS_DIVISOR: u64 = 50;
+
+/// A datagram's payload, and the identification of its IPv4 packet; 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload<'a> {
+    pub(super) octets: &'a [u8],
+    pub(super) length: u32,
+    pub(super) identification: u16,
 }
 
 impl StreamTable {
@@ -46,8 +61,7 @@ impl StreamTable {
     pub(super) fn record(
         &mut self,
         ends: [AddressPort; 2],
-        octets: &[u8],
-        length: u32,
+        payload: Payload<'_>,
         time_ns: u64,
         packet: u64,
     ) {
@@ -63,7 +77,18 @@ impl StreamTable {
         self.last = at;
         let open = &mut self.open[at];
         open.last_packet = packet;
-        if let Some(stream) = open.detector.record(octets, length, time_ns, packet) {
+        open.datagrams += 1;
+        let Payload {
+            octets,
+            length,
+            identification,
+        } = payload;
+        let before = open.detector.record(octets, length, time_ns, packet);
+        if identification != 0 && open.detector.stream().is_none() {
+            let number = identification.to_be_bytes();
+            open.identified.record(&number, length, time_ns, packet);
+        }
+        if let Some(stream) = before {
             self.report(ends, stream);
         }
     }
@@ -79,6 +104,8 @@ impl StreamTable {
         let open = OpenStream {
             ends,
             detector: StreamDetector::default(),
+            identified: StreamDetector::of_identifications(),
+            datagrams: 0,
             last_packet: 0,
         };
         if at == self.open.len() {
@@ -101,6 +128,27 @@ impl StreamTable {
             receiver,
             stream,
         });
+    }
+
+    /// Flows of datagrams without numbers whose hosts number their IPv4 packets, and send hardly anything else by UDP.
+    pub(super) fn identified(&self) -> Vec<UdpStream> {
+        let mut sent: HashMap<Address, u64> = HashMap::default();
+        for open in &self.open {
+            *sent.entry(open.ends[0].0).or_default() += open.datagrams;
+        }
+        let is_sole = |open: &&OpenStream| {
+            let all = sent.get(&open.ends[0].0).copied().unwrap_or(0);
+            (all - open.datagrams) * OTHERS_DIVISOR <= all
+        };
+        let unnumbered = self.open.iter().filter(|it| it.detector.stream().is_none());
+        let streams = unnumbered.filter(is_sole).filter_map(|open| {
+            Some(UdpStream {
+                sender: open.ends[0],
+                receiver: open.ends[1],
+                stream: open.identified.stream()?.clone(),
+            })
+        });
+        streams.collect()
     }
 
     /// All streams in the order of their first packets, and the number of further ones.

@@ -27,6 +27,8 @@ pub enum Tool {
     LittleCounterAt4,
     /// The same after eight octets.
     LittleCounterAt8,
+    /// None: the host numbers its IPv4 packets (identification, RFC 791 section 3.1), which also those to others take.
+    Identification,
 }
 
 impl Tool {
@@ -43,6 +45,9 @@ impl Tool {
         Self::LittleCounterAt4,
         Self::LittleCounterAt8,
     ];
+
+    /// Of datagrams without a known number.
+    pub(super) const UNNUMBERED: [Self; 1] = [Self::Identification];
 
     /// True if the header shows which program sent it; another number must prove to be a counter.
     pub const fn is_iperf(self) -> bool {
@@ -68,6 +73,7 @@ impl Tool {
             Self::Iperf2 => "iperf 2",
             Self::Iperf3 | Self::Iperf3Wide => "iperf 3",
             Self::Rtp => "RTP",
+            Self::Identification => "a program",
             _ => "a program that numbers them",
         }
     }
@@ -95,6 +101,10 @@ impl DatagramHeader {
                 u32::from_be_bytes(word)
             };
             return Some(Self::numbered(unwrap(u64::from(number), 32, expected)));
+        }
+        if tool == Tool::Identification {
+            let number = u64::from(u16::from_be_bytes(*octets.first_chunk()?));
+            return Some(Self::numbered(unwrap(number, 16, expected)));
         }
         if tool == Tool::Rtp {
             // Version 2, a sequence number, a time, a source.

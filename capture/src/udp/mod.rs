@@ -23,13 +23,33 @@ const MIN_DATAGRAMS: u64 = 8;
 const MAX_TRIES: u8 = 64;
 
 /// Detects a stream in the datagrams from one port to another.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct StreamDetector {
+    tools: &'static [Tool],
     streams: Vec<Stream>,
     tries: u8,
 }
 
+impl Default for StreamDetector {
+    fn default() -> Self {
+        Self::of_tools(&Tool::ALL)
+    }
+}
+
 impl StreamDetector {
+    const fn of_tools(tools: &'static [Tool]) -> Self {
+        Self {
+            tools,
+            streams: Vec::new(),
+            tries: 0,
+        }
+    }
+
+    /// Of datagrams without numbers, from the identifications of their IPv4 packets, which are recorded in the place of their octets.
+    pub const fn of_identifications() -> Self {
+        Self::of_tools(&Tool::UNNUMBERED)
+    }
+
     /// Records a datagram with a payload of `length`, of which `octets` were captured. Returns the previous stream if
     /// this datagram starts another one.
     #[inline]
@@ -75,7 +95,7 @@ impl StreamDetector {
         });
         if self.streams.is_empty() {
             self.tries += 1;
-            let begun = Tool::ALL.into_iter().filter_map(|tool| {
+            let begun = self.tools.iter().filter_map(|&tool| {
                 let header = header(tool, None)?;
                 Some(Stream::new(tool, &header, length, time_ns, packet))
             });

@@ -12,6 +12,7 @@ fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
     let [seconds, micros] =
         [sent_ns / 1_000_000_000, sent_ns / US % 1_000_000].map(|part| part as u32);
     let words: &[u32] = match tool {
+        Tool::Identification => &[(number as u32) << 16],
         Tool::Iperf2 => &[number as u32, seconds, micros, 0, 0],
         // The next words look like iperf 2 flags and a large negative number.
         Tool::Iperf3 => &[seconds, micros, number as u32, 0x9F00_0000, 0x9F00_0000],

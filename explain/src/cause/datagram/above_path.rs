@@ -5,7 +5,7 @@
 //! datagram leaves its time empty, and the number of losses varies as in a lottery (binomial distribution).
 
 use crate::cause::scored::evidence;
-use linerate_capture::udp::Stream;
+use linerate_capture::udp::{Stream, Tool};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
@@ -38,11 +38,18 @@ pub(super) fn above_path(stream: &Stream) -> Option<(f64, Finding)> {
     if share < MIN_LOSS || stream.gap_count < MIN_GAPS {
         return None;
     }
-    let limit = limit(stream)?;
+    // What a host sends elsewhere takes numbers at a rate of its own, too, but leaves its time empty.
+    let is_identified = stream.tool == Tool::Identification;
+    let limit = limit(stream).filter(|it| *it == Limit::Queue || !is_identified)?;
     let seconds = stream.duration().as_secs_f64();
     let path = stats::ratio(stream.payload_bytes() as f64, seconds);
     let offered = path / (1.0 - share);
     let (place, confidence) = match limit {
+        Limit::Queue if is_identified => (
+            "they arrive equally spaced, at the rate of a full link (counted by the identifications of IPv4 packets, as if the \
+             sender sent nothing else)",
+            0.8,
+        ),
         Limit::Queue => (
             "they arrive equally spaced, at the rate of a full link",
             0.9,

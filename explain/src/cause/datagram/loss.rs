@@ -16,9 +16,20 @@ const MIN_SHARE: f64 = 0.001;
 /// Fewer losses may be chance.
 const MIN_COUNT: u64 = 3;
 
-/// The findings of each stream, largest loss first. Empty if nothing is wrong.
-pub(super) fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
+/// The findings of each stream, largest loss first. Empty if nothing is wrong. Of streams that only the identifications of their
+/// packets number, it is known that they fill a path, but not how many are lost.
+pub(super) fn explain_udp_streams(
+    streams: &[UdpStream],
+    identified: &[UdpStream],
+) -> Vec<PathFinding> {
     let mut found: Vec<(f64, PathFinding)> = Vec::new();
+    for udp_stream in identified {
+        if let Some((share, finding)) = above_path(&udp_stream.stream) {
+            let mut finding = of_stream(udp_stream, share, finding);
+            insert(&mut finding, udp_stream.stream.loss_gaps_at);
+            found.push((share, finding));
+        }
+    }
     for udp_stream in streams {
         let stream = &udp_stream.stream;
         let above = above_path(stream);
@@ -36,19 +47,23 @@ pub(super) fn explain_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
             let Some((share, finding)) = result else {
                 continue;
             };
-            let mut finding = PathFinding {
-                alternative_to: None,
-                sender: Some(udp_stream.sender.0.to_string()),
-                receiver: Some(udp_stream.receiver.0.to_string()),
-                share_of_time,
-                finding,
-            };
+            let mut finding = of_stream(udp_stream, share_of_time, finding);
             insert(&mut finding, marks);
             found.push((share, finding));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn of_stream(stream: &UdpStream, share_of_time: f64, finding: Finding) -> PathFinding {
+    PathFinding {
+        alternative_to: None,
+        sender: Some(stream.sender.0.to_string()),
+        receiver: Some(stream.receiver.0.to_string()),
+        share_of_time,
+        finding,
+    }
 }
 
 fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {

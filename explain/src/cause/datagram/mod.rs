@@ -49,7 +49,10 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
     let rejected = rejected::rejected(analysis, &mut others);
     others.extend(rejected);
     others.extend(unanswered::unanswered(analysis, &others));
-    others.extend(loss::explain_udp_streams(&analysis.udp_streams));
+    others.extend(loss::explain_udp_streams(
+        &analysis.udp_streams,
+        &analysis.identified_streams,
+    ));
     flow::sort_by_cost(&mut others);
     all.append(&mut others);
     *found = all;

@@ -18,12 +18,18 @@ const FRAME_OCTETS: u64 = 78;
 const UNSHAPED_OCTETS: u64 = 24;
 /// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in twenty times.
 const MAX_TO_GAIN: f64 = 0.1;
+/// Acknowledgments show the rate of the whole transfer if it is no more than this times its goodput: the last of them take a round trip.
+const MAX_ACKNOWLEDGED: f64 = 1.5;
 /// A few segments pass faster than their line where hosts jitter.
 const MAX_BURST: f64 = 1.06;
 
 /// Rate of the line that this transfer fills but for [`MAX_TO_GAIN`], if nothing passes faster: no cause costs more than the
 /// rest.
 fn nearly_full_line(facts: &FlowFacts<'_>) -> Option<f64> {
+    // What was acknowledged is hardly a part of what passed if the receiver closes meanwhile.
+    if facts.acknowledged_rate() > MAX_ACKNOWLEDGED * facts.goodput() {
+        return None;
+    }
     let average = acknowledged_wire_rate(facts, FRAME_OCTETS);
     let shaped = acknowledged_wire_rate(facts, FRAME_OCTETS - UNSHAPED_OCTETS);
     let fastest = facts

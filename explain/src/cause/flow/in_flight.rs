@@ -132,7 +132,8 @@ fn continuous_service(facts: &FlowFacts<'_>) -> Option<Service> {
         emptied += usize::from(highest > 0 && ack.ack >= highest);
         (acked, last_ns) = (acked.max(ack.ack), Some(ack.time_ns));
     }
-    let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50)?;
+    let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50);
+    let usual_ns = usual_ns.filter(|ns| *ns > 0)?;
     // Pauses are few, and take long.
     let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 8;
     let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();

@@ -133,7 +133,9 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     let rtt_ns = model.round_trip_ns();
     let is_timed = is_unprompted
         || lags_acks(facts)
-        || knows_window && has_own_interval(p50, p90 - p10, rtt_ns)
+        || knows_window
+            && has_own_interval(p50, p90 - p10, rtt_ns)
+            && !may_be_round_trip(facts, p50)
         || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
     let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
@@ -183,6 +185,16 @@ fn has_own_interval(interval_ns: u64, spread_ns: u64, rtt_ns: Option<u64>) -> bo
     spread_ns <= interval_ns / CLOCK_DIVISOR
         && 2 * rtt_ns >= interval_ns
         && rest_ns * MIN_REST_DIVISOR >= interval_ns
+}
+
+/// True if an interval may be the round trip: near the receiver, the handshake shows a longer one only, in which the sender may have
+/// asked for an address first.
+fn may_be_round_trip(facts: &FlowFacts<'_>, interval_ns: u64) -> bool {
+    let model = &facts.model;
+    let is_handshake_only = model.to_sender.count() < MIN_ROUND_TRIPS && model.closed_ns.is_none();
+    model.is_near_receiver()
+        && is_handshake_only
+        && model.round_trip_ns().is_some_and(|ns| interval_ns < ns)
 }
 
 /// True if nearly all segments are alone, end a write, have room for more, and begin at the interval of a clock: the

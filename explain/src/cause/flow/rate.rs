@@ -89,7 +89,8 @@ pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
         && !sees_sender
         && facts.utilization() >= MIN_STEADY
         && !waits_for_acks(facts)
-        && (!waits_for_window(facts) || even_share(facts) >= CONTINUOUS)
+        && (!waits_for_window(facts)
+            || even_share(facts) >= CONTINUOUS && !is_shut_each_time(facts))
         && is_even(facts)
         && arrives_evenly(facts)
 }
@@ -109,6 +110,25 @@ fn waits_for_window(facts: &FlowFacts<'_>) -> bool {
     let limits = [Limit::ReceiveWindow, Limit::ClosedWindow, Limit::LateAck];
     let waits: f64 = limits.iter().map(|limit| facts.share(*limit)).sum();
     waits >= MIN_SHARE
+}
+
+/// True if the receiver acknowledges most segments with less than room for the next one, and opens its window later: nothing can be
+/// in flight meanwhile, whatever the line.
+fn is_shut_each_time(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let Some(shift) = model.scale.shift() else {
+        return false;
+    };
+    let sent = model.view.sent.iter().filter(|it| it.len > 0);
+    let mut acks = model.view.acks.iter().peekable();
+    let (mut segments, mut shut) = (0, 0);
+    for it in sent.filter(|it| !it.is_retransmission()) {
+        while acks.next_if(|ack| ack.ack < it.end).is_some() {}
+        let room = acks.peek().map(|ack| u64::from(ack.window) << shift);
+        segments += 1;
+        shut += usize::from(room.is_some_and(|octets| octets < facts.full));
+    }
+    shut * 10 >= segments * 8
 }
 
 /// True if most segments come soon after an acknowledgment that was held back: delayed acknowledgments (RFC 9293 section

@@ -73,10 +73,11 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let rtt_ns = facts.model.round_trip_ns();
-    // Near the receiver, each segment comes a round trip after the acknowledgment of the one before, or much later: then it did not wait
-    // for that.
+    // Near the receiver, each segment comes a round trip after the acknowledgment of the one before. Much later, it did not wait for that;
+    // much sooner, it left before, however soon the one before was acknowledged.
     let usual_ns = percentile(own_waits_ns(facts), 50).unwrap_or(0);
-    if facts.model.is_near_receiver() && rtt_ns.is_some_and(|ns| usual_ns >= MAX_ROUND_TRIPS * ns) {
+    let is_trip = |ns: u64| (ns / 2..MAX_ROUND_TRIPS * ns).contains(&usual_ns);
+    if facts.model.is_near_receiver() && rtt_ns.is_some_and(|ns| !is_trip(ns)) {
         return None;
     }
     // Behind a slow link, too, segments arrive one by one; but a full send buffer ends few of its segments with PSH.

@@ -235,3 +235,34 @@ fn copies_of_packets_are_counted() {
     // The capture sees each packet twice.
     assert_eq!(send(1), []);
 }
+
+/// A stream of equal datagrams without numbers, at the rate of `interval_ns(number)`, from a host that numbers its packets; every fourth
+/// of which does not arrive. It sends `others` datagrams to another port, each of which takes a number, too.
+fn unnumbered(interval_ns: impl Fn(u64) -> u64, others: u64) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let mut time_ns = 5_000 * MS;
+    for number in 0..1_000_u64 {
+        if number % 4 == 3 {
+            if others > 0 && number % (4 * (1_000 / 4 / others)) == 3 {
+                capture.udp(time_ns, [SENDER, (2, 6_000)], &[7; 200]);
+            } else {
+                capture.id = capture.id.wrapping_add(1);
+            }
+        } else {
+            time_ns += interval_ns(number);
+            capture.udp(time_ns, [SENDER, RECEIVER], &[7; 1_000]);
+        }
+    }
+    capture.causes()
+}
+
+#[test]
+fn the_identifications_of_evenly_spaced_datagrams_show_what_exceeds_the_path() {
+    assert_eq!(unnumbered(|_| 5 * MS, 0), [Cause::AbovePathRate]);
+    // What is missing left its time empty.
+    let gaps = unnumbered(|number| if number % 4 == 0 { 10 * MS } else { 5 * MS }, 0);
+    assert!(!gaps.contains(&Cause::AbovePathRate), "{gaps:?}");
+    // The numbers were those of other datagrams.
+    let beside = unnumbered(|_| 5 * MS, 250);
+    assert!(!beside.contains(&Cause::AbovePathRate), "{beside:?}");
+}

@@ -11,13 +11,13 @@ fn download(window: u16) -> Script {
 }
 
 /// The receiver closes, and the sender acknowledges that after `rtt_ns`.
-fn close(download: &mut Script, rtt_ns: u64) {
-    let [own, other] = download.next;
+fn close(script: &mut Script, receiver: End, rtt_ns: u64) {
+    let [own, other] = [receiver, receiver.other()].map(|end| script.next[end as usize]);
     let close = Segment::FIN | Segment::ACK;
-    download.after(10 * US);
-    download.packet(End::First, close, [own, other], 0, &[]);
-    download.after(rtt_ns);
-    download.packet(End::Second, Segment::ACK, [other, own + 1], 0, &[]);
+    script.after(10 * US);
+    script.packet(receiver, close, [own, other], 0, &[]);
+    script.after(rtt_ns);
+    script.packet(receiver.other(), Segment::ACK, [other, own + 1], 0, &[]);
 }
 
 /// Full segments, each of which follows the acknowledgment of the one before after 20 ms.
@@ -29,7 +29,7 @@ fn one_by_one(closed_ns: Option<u64>) -> Vec<Cause> {
         download.after(10 * US).ack_all();
     }
     if let Some(rtt_ns) = closed_ns {
-        close(&mut download, rtt_ns);
+        close(&mut download, End::First, rtt_ns);
     }
     causes(download)
 }
@@ -101,4 +101,68 @@ fn two_segments_that_are_acknowledged_in_turn_keep_a_line_busy() {
     let found = findings(upload);
     let named: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
     assert!(!named.contains(&Cause::LateAcks), "{named:?}");
+}
+
+/// An upload of four segments in each round trip of 15 ms, the most that the window admits, captured at a receiver that acknowledges
+/// without any time. The handshake took 23 ms, as the sender asked for an address first.
+fn behind_slow_handshake(closes: bool) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 0, 23 * MS, 4 * MSS as u16);
+    for _ in 0..100 {
+        for _ in 0..4 {
+            let seq = upload.sent();
+            upload.after(500 * US).segment(seq, MSS).ack_all();
+        }
+        upload.after(13 * MS);
+    }
+    if closes {
+        close(&mut upload, End::Second, 15 * MS);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_handshake_that_waited_for_an_address_shows_no_pace_of_the_sender() {
+    for closes in [true, false] {
+        let found = behind_slow_handshake(closes);
+        assert_eq!(found.first(), Some(&Cause::ReceiveWindow), "{found:?}");
+    }
+}
+
+/// Segments of a slow reader: each is acknowledged with room for a part of the next one, and the window opens 1.4 ms later.
+#[test]
+fn a_window_that_is_shut_behind_each_segment_is_no_rate_of_the_path() {
+    let mut download = Script::open(End::Second, 2 * MS, 0, 4_000);
+    for number in 0..800_u16 {
+        let seq = download.sent();
+        download.after(1_600 * US).segment(seq, MSS);
+        download.ack_all_with(500 + number * 64 % 900);
+        download.after(1_400 * US).ack_all_with(2_000);
+    }
+    let found = causes(download);
+    let is_window =
+        |cause: &Cause| matches!(cause, Cause::ReceiverReadsSlowly | Cause::ReceiveWindow);
+    assert!(found.first().is_some_and(is_window), "{found:?}");
+}
+
+/// Nothing passes for 3 s; then what was acknowledged comes again, is acknowledged without any time, and new data follows a round trip
+/// later.
+#[test]
+fn an_acknowledgment_at_the_time_of_its_segment_follows_it() {
+    let mut download = Script::open(End::Second, 15 * MS, 0, 60_000);
+    download.after(15 * MS);
+    for round in 0..200 {
+        let first = download.sent();
+        for _ in 0..5 {
+            let seq = download.sent();
+            download.after(3 * MS).segment(seq, MSS).ack_all();
+        }
+        if round == 100 {
+            download
+                .after(3_000 * MS)
+                .segment(first + 4 * MSS, MSS)
+                .ack_all();
+            download.after(15 * MS);
+        }
+    }
+    assert_eq!(causes(download).first(), Some(&Cause::LinkInterrupted));
 }
