@@ -1,0 +1,4 @@
+#ifndef _OS_PORT_CONFIG_H
+#define _OS_PORT_CONFIG_H
+#define USE_NO_RTOS
+#endif
