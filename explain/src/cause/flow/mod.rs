@@ -247,7 +247,10 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     found.retain(|rule| !path.leaves_nothing_to(rule.cause));
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.
     let is_read = |rule: &Rule| rule.cause == Cause::ReceiverReadsSlowly && rule.share >= MIN_FULL;
-    let limit = limit.filter(|_| !found.iter().any(|it| is_back_full(it) || is_read(it)));
+    // Whoever waits for each acknowledgment sets an even pace, too.
+    let is_lone = |rule: &Rule| rule.cause == Cause::OneInFlight && rate::is_steady(facts);
+    let sets_rate = |rule: &Rule| is_back_full(rule) || is_read(rule) || is_lone(rule);
+    let limit = limit.filter(|_| !found.iter().any(sets_rate));
     // Late acknowledgments look like a sender without data, a small buffer or a small window, and more in flight only
     // lengthens the queue.
     if found.iter().any(is_back_full) {
