@@ -88,7 +88,7 @@ pub struct FlowModel {
     pub to_sender: RoundTrips,
     /// Time to the first data of a server that sends first, from the acknowledgment of its SYN-ACK: no less than a round trip.
     pub greeting_ns: Option<u64>,
-    /// Time to the sender's acknowledgment of FIN: no less than a round trip.
+    /// Time to the sender's answer to the receiver's FIN: no less than a round trip.
     pub closed_ns: Option<u64>,
     /// Time from an acknowledgment at the capture point to the data that it releases.
     pub reaction_ns: u64,
@@ -166,7 +166,7 @@ impl FlowModel {
         let back = DirectionView::of(packets, data_sender.other());
         // All that a capture of a receiver that began late may show of the path to the sender; a handshake may have waited for
         // address resolution.
-        let closed_ns = release::closed_ns(&back);
+        let closed_ns = release::closed_ns(&view, &back);
         let least = |end: End| {
             let waits = turns.waits[end as usize].iter();
             // Payload that does not acknowledge the request crossed it.
@@ -219,7 +219,7 @@ impl FlowModel {
             reaction_ns = edge.short_ns - edge.short_ns / 32;
         }
         let edge_ns = edge.map(|edge| edge.median_ns);
-        let edge_ns = edge_ns.or(closed_ns.filter(|_| view.is_late));
+        let edge_ns = edge_ns.or(closed_ns.filter(|_| view.is_late && release_ns.is_none()));
         let scale = WindowScale::of(&view, offered, reaction_ns, edge_ns);
         let window_bytes = rate_window(&view, connection.logged_stats(data_sender).max_in_flight);
         let progress = [Progress::sent(&view), Progress::acknowledged(&view)];

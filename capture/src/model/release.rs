@@ -1,10 +1,12 @@
 //! How long the sender takes to react to acknowledgments, as seen at the capture point.
 
 use super::round_trip::{RoundTrips, percentile};
-use super::view::DirectionView;
+use super::view::{DirectionView, Transmission};
 
 /// Time that a host's stack takes to answer.
 const STACK_NS: u64 = 500_000;
+/// Common stacks delay an acknowledgment by 40 ms or more.
+const DELAYED_ACK_NS: u64 = 25_000_000;
 /// Fewer acknowledgments that release data show nothing.
 const MIN_RELEASES: usize = 8;
 
@@ -27,14 +29,24 @@ pub(super) fn acknowledged_ns(view: &DirectionView) -> Option<u64> {
     RoundTrips::to_receiver(&payload, None).base_ns()
 }
 
-/// The time to the acknowledgment of FIN, if it was sent once: all that a capture of a receiver that began late shows of the
-/// path to the sender. To close may take a host longer than the path.
-pub(super) fn closed_ns(view: &DirectionView) -> Option<u64> {
-    let mut closing = view.sent.iter().filter(|it| it.has_fin());
-    let (fin, again) = (closing.next()?, closing.next());
-    let mut answers = view.acks.iter();
+/// The time to the answer to the receiver's FIN, if that was sent once, in `back`: all that a capture of a receiver that began late
+/// shows of the path to the sender. A stack whose program goes on may delay the acknowledgment (RFC 9293 section 3.8.6.3), by
+/// [`DELAYED_ACK_NS`] or more; not so one that has closed before, or closes now.
+pub(super) fn closed_ns(view: &DirectionView, back: &DirectionView) -> Option<u64> {
+    let fin_of = |view: &DirectionView| {
+        let first = view.sent.first()?.number;
+        // A SYN with payload takes a number more than that, too.
+        let is_fin = |it: &&Transmission| it.has_fin() && (it.len == 0 || it.number != first);
+        let mut closing = view.sent.iter().filter(is_fin);
+        let fin = closing.next().copied()?;
+        closing.next().is_none().then_some(fin)
+    };
+    let fin = fin_of(back)?;
+    let mut answers = back.acks.iter();
     let answer = answers.find(|ack| ack.number > fin.number && ack.ack >= fin.end)?;
-    again.is_none().then(|| answer.time_ns - fin.time_ns)
+    let has_closed = fin_of(view).is_some_and(|own| own.number <= answer.number);
+    let ns = answer.time_ns.saturating_sub(fin.time_ns);
+    (has_closed || !answer.is_bare || ns < DELAYED_ACK_NS).then_some(ns)
 }
 
 /// The shortest time from the packet that opens a closed window to the data that it admits: nothing was admitted before, with
@@ -56,7 +68,7 @@ pub(super) fn reopened_ns(view: &DirectionView) -> Option<u64> {
         if sent.len > 1
             && let Some(ns) = opened_ns.filter(|_| closed_at.is_some_and(|at| sent.start >= at))
         {
-            let ns = sent.time_ns - ns;
+            let ns = sent.time_ns.saturating_sub(ns);
             least_ns = Some(least_ns.map_or(ns, |least_ns: u64| least_ns.min(ns)));
             (closed_at, opened_ns) = (None, None);
         }
@@ -79,7 +91,7 @@ pub(super) fn release_ns(view: &DirectionView, to_receiver: &RoundTrips) -> Opti
                 acked = ack.ack;
             }
         }
-        delays.extend(released_ns.map(|ns| sent.time_ns - ns));
+        delays.extend(released_ns.map(|ns| sent.time_ns.saturating_sub(ns)));
     }
     let is_near = delays.len() >= MIN_RELEASES
         && percentile(delays.clone(), 75).is_some_and(|ns| ns <= near_ns);

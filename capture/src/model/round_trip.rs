@@ -62,7 +62,7 @@ impl RoundTrips {
                     && sent.end > highest_ack
                     && sent.end > ambiguous_below
                 {
-                    samples.push((ack.time_ns, ack.time_ns - sent.time_ns));
+                    samples.push((ack.time_ns, ack.time_ns.saturating_sub(sent.time_ns)));
                 }
                 highest_ack = ack.ack;
             }
@@ -98,7 +98,7 @@ impl RoundTrips {
             let found = firsts
                 .binary_search_by(|(value, _)| (value.wrapping_sub(sent.echo) as i32).cmp(&0));
             if let Ok(at) = found {
-                let ns = sent.time_ns - firsts[at].1;
+                let ns = sent.time_ns.saturating_sub(firsts[at].1);
                 least_ns = Some(least_ns.map_or(ns, |least_ns| least_ns.min(ns)));
                 if is_flowing {
                     samples.push((sent.time_ns, ns));

@@ -117,7 +117,7 @@ fn has_many_windows(view: &DirectionView) -> bool {
 pub(super) struct Fill {
     /// Segments that leave less than a full segment of the window.
     pub(super) filled: usize,
-    /// Those of them behind which the receiver sent payload before the next one: that may have been a request for it.
+    /// Those of them of which all was acknowledged with payload before the next one: that may have been a request for it.
     pub(super) answered: usize,
     /// Segments smaller than a full one that leave nothing of it.
     pub(super) exact: usize,
@@ -136,14 +136,15 @@ impl Fill {
         let mut acks = view.acks.iter().peekable();
         let mut edge = None;
         let mut fill = Self::default();
-        let mut was_filled = false;
+        let (mut was_filled, mut highest) = (false, 0);
         for sent in &view.sent {
             let before = edge;
-            let mut is_answered = false;
+            let (mut is_answered, sent_before) = (false, highest);
+            highest = highest.max(sent.end);
             while let Some(ack) = acks.next_if(|ack| ack.time_ns + to_sender_ns <= sent.time_ns) {
                 let right = ack.ack + (u64::from(ack.window) << shift);
                 edge = Some(edge.map_or(right, |edge: u64| edge.max(right)));
-                is_answered |= !ack.is_bare;
+                is_answered |= !ack.is_bare && ack.ack >= sent_before;
             }
             let Some(edge) = edge else { continue };
             if before.is_some_and(|before| before < edge) {

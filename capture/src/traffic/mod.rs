@@ -234,6 +234,7 @@ impl Traffic {
     /// Records an IP datagram. Returns true if its receiver discards it.
     #[inline]
     fn record_ip(&mut self, octets: &[u8], datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        self.streams.count(datagram.source);
         let verdict = self.datagrams.record_ip(octets, datagram, stamp(packet));
         if let Some(mtu) = verdict.path_mtu {
             self.counts.too_big += 1;

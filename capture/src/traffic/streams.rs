@@ -32,6 +32,8 @@ pub(super) struct StreamTable {
     done: Vec<UdpStream>,
     /// Number of streams that are not reported.
     others: u64,
+    /// IP packets of each host, which may all take the same numbers; of [`MAX_OPEN`] hosts.
+    packets: HashMap<Address, u64>,
 }
 
 #[derive(Debug)]
@@ -44,7 +46,7 @@ struct OpenStream {
     last_packet: u64,
 }
 
-/// A host's identifications belong to one flow of datagrams if it sends no more than one in so many to others.
+/// A host's identifications belong to one flow of datagrams if no more than one in so many of its packets is another one.
 const OTHERS_DIVISOR: u64 = 50;
 
 /// A datagram's payload, and the identification of its IPv4 packet; 0 for none.
@@ -93,6 +95,16 @@ impl StreamTable {
         }
     }
 
+    /// Counts a packet of a host, of any protocol.
+    #[inline]
+    pub(super) fn count(&mut self, host: Address) {
+        if let Some(packets) = self.packets.get_mut(&host) {
+            *packets += 1;
+        } else if self.packets.len() < MAX_OPEN {
+            self.packets.insert(host, 1);
+        }
+    }
+
     fn begin(&mut self, ends: [AddressPort; 2]) -> Option<usize> {
         let at = if self.open.len() < MAX_OPEN {
             self.open.len()
@@ -130,15 +142,11 @@ impl StreamTable {
         });
     }
 
-    /// Flows of datagrams without numbers whose hosts number their IPv4 packets, and send hardly anything else by UDP.
+    /// Flows of datagrams without numbers whose hosts number their IPv4 packets, and send hardly anything else.
     pub(super) fn identified(&self) -> Vec<UdpStream> {
-        let mut sent: HashMap<Address, u64> = HashMap::default();
-        for open in &self.open {
-            *sent.entry(open.ends[0].0).or_default() += open.datagrams;
-        }
         let is_sole = |open: &&OpenStream| {
-            let all = sent.get(&open.ends[0].0).copied().unwrap_or(0);
-            (all - open.datagrams) * OTHERS_DIVISOR <= all
+            let all = self.packets.get(&open.ends[0].0).copied();
+            all.is_some_and(|all| all.saturating_sub(open.datagrams) * OTHERS_DIVISOR <= all)
         };
         let unnumbered = self.open.iter().filter(|it| it.detector.stream().is_none());
         let streams = unnumbered.filter(is_sole).filter_map(|open| {

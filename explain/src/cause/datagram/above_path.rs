@@ -38,17 +38,19 @@ pub(super) fn above_path(stream: &Stream) -> Option<(f64, Finding)> {
     if share < MIN_LOSS || stream.gap_count < MIN_GAPS {
         return None;
     }
-    // What a host sends elsewhere takes numbers at a rate of its own, too, but leaves its time empty.
     let is_identified = stream.tool == Tool::Identification;
-    let limit = limit(stream).filter(|it| *it == Limit::Queue || !is_identified)?;
+    let limit = limit(stream)?;
+    if is_identified && !(limit == Limit::Queue && is_even(stream) && loses_evenly(stream)) {
+        return None;
+    }
     let seconds = stream.duration().as_secs_f64();
     let path = stats::ratio(stream.payload_bytes() as f64, seconds);
     let offered = path / (1.0 - share);
     let (place, confidence) = match limit {
         Limit::Queue if is_identified => (
-            "they arrive equally spaced, at the rate of a full link (counted by the identifications of IPv4 packets, as if the \
-             sender sent nothing else)",
-            0.8,
+            "they arrive equally spaced, at the rate of a full link (counted by the identifications of IPv4 packets that are \
+             missing, as if the sender sent nothing elsewhere)",
+            0.6,
         ),
         Limit::Queue => (
             "they arrive equally spaced, at the rate of a full link",
@@ -91,14 +93,24 @@ pub(super) fn above_path(stream: &Stream) -> Option<(f64, Finding)> {
     Some((share, finding))
 }
 
+/// True if nine in ten datagrams come at one distance.
+fn is_even(stream: &Stream) -> bool {
+    let of = |percent| stream.gaps.percentile(percent).unwrap_or(0) as f64;
+    of(90.0) <= MAX_SPREAD * of(10.0)
+}
+
+/// True if the share that is lost hardly varies: a full queue loses what exceeds its rate. A host that skips numbers by chance (Linux,
+/// for packets that may be fragmented) does not.
+fn loses_evenly(stream: &Stream) -> bool {
+    let dispersion = stream.loss_dispersion();
+    dispersion.is_some_and(|it| it <= MAX_DISPERSION)
+}
+
 fn limit(stream: &Stream) -> Option<Limit> {
     if is_equally_spaced(stream) {
         return Some(Limit::Queue);
     }
-    let is_even = stream
-        .loss_dispersion()
-        .is_some_and(|it| it <= MAX_DISPERSION);
-    is_even.then_some(Limit::Policer)
+    loses_evenly(stream).then_some(Limit::Policer)
 }
 
 /// True if the datagrams leave a queue that is never empty.

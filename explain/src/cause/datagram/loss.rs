@@ -16,8 +16,8 @@ const MIN_SHARE: f64 = 0.001;
 /// Fewer losses may be chance.
 const MIN_COUNT: u64 = 3;
 
-/// The findings of each stream, largest loss first. Empty if nothing is wrong. Of streams that only the identifications of their
-/// packets number, it is known that they fill a path, but not how many are lost.
+/// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
+/// packets number are given only as far as they fill a path.
 pub(super) fn explain_udp_streams(
     streams: &[UdpStream],
     identified: &[UdpStream],

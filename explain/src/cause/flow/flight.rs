@@ -191,7 +191,7 @@ pub(super) fn even_share(facts: &FlowFacts<'_>) -> f64 {
 fn knows_round_trip(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     facts.connection().handshake().legs_ns().is_some()
-        || model.closed_ns.is_some()
+        || model.closed_ns.is_some() && model.closed_ns == model.to_sender.base_ns()
         || model.to_sender.count() >= MIN_SAMPLES
         || model.release_ns.is_some()
 }

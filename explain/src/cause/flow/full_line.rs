@@ -18,7 +18,7 @@ const FRAME_OCTETS: u64 = 78;
 const UNSHAPED_OCTETS: u64 = 24;
 /// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in twenty times.
 const MAX_TO_GAIN: f64 = 0.1;
-/// Acknowledgments show the rate of the whole transfer if it is no more than this times its goodput: the last of them take a round trip.
+/// Where the rate of what was acknowledged exceeds the goodput by more than this factor, it is that of a part of the transfer.
 const MAX_ACKNOWLEDGED: f64 = 1.5;
 /// A few segments pass faster than their line where hosts jitter.
 const MAX_BURST: f64 = 1.06;

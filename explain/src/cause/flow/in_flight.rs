@@ -112,7 +112,7 @@ fn continuous_service(facts: &FlowFacts<'_>) -> Option<Service> {
     let (mut emptied, mut steps) = (0, Vec::new());
     let mut repeated = VecDeque::new();
     for ack in view.acks.iter().filter(|it| it.is_bare) {
-        while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+        while let Some(it) = sent.next_if(|it| it.number < ack.number) {
             highest = highest.max(it.end);
             if it.is_retransmission() {
                 repeated.push_back(it);

@@ -21,7 +21,7 @@
 //! | `opening` | connections that are not opened |
 //! | `alternative` | a second explanation of the same time |
 //! | `combined` | the same cause in several connections between two hosts |
-//! | `finding` | one of them as a finding |
+//! | `finding` | a rule's result as a finding |
 //! | `facts` | what the rules evaluate |
 //! | `class` | transfers, requests and answers |
 //! | `frame` | payload in a frame |

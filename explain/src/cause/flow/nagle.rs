@@ -20,6 +20,8 @@ const PROMPT_NS: u64 = 2_000_000;
 const MIN_ONCE: usize = 3;
 /// So many segments that come again, of those that wait and no other one, are not lost by chance, if none of those arrives promptly.
 const MIN_REPEATED: usize = 5;
+/// The delays of a timer that is not started by the segment vary by a tick or more (common ticks are 1 to 10 ms).
+const FREE_TIMER_NS: u64 = 2_000_000;
 /// Fewer segments that are acknowledged late one by one may be accidents.
 const MIN_ONE_BY_ONE: u64 = 6;
 /// A receiver beside the capture point acknowledges within this time, if it does at once.
@@ -86,8 +88,12 @@ impl HeldBack {
         let reaches_timer = timer_ns.is_some_and(|ns| usual_ns >= ns / 2);
         let is_beside = base_ns <= BESIDE_NS;
         let shows_delay = is_beside || held.are_late && reaches_timer;
-        let are_all =
-            repeated.len() >= MIN_REPEATED && (repeated.len() + late) * 5 >= waits.len() * 4;
+        // A timer that runs freely takes any time up to its interval, so that some come too late for the sender's.
+        let times = |percent| percentile(once.iter().map(|it| it.ns).collect(), percent);
+        let spread_ns = times(90).zip(times(10)).map_or(0, |(p90, p10)| p90 - p10);
+        let are_all = repeated.len() >= MIN_REPEATED
+            && (repeated.len() + late) * 5 >= waits.len() * 4
+            && spread_ns >= FREE_TIMER_NS;
         held.may_be_lost = !are_all && (late < MIN_ONCE || !shows_delay);
         held
     }

@@ -191,7 +191,9 @@ fn has_own_interval(interval_ns: u64, spread_ns: u64, rtt_ns: Option<u64>) -> bo
 /// asked for an address first.
 fn may_be_round_trip(facts: &FlowFacts<'_>, interval_ns: u64) -> bool {
     let model = &facts.model;
-    let is_handshake_only = model.to_sender.count() < MIN_ROUND_TRIPS && model.closed_ns.is_none();
+    // The answer to FIN shows it, too, if it came sooner.
+    let is_closed = model.closed_ns.is_some() && model.closed_ns == model.to_sender.base_ns();
+    let is_handshake_only = model.to_sender.count() < MIN_ROUND_TRIPS && !is_closed;
     model.is_near_receiver()
         && is_handshake_only
         && model.round_trip_ns().is_some_and(|ns| interval_ns < ns)

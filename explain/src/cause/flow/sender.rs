@@ -26,6 +26,8 @@ pub(super) const MIN_ROUND_TRIPS: usize = 8;
 const MAX_ROUND_TRIPS: u64 = 3;
 /// A sender that waits for acknowledgments is idle for less than half of the time.
 const MOSTLY_IDLE: f64 = 0.5;
+/// A window that is full for this share of the time sets the sizes of segments.
+const MOSTLY_FULL: f64 = 0.5;
 /// Segments are close if others are this many times as far apart.
 const BURST_FACTOR: u64 = 8;
 /// A tick of common timers.
@@ -191,7 +193,7 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         || pushed * 2 < sent.len()
         || stats.segments < 50
         // A window that admits no more has the same effect.
-        || facts.share(Limit::ReceiveWindow) >= MOSTLY_IDLE
+        || facts.share(Limit::ReceiveWindow) >= MOSTLY_FULL
         || facts.class != FlowClass::Bulk
     {
         return None;

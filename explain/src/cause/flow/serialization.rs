@@ -101,7 +101,7 @@ fn lone_trips(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
     let mut trips = Vec::new();
     let sent = view.sent.iter().filter(|it| it.len > 0);
     for it in sent {
-        while let Some(ack) = acks.next_if(|ack| ack.time_ns <= it.time_ns) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < it.number) {
             if ack.ack > acked {
                 (acked, acked_ns) = (ack.ack, Some(ack.time_ns));
             }

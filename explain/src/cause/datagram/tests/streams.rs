@@ -241,9 +241,9 @@ fn copies_of_packets_are_counted() {
 fn unnumbered(interval_ns: impl Fn(u64) -> u64, others: u64) -> Vec<Cause> {
     let mut capture = Capture::default();
     let mut time_ns = 5_000 * MS;
-    for number in 0..1_000_u64 {
+    for number in 0..4_000_u64 {
         if number % 4 == 3 {
-            if others > 0 && number % (4 * (1_000 / 4 / others)) == 3 {
+            if others > 0 && number % (4 * (1_000 / others)) == 3 {
                 capture.udp(time_ns, [SENDER, (2, 6_000)], &[7; 200]);
             } else {
                 capture.id = capture.id.wrapping_add(1);
@@ -263,6 +263,6 @@ fn the_identifications_of_evenly_spaced_datagrams_show_what_exceeds_the_path() {
     let gaps = unnumbered(|number| if number % 4 == 0 { 10 * MS } else { 5 * MS }, 0);
     assert!(!gaps.contains(&Cause::AbovePathRate), "{gaps:?}");
     // The numbers were those of other datagrams.
-    let beside = unnumbered(|_| 5 * MS, 250);
+    let beside = unnumbered(|_| 5 * MS, 1_000);
     assert!(!beside.contains(&Cause::AbovePathRate), "{beside:?}");
 }

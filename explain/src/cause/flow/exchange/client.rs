@@ -2,7 +2,7 @@
 
 use super::thinking::{
     ANSWER_SEGMENTS, MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, NEWS_NS, PERSON_NS,
-    Thinking, before_turns, has_own_timer, server,
+    Thinking, before_turns, has_own_timer, larger_sender, server,
 };
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
@@ -15,11 +15,16 @@ use linerate_results::record::Cause;
 const TRANSFER_SEGMENTS: u64 = 10;
 
 pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let client = server(facts)?.other();
+    // Where ports show nothing, the larger end serves, if it sends transfers.
+    let known = server(facts);
+    let client = known.or_else(|| larger_sender(facts))?.other();
     let mut thinking = Thinking::of(facts, client);
     let answers = &facts.model.turns.turn_bytes[client.other() as usize];
     let answer = percentile(answers.clone(), 50)?;
     let is_transfer = answer >= TRANSFER_SEGMENTS * facts.full;
+    if known.is_none() && !is_transfer {
+        return None;
+    }
     let is_once = is_transfer && is_pause_in_loop(facts, &thinking);
     if !is_once {
         // What is much longer than usual is a person's.
@@ -61,7 +66,11 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
     Some(Rule {
         share,
         cause: Cause::ClientThinkTime,
-        confidence: if is_loop { 0.75 } else { 0.65 },
+        confidence: match known {
+            Some(_) if is_loop => 0.75,
+            Some(_) => 0.65,
+            None => 0.55,
+        },
         summary: format!(
             "{name} takes {} after the answer before: {} of the time.",
             before_turns(&thinking, "further requests", "next request"),

@@ -3,6 +3,12 @@
 //! Time counts as an end's own only if its program, not its stack or the path, is late: after the last octet of the
 //! request, beyond the round trip, without a retransmission. Time in which nobody asked for anything is nobody's: a person
 //! reads, a server has no news.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `thinking` | who serves, and the time before an end's turns |
+//! | `server` | a server that is late |
+//! | `client` | a client that is late |
 
 mod client;
 mod server;

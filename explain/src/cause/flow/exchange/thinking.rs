@@ -54,12 +54,13 @@ pub(super) fn server(facts: &FlowFacts<'_>) -> Option<End> {
         } else {
             End::Second
         }),
-        _ => larger_sender(facts),
+        _ => None,
     }
 }
 
-/// The end whose turns are many times larger than those of the other end: a request is short.
-fn larger_sender(facts: &FlowFacts<'_>) -> Option<End> {
+/// The end whose turns are many times larger than those of the other end, and may be answers to short requests. An upload of messages
+/// that are confirmed looks the same.
+pub(super) fn larger_sender(facts: &FlowFacts<'_>) -> Option<End> {
     let median = |end: End| {
         let turns = &facts.model.turns.turn_bytes[end as usize];
         percentile(turns.clone(), 50).filter(|_| turns.len() >= MIN_TIMES)

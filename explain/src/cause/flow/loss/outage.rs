@@ -23,6 +23,8 @@ const FAR_LONGER: u64 = 5;
 const MIN_ROUND_TRIPS: u64 = 4;
 /// Near the receiver, acknowledgments follow within this time: half of the usual least timeout.
 const ANSWERED_NS: u64 = 100_000_000;
+/// A host answers a repetition within this time, beyond the round trip.
+const PROMPT_NS: u64 = 1_000_000;
 /// Transmissions without an answer during an interruption, at least.
 const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
@@ -71,7 +73,6 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let reported = reported.filter(|it| is_reported_at(facts, it.start_ns));
     if !facts.model.is_near_receiver()
         && facts.stats().max_backoff < 2
-        && silences.len() >= 2
         && reported.count() * 2 > silences.len()
     {
         return None;
@@ -251,7 +252,7 @@ fn is_cut_in_both(facts: &FlowFacts<'_>, repeated: &Transmission, gap: &[u64]) -
     let is_prompt = again
         .map(|it| gap[1] - it.time_ns)
         .next()
-        .is_some_and(|ns| ns <= 2 * to_receiver_ns)
+        .is_some_and(|ns| ns <= to_receiver_ns + to_receiver_ns / 4 + PROMPT_NS)
         && !is_reported_at(facts, gap[0]);
     let answer = view.acks.iter().find(|ack| ack.time_ns >= gap[1]);
     answer.is_some_and(|ack| {

@@ -35,7 +35,7 @@ fn answers(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
     let (mut highest, mut acked, mut since_ns, mut last_ns) = (0, 0, None, 0);
     let mut answers = Vec::new();
     for ack in &view.acks {
-        while let Some(it) = sent.next_if(|it| it.time_ns <= ack.time_ns) {
+        while let Some(it) = sent.next_if(|it| it.number < ack.number) {
             highest = highest.max(it.end);
             if since_ns.is_none() && highest >= acked + OWED_SEGMENTS * facts.full {
                 since_ns = Some(it.time_ns);

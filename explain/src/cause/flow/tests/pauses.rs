@@ -244,7 +244,7 @@ fn silence(arrived: u32) -> Vec<Cause> {
 
 #[test]
 fn a_silence_in_which_acknowledgments_and_segments_are_lost_cuts_both_directions() {
-    // Of twelve segments that arrived, one would have been acknowledged, and the repetition, too.
+    // All twelve had arrived: then their acknowledgments were lost, and the first repetition or its own.
     for arrived in [6, 12] {
         assert_eq!(silence(arrived)[..1], [Cause::LinkInterrupted]);
     }
