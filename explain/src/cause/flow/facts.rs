@@ -1,7 +1,6 @@
 //! What the rules evaluate: one connection with its model.
 
 use super::class::{FlowClass, HARDLY_ANY, classify, is_trickle};
-use super::exchange::ServerAnswers;
 use super::frame::{frame_payload, wire_factor};
 use linerate_capture::model::{FlowModel, Limit, Standstill, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
@@ -24,6 +23,14 @@ pub(super) const LEAST_FULL: u64 = 536;
 /// A timer's segments follow an acknowledgment within this part of the time between two by chance once in as many
 /// connections.
 const PROMPT_DIVISOR: u64 = 8;
+
+/// Answers of a server to one client, in all connections: a client may open one for each request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ServerAnswers {
+    pub(super) turns: usize,
+    pub(super) late: usize,
+    pub(super) late_ns: u64,
+}
 
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {

@@ -15,4 +15,4 @@ mod server;
 mod thinking;
 
 pub(super) use client::client_think_time;
-pub(super) use server::{ServerAnswers, server_think_time, share_answers};
+pub(super) use server::{server_think_time, share_answers};

@@ -4,7 +4,7 @@ use super::thinking::{
     MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns, has_own_timer,
     is_opening_work, is_single_work, is_slow_message, is_work, server,
 };
-use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::facts::{FlowFacts, ServerAnswers};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
@@ -26,14 +26,6 @@ const ACKNOWLEDGED_NS: u64 = 100_000_000;
 const MIN_SILENT_TIMES: usize = 5;
 /// So many times of one size leave no doubt.
 const MANY_TIMES: usize = 8;
-
-/// Answers of a server to one client, in all connections: a client may open one for each request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::cause::flow) struct ServerAnswers {
-    turns: usize,
-    late: usize,
-    late_ns: u64,
-}
 
 /// Times of the server's program, without those that may be news.
 fn server_thinking(facts: &FlowFacts<'_>, server: End) -> Thinking {
