@@ -54,6 +54,11 @@ impl Tool {
         matches!(self, Self::Iperf2 | Self::Iperf3 | Self::Iperf3Wide)
     }
 
+    /// True if the datagrams show which program or protocol they are of.
+    pub const fn is_named(self) -> bool {
+        self.is_iperf() || matches!(self, Self::Rtp)
+    }
+
     /// Position of the counter, and true if its least significant octet comes first.
     const fn counter(self) -> Option<(usize, bool)> {
         match self {

@@ -66,7 +66,11 @@ pub(super) fn above_path(stream: &Stream) -> Option<(f64, Finding)> {
         confidence,
         summary: format!(
             "{} sends {} of payload, the path carries {}: {} of {} datagrams ({}) are lost; {place}.",
-            stream.tool.name(),
+            if stream.tool.is_named() {
+                stream.tool.name()
+            } else {
+                "The sender"
+            },
             format::bit_rate(offered),
             format::bit_rate(path),
             format::count(stream.lost()),
