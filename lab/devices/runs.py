@@ -32,9 +32,10 @@ def once(make):
 
 
 def perform(run, device, trial, folder, seed, lane):
-    """One run, with what the sender's capture counts in its truth."""
+    """One run, with what the sender's capture counts in its truth, if its packets are IPv4."""
     trial = {"device": device, **trial}
-    return with_facts(run(trial, folder, seed, lane), trial, folder)
+    truth = run(trial, folder, seed, lane)
+    return truth if trial.get("ipv6") else with_facts(truth, trial, folder)
 
 
 def start(seed, prefix, most, network=Hops, device="B"):
