@@ -127,14 +127,14 @@ fn is_equally_spaced(stream: &Stream) -> bool {
     };
     let of = |percent| gaps.percentile(percent).unwrap_or(0) as f64;
     let stretch = stats::ratio(with.percentile(50.0).unwrap_or(0) as f64, of(50.0));
-    let is_even = if without.count() >= MIN_GAPS.max(with.count() / 10) {
+    let is_spaced = if without.count() >= MIN_GAPS.max(with.count() / 10) {
         stretch > 0.0 && stretch <= MAX_STRETCH
     } else {
-        of(90.0) <= MAX_SPREAD * of(10.0)
+        is_even(stream)
     };
     let busy = stats::ratio(
         of(50.0) * stream.gaps.count() as f64,
         stream.duration().as_nanos() as f64,
     );
-    is_even && busy >= MIN_BUSY
+    is_spaced && busy >= MIN_BUSY
 }
