@@ -7,6 +7,7 @@
 
 mod levels;
 
+use super::round_trip::percentile;
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
 use foldhash::HashMap;
@@ -217,6 +218,7 @@ impl Passages {
 /// The segments in the order in which they were captured or are missing, at `times_ns`.
 fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     let full = f64::from(view.full_segment());
+    let spacing_ns = usual_gap_ns(view, times_ns);
     let mut passages = Passages::default();
     let mut highest = view.sent.first().map_or(0, |it| it.start);
     let mut before_ns = times_ns.first().copied().unwrap_or(0);
@@ -234,10 +236,11 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
         if sent.start > highest {
             // Lost before the capture point, or overtaken.
             let missing = ((sent.start - highest) as f64 / full).ceil().min(64.0) as u64;
-            // What follows a full bucket is dropped at once; the next segment may come a round trip later, after repeated
-            // ones.
+            // What is missing would have come at the usual distance; the next segment may come a round trip later, after
+            // repeated ones.
+            let gap_ns = spacing_ns.min(time_ns.saturating_sub(highest_ns) / (missing + 1));
             let lost = (0..missing).map(|at| Passage {
-                time_ns: highest_ns,
+                time_ns: highest_ns + (at + 1) * gap_ns,
                 start: highest + at * full as u64,
                 is_lost: true,
                 ..passage
@@ -269,6 +272,15 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     }
     let Passages { all, order, .. } = passages;
     order.into_iter().map(|at| all[at]).collect()
+}
+
+/// Distance of full segments that follow each other: what a burst has on the line.
+fn usual_gap_ns(view: &DirectionView, times_ns: &[u64]) -> u64 {
+    let full = view.full_segment();
+    let pairs = view.sent.windows(2).zip(times_ns.windows(2));
+    let follows = pairs.filter(|(sent, _)| sent[1].start == sent[0].end && sent[1].len == full);
+    let gaps = follows.map(|(_, times)| times[1].saturating_sub(times[0]));
+    percentile(gaps.collect(), 25).unwrap_or(0)
 }
 
 /// See [`LossBucket::delay_share`].
