@@ -167,6 +167,7 @@ impl FlowModel {
         // All that a capture of a receiver that began late may show of the path to the sender; a handshake may have waited for
         // address resolution.
         let closed_ns = release::closed_ns(&view, &back);
+        let released_ns = release::after_late_acks_ns(&view);
         let least = |end: End| {
             let waits = turns.waits[end as usize].iter();
             // Payload that does not acknowledge the request crossed it.
@@ -180,12 +181,14 @@ impl FlowModel {
                 .then(|| release::reopened_ns(&view))
                 .flatten();
             let closed = closed_ns.filter(|_| end == data_sender);
+            let released = released_ns.filter(|_| end == data_sender);
             answers
                 .chain(leg(end))
                 .chain(closed)
                 .chain(acknowledged)
                 .chain(greeting)
                 .chain(reopened)
+                .chain(released)
                 .min()
         };
         let to_receiver = RoundTrips::to_receiver(&view, least(data_sender.other()));
@@ -205,6 +208,10 @@ impl FlowModel {
         }
         let offered = connection.window_shift(data_sender.other());
         let mut reaction_ns = release::reaction_ns(&to_receiver, &to_sender);
+        // A full segment takes longer to pass than what a handshake consists of.
+        if let Some(ns) = released_ns.filter(|_| is_near_receiver(&to_receiver, &to_sender)) {
+            reaction_ns = reaction_ns.max(ns - ns / 32);
+        }
         // A window that is always full shows the round trip better than a handshake does.
         let release_ns = release::release_ns(&view, &to_receiver);
         let is_plausible = |ns: u64| {

@@ -7,6 +7,10 @@ use super::view::{DirectionView, Transmission};
 const STACK_NS: u64 = 500_000;
 /// Common stacks delay an acknowledgment by 40 ms or more.
 const DELAYED_ACK_NS: u64 = 25_000_000;
+/// An acknowledgment is late if it comes so many times later than the data behind it.
+const LATE_FACTOR: u64 = 4;
+/// Two full segments are acknowledged at once (RFC 9293 section 3.8.6.3).
+const OWED_SEGMENTS: u64 = 2;
 /// Fewer acknowledgments that release data show nothing.
 const MIN_RELEASES: usize = 8;
 
@@ -74,6 +78,35 @@ pub(super) fn reopened_ns(view: &DirectionView) -> Option<u64> {
         }
     }
     least_ns
+}
+
+/// The time from acknowledgments of all that is in flight to the data behind them, if it is always the same, and the acknowledgments
+/// came long after what they acknowledge, although they were owed before (RFC 9293 section 3.8.6.3): they release the data. Where
+/// one segment is in flight, a sender may have a clock that is a little slower than the receiver's timer.
+pub(super) fn after_late_acks_ns(view: &DirectionView) -> Option<u64> {
+    let owed = OWED_SEGMENTS * u64::from(view.full_segment());
+    let mut acks = view.acks.iter().peekable();
+    let (mut acked, mut acked_ns, mut highest, mut last_ns) = (0, 0, 0, 0);
+    let mut delays = Vec::new();
+    for sent in view.sent.iter().filter(|it| it.len > 0) {
+        let acked_before = acked;
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
+            if ack.ack > acked {
+                (acked, acked_ns) = (ack.ack, ack.time_ns);
+            }
+        }
+        if acked >= highest && acked_before > 0 && sent.start >= highest {
+            let ns = sent.time_ns.saturating_sub(acked_ns);
+            let late_ns = acked_ns.saturating_sub(last_ns);
+            let is_late = late_ns >= DELAYED_ACK_NS.max(LATE_FACTOR * ns);
+            delays.extend((is_late && acked - acked_before >= owed).then_some(ns));
+        }
+        (highest, last_ns) = (highest.max(sent.end), sent.time_ns);
+    }
+    let [least_ns, most_ns] = [10, 90].map(|percent| percentile(delays.clone(), percent));
+    let (least_ns, most_ns) = (least_ns?, most_ns?);
+    let is_constant = most_ns <= least_ns + least_ns / 4 + STACK_NS;
+    (delays.len() >= MIN_RELEASES && is_constant).then_some(least_ns)
 }
 
 /// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the

@@ -260,3 +260,33 @@ fn data_that_follows_the_opening_of_a_closed_window_shows_the_round_trip_to_the_
     let closed = 4.0 * 0.3 / 1.84;
     assert!((share(&model, Limit::ClosedWindow) - closed).abs() < 0.05);
 }
+
+/// Flights of five segments in 4 ms, whose acknowledgment comes `late_ns` after them; the next flight follows it after the time
+/// that `released_ns` has for each. The handshake took 10 ms to the sender.
+fn flights(late_ns: u64, released_ns: impl Fn(u64) -> u64) -> FlowModel {
+    let mut download = Download::open(10 * MS, MS / 50, 60_000);
+    let (mut at_ns, mut next) = (30 * MS, 500);
+    for round in 0..40 {
+        for place in 0..5 {
+            download.data(at_ns + place * MS, next, (1, 1));
+            next += MSS;
+        }
+        at_ns += 4 * MS + late_ns;
+        download.ack(at_ns, next);
+        at_ns += released_ns(round);
+    }
+    download.model()
+}
+
+#[test]
+fn data_always_as_soon_after_late_acknowledgments_shows_the_round_trip_to_the_sender() {
+    let released = flights(190 * MS, |_| 4 * MS);
+    assert_eq!(released.to_sender.base_ns(), Some(4 * MS));
+    let late = share(&released, Limit::LateAck);
+    assert!(late > 0.85, "{late}");
+    // A sender with a clock of its own.
+    let varied = flights(190 * MS, |round| (1 + round % 7) * MS);
+    assert_eq!(varied.to_sender.base_ns(), Some(10 * MS));
+    let prompt = flights(MS / 50, |_| 4 * MS);
+    assert_eq!(prompt.to_sender.base_ns(), Some(10 * MS));
+}
