@@ -10,6 +10,7 @@ mod tests;
 
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::path;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -198,7 +199,12 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     }
     let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;
     let base_ns = facts.model.base_rtt_ns()?;
-    if facts.model.is_near_receiver() || queue_ns < MIN_ACK_QUEUE_NS.max(base_ns / 2) {
+    let least_ns = MIN_ACK_QUEUE_NS.max(base_ns / 2).max(2 * interval.ns);
+    if facts.model.is_near_receiver() || queue_ns < least_ns {
+        return None;
+    }
+    // Each copy takes the time of its segment, and is acknowledged, too.
+    if path::duplicates(facts).is_some() {
         return None;
     }
     let [few, many] = interval.counts;

@@ -22,8 +22,17 @@ const OPPOSITE: OppositeTransfer = OppositeTransfer {
 /// Packets by time: segments of a number of octets at a sequence number, and acknowledgments.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    Data { seq: u32 },
-    Ack { ack: u32, sent_ns: u64 },
+    Data {
+        seq: u32,
+    },
+    Ack {
+        ack: u32,
+        sent_ns: u64,
+    },
+    /// An acknowledgment of a copy of the last segment.
+    Report {
+        ack: u32,
+    },
 }
 
 struct Upload {
@@ -65,7 +74,11 @@ impl Upload {
             let (end, seq, ack, len, stamped_ns) = match sent {
                 Sent::Data { seq } => (End::First, *seq, 1, MSS, *time_ns),
                 Sent::Ack { ack, sent_ns } => (End::Second, 1, *ack, 0, *sent_ns),
+                Sent::Report { ack } => (End::Second, 1, *ack, 0, *time_ns),
             };
+            let mut report = [1, 1, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+            report[4..8].copy_from_slice(&(ack - MSS.min(ack)).to_be_bytes());
+            report[8..12].copy_from_slice(&ack.to_be_bytes());
             let mut stamps = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 1];
             stamps[4..8].copy_from_slice(&((stamped_ns / MS) as u32 + 1_000).to_be_bytes());
             let segment = Segment {
@@ -74,7 +87,11 @@ impl Upload {
                 flags: Segment::ACK,
                 window: 60_000,
                 len,
-                options: if self.is_stamped { &stamps } else { &[] },
+                options: match sent {
+                    Sent::Report { .. } => &report,
+                    _ if self.is_stamped => &stamps,
+                    _ => &[],
+                },
                 ..Segment::default()
             };
             record(end, *time_ns, &segment);
@@ -89,6 +106,11 @@ impl Upload {
 /// An upload captured at the sender: each acknowledgment of one or two segments comes `interval_ns` of that number after the
 /// one before, and releases as many. Initially 60 segments are in flight.
 fn clocked(interval_ns: impl Fn(u32) -> u64) -> Upload {
+    clocked_with(60, interval_ns)
+}
+
+/// The same with `initial` segments in flight.
+fn clocked_with(initial: u32, interval_ns: impl Fn(u32) -> u64) -> Upload {
     let mut packets: Vec<(u64, Sent)> = Vec::new();
     let mut next = 1;
     let mut send = |packets: &mut Vec<(u64, Sent)>, at_ns: u64, count: u32| {
@@ -99,7 +121,7 @@ fn clocked(interval_ns: impl Fn(u32) -> u64) -> Upload {
         }
     };
     let mut now_ns = RTT_NS + MS;
-    send(&mut packets, now_ns, 60);
+    send(&mut packets, now_ns, initial);
     now_ns += RTT_NS;
     let mut acked = 1;
     for at in 0..400_u32 {
@@ -160,6 +182,38 @@ fn equal_intervals_of_acknowledgments_show_a_slow_way_back_without_stamps() {
     assert!(rule.evidence["queue_ns_p50"] > 2e8, "{:?}", rule.evidence);
 }
 
+#[test]
+fn a_timer_of_the_receiver_delays_no_acknowledgment_by_more_than_its_interval() {
+    assert!(found(clocked_with(40, |_| 60 * MS), None).is_some());
+    assert!(found(clocked_with(3, |_| 60 * MS), None).is_none());
+}
+
+#[test]
+fn copies_that_are_acknowledged_too_fill_the_way_of_the_data() {
+    // A bridge doubles two of three segments; the receiver reports each copy (RFC 2883).
+    let mut upload = clocked_with(60, |_| 8 * MS);
+    upload
+        .packets
+        .retain(|(_, sent)| matches!(sent, Sent::Data { .. }));
+    let mut now_ns = 3 * RTT_NS;
+    for at in 0..400_u32 {
+        now_ns += 4 * MS;
+        let ack = 1 + (at + 1) * MSS;
+        upload.packets.push((
+            now_ns,
+            Sent::Ack {
+                ack,
+                sent_ns: now_ns,
+            },
+        ));
+        if at % 3 != 0 {
+            now_ns += 4 * MS;
+            upload.packets.push((now_ns, Sent::Report { ack }));
+        }
+    }
+    assert!(found(upload, None).is_none());
+}
+
 /// Such a way back, while segments of the upload come again at four times.
 fn spaced_with_losses(each_time: u32) -> Option<Rule> {
     let mut upload = clocked(|_| 8 * MS);
@@ -168,7 +222,7 @@ fn spaced_with_losses(each_time: u32) -> Option<Rule> {
         .iter()
         .filter_map(|(time_ns, sent)| match sent {
             Sent::Ack { ack, .. } => Some((*time_ns, *ack)),
-            Sent::Data { .. } => None,
+            Sent::Data { .. } | Sent::Report { .. } => None,
         })
         .collect();
     for (time_ns, ack) in acks.iter().skip(50).step_by(100) {
