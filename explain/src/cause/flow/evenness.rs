@@ -23,12 +23,12 @@ const FULL: f64 = 0.9;
 const LOSSES_OF_PART: u64 = 8;
 /// From this loss rate on, the window has room for fewer than six segments (the square root of 3 / (2 * rate), Mathis et al.
 /// 1997), and chance makes it vary by one or two of them.
-const MIN_HEAVY_RATE: f64 = 0.05;
+pub(super) const MIN_HEAVY_RATE: f64 = 0.05;
 /// A policer lets as much pass all the time, but for the contents of its bucket.
 const POLICED: f64 = 0.8;
 
-/// Octets in the second-poorest of `parts` of the time as a share of those in the second-richest. `None` if too few passed.
-fn evenness(facts: &FlowFacts<'_>, parts: usize) -> Option<f64> {
+/// Octets in the second-poorest and the second-richest of `parts` of the time. `None` if too few passed.
+fn extremes(facts: &FlowFacts<'_>, parts: usize) -> Option<(u64, u64)> {
     let parts = parts.max(LEAST_PARTS);
     let sent = facts.model.view.sent.iter().filter(|it| it.len > 0);
     // What was lost did not pass: of what comes again, the last copy.
@@ -49,14 +49,16 @@ fn evenness(facts: &FlowFacts<'_>, parts: usize) -> Option<f64> {
     }
     let inner = &mut bytes[1..parts - 1];
     inner.sort_unstable();
-    Some(stats::ratio(inner[1] as f64, inner[inner.len() - 2] as f64))
+    Some((inner[1], inner[inner.len() - 2]))
 }
 
 /// True if segments are lost, and as much passes all the time nevertheless: the path is full. The parts are shorter than the
 /// time from one reduction of the window to the next.
 pub(super) fn is_full_despite_losses(facts: &FlowFacts<'_>) -> bool {
     let parts = || 2 * episodes(facts) as usize;
-    facts.model.view.lost() >= MIN_LOST && evenness(facts, parts()).is_some_and(|it| it >= FULL)
+    // A segment ends in this part or in the next one.
+    let is_even = |(least, most): (u64, u64)| (least + facts.full) as f64 >= FULL * most as f64;
+    facts.model.view.lost() >= MIN_LOST && extremes(facts, parts()).is_some_and(is_even)
 }
 
 /// True if many segments are lost, and as much passes all the time: what exceeds a rate is dropped.
@@ -64,5 +66,6 @@ pub(super) fn is_even_despite_many_losses(facts: &FlowFacts<'_>) -> bool {
     let lost = facts.model.view.lost();
     let rate = stats::ratio(lost as f64, facts.stats().segments as f64);
     let parts = (lost / LOSSES_OF_PART) as usize;
-    rate >= MIN_HEAVY_RATE && evenness(facts, parts).is_some_and(|it| it >= POLICED)
+    let is_even = |(least, most)| stats::ratio(least as f64, most as f64) >= POLICED;
+    rate >= MIN_HEAVY_RATE && extremes(facts, parts).is_some_and(is_even)
 }

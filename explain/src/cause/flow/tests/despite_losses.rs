@@ -84,16 +84,23 @@ fn pairs(number: u64, lossy: u64, gap_us: impl Fn(u64) -> u64) -> Script {
 
 #[test]
 fn a_rate_that_losses_do_not_change_is_that_of_a_full_path() {
-    let is_full = |gap_us: &dyn Fn(u64) -> u64| {
-        let flow = pairs(1_000, 150, gap_us).flow();
+    let is_full_with = |lossy: u64, gap_us: &dyn Fn(u64) -> u64| {
+        let flow = pairs(1_000, lossy, gap_us).flow();
         is_full_despite_losses(&FlowFacts::of(&flow).expect("payload"))
     };
+    let is_full = |gap_us: &dyn Fn(u64) -> u64| is_full_with(150, gap_us);
     let halved = |pair: u64| {
         let since = (pair + 150 - 75) % 150;
         4_000 - 12 * since
     };
     assert!(is_full(&|_| 2_000));
     assert!(!is_full(&halved), "a window that losses halve");
+    // A radio that grants slots: a pair belongs to this part of the time or to the next one.
+    assert!(is_full_with(30, &|pair| if pair % 3 == 0 {
+        8_000
+    } else {
+        1_000
+    }));
     let found = causes(pairs(1_000, 150, |_| 2_000));
     let is_fault = |cause: &Cause| matches!(cause, Cause::RandomLoss | Cause::CongestionWindow);
     assert!(!found.iter().any(is_fault), "{found:?}");
