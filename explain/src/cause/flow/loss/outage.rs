@@ -62,7 +62,7 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     if facts.model.is_near_receiver()
-        && silences.len() >= 2
+        && (silences.len() >= 2 || other_episodes(facts, &silences) >= 1)
         && !is_backed_off(facts, &silences)
         && silences.iter().all(is_loss)
     {

@@ -95,7 +95,10 @@ pub(super) fn bucket(
     );
     let drain_ns = bucket.depth_bytes * 1e9 / bucket.bytes_per_s;
     let wait_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued);
-    let wait_share = wait_ns.map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
+    // Where the delay of a level is known, what waits elsewhere does not matter.
+    let wait_share = wait_ns
+        .filter(|_| bucket.delay_share.is_none())
+        .map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
     let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
     // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
     // a sender that keeps to the rate shows it; one that waits for its timer nearly all the time keeps to none.

@@ -87,6 +87,44 @@ fn a_segment_that_comes_again_after_longer_and_longer_silences_shows_an_interrup
     assert_ne!(repeated(false), Some(Cause::LinkInterrupted));
 }
 
+/// Flights of ten segments, captured at the receiver. The fourth of one of them is missing, and comes again after 1.2 s; in
+/// another one two are missing, which come again after a round trip, if the path `loses` others.
+fn one_repaired_late(loses: bool) -> Option<Cause> {
+    let mut download = download();
+    let mut at_ns = 10 * MS;
+    for round in 0..300 {
+        let first = download.sent();
+        let missing = match round {
+            150 => 3..4,
+            220 if loses => 3..5,
+            _ => 0..0,
+        };
+        for place in (0..10).filter(|place| !missing.contains(place)) {
+            download.at(at_ns + u64::from(place) * 100 * US);
+            download.segment(first + place * MSS, MSS);
+            if !missing.is_empty() && place >= 2 {
+                download.ack(first + 3 * MSS);
+            }
+        }
+        if !missing.is_empty() {
+            at_ns += if round == 150 { 1_200 * MS } else { RTT_NS };
+            for place in missing {
+                download.at(at_ns).segment(first + place * MSS, MSS);
+                at_ns += 100 * US;
+            }
+        }
+        download.at(at_ns + 2 * MS).ack_all();
+        at_ns += 6 * MS;
+    }
+    cause(evaluate(download))
+}
+
+#[test]
+fn a_silence_behind_one_of_several_losses_is_a_timer() {
+    assert_eq!(one_repaired_late(false), Some(Cause::LinkInterrupted));
+    assert_ne!(one_repaired_late(true), Some(Cause::LinkInterrupted));
+}
+
 /// Flights of ten segments, captured at the sender on a path of 20 ms. In three of them, the timer repairs the third segment and
 /// the two behind it after 1 s: the receiver reported the others before, or nothing came back.
 fn repaired_by_timer(is_reported: bool) -> Option<Cause> {
