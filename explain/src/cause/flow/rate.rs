@@ -128,7 +128,7 @@ fn is_shut_each_time(facts: &FlowFacts<'_>) -> bool {
         segments += 1;
         shut += usize::from(room.is_some_and(|octets| octets < facts.full));
     }
-    shut * 10 >= segments * 8
+    shut * 2 >= segments
 }
 
 /// True if most segments come soon after an acknowledgment that was held back: delayed acknowledgments (RFC 9293 section

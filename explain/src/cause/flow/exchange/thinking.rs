@@ -225,8 +225,9 @@ pub(super) fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool 
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
     let gaps: Vec<u64> = gaps.filter(|ns| *ns >= WRITE_GAP_NS).collect();
     let middle = |values: Vec<u64>| Some(percentile(values.clone(), 75)? - percentile(values, 25)?);
-    // No gap precedes what is sent first.
-    let waits = thinking.times.iter().skip(1).map(|(_, ns)| *ns).collect();
+    // No gap precedes what is sent first. What the stack takes to acknowledge is part of the time after the other end's data.
+    let waits = thinking.times.iter().skip(1).map(|(wait, _)| wait.ns);
+    let waits = waits.collect();
     match (middle(gaps), middle(waits)) {
         (Some(gaps), Some(waits)) if thinking.times.len() >= MIN_TIMES => {
             gaps < waits / 2 && waits > thinking.percentile(50) / MIN_SPREAD_PART

@@ -75,3 +75,16 @@ fn a_server_that_is_asked_again_at_once_has_no_timer_of_its_own() {
     let found = few_answers([563, 496, 486, 548, 485, 512]);
     assert_eq!(found, [Cause::ServerThinkTime]);
 }
+
+#[test]
+fn late_acknowledgments_of_answers_are_no_timer_of_the_client() {
+    let mut dialogue = Script::open(End::Second, 14 * MS, 20 * US, 60_000);
+    for acked_ms in [135, 191, 245, 160, 222] {
+        dialogue.write(End::First, 90).after(14 * MS);
+        dialogue.write(End::Second, 35_200);
+        // The stack delays the acknowledgment of the last octets; the program asks again after the same time.
+        dialogue.after(acked_ms * MS).confirm(End::First);
+        dialogue.after((413 - acked_ms) * MS);
+    }
+    assert_eq!(causes(dialogue)[..1], [Cause::ClientThinkTime]);
+}

@@ -164,3 +164,25 @@ fn small_segments_that_end_no_write_are_those_of_a_small_window() {
     assert_eq!(crumbs(0)[..1], [Cause::SillyWindow]);
     assert!(!crumbs(Segment::PSH).contains(&Cause::SillyWindow));
 }
+
+/// One segment after the other, each as soon as the receiver has room for it; its program takes 600 octets each 2 ms. In two of
+/// three times, the window has less room than a segment when it arrives.
+#[test]
+fn a_window_without_room_for_a_segment_is_no_full_link() {
+    let mut upload = upload(5 * MS, MS / 50, 2_920);
+    let mut at_ns = 20 * MS;
+    for segment in 0..600_u32 {
+        upload.at(at_ns).send(1, MSS, 0);
+        let is_short = segment % 3 != 0;
+        upload
+            .after(1_000)
+            .ack_all_with(if is_short { 1_160 } else { 1_464 });
+        at_ns += 5 * MS;
+        if is_short {
+            upload.at(at_ns - 3 * MS).ack_all_with(1_760);
+            at_ns += 2 * MS;
+        }
+    }
+    let causes = causes(upload);
+    assert!(!causes.contains(&Cause::PathRate), "{causes:?}");
+}
