@@ -38,6 +38,8 @@ impl Span {
 pub(super) struct Conditions {
     /// Round trip from the capture point to the sender.
     pub(super) to_sender_ns: u64,
+    /// Time that the sender's host takes to send what an acknowledgment permits, if the capture point is near it.
+    pub(super) host_ns: u64,
     /// Base round trip to the receiver.
     pub(super) to_receiver_ns: u64,
     /// Window scale, if known.
@@ -60,7 +62,7 @@ pub(super) struct Conditions {
     pub(super) is_behind_loss: bool,
 }
 
-/// A sender reacts within this time, beside what the path adds.
+/// A sender reacts within this time, beside what the path adds, unless its host is known to be slower.
 const REACTION_NS: u64 = 600_000;
 /// An acknowledgment that takes this much longer than the path is late.
 const LATE_ACK_NS: u64 = 5_000_000;
@@ -285,6 +287,10 @@ impl Walk<'_> {
                     self.push(from_ns, to_ns, Limit::Timeout, sent.number);
                 }
             }
+            // A probe, which the receiver took.
+            _ if sent.len == 1 && self.is_closed && self.acknowledged >= self.sent => {
+                self.push(from_ns, to_ns, Limit::ClosedWindow, sent.number);
+            }
             // The program closed the connection when it had no more to send.
             _ if sent.len == 0 => self.push(from_ns, to_ns, Limit::Tail, sent.number),
             _ if recovering.is_some() => {
@@ -354,9 +360,15 @@ impl Walk<'_> {
             .is_some_and(|acked_ns| to_ns - acked_ns <= self.reaction_ns())
     }
 
+    /// The same without the path: half of the time more than the host usually takes.
+    fn host_ns(&self) -> u64 {
+        let usual_ns = self.conditions.host_ns;
+        REACTION_NS.max(usual_ns + usual_ns / 2)
+    }
+
     /// Time within which a sender sends what an acknowledgment permits, as the capture shows it.
     fn reaction_ns(&self) -> u64 {
-        REACTION_NS + self.conditions.to_sender_ns / 4 + 2 * self.conditions.segment_ns
+        self.host_ns() + self.conditions.to_sender_ns / 4 + 2 * self.conditions.segment_ns
     }
 
     /// Attributes the time before a segment with new data.
@@ -409,7 +421,7 @@ impl Walk<'_> {
                 let follows_ack = answers
                     .last_ns
                     .is_some_and(|acked_ns| to_ns - acked_ns <= reaction_ns);
-                let is_burst = to_ns - from_ns <= REACTION_NS + self.conditions.segment_ns;
+                let is_burst = to_ns - from_ns <= self.host_ns() + self.conditions.segment_ns;
                 if follows_ack || is_burst {
                     let late_ns = if follows_ack { answers.late_ns } else { 0 };
                     self.push_wait(from_ns, to_ns, late_ns, waited, number);

@@ -113,6 +113,7 @@ impl DirectionView {
         let mut newest_stamp: Option<u32> = None;
         view.is_numbered = numbers::rise(packets, sender);
         let mut newest_number: Option<u16> = None;
+        let mut probe: Option<LoggedPacket> = None;
         for packet in packets {
             if packet.has_any(Segment::RST) {
                 continue;
@@ -120,9 +121,13 @@ impl DirectionView {
             if packet.from() == sender {
                 let len = packet.sequence_len();
                 let is_payload = packet.len > 0 || packet.has_any(Segment::FIN);
+                if is_payload && packet.class == PacketClass::NoData {
+                    probe = Some(*packet);
+                }
                 if !is_payload || packet.class == PacketClass::NoData {
                     continue;
                 }
+                probe = None;
                 let start = extender.extend(packet.seq);
                 let stamp = packet.timestamps.0;
                 // What was stamped before something that arrived earlier was overtaken, not repeated.
@@ -180,9 +185,13 @@ impl DirectionView {
                     number: packet.number,
                 });
             } else if packet.has_any(Segment::ACK) && !packet.has_any(Segment::SYN) {
+                let ack = extender.extend(packet.ack);
+                if let Some(probe) = probe.take_if(|it| it.seq.wrapping_add(it.len) == packet.ack) {
+                    view.push_probe(&probe, ack);
+                }
                 view.acks.push(Acknowledgment {
                     time_ns: packet.time_ns,
-                    ack: extender.extend(packet.ack),
+                    ack,
                     window: packet.window,
                     timestamp: packet.timestamps.0,
                     is_bare: packet.len == 0,
@@ -193,6 +202,26 @@ impl DirectionView {
             }
         }
         view
+    }
+
+    /// Records the octet of a `probe` of a closed window, or of a connection, that an acknowledgment up to `end` takes, if it is new.
+    fn push_probe(&mut self, probe: &LoggedPacket, end: u64) {
+        let start = end - u64::from(probe.len);
+        if self.sent.last().is_none_or(|it| it.end <= start) {
+            self.sent.push(Transmission {
+                time_ns: probe.time_ns,
+                start,
+                end,
+                len: probe.len,
+                class: PacketClass::NewData,
+                timestamp: probe.timestamps.0,
+                echo: probe.timestamps.1,
+                identification: 0,
+                is_pushed: probe.has_any(Segment::PSH),
+                is_discarded: false,
+                number: probe.number,
+            });
+        }
     }
 
     /// Reclassifies retransmissions that time shows to be none: an acknowledgment sooner than `to_receiver_ns` answers the

@@ -134,3 +134,47 @@ fn what_is_missing_in_a_late_capture_was_lost_and_not_discarded() {
     assert_eq!(model.keeps_behind_gap, Some(false));
     assert_eq!(model.view.lost(), 1);
 }
+
+/// Windows of eight segments; one of them stays closed for 3 s, in which the sender probes it with one octet, which the receiver takes
+/// with the last probe, or not at all.
+fn probed(is_taken: bool) -> FlowModel {
+    let mut download = Download::open(MS / 50, 4 * MS, 8_000);
+    let (mut at_ns, mut next) = (30 * MS, 500);
+    for round in 0..200 {
+        for _ in 0..8 {
+            download.data(at_ns, next, (1, 1));
+            next += MSS;
+        }
+        at_ns += 4 * MS;
+        if round == 100 {
+            download.window = 0;
+            download.ack(at_ns, next);
+            for after_ms in [200, 600, 1_400] {
+                download.part(at_ns + after_ms * MS, next, 1);
+                download.ack(at_ns + (after_ms + 4) * MS, next);
+            }
+            at_ns += 3_000 * MS;
+            if is_taken {
+                download.part(at_ns - 8 * MS, next, 1);
+                next += 1;
+            }
+            download.window = 8_000;
+        }
+        download.ack(at_ns, next);
+        at_ns += MS / 10;
+    }
+    download.model()
+}
+
+#[test]
+fn an_octet_that_probes_a_closed_window_is_no_loss() {
+    for is_taken in [false, true] {
+        let model = probed(is_taken);
+        let closed = 3.0 / (3.0 + 0.82);
+        let share = share(&model, Limit::ClosedWindow);
+        assert!((share - closed).abs() < 0.05, "{is_taken}: {share}");
+        assert_eq!(model.view.lost(), 0);
+        let octets: u64 = model.view.sent.iter().map(|it| u64::from(it.len)).sum();
+        assert_eq!(octets, 200 * 8 * u64::from(MSS) + u64::from(is_taken));
+    }
+}

@@ -290,3 +290,28 @@ fn data_always_as_soon_after_late_acknowledgments_shows_the_round_trip_to_the_se
     let prompt = flights(MS / 50, |_| 4 * MS);
     assert_eq!(prompt.to_sender.base_ns(), Some(10 * MS));
 }
+
+#[test]
+fn a_slow_host_that_answers_each_acknowledgment_is_not_idle() {
+    // Near the sender, 80 ms from the receiver: three segments for each acknowledgment, 3 ms after it and 1.4 ms apart.
+    let mut download = Download::open(MS / 50, 80 * MS, 60_000);
+    let (mut at_ns, mut next, mut acked) = (200 * MS, 500, 500);
+    for _ in 0..30 {
+        download.data(at_ns, next, (1, 1));
+        next += MSS;
+        at_ns += 1_400_000;
+    }
+    at_ns += 80 * MS - 30 * 1_400_000;
+    for _ in 0..300 {
+        acked += 3 * MSS;
+        download.ack(at_ns, acked);
+        for place in 0..3 {
+            download.data(at_ns + 3 * MS + place * 1_400_000, next, (1, 1));
+            next += MSS;
+        }
+        at_ns += 8 * MS;
+    }
+    let model = download.model();
+    let idle = share(&model, Limit::SenderIdle);
+    assert!(idle < 0.1, "{idle}");
+}

@@ -70,6 +70,11 @@ impl Sender {
         if self.known_seq != KnownSeq::Sent {
             self.known_seq = KnownSeq::AckOnly;
             self.snd_nxt = ack;
+        } else if self.probe_end == Some(ack) && self.snd_nxt.wrapping_add(1) == ack {
+            // The receiver took the octet.
+            self.snd_nxt = ack;
+            self.stats.payload_bytes += 1;
+            self.stats.unique_bytes += 1;
         } else if seq_lt(self.snd_nxt, ack) && self.may_precede_capture() {
             self.in_sequence = 0;
             self.snd_nxt = ack;

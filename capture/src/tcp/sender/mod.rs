@@ -115,6 +115,8 @@ pub(super) struct Sender {
     min_gap_ns: u64,
     last_was_largest: bool,
     sent_since_ack: SentSinceAck,
+    /// After the octet that probed a closed window, until the receiver takes it or the window opens.
+    probe_end: Option<u32>,
 }
 
 impl Default for Sender {
@@ -155,6 +157,7 @@ impl Default for Sender {
             min_gap_ns: u64::MAX,
             last_was_largest: false,
             sent_since_ack: SentSinceAck::None,
+            probe_end: None,
         }
     }
 }
@@ -235,6 +238,11 @@ impl Sender {
             }
             return SendClass::NoData;
         }
+        if self.probes_closed_window(segment) {
+            self.probe_end = Some(end);
+            return SendClass::NoData;
+        }
+        self.probe_end = None;
         if segment.len > 0 || segment.has_any(Segment::FIN) {
             self.stats.segments += 1;
             self.stats.payload_bytes += u64::from(segment.len);
@@ -275,6 +283,16 @@ impl Sender {
         }
         self.last_sent_ns = time_ns;
         sent
+    }
+
+    /// True for one octet beyond a closed window, all of which before it is acknowledged (RFC 9293 section 3.8.6.1): its repetitions
+    /// are no losses, and a receiver that does not take it gets it again with what follows.
+    fn probes_closed_window(&self, segment: &Segment<'_>) -> bool {
+        segment.len == 1
+            && !self.has_unacked()
+            && self
+                .last_ack
+                .is_some_and(|(ack, window)| window == 0 && ack == segment.seq)
     }
 
     #[cold]
