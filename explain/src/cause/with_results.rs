@@ -2,11 +2,12 @@
 
 use super::scored_findings;
 use crate::cause::scored::PathFinding;
-use linerate_results::record::{Cause, Measurement, Run};
+use crate::cause::traffic::link::place_incomplete;
+use linerate_results::record::{Measurement, Run};
 use linerate_results::stats;
 
-/// The findings of a capture (`found`), combined with those from the counters of `run`. Order: defects of the capture,
-/// findings from counters, then the other findings of the capture.
+/// The findings of a capture (`found`), combined with those from the counters of `run`: first those from counters, then the others, and
+/// those about the capture itself where [`place_incomplete`] puts them.
 pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
     let gets: Vec<_> = run
         .results
@@ -51,10 +52,8 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
         });
     }
     counted.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
-    let of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
-    let (mut all, others): (Vec<_>, Vec<_>) = found.into_iter().partition(of_capture);
-    all.append(&mut counted);
-    for finding in others {
+    let mut all = counted;
+    for finding in found {
         if all
             .iter()
             .all(|it| it.finding.cause != finding.finding.cause)
@@ -62,5 +61,5 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
             all.push(finding);
         }
     }
-    all
+    place_incomplete(all)
 }

@@ -25,17 +25,18 @@ use linerate_results::record::Cause;
 
 use crate::cause::flow;
 use crate::cause::scored::PathFinding;
+use crate::cause::traffic::link::place_incomplete;
 
 /// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
 const MIN_COST_NS: u64 = 50_000_000;
 /// The same as a share of the time.
 const MIN_COST_SHARE: f64 = 0.1;
 
-/// Adds the findings about traffic other than TCP to `found`, those about TCP: defects of the capture first, then the
-/// largest cost first.
+/// Adds the findings about traffic other than TCP to `found`, those about TCP, the largest cost first, and places those about the capture
+/// itself.
 pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) {
     let is_of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
-    let (mut all, mut others): (Vec<_>, Vec<_>) =
+    let (mut of_capture, mut others): (Vec<_>, Vec<_>) =
         std::mem::take(found).into_iter().partition(is_of_capture);
     for finding in integrity::checksums(&analysis.other_traffic.checksums) {
         integrity::take_losses(finding, &mut others);
@@ -54,6 +55,6 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         &analysis.identified_streams,
     ));
     flow::sort_by_cost(&mut others);
-    all.append(&mut others);
-    *found = all;
+    others.append(&mut of_capture);
+    *found = place_incomplete(others);
 }

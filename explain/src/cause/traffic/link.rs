@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cause::packets;
 use crate::cause::scored::{MIN_SHARE, PathFinding, evidence};
-use linerate_capture::tcp::Occurrences;
+use linerate_capture::tcp::{End, Occurrences};
 use linerate_capture::traffic::{Analysis, Flow};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
@@ -15,6 +15,12 @@ const STORM_PER_S: f64 = 200.0;
 
 /// Fewer octets are the rest of a connection that began before the capture.
 const MIN_UNSEEN: u64 = 2 * 1460;
+/// What lacks a smaller share of the payload still shows the time: what is missing does not count as lost.
+const MIN_UNSEEN_SHARE: f64 = 0.02;
+/// From this share on, what the rest shows may be the capture's own.
+const DOUBTFUL_SHARE: f64 = 0.05;
+/// Packets of one direction that no handshake or reset accounts for.
+const MIN_ONE_SIDED: u64 = 8;
 
 /// Payload between two hosts that was acknowledged but is not in the capture.
 #[derive(Default)]
@@ -39,7 +45,63 @@ pub(super) fn incomplete_captures(flows: &[Flow]) -> Vec<PathFinding> {
     let found = all
         .into_iter()
         .filter_map(|(ends, unseen)| incomplete_capture(ends, &unseen));
-    found.collect()
+    found.chain(one_sided_capture(flows)).collect()
+}
+
+/// The findings with those about the capture itself first, if it lacks so much that the others are in doubt, or nothing else is wrong;
+/// else last.
+pub(in crate::cause) fn place_incomplete(found: Vec<PathFinding>) -> Vec<PathFinding> {
+    let is_of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
+    let (of_capture, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_capture);
+    let is_healthy =
+        |it: &PathFinding| matches!(it.finding.cause, Cause::PathRate | Cause::AtLineRate);
+    let casts_doubt = |it: &PathFinding| {
+        let share = it.finding.evidence.get("unseen_share").copied();
+        share.is_none_or(|it| it >= DOUBTFUL_SHARE)
+    };
+    if others.iter().all(is_healthy) || of_capture.iter().any(casts_doubt) {
+        of_capture.into_iter().chain(others).collect()
+    } else {
+        others.into_iter().chain(of_capture).collect()
+    }
+}
+
+/// Data of connections whose other direction is not in the capture, if most packets are of such connections.
+fn one_sided_capture(flows: &[Flow]) -> Option<PathFinding> {
+    let packets = |flow: &Flow, end: End| flow.connection.stats(end).packets;
+    let all: u64 = flows
+        .iter()
+        .map(|flow| packets(flow, End::First) + packets(flow, End::Second))
+        .sum();
+    let is_one_sided = |flow: &&Flow| {
+        let sender = flow.connection.data_sender();
+        packets(flow, sender) >= MIN_ONE_SIDED
+            && packets(flow, sender.other()) == 0
+            && flow.connection.stats(sender).payload_bytes > 0
+    };
+    let one_sided = || flows.iter().filter(is_one_sided);
+    let seen: u64 = one_sided()
+        .map(|flow| packets(flow, flow.connection.data_sender()))
+        .sum();
+    let largest = one_sided().max_by_key(|flow| packets(flow, flow.connection.data_sender()))?;
+    let sender = largest.connection.data_sender();
+    let [from, to] = [sender, sender.other()].map(|end| largest.ends[end as usize].0.to_string());
+    (seen * 2 >= all).then(|| PathFinding {
+        alternative_to: None,
+        finding: Finding {
+            cause: Cause::CaptureIncomplete,
+            confidence: 1.0,
+            summary: format!(
+                "No packet from {to} to {from} is in the capture: round trips, windows, and what was lost or acknowledged are \
+                 unknown."
+            ),
+            evidence: evidence([("one_sided_packets", seen as f64)]),
+            advice: "Capture at one of the two ends, or mirror both directions of the port.".into(),
+        },
+        sender: Some(from),
+        receiver: Some(to),
+        share_of_time: 0.0,
+    })
 }
 
 fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<PathFinding> {
@@ -47,7 +109,7 @@ fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<P
     let share = stats::ratio(unseen.bytes as f64, all_bytes as f64);
     // Without any payload, nothing else is reported either.
     let is_rest = unseen.captured_bytes == 0 && unseen.bytes < MIN_UNSEEN;
-    (share > 0.01 && !is_rest).then(|| {
+    (share >= MIN_UNSEEN_SHARE && !is_rest).then(|| {
         let mut finding = PathFinding {
 alternative_to: None,
             sender: Some(from),
@@ -58,7 +120,7 @@ alternative_to: None,
                 confidence: 1.0,
                 summary: format!(
                     "{} of payload ({}) were acknowledged but are not in the capture: the capture is incomplete, and \
-                     losses reported below may be its own.",
+                     losses reported here may be its own.",
                     format::bytes(unseen.bytes),
                     format::percent(share),
                 ),

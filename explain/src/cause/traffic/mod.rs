@@ -1,10 +1,11 @@
 //! Findings from a capture: the connections' causes, and those of the capture or the link as a whole.
 //!
-//! Findings about the capture itself come first: packets that it missed must not be blamed on the link.
+//! Findings about the capture itself come first if it lacks so much that the others are in doubt: packets that it missed must not be
+//! blamed on the link. Else they come last.
 
 #[cfg(test)]
 mod dialogue;
-mod link;
+pub(in crate::cause) mod link;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,6 @@ pub struct ExplainedTraffic {
 
 /// Explains the connections of a capture.
 pub fn explain_traffic(analysis: &Analysis) -> ExplainedTraffic {
-    let mut findings = link::incomplete_captures(&analysis.flows);
     let (mut costs, times) = flow::explain_flows(&analysis.flows);
     costs.extend(link::broadcast_storm(analysis));
     if let Some(paused) = link::pause_frames(analysis) {
@@ -36,6 +36,7 @@ pub fn explain_traffic(analysis: &Analysis) -> ExplainedTraffic {
         costs.push(paused);
     }
     flow::sort_by_cost(&mut costs);
-    findings.append(&mut costs);
+    costs.extend(link::incomplete_captures(&analysis.flows));
+    let findings = link::place_incomplete(costs);
     ExplainedTraffic { findings, times }
 }

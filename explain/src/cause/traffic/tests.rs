@@ -361,6 +361,28 @@ fn a_capture_that_lacks_acknowledged_segments() {
 }
 
 #[test]
+fn a_capture_that_lacks_little_still_shows_the_cause() {
+    // Each 16th window lacks a segment of two.
+    let lacking = |each: u32| {
+        let mut found = rounds(96, 2 * MSS as u16, |number, download| {
+            download.send(2, MSS, FRAME_NS);
+            if number.is_multiple_of(each) {
+                download.next[1] += MSS;
+            }
+            download.after(10 * MS).ack_all();
+        });
+        found.retain(|cause| matches!(cause, Cause::CaptureIncomplete | Cause::ReceiveWindow));
+        found
+    };
+    assert_eq!(
+        lacking(16),
+        [Cause::ReceiveWindow, Cause::CaptureIncomplete]
+    );
+    assert_eq!(lacking(4)[0], Cause::CaptureIncomplete);
+    assert!(!lacking(48).contains(&Cause::CaptureIncomplete));
+}
+
+#[test]
 fn a_storm_precedes_the_limit_of_a_healthy_transfer() {
     let mut download = download(60_000, MS);
     for _ in 0..400 {

@@ -209,6 +209,20 @@ fn a_capture_without_a_result_states_the_reason() {
     let (sentence, overview) = verdict(capture);
     assert!(sentence.contains("only one direction"), "{sentence}");
     assert!(overview.contains("1 connection was captured in one direction only"));
+    // Only its data.
+    let mut capture = Capture::default();
+    for number in 0..40_u32 {
+        let time_ns = u64::from(number) * MS;
+        capture.tcp(
+            time_ns,
+            [(1, 50), (2, 80)],
+            16,
+            (1 + 1_000 * number, 1),
+            1_000,
+        );
+    }
+    let sentence = verdict(capture).0;
+    assert!(sentence.contains("capture is incomplete"), "{sentence}");
     // Headers that were cut.
     let mut capture = Capture::default();
     capture.ip(0, [1, 2], TCP, &[0; 12]);
