@@ -74,6 +74,7 @@ use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use rule::Rule;
+use std::collections::HashMap;
 
 use crate::cause::scored::PathFinding;
 use combined::CombinedFindings;
@@ -101,6 +102,10 @@ const RULES: [RuleFn; 15] = [
 
 /// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
 const MIN_COST_NS: f64 = 5e7;
+/// The same for all transfers between two hosts in a page: a quarter of what a page may take (ITU-T G.1010, web browsing: 2 s).
+const MIN_COST_IN_PAGE_NS: f64 = 5e8;
+/// A host that has so many connections with payload fetches a page.
+const MIN_IN_PAGE: usize = 4;
 /// A path that carries its fastest rate for this share of the time is the limit.
 const MIN_FULL: f64 = 0.5;
 /// A connection with less than 1 / this of the payload of another one between the same hosts only controls it.
@@ -124,6 +129,10 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
             || it.class == FlowClass::Exchange && !is_beside_bulk(it, &facts)
     };
     let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
+    let in_page = |of: &FlowFacts<'_>| {
+        let beside = facts.iter().filter(|it| it.receiver == of.receiver);
+        beside.count() >= MIN_IN_PAGE
+    };
     let total_ns: f64 = relevant.iter().map(|it| it.active_ns as f64).sum();
     let mut all: Vec<PathFinding> = opening::openings(flows);
     // What is left of the time for everything else.
@@ -131,10 +140,23 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         .iter()
         .filter(|it| it.finding.cause == Cause::SlowHandshake);
     let rest = 1.0 - opened.map(|it| it.share_of_time).sum::<f64>().min(1.0);
+    let found: Vec<(&FlowFacts<'_>, Vec<Rule>)> =
+        relevant.into_iter().map(|it| (it, evaluate(it))).collect();
+    let mut costs_ns: HashMap<(&String, &String, Cause), f64> = HashMap::new();
+    for (facts, rules) in &found {
+        for rule in rules {
+            let cost_ns = costs_ns.entry((&facts.sender, &facts.receiver, rule.cause));
+            *cost_ns.or_default() += rule.share * facts.active_ns as f64;
+        }
+    }
     let mut combined = CombinedFindings::default();
-    for facts in relevant {
+    for (facts, mut rules) in found {
         let part = rest * stats::ratio(facts.active_ns as f64, total_ns);
-        let rules = evaluate(facts);
+        rules.retain(|rule| {
+            let is_noticed =
+                costs_ns[&(&facts.sender, &facts.receiver, rule.cause)] >= MIN_COST_IN_PAGE_NS;
+            is_noticed || !is_of_transfers(rule.cause) || !in_page(facts)
+        });
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
         let sum: f64 = faults.map(|rule| rule.share).sum();

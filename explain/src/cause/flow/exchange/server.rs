@@ -7,7 +7,7 @@ use super::thinking::{
 use crate::cause::flow::facts::{FlowFacts, ServerAnswers};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, percentile};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 use linerate_results::format;
@@ -26,6 +26,11 @@ const ACKNOWLEDGED_NS: u64 = 100_000_000;
 const MIN_SILENT_TIMES: usize = 5;
 /// So many times of one size leave no doubt.
 const MANY_TIMES: usize = 8;
+
+/// A message that asks for what comes next is not longer.
+const MESSAGE_OCTETS: u64 = 64;
+/// The longest of such times are this many times as long as the shortest.
+const EVENT_FACTOR: u64 = 10;
 
 /// Times of the server's program, without those that may be news.
 fn server_thinking(facts: &FlowFacts<'_>, server: End) -> Thinking {
@@ -64,6 +69,16 @@ pub(in crate::cause::flow) fn share_answers(all: &mut [FlowFacts<'_>]) {
     }
 }
 
+/// True if many answers to short messages come after any time: what a screen shows or a user does is answered when it happens (RFC 6143
+/// section 7.5.3, incremental updates; long polling), and work of one kind takes as long again.
+fn waits_for_events(thinking: &Thinking) -> bool {
+    let asked = thinking.times.iter().map(|(wait, _)| wait.bytes_before);
+    let octets = percentile(asked.collect(), 50).unwrap_or(0);
+    thinking.times.len() >= MANY_TIMES
+        && octets <= MESSAGE_OCTETS
+        && thinking.percentile(90) > EVENT_FACTOR * thinking.percentile(10)
+}
+
 /// The server takes time before its answers begin, beyond the round trip.
 pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     let server = server(facts)?;
@@ -73,7 +88,8 @@ pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option
     let share = stats::ratio(total_ns as f64, asked_ns as f64);
     let median_ns = thinking.percentile(50);
     let all = facts.answers;
-    if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_own_timer(facts, &thinking) {
+    let has_no_work = has_own_timer(facts, &thinking) || waits_for_events(&thinking);
+    if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_no_work {
         return None;
     }
     let is_usual_in_all = all.late >= MIN_TIMES && all.late * 2 >= all.turns;

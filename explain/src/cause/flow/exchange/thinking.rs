@@ -280,12 +280,13 @@ pub(super) fn before_turns(thinking: &Thinking, many: &str, one: &str) -> String
 }
 
 /// True if a few late answers stand out in an exchange that is busy otherwise: the client asks again at once, or the
-/// answer is large.
+/// request or the answer is large.
 pub(super) fn is_single_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let client = thinking.end.other();
     let waits = &facts.model.turns.waits[client as usize];
     let prompt_ns = PERSON_NS.min(thinking.percentile(100));
     let is_busy = waits.len() >= MIN_TIMES && waits.iter().all(|wait| wait.ns <= prompt_ns);
-    let is_answer = |(wait, _): &(Wait, u64)| wait.bytes >= ANSWER_SEGMENTS * facts.full;
-    is_busy || thinking.times.iter().all(is_answer)
+    let is_large =
+        |(wait, _): &(Wait, u64)| wait.bytes.max(wait.bytes_before) >= ANSWER_SEGMENTS * facts.full;
+    is_busy || thinking.times.iter().all(is_large)
 }

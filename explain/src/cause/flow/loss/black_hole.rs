@@ -48,8 +48,11 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         .sent
         .iter()
         .any(|it| it.len > 0 && it.len < full && it.end <= acked);
+    // Or nothing passes any more, whatever its size.
+    let has_passed = smaller_passed || facts.connection().handshake().syn_ns.is_some();
     let share: f64 = LIMITS.iter().map(|limit| facts.share(*limit)).sum();
     if full_acked
+        || !has_passed
         || repeated < MIN_REPEATED
         || share < MIN_TIMEOUT_SHARE
         || facts.full < MIN_SEGMENT

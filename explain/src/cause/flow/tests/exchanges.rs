@@ -88,3 +88,22 @@ fn late_acknowledgments_of_answers_are_no_timer_of_the_client() {
     }
     assert_eq!(causes(dialogue)[..1], [Cause::ClientThinkTime]);
 }
+
+/// Short messages of 10 octets, each answered after these times in turn.
+fn answered_after(times_ms: &[u64]) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 20 * US, 20 * US, 60_000);
+    for think_ms in times_ms.iter().cycle().take(30) {
+        dialogue.after(2 * MS).write(End::First, 10);
+        dialogue.after(think_ms * MS).write(End::Second, 9_000);
+        dialogue.after(20 * US).confirm(End::First);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn answers_that_come_when_something_happens_are_no_work_of_the_server() {
+    let works = answered_after(&[40, 70, 55]);
+    assert_eq!(works[..1], [Cause::ServerThinkTime]);
+    let screen = answered_after(&[8, 230, 12, 24, 90, 9, 420]);
+    assert!(!screen.contains(&Cause::ServerThinkTime), "{screen:?}");
+}

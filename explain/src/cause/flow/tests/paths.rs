@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script};
+use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 
 #[test]
@@ -26,6 +27,40 @@ fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
         upload.after(10 * MS).ack(seq + 1_024);
     }
     assert_eq!(causes(upload)[0], Cause::MtuBlackHole);
+}
+
+#[test]
+fn a_segment_without_an_answer_shows_no_size_that_passes() {
+    let mut upload = Script::late(End::First, 60_000);
+    for at_ms in [0, 210, 600, 1_200, 2_400, 4_800] {
+        upload.at(at_ms * MS).segment(1, 648);
+    }
+    assert!(!causes(upload).contains(&Cause::MtuBlackHole));
+}
+
+/// `connections` of one host, each with another one and in slow start for four round trips of 70 ms.
+fn slow_starts(connections: u8) -> Vec<Cause> {
+    let flows: Vec<Flow> = (0..connections)
+        .map(|number| {
+            let mut page = upload(MS / 50, 70 * MS, 60_000);
+            for round in 0..4 {
+                page.at((80 + round * 71) * MS)
+                    .send(10 << round, MSS, 12_000);
+                page.after(70 * MS).ack_all();
+            }
+            let mut flow = page.flow();
+            flow.ends[0].0 = Address([10 + number; 16]);
+            flow
+        })
+        .collect();
+    let (found, _) = explain_flows(&flows);
+    found.iter().map(|it| it.finding.cause).collect()
+}
+
+#[test]
+fn short_transfers_of_a_page_are_not_slow_by_their_windows() {
+    assert_eq!(slow_starts(1)[..1], [Cause::CongestionWindow]);
+    assert!(!slow_starts(5).contains(&Cause::CongestionWindow));
 }
 
 #[test]
