@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linerate_ether::ledger::DropCause;
 
-use super::requests::{SegmentData, SentOctets};
+use super::retransmission::retransmissions;
 use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::{GapCause, GapPart, GapToLineRate};
@@ -153,12 +153,10 @@ struct GapBreakdown<'a> {
 
 impl GapBreakdown<'_> {
     fn walk(&mut self, frames: &[Frame], start_ns: u64, end_ns: u64) {
-        let mut sent = SentOctets::default();
         let mut delivered = BTreeSet::new();
         let mut cursor_ns = start_ns;
         let mut previous: Option<&Frame> = None;
-        for frame in frames {
-            let retransmitted = matches!(sent.record(frame), SegmentData::Retransmitted { .. });
+        for (frame, retransmitted) in frames.iter().zip(retransmissions(frames)) {
             if frame.end_ns <= start_ns || frame.start_ns >= end_ns {
                 continue;
             }

@@ -1,9 +1,11 @@
-//! Analysis of frames recorded on a wire, in the simulator or on an interface.
+//! Analysis of frames recorded on a wire, in the simulator or on an interface. Which of them are retransmissions is what
+//! [`tcp`](crate::tcp) finds.
 
 mod gap;
 mod interrupt;
 mod packet;
 mod requests;
+mod retransmission;
 mod scope;
 mod time_share;
 

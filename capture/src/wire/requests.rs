@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use linerate_ether::ledger::DropCause;
 
+use super::retransmission::retransmissions;
 use super::{Frame, Segment, Side};
 use linerate_results::stats;
 
-/// TCP statistics over all connections in some frames.
+/// TCP statistics of one station's data, over all connections in some frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpStats {
-    /// Segments with payload or FIN from the peer.
-    pub data_segments: u64,
-    /// Of them, those that begin with octets sent before.
+    /// Segments with payload or FIN that were sent before.
     pub retransmitted_segments: u64,
-    /// For each of those, the time since the last transmission of the same octet (start to start).
+    /// For each of those, the time since the last transmission of its first octet (start to start).
     pub retransmission_delays_ns: Vec<u64>,
     /// From the first bit of an isolated data segment to the last bit of the acknowledgment of just this segment: as a
     /// capture at the sender shows it, including the segment's time on the wire.
@@ -26,134 +25,51 @@ impl TcpStats {
     pub fn segment_to_ack_ns_p50(&self) -> Option<u64> {
         stats::percentile(&self.segment_to_ack_ns, 50.0)
     }
-
-    /// Adds the statistics of other frames.
-    pub fn extend(&mut self, other: Self) {
-        self.data_segments += other.data_segments;
-        self.retransmitted_segments += other.retransmitted_segments;
-        self.retransmission_delays_ns
-            .extend(other.retransmission_delays_ns);
-        self.segment_to_ack_ns.extend(other.segment_to_ack_ns);
-    }
 }
 
-/// The statistics of `frames`, which are in chronological order and begin with the connections.
-pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
+/// The statistics of the data that `sender` sends in `frames`, which are in chronological order and begin with the
+/// connections.
+pub fn tcp_stats(frames: &[Frame], sender: Side) -> TcpStats {
     let mut stats = TcpStats::default();
-    let mut sent = SentOctets::default();
-    for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
-        if frame
-            .segment()
-            .is_none_or(|segment| segment.has_any(Segment::SYN))
-        {
-            sent.record(frame);
+    let mut last_sent_ns = BTreeMap::new();
+    let from_sender = |(frame, _): &(&Frame, _)| frame.from == sender;
+    let sent = frames.iter().zip(retransmissions(frames));
+    for (frame, is_retransmission) in sent.filter(from_sender) {
+        let is_sequenced = |segment: &&Segment| segment.sequence_len() > 0;
+        let Some(segment) = frame.segment().filter(is_sequenced) else {
             continue;
+        };
+        let octet = |seq| (segment.source, segment.destination, seq);
+        if is_retransmission && !segment.has_any(Segment::SYN) {
+            stats.retransmitted_segments += 1;
+            // A FIN may come again without the payload before it.
+            let mut before = last_sent_ns.range(octet(0)..=octet(segment.seq));
+            let delay_ns = before
+                .next_back()
+                .map(|(_, last_ns)| frame.start_ns - last_ns);
+            stats.retransmission_delays_ns.extend(delay_ns);
         }
-        match sent.record(frame) {
-            SegmentData::None => {}
-            SegmentData::New => stats.data_segments += 1,
-            SegmentData::Retransmitted { delay_ns } => {
-                stats.data_segments += 1;
-                stats.retransmitted_segments += 1;
-                stats.retransmission_delays_ns.push(delay_ns);
-            }
+        // The MAC retransmits a frame that collided: to TCP, that is one transmission.
+        let last_ns = last_sent_ns
+            .entry(octet(segment.seq))
+            .or_insert(frame.start_ns);
+        if frame.lost != Some(DropCause::Collision) {
+            *last_ns = frame.start_ns;
         }
     }
-    for triple in frames.windows(3) {
-        stats
-            .segment_to_ack_ns
-            .extend(lone_segment_to_ack_ns(triple));
-    }
+    let to_ack_ns = |triple| lone_segment_to_ack_ns(triple, sender);
+    stats.segment_to_ack_ns = frames.windows(3).filter_map(to_ack_ns).collect();
     stats
 }
 
-/// Data of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SegmentData {
-    /// No sequence space: a pure ACK, RST, or an attempt that collided.
-    None,
-    /// New octets.
-    New,
-    /// Octets sent before, the first of them `delay_ns` ago.
-    Retransmitted {
-        /// Start to start.
-        delay_ns: u64,
-    },
-}
-
-/// Octets sent by both stations, by sender and the device's port (one connection each).
-#[derive(Default)]
-pub(super) struct SentOctets {
-    flows: BTreeMap<(bool, u16), Flow>,
-}
-
-#[derive(Default)]
-struct Flow {
-    next_seq: u32,
-    last_sent_ns: BTreeMap<u32, u64>,
-}
-
-impl SentOctets {
-    /// Records `frame`.
-    pub(super) fn record(&mut self, frame: &Frame) -> SegmentData {
-        let Some(segment) = frame.segment() else {
-            return SegmentData::None;
-        };
-        // The MAC retransmits a frame that collided: TCP is not involved.
-        if segment.sequence_len() == 0 || frame.lost == Some(DropCause::Collision) {
-            return SegmentData::None;
-        }
-        let from_device = frame.from == Side::Device;
-        let port = if from_device {
-            segment.source
-        } else {
-            segment.destination
-        };
-        let flow = self
-            .flows
-            .entry((from_device, port))
-            .or_insert_with(|| Flow::new(segment.seq));
-        if segment.has_any(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
-            // The port is reused for a new connection.
-            *flow = Flow::new(segment.seq);
-        }
-        let end = segment.end();
-        let retransmitted = seq_lt(segment.seq, flow.next_seq);
-        if seq_lt(flow.next_seq, end) {
-            flow.next_seq = end;
-        }
-        match flow.last_sent_ns.insert(segment.seq, frame.start_ns) {
-            _ if !retransmitted => SegmentData::New,
-            Some(last_ns) => SegmentData::Retransmitted {
-                delay_ns: frame.start_ns - last_ns,
-            },
-            None => SegmentData::Retransmitted { delay_ns: 0 },
-        }
-    }
-}
-
-impl Flow {
-    fn new(next_seq: u32) -> Self {
-        Self {
-            next_seq,
-            ..Self::default()
-        }
-    }
-}
-
-/// True if `a` precedes `b` in sequence space (RFC 9293 section 3.4).
-fn seq_lt(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
-}
-
-fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
+fn lone_segment_to_ack_ns(triple: &[Frame], sender: Side) -> Option<u64> {
     let [previous, frame, answer] = triple else {
         return None;
     };
     let (segment, ack) = (frame.segment()?, answer.segment()?);
-    let alone = frame.from == Side::Peer
-        && answer.from == Side::Device
-        && (previous.from == Side::Device
+    let alone = frame.from == sender
+        && answer.from != sender
+        && (previous.from != sender
             || frame.start_ns.saturating_sub(previous.end_ns) > super::LINE_GAP_NS);
     let covered = segment.len >= FULL_SEGMENT && ack.ack == segment.end();
     (alone && covered).then(|| answer.end_ns - frame.start_ns)
@@ -165,21 +81,28 @@ const FULL_SEGMENT: u32 = 1_400;
 #[cfg(test)]
 mod tests {
     use super::super::Packet;
-    use super::super::sample::{ack, data, frame};
+    use super::super::sample::{ack, data, frame, lost};
     use super::*;
 
-    fn syn_ack() -> Frame {
+    fn syn(start_us: u64, from: Side, seq: u32) -> Frame {
+        let (source, destination, flags) = match from {
+            Side::Device => (4000, 80, Segment::SYN),
+            Side::Peer => (80, 4000, Segment::SYN | Segment::ACK),
+        };
         let segment = Segment {
-            source: 80,
-            destination: 4000,
-            seq: 0,
+            source,
+            destination,
+            seq,
             ack: 1,
-            len: 0,
-            flags: Segment::SYN | Segment::ACK,
+            flags,
             window: 500,
             ..Segment::default()
         };
-        frame(0, Side::Peer, segment)
+        frame(start_us, from, segment)
+    }
+
+    fn syn_ack() -> Frame {
+        syn(0, Side::Peer, 0)
     }
 
     #[test]
@@ -192,8 +115,7 @@ mod tests {
             data(204_300, 1461, 1460),
             data(614_300, 1461, 1460),
         ];
-        let stats = tcp_stats(&frames);
-        assert_eq!(stats.data_segments, 4);
+        let stats = tcp_stats(&frames, Side::Peer);
         assert_eq!(stats.retransmitted_segments, 2);
         assert_eq!(stats.retransmission_delays_ns, [202_000_000, 410_000_000]);
     }
@@ -203,30 +125,75 @@ mod tests {
         let mut collided = data(1_000, 1, 1460);
         collided.lost = Some(DropCause::Collision);
         let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
-        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames, Side::Peer).retransmitted_segments, 0);
+    }
+
+    #[test]
+    fn a_segment_that_collided_for_the_last_time_is_retransmitted() {
+        let collided = lost(data(1_000, 1, 1460), DropCause::Collision);
+        let frames = [
+            syn_ack(),
+            collided,
+            data(2_300, 1461, 1460),
+            lost(data(3_900, 1, 1460), DropCause::Collision),
+            data(4_000, 1, 1460),
+        ];
+        let stats = tcp_stats(&frames, Side::Peer);
+        assert_eq!(stats.retransmission_delays_ns, [3_000_000]);
+    }
+
+    #[test]
+    fn a_fin_retransmitted_alone_was_sent_with_the_payload() {
+        let mut frames = [data(1_000, 1, 1460), data(204_000, 1461, 0)];
+        for frame in &mut frames {
+            if let Packet::Tcp(segment) = &mut frame.packet {
+                segment.flags |= Segment::FIN;
+            }
+        }
+        let stats = tcp_stats(&frames, Side::Peer);
+        assert_eq!(stats.retransmission_delays_ns, [203_000_000]);
     }
 
     #[test]
     fn a_retransmitted_handshake_is_no_retransmitted_data() {
         let mut again = syn_ack();
         again.start_ns += 1_000_000_000;
-        assert_eq!(tcp_stats(&[syn_ack(), again]), TcpStats::default());
+        assert_eq!(
+            tcp_stats(&[syn_ack(), again], Side::Peer),
+            TcpStats::default()
+        );
     }
 
     #[test]
     fn a_reused_port_is_another_connection() {
-        let mut next = syn_ack();
-        next.start_ns = 9_000_000;
-        if let Packet::Tcp(segment) = &mut next.packet {
-            segment.seq = 90_000;
-        }
+        let frames = [
+            syn(0, Side::Device, 0),
+            syn(300, Side::Peer, 90_000),
+            data(1_000, 90_001, 1460),
+            syn(9_000, Side::Device, 70_000),
+            syn(9_300, Side::Peer, 0),
+            data(10_000, 1, 1460),
+        ];
+        assert_eq!(tcp_stats(&frames, Side::Peer), TcpStats::default());
+    }
+
+    #[test]
+    fn what_a_lost_acknowledgment_acknowledges_is_retransmitted() {
+        let lost_ack = lost(ack(3_000, 2), DropCause::BadFcs);
+        let frames = [syn_ack(), data(1_000, 1, 1), lost_ack, data(204_000, 1, 1)];
+        let stats = tcp_stats(&frames, Side::Peer);
+        assert_eq!(stats.retransmission_delays_ns, [203_000_000]);
+    }
+
+    #[test]
+    fn a_keep_alive_is_no_retransmission() {
         let frames = [
             syn_ack(),
             data(1_000, 1, 1460),
-            next,
-            data(10_000, 90_001, 1460),
+            ack(3_000, 1461),
+            data(7_200_000, 1460, 1),
         ];
-        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames, Side::Peer).retransmitted_segments, 0);
     }
 
     #[test]
@@ -243,7 +210,10 @@ mod tests {
             ack(12_000, 4681),
         ];
         let end_ns = 3_500_000 + linerate_results::line::frame_ns(40);
-        assert_eq!(tcp_stats(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
+        assert_eq!(
+            tcp_stats(&frames, Side::Peer).segment_to_ack_ns,
+            [end_ns - 1_000_000]
+        );
     }
 
     #[test]
@@ -253,6 +223,6 @@ mod tests {
             data(0, start, 1460),
             data(2_000, start.wrapping_add(1460), 1460),
         ];
-        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames, Side::Peer).retransmitted_segments, 0);
     }
 }

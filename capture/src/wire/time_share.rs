@@ -1,6 +1,6 @@
 //! Time shares of requests, from the frames on the wire alone.
 
-use super::requests::{SegmentData, SentOctets};
+use super::retransmission::retransmissions;
 use super::{Frame, LINE_GAP_NS, Side};
 use linerate_results::record::TimeShare;
 use linerate_results::stats;
@@ -13,12 +13,7 @@ const TIMER_NS: u64 = 10_000_000;
 ///
 /// `frames` are ordered by their starts. Where both stations send at once (full duplex) the time counts as receiving.
 pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64)>) -> TimeShare {
-    let mut sent = SentOctets::default();
-    let repeats: Vec<bool> = frames
-        .iter()
-        .map(|frame| matches!(sent.record(frame), SegmentData::Retransmitted { .. }))
-        .collect();
-
+    let repeats = retransmissions(frames);
     let mut ns = Nanoseconds::default();
     let mut total_ns = 0;
     for (start_ns, end_ns) in requests {

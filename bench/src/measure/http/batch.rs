@@ -201,7 +201,7 @@ impl Batch {
             device_duration_ns: device_us * 1_000,
             sent_frames: from_peer().count() as u64,
             received_frames: from_peer().filter(|frame| frame.delivered()).count() as u64,
-            retransmitted_segments: wire::tcp_stats(frames).retransmitted_segments,
+            retransmitted_segments: wire::tcp_stats(frames, Side::Peer).retransmitted_segments,
             longest_silence_ns: silences.max().unwrap_or(0),
         }
     }

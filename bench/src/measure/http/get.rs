@@ -19,7 +19,7 @@ pub(super) static KIND: TransferKind = TransferKind {
 /// The result.
 fn measure(mut batch: Batch) -> Result<HttpGet, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Peer)?;
-    let figures = wire::tcp_stats(&batch.frames);
+    let figures = wire::tcp_stats(&batch.frames, Side::Peer);
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
     let ledger = ledger(&batch.frames, std::mem::take(&mut batch.counters));
     let metrics = HttpGetMetrics {

@@ -1,6 +1,6 @@
 //! The result of the uploads of one size: `http_put`.
 
-use linerate_capture::wire::{self, Frame, Side};
+use linerate_capture::wire::{self, Side};
 use linerate_explain::cause;
 use linerate_results::record::{HttpPut, HttpPutMetrics, Measurement, TransferSamples};
 
@@ -21,6 +21,7 @@ fn measure(mut batch: Batch) -> Result<HttpPut, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Device)?;
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
     let (device_sent, device_lost, collisions) = batch.device_frames();
+    let retransmissions = wire::tcp_stats(&batch.frames, Side::Device);
     let ledger = ledger(&batch.frames, std::mem::take(&mut batch.counters));
     let metrics = HttpPutMetrics {
         goodput_bytes_per_s_p50: bodies.goodput_bytes_per_s_p50,
@@ -35,7 +36,7 @@ fn measure(mut batch: Batch) -> Result<HttpPut, MeasureError> {
         device_sent_frames: device_sent,
         device_lost_frames: device_lost,
         device_collisions: collisions,
-        retransmitted_segments: retransmitted_by_device(&batch.frames),
+        retransmitted_segments: retransmissions.retransmitted_segments,
         isr_post_processing_ns_p50: post_processing_p50,
         isr_post_processing_ns_max: post_processing_max,
         inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Device).unwrap_or(0),
@@ -53,25 +54,4 @@ fn measure(mut batch: Batch) -> Result<HttpPut, MeasureError> {
     };
     put.findings = cause::explain_http_put(&put);
     Ok(put)
-}
-
-/// Data segments retransmitted by the device: counted with the roles of device and peer swapped.
-fn retransmitted_by_device(frames: &[Frame]) -> u64 {
-    let other = |frame: &Frame| Frame {
-        from: match frame.from {
-            Side::Device => Side::Peer,
-            Side::Peer => Side::Device,
-        },
-        packet: match &frame.packet {
-            wire::Packet::Tcp(segment) => wire::Packet::Tcp(wire::Segment {
-                source: segment.destination,
-                destination: segment.source,
-                ..*segment
-            }),
-            packet => packet.clone(),
-        },
-        ..frame.clone()
-    };
-    let swapped: Vec<Frame> = frames.iter().map(other).collect();
-    wire::tcp_stats(&swapped).retransmitted_segments
 }
