@@ -13,7 +13,7 @@ pub use gap::{BusyPeriod, Transfer, gap_to_line_rate};
 pub use interrupt::post_processing_ns;
 pub use packet::{Echo, Packet, Segment};
 pub use requests::{TcpStats, tcp_stats};
-pub use scope::{scope, scope_with_edges};
+pub use scope::scope;
 pub use time_share::time_share;
 
 use linerate_ether::ledger::DropCause;

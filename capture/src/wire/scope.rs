@@ -11,15 +11,11 @@ const TYPICAL_DIVISOR: u64 = 10;
 const LINE_JITTER_NS: u64 = 100;
 
 /// Two consecutive full frames with the post-processing of the first, as on an oscilloscope: of all such pairs one with
-/// the median post-processing time; `None` when there are none.
+/// the median post-processing time; `None` when there are none. Of typical pairs, one whose gap is in `edges`, the
+/// recorded line levels, if there is one.
 ///
 /// `frames` and `pulses` are in chronological order.
-pub fn scope(frames: &[Frame], pulses: &[Pulse]) -> Option<ScopeTrace> {
-    scope_with_edges(frames, pulses, &[])
-}
-
-/// [`scope`] with the recorded line levels; of typical pairs one whose gap was recorded, if there is one.
-pub fn scope_with_edges(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> Option<ScopeTrace> {
+pub fn scope(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> Option<ScopeTrace> {
     let pairs: Vec<_> = back_to_back(frames, Side::Peer)
         .filter(|(first, second)| first.octets >= 1_400 && second.octets >= 1_400)
         .filter_map(|(first, second)| {
@@ -117,7 +113,7 @@ mod tests {
                 end_ns: end_ns + 1_050_290,
             },
         ];
-        let trace = scope(&[first, second], &pulses).expect("two frames in a row");
+        let trace = scope(&[first, second], &pulses, &[]).expect("two frames in a row");
         assert_eq!(trace.marks[0].end_ns - trace.marks[0].start_ns, 9_600);
         assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_050_000);
         assert_eq!(trace.rx[1].fate, "truncated");
@@ -147,7 +143,7 @@ mod tests {
             frames.push(first);
             frames.push(data(second_us, pair as u32 * 2920 + 1461, 1460));
         }
-        let trace = scope(&frames, &pulses).expect("three pairs");
+        let trace = scope(&frames, &pulses, &[]).expect("three pairs");
         assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_100_000);
         // A recorded pair is preferred to the most typical one.
         let edges = [Edges {
@@ -156,7 +152,7 @@ mod tests {
             end_ns: frames[2].end_ns + 50,
             ..Edges::default()
         }];
-        let trace = scope_with_edges(&frames, &pulses, &edges).expect("three pairs");
+        let trace = scope(&frames, &pulses, &edges).expect("three pairs");
         assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_000_000);
         assert_eq!(trace.edges, edges);
     }
@@ -164,7 +160,7 @@ mod tests {
     #[test]
     fn lone_frames_show_nothing() {
         assert_eq!(
-            scope(&[data(0, 1, 1460), data(5_000, 1461, 1460)], &[]),
+            scope(&[data(0, 1, 1460), data(5_000, 1461, 1460)], &[], &[]),
             None
         );
     }

@@ -50,7 +50,7 @@ fn measure(mut batch: Batch) -> Result<HttpGet, MeasureError> {
         samples: HttpGetSamples {
             requests: bodies.requests,
             retransmission_delays_ns: figures.retransmission_delays_ns,
-            scope: wire::scope_with_edges(&batch.frames, &batch.pulses, &batch.edges),
+            scope: wire::scope(&batch.frames, &batch.pulses, &batch.edges),
         },
         ledger,
         findings: Vec::new(),
