@@ -1,6 +1,6 @@
 //! Times that the stack of an end takes to react to data: to acknowledge or answer it, whichever comes first.
 
-use crate::tcp::{LoggedPacket, PacketClass, Segment};
+use crate::tcp::{LoggedPacket, PacketClass, Segment, seq_lt};
 
 /// The first packet of an end after data that arrived when nothing was unacknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +53,6 @@ pub(super) struct Reactions {
 /// Time in which a program answers what it waited for, with the work of its host.
 const ANSWER_NS: u64 = 2_000_000;
 
-/// True if `one` is after `other` (RFC 9293 section 3.4).
-fn is_after(one: u32, other: u32) -> bool {
-    one.wrapping_sub(other) as i32 > 0
-}
-
 impl Reactions {
     /// The reactions in `packets`, by the end that reacts (first, second).
     pub(super) fn of(packets: &[LoggedPacket]) -> [Vec<Reaction>; 2] {
@@ -80,7 +75,7 @@ impl Reactions {
         if !packet.has_any(Segment::ACK) {
             return;
         }
-        if let Some(pending) = self.pending[at].filter(|it| is_after(packet.ack, it.seq)) {
+        if let Some(pending) = self.pending[at].filter(|it| seq_lt(it.seq, packet.ack)) {
             self.pending[at] = None;
             self.found[at].push(Reaction {
                 ns: packet.time_ns - pending.time_ns,
@@ -92,7 +87,7 @@ impl Reactions {
                     .map_or(0, |sent| sent.wrapping_sub(pending.seq).into()),
                 is_after_loss: pending
                     .retransmitted
-                    .is_some_and(|seq| is_after(packet.ack, seq)),
+                    .is_some_and(|seq| seq_lt(seq, packet.ack)),
                 number: packet.number,
             });
             self.bare_ns[at] = (packet.len == 0).then_some(packet.time_ns);
@@ -102,7 +97,7 @@ impl Reactions {
         {
             last.is_after_loss = false;
         }
-        if self.acked[at].is_none_or(|before| is_after(packet.ack, before)) {
+        if self.acked[at].is_none_or(|before| seq_lt(before, packet.ack)) {
             self.acked[at] = Some(packet.ack);
             // What was on its way until now arrived just before.
             self.last_ns[packet.from().other() as usize] = Some(packet.time_ns);
@@ -121,13 +116,13 @@ impl Reactions {
             if let Some(pending) = &mut self.pending[to] {
                 let before = pending
                     .retransmitted
-                    .filter(|seq| !is_after(*seq, packet.seq));
+                    .filter(|seq| !seq_lt(packet.seq, *seq));
                 pending.retransmitted = before.or(Some(packet.seq));
             }
             return;
         }
         let is_idle = match (self.sent[at], self.acked[to]) {
-            (Some(sent), Some(acked)) => !is_after(sent, acked),
+            (Some(sent), Some(acked)) => !seq_lt(acked, sent),
             // What was captured before is not acknowledged yet.
             (Some(_), None) => false,
             (None, _) => true,
@@ -144,7 +139,7 @@ impl Reactions {
             });
         }
         let after = packet.seq.wrapping_add(packet.len);
-        if self.sent[at].is_none_or(|before| is_after(after, before)) {
+        if self.sent[at].is_none_or(|before| seq_lt(before, after)) {
             self.sent[at] = Some(after);
         }
     }

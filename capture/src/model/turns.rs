@@ -2,7 +2,7 @@
 
 use super::numbers::PacketNumbers;
 use super::reaction::{Reaction, Reactions};
-use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
+use crate::tcp::{End, LoggedPacket, PacketClass, Segment, seq_lt};
 
 /// Times in which one end waits for the other's program.
 #[derive(Clone, Debug, Default)]
@@ -67,11 +67,6 @@ struct Turn {
     has_loss: bool,
 }
 
-/// True if `one` is after `other` (RFC 9293 section 3.4).
-fn is_after(one: u32, other: u32) -> bool {
-    one.wrapping_sub(other) as i32 > 0
-}
-
 impl Turns {
     /// The turns in `packets`. Retransmissions and keep-alives do not begin a turn.
     pub fn of(packets: &[LoggedPacket]) -> Self {
@@ -121,16 +116,16 @@ impl Walk {
         }
         let end = packet.from();
         let acked = &mut self.acked[end as usize];
-        if acked.is_none_or(|before| is_after(packet.ack, before)) {
+        if acked.is_none_or(|before| seq_lt(before, packet.ack)) {
             *acked = Some(packet.ack);
         }
         let Some(turn) = self.current.as_mut().filter(|turn| turn.end != end) else {
             return;
         };
-        if is_after(packet.ack, turn.seq) && turn.first_ack_ns.is_none() {
+        if seq_lt(turn.seq, packet.ack) && turn.first_ack_ns.is_none() {
             turn.first_ack_ns = Some(packet.time_ns - turn.first_ns);
         }
-        let is_all = self.sent[turn.end as usize].is_some_and(|sent| !is_after(sent, packet.ack));
+        let is_all = self.sent[turn.end as usize].is_some_and(|sent| !seq_lt(packet.ack, sent));
         if is_all && turn.acked_ns.is_none() {
             turn.acked_ns = Some(packet.time_ns - turn.last_ns);
         }
@@ -173,7 +168,7 @@ impl Walk {
         turn.has_loss = false;
         let after = packet.seq.wrapping_add(packet.len);
         let sent = &mut self.sent[at];
-        if sent.is_none_or(|before| is_after(after, before)) {
+        if sent.is_none_or(|before| seq_lt(before, after)) {
             *sent = Some(after);
         }
     }

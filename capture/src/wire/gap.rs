@@ -6,6 +6,7 @@ use linerate_ether::ledger::DropCause;
 
 use super::retransmission::retransmissions;
 use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
+use crate::tcp::seq_lt;
 use linerate_results::line;
 use linerate_results::record::{GapCause, GapPart, GapToLineRate};
 
@@ -115,8 +116,7 @@ impl Phases {
             };
             if frame.from == transfer.sender {
                 let end = segment.seq.wrapping_add(segment.len);
-                if segment.len > 0 && sent.is_none_or(|sent: u32| end.wrapping_sub(sent) < 1 << 31)
-                {
+                if segment.len > 0 && sent.is_none_or(|sent| !seq_lt(end, sent)) {
                     sent = Some(end);
                     let from = *acknowledged.get_or_insert(segment.seq);
                     flights.push((frame.start_ns, end.wrapping_sub(from)));
