@@ -218,7 +218,6 @@ impl StormObserver {
             .unwrap_or_else(|| self.end_ns());
         self.frames.sort_by_key(|frame| frame.start_ns);
         let mut recovery = Recovery::default();
-        let mut sent_up_to: BTreeMap<u16, u32> = BTreeMap::new();
         for frame in self.frames.iter().filter(|frame| frame.delivered()) {
             let since = frame.end_ns.checked_sub(end_ns);
             match (&frame.packet, frame.from) {
@@ -232,16 +231,10 @@ impl StormObserver {
                 }
                 (Packet::Tcp(segment), Side::Device) => {
                     let port = segment.destination;
-                    let end = segment.end();
-                    let last = *sent_up_to.entry(port).or_insert(segment.seq);
-                    let new = (end.wrapping_sub(last) as i32) > 0;
-                    if new {
-                        sent_up_to.insert(port, end);
-                    }
                     let is_old = recovery.ports.first() == Some(&port);
                     let is_new = recovery.ports.get(1) == Some(&port);
                     let closes = segment.has_any(Segment::FIN);
-                    if is_old && (new || segment.len > 0) {
+                    if is_old && segment.sequence_len() > 0 {
                         recovery.old_ns = recovery.old_ns.or(since);
                     }
                     recovery.old_completed |= is_old && closes;

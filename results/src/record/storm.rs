@@ -50,7 +50,7 @@ pub struct StormMetrics {
     /// it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_connection_after_ms: Option<f64>,
-    /// Until the connection that was open before received new data; none if it never did.
+    /// Until the device sent data on the connection that was open before; none if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_connection_after_ms: Option<f64>,
     /// True if that connection's download was completed in the end.
