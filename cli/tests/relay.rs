@@ -1,7 +1,8 @@
-//! User-visible output of `linerate relay`. Runs the built binary.
+//! User-visible output of `linerate relay`, and of `linerate blast` from one of its ends. Runs the built binary.
 #![cfg(target_os = "linux")]
 
 use linerate_host::relay::rig;
+use linerate_results::record::Run;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -143,6 +144,51 @@ fn a_failed_command_fails_the_relay_and_existing_namespaces_are_kept() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     let expected = format!("error: network namespace {right} already exists: ");
     assert!(error.starts_with(&expected), "{error}");
+}
+
+/// The output of a command on results.
+fn linerate(args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    let output = command.args(args).output().expect("the binary runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn a_blast_is_recorded_as_every_measurement() {
+    let Some([left, right]) = names("blast") else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    let (json, out) = (dir.path().join("blast.json"), dir.path().join("out"));
+    let (json, out) = (json.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    let names = format!("{left},{right}");
+    let blast = [env!("CARGO_BIN_EXE_linerate"), "blast", rig::INTERFACE];
+    let options = ["--mac", "02:00:00:00:00:07", "--rate", "500", "--seconds"];
+    let written = ["1", "--json", json, "--out", out];
+    let relayed = ["--namespaces", &names, "--"];
+    let output = relay(&[&relayed[..], &blast, &options, &written].concat());
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", text(&output.stderr));
+    assert!(printed.contains(" frames/s of 500 requested"), "{printed}");
+
+    let run = std::fs::read_to_string(json).expect("written");
+    let run = Run::from_json(&run).expect("results");
+    assert_eq!(run.provenance.target, "raw://eth0/02:00:00:00:00:07");
+    let blast = run.blasts().next().expect("a blast");
+    assert_eq!(blast.params.frame_octets, 64);
+    let metrics = &blast.metrics;
+    assert_eq!(metrics.sent_frames + metrics.missing_frames, 500);
+    let counters = blast.observation.interface_counters.expect("counters");
+    assert!(counters.sent_frames >= metrics.sent_frames);
+    // The same run, from the folder.
+    let compared = linerate(&["compare", json, out]);
+    assert!(compared.contains(" figures are unchanged."), "{compared}");
+    let report = linerate(&["report", out, "--markdown"]);
+    assert!(report.contains(" frames/s of 500 requested"), "{report}");
+    let exported = Path::new(out).join("results.csv");
+    let exported = std::fs::read_to_string(exported).expect("an export");
+    assert!(exported.contains(",frames_per_s,"), "{exported}");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use linerate_host::load::Rate;
 use linerate_host::load::counters::parse_mac;
 use linerate_host::serve::Protocol;
 
+use super::Record;
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     linerate serve --bind 0.0.0.0                 all protocols, for devices on the network\n  \
@@ -161,7 +163,7 @@ pub struct Relay {
 #[command(after_help = "Examples:\n  \
     sudo linerate blast eth1 --mac 02:00:00:00:00:07 --rate 10k   10,000 frames/s to one device\n  \
     sudo linerate blast eth1 --size 1514 --seconds 1              maximum rate of full frames, broadcast\n  \
-    sudo linerate blast eth1 --rate 500 --json | jq .sent.gaps\n\n\
+    sudo linerate blast eth1 --rate 500 --json | jq '.results[0].metrics.gap'\n\n\
     Frames have EtherType 0x88B5 (local experimental), a sequence number and a timestamp;\n\
     linerate-agent counts or reflects them. Requires Linux and CAP_NET_RAW. Warning: without --rate\n\
     the frames saturate the network.")]
@@ -190,9 +192,8 @@ pub struct Blast {
     /// Pin the sending thread to this CPU core
     #[arg(long, value_name = "N")]
     pub core: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub record: Record,
 }
 
 /// Parses `02:00:00:00:00:07`.

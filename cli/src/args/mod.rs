@@ -5,6 +5,7 @@ mod explain;
 mod flood;
 mod host;
 mod profile;
+mod record;
 mod regs;
 mod results;
 mod rfc2544;
@@ -18,6 +19,7 @@ pub use explain::Explain;
 pub use flood::Flood;
 pub use host::{Blast, Relay, Serve, Served};
 pub use profile::Profile;
+pub use record::Record;
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
     ResumeUntil, Show as RegsShow,

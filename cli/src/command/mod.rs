@@ -11,6 +11,7 @@ pub mod flood;
 pub mod merge;
 pub mod profile;
 mod progress;
+mod record;
 pub mod regs;
 pub mod relay;
 pub mod report;
@@ -32,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use linerate_bench::store;
 use linerate_bench::timing::TimingTable;
-use linerate_results::record;
+use linerate_results::record::Run;
 
 use crate::input::{self, MAX_TEXT};
 
@@ -59,12 +60,12 @@ fn processors() -> usize {
 }
 
 /// Reads results of a complete or incomplete run: a file, or the folder of a run. Prints what they lack.
-fn results(path: &Path) -> anyhow::Result<record::Run> {
+fn results(path: &Path) -> anyhow::Result<Run> {
     Ok(results_and_file(path)?.0)
 }
 
 /// The same, with the file that has them.
-fn results_and_file(path: &Path) -> anyhow::Result<(record::Run, PathBuf)> {
+fn results_and_file(path: &Path) -> anyhow::Result<(Run, PathBuf)> {
     let store::LoadedRun { file, stored } = store::load(path)?;
     for lack in &stored.lacks {
         message!("{}: {}: {}", file.display(), lack.what, lack.why);

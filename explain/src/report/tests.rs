@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::sample::{self, published};
 use linerate_results::record::{
-    Direction, HttpGet, Ledger, Measurement, Provenance, Run, SCHEMA, SizeSweep, SizeSweepMetrics,
-    SizeSweepParams, WindowSweep, WindowSweepMetrics, WindowSweepParams,
+    Direction, HttpGet, Ledger, Measurement, Provenance, Run, SCHEMA, Setting, SizeSweep,
+    SizeSweepMetrics, SizeSweepParams, WindowSweep, WindowSweepMetrics, WindowSweepParams,
 };
 
 #[test]
@@ -128,6 +128,11 @@ fn a_storm_alone_has_a_headline_of_its_own() {
         "niccle: windowed, storm of 892857 frames: 0 uncounted; then a ping after 0.9 ms, a \
          connection after 12.0 ms, the old one never."
     );
+    let mut unnamed = run.clone();
+    *unnamed.results[0].setting_mut() = Setting::default();
+    assert!(verdict(&unnamed).starts_with("niccle: storm of 892857 frames"));
+    let row = "<th scope=\"row\">storm</th><td>storm</td>";
+    assert!(html(&unnamed, &published()).contains(row));
     let storm = run.results[0].clone();
     run.results = vec![storm; 5];
     assert!(verdict(&run).ends_with("; and 2 more results."));

@@ -170,7 +170,12 @@ fn without_downloads(run: &Run) -> String {
         // Collapse the padding of console columns.
         let words: Vec<&str> = line.split_whitespace().collect();
         let name = result.setting().name();
-        parts.push(format!("{name}, {}", words.join(" ")));
+        let name = if name.is_empty() {
+            String::new()
+        } else {
+            format!("{name}, ")
+        };
+        parts.push(name + &words.join(" "));
     }
     match rest.count() {
         0 => {}

@@ -4,6 +4,7 @@
 //! from it without the device. Units are in the names. Fields are only ever added; a reader
 //! ignores unknown ones.
 
+mod blast;
 mod conformance;
 mod describe;
 mod device_counters;
@@ -38,6 +39,7 @@ mod throughput;
 mod udp_sweep;
 mod window_sweep;
 
+pub use blast::{Blast, BlastLimits, BlastMetrics, BlastParams, HostNoise};
 pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
 pub use describe::{Describe, ReportRow};
 pub use device_counters::DeviceCounters;
@@ -268,6 +270,8 @@ measurements! {
     "conformance" Conformance conformances,
     /// More frames than an emulated board can receive.
     "flood" Flood floods,
+    /// Raw frames sent from an interface of this machine.
+    "blast" Blast blasts,
 }
 
 /// Why a result file cannot be read.

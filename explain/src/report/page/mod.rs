@@ -69,7 +69,7 @@ pub struct Page<'a> {
     surface_legend: Vec<Legend>,
     cases: Vec<CaseRow<'a>>,
     summaries: Vec<SummaryView>,
-    others: Vec<OtherRow<'a>>,
+    others: Vec<OtherRow>,
     /// Result, and a note on it.
     notes: Vec<(String, String)>,
     pings: Vec<PingRow>,

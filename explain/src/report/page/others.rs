@@ -7,21 +7,28 @@ use linerate_results::record::{Conditions, Run};
 
 /// A measurement.
 #[derive(Serialize)]
-pub(super) struct OtherRow<'a> {
+pub(super) struct OtherRow {
     kind: &'static str,
-    name: &'a str,
+    name: String,
     conditions: String,
     outcome: String,
     passed: bool,
 }
 
 /// Every measurement that no other section shows.
-pub(super) fn others(run: &Run) -> Vec<OtherRow<'_>> {
+pub(super) fn others(run: &Run) -> Vec<OtherRow> {
     let rows = run.results.iter().filter_map(|result| {
-        let row = result.describe().row()?;
+        let description = result.describe();
+        let row = description.row()?;
+        let name = result.setting().name();
         Some(OtherRow {
             kind: row.kind,
-            name: result.setting().name(),
+            // Of a target, neither a run nor a variant has a name.
+            name: if name.is_empty() {
+                description.detail()
+            } else {
+                name.to_owned()
+            },
             conditions: conditions(&result.setting().conditions),
             outcome: row.outcome,
             passed: row.passed,
