@@ -106,14 +106,51 @@ fn a_command_runs_in_the_first_namespace_and_the_report_follows() {
     assert!(output.status.success(), "{printed}{}", text(&output.stderr));
     let (ping, json) = printed.split_at(printed.find('{').expect("JSON"));
     assert!(ping.contains(" 2 received"), "{ping}");
-    let report: serde_json::Value = serde_json::from_str(json).expect("JSON");
-    assert_eq!(report["schema"], 1);
-    assert_eq!(report["forward"]["impairment"]["spare"], 1000);
-    assert_eq!(report["forward"]["lost_random_frames"], 0);
+    let run = Run::from_json(json).expect("results");
+    let ends = format!("eth0@{left} eth0@{right}");
+    assert_eq!(run.provenance.target, ends);
+    let relayed = run.relays().next().expect("a relay");
+    assert_eq!(relayed.params.forward, "spare=1000,loss=100%");
+    let metrics = &relayed.metrics;
+    assert_eq!(metrics.forward.counts.lost_random_frames, 0);
     // ARP and the two pings, and frames of the operating system.
-    let frames = report["backward"]["frames_out"].as_u64();
-    assert!(frames >= Some(3), "{report}");
+    assert!(metrics.backward.counts.frames_out >= 3, "{json}");
+    let notes = &relayed.params.setting.notes;
+    let printed = text(&output.stderr).contains("note: this host was too slow: ");
+    assert_eq!(
+        (notes.len() == 1, printed),
+        (!metrics.is_exact(), !metrics.is_exact())
+    );
     assert!(!namespace_exists(&left) && !namespace_exists(&right));
+}
+
+#[test]
+fn what_the_relay_records_in_a_folder_is_reported_and_exported() {
+    let Some([left, right]) = names("folder") else {
+        return;
+    };
+    let names = format!("{left},{right}");
+    let dir = tempfile::tempdir().expect("a folder");
+    let out = dir.path().to_str().expect("UTF-8");
+    let settings = ["--namespaces", &names, "--both", "delay=1ms", "--out", out];
+    let output = relay(&[&settings[..], &["--", "ping", "-c", "1", "10.0.0.2"]].concat());
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", text(&output.stderr));
+    let (_, printed) = printed
+        .split_once("forward (delay=1ms): ")
+        .expect("a report");
+    let (frames, _) = printed.split_once(" frames received (").expect("a count");
+    let reported = linerate(&["report", out, "--markdown"]);
+    let expected = format!("relay: forward {frames} frames received");
+    assert!(reported.contains(&expected), "{expected}: {reported}");
+    let page = std::fs::read_to_string(dir.path().join("report.html")).expect("a report");
+    let expected = format!("forward (delay=1ms): {frames} frames received");
+    assert!(page.contains(&expected), "{expected}: {page}");
+    let exported = std::fs::read_to_string(dir.path().join("results.prom")).expect("an export");
+    assert!(
+        exported.contains("linerate_relay_forward_frames_in{"),
+        "{exported}"
+    );
 }
 
 #[test]

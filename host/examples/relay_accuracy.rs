@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(target_os = "linux")]
 mod linux {
     use linerate_host::relay::rig::{LEFT, RIGHT};
-    use linerate_host::relay::{RelayConfig, RelayReport, Rig, occupancy_ns};
+    use linerate_host::relay::{RelayConfig, Rig, occupancy_ns};
+    use linerate_results::record::RelayMetrics;
     use nix::cmsg_space;
     use nix::sys::socket::{
         ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt::ReceiveTimestampns,
@@ -82,7 +83,7 @@ mod linux {
         /// Send and receive time of each datagram, nanoseconds.
         times: Vec<(u64, u64)>,
         delay_ns: u64,
-        report: RelayReport,
+        report: RelayMetrics,
     }
 
     impl Trial {

@@ -2,7 +2,8 @@
 
 use super::{Record, rig};
 use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
-use linerate_host::relay::{Direction, RelayReport, Rig};
+use linerate_host::relay::{Direction, Rig};
+use linerate_results::record::RelayMetrics;
 use std::net::UdpSocket;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// Sends `count` datagrams of `octets`, each with its number in front, from left to right, 20 at a time
 /// so that no socket overflows; returns the datagrams received in order, and the relay's report and
 /// record.
-fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, RelayReport, Record) {
+fn send(rig: Rig<Record>, count: u32, octets: usize) -> (Vec<Vec<u8>>, RelayMetrics, Record) {
     let receiver = rig.right().enter(|| UdpSocket::bind((RIGHT, PORT)));
     let receiver = receiver.expect("entered").expect("a socket");
     let sender = rig.left().enter(|| UdpSocket::bind((LEFT, 0)));

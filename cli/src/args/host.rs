@@ -1,7 +1,6 @@
 //! Arguments of the commands that make this host part of the network: `serve`, `relay`, `blast`.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use linerate_host::load::Rate;
 use linerate_host::load::counters::parse_mac;
@@ -151,9 +150,8 @@ pub struct Relay {
     /// Stop after N seconds
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// Write the report as JSON to this file; `-` for stdout, instead of the text
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub record: Record,
     /// Run this command (in the first of the --namespaces) and stop when it exits
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

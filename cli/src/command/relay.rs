@@ -20,28 +20,36 @@ pub fn run(args: &args::Relay) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::cell::RefCell;
-    use std::path::Path;
     use std::process::{Child, ExitStatus};
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
     use std::time::{Duration, Instant};
 
     use anyhow::{Context, anyhow};
+    use linerate_bench::provenance;
     use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
     use linerate_host::relay::{
-        DirectionReport, Impairment, LATE_THRESHOLD_NS, Namespace, NamespacePair, Port,
-        RelayConfig, RelayError, RelayReport, run as relay,
+        Impairment, LATE_THRESHOLD_NS, Namespace, NamespacePair, Port, RelayConfig, RelayError,
+        run as relay,
     };
     use linerate_results::format;
+    use linerate_results::record::{
+        Duplex, Ledger, Measurement, Provenance, Relay, RelayMetrics, RelayParams, Setting,
+    };
 
     use crate::args;
+    use crate::command::record::Record;
     use crate::command::stop_on_ctrl_c;
     use crate::failure::Failure;
-    use crate::output;
+
+    /// Each direction has a link of its own.
+    const DUPLEX: Duplex = Duplex::Full;
 
     pub fn run(args: &args::Relay) -> Result<(), Failure> {
         let config = config(args)?;
         let ends = ends(args)?;
+        let title = "Frames relayed between two interfaces";
+        let record = Record::begin(&args.record, "relay", title, provenance(args))?;
         let stopped = stop_on_ctrl_c()?;
         let until = args
             .seconds
@@ -52,10 +60,10 @@ mod linux {
             over || program.has_ended() || stopped.load(Ordering::Relaxed)
         };
         message!("{}; press Ctrl-C to stop", ends.sentence());
-        let report = relay(ends.ports(), &config, &stop, &mut ()).map_err(failed)?;
+        let metrics = relay(ends.ports(), &config, &stop, &mut ()).map_err(failed)?;
         let status = program.status();
         drop(ends);
-        print_report(args.json.as_deref(), &report)?;
+        report(record, result(&config, metrics))?;
         match status {
             Some(status) if !status.success() => Err(Failure::Target(anyhow!(
                 "{} exited with {status}",
@@ -204,25 +212,52 @@ mod linux {
         }
     }
 
-    fn print_report(json: Option<&Path>, report: &RelayReport) -> Result<(), Failure> {
-        if !report.is_exact() {
-            message!("note: {}", deviations(report));
+    /// The run before anything is measured.
+    fn provenance(args: &args::Relay) -> Provenance {
+        let namespaces = args.namespaces.iter();
+        let made = namespaces.map(|namespace| format!("{INTERFACE}@{namespace}"));
+        let ends: Vec<String> = made.chain(args.interfaces.iter().cloned()).collect();
+        Provenance {
+            target: ends.join(" "),
+            seed: args.seed,
+            duplex: DUPLEX,
+            ..provenance::current()
         }
-        if let Some(path) = json {
-            let mut value = serde_json::to_value(report).context("JSON")?;
-            value["schema"] = 1.into();
-            if output::write_or_print(Some(path), &format!("{value:#}\n"))? {
-                return Ok(());
-            }
+    }
+
+    fn result(config: &RelayConfig, metrics: RelayMetrics) -> Relay {
+        let notes = if metrics.is_exact() {
+            Vec::new()
+        } else {
+            vec![deviations(&metrics)]
+        };
+        Relay {
+            params: RelayParams {
+                setting: Setting {
+                    duplex: DUPLEX,
+                    notes,
+                    ..Setting::default()
+                },
+                forward: config.forward.to_string(),
+                backward: config.backward.to_string(),
+                is_busy: config.busy,
+            },
+            metrics,
+            ledger: Ledger::default(),
         }
-        let [forward, backward] = [("forward", &report.forward), ("backward", &report.backward)]
-            .map(|(name, report)| direction_text(name, report));
-        output::print(&format!("{forward}{backward}"))
+    }
+
+    fn report(record: Record<'_>, relay: Relay) -> Result<(), Failure> {
+        for note in &relay.params.setting.notes {
+            message!("note: {note}");
+        }
+        let text = relay.lines().join("\n") + "\n";
+        record.finish(Measurement::Relay(relay), &text)
     }
 
     /// Deviations of the relay from its settings.
-    fn deviations(report: &RelayReport) -> String {
-        let ways = [&report.forward, &report.backward];
+    fn deviations(metrics: &RelayMetrics) -> String {
+        let ways = [&metrics.forward, &metrics.backward];
         let late: u64 = ways.iter().map(|way| way.late_frames).sum();
         let latest = ways.iter().map(|way| way.max_lateness_ns).max();
         let unseen: u64 = ways.iter().filter_map(|way| way.discarded_frames).sum();
@@ -234,66 +269,5 @@ mod linux {
             format::time(latest.unwrap_or_default()),
             format::count(unseen),
         )
-    }
-
-    /// Report of one direction as text.
-    fn direction_text(name: &str, way: &DirectionReport) -> String {
-        let counts = &way.counts;
-        let settings = way.impairment.to_string();
-        let settings = if settings.is_empty() {
-            "no impairment"
-        } else {
-            &settings
-        };
-        let mut text = format!(
-            "{name} ({settings}): {} frames received ({}), {} sent ({})\n",
-            format::count(counts.frames_in),
-            format::bytes(counts.octets_in),
-            format::count(counts.frames_out),
-            format::bytes(counts.octets_out),
-        );
-        let causes = [
-            (counts.lost_random_frames, "by loss"),
-            (counts.lost_burst_frames, "by burst_loss"),
-            (counts.lost_bit_error_frames, "by bit_errors"),
-            (counts.lost_queue_frames, "queue full"),
-            (counts.lost_room_frames, "buffer limit reached"),
-        ];
-        let lost = format!("lost {}", format::count(counts.lost_frames()));
-        text.push_str(&line(&lost, &causes));
-        let others = [
-            (counts.duplicated_frames, "duplicated"),
-            (counts.reordered_frames, "reordered"),
-            (counts.held_back_frames, "held back by reorder"),
-            (counts.corrupted_frames, "corrupted"),
-            (counts.corrupted_bits, "bits flipped"),
-            (counts.held_frames, "in flight at the end"),
-            (
-                way.refused_frames,
-                "rejected because the interface was down",
-            ),
-            (way.discarded_frames.unwrap_or(0), "discarded by the system"),
-        ];
-        text.push_str(&line("others", &others));
-        if way.discarded_frames.is_none() {
-            text.push_str(
-                "  frames discarded by the system are unknown, because the interface was moved to another \
-                 namespace\n",
-            );
-        }
-        text
-    }
-
-    fn line(what: &str, counts: &[(u64, &str)]) -> String {
-        let nonzero = counts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = nonzero
-            .map(|(count, what)| format!("{} {what}", format::count(*count)))
-            .collect();
-        match (parts.is_empty(), what) {
-            (true, "others") => String::new(),
-            (true, _) => format!("  {what}\n"),
-            (false, "others") => format!("  {}\n", parts.join(", ")),
-            (false, _) => format!("  {what}: {}\n", parts.join(", ")),
-        }
     }
 }

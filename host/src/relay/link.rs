@@ -1,8 +1,9 @@
 //! One direction of the relay: frames in, frames out, time as an argument. No clock, no I/O.
 
-use super::counts::{FrameCounts, LossReason};
 use super::impairment::{DEFAULT_QUEUE_FRAMES, Impairment, ImpairmentError, Queue};
+use super::loss::LossReason;
 use super::random::{BitErrors, GilbertElliott, RandomSequence};
+use linerate_results::record::RelayCounts;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -96,7 +97,7 @@ pub struct ImpairedLink {
     last_due_ns: u64,
     next_number: u64,
     newest_out: Option<u64>,
-    counts: FrameCounts,
+    counts: RelayCounts,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,21 +158,15 @@ impl ImpairedLink {
             last_due_ns: 0,
             next_number: 0,
             newest_out: None,
-            counts: FrameCounts::default(),
+            counts: RelayCounts::default(),
             impairment,
         })
     }
 
-    /// Settings.
-    #[must_use]
-    pub const fn impairment(&self) -> &Impairment {
-        &self.impairment
-    }
-
     /// Current frame counters.
     #[must_use]
-    pub fn counts(&self) -> FrameCounts {
-        FrameCounts {
+    pub fn counts(&self) -> RelayCounts {
+        RelayCounts {
             held_frames: (self.in_flight.len() + self.held_back.len()) as u64,
             ..self.counts
         }
@@ -245,7 +240,7 @@ impl ImpairedLink {
     }
 
     fn lose(&mut self, cause: LossReason) -> Fate {
-        self.counts.lose(cause);
+        cause.count(&mut self.counts);
         Fate::Lost(cause)
     }
 

@@ -6,12 +6,11 @@
 //! contain the two ends, and a `Rig` combines all of it for tests. `docs/relay.md` describes each
 //! setting and its accuracy.
 
-mod counts;
 mod impairment;
 mod link;
+mod loss;
 mod random;
 
-pub use counts::{FrameCounts, LossReason};
 pub use impairment::{
     BurstLoss, DEFAULT_QUEUE_FRAMES, Impairment, ImpairmentError, MAX_BIT_ERROR_RATE, MAX_DELAY_NS,
     MAX_RATE_BITS_PER_S, Queue, Reorder,
@@ -20,6 +19,7 @@ pub use link::{
     Delivered, Fate, FrameFates, ImpairedLink, MAX_BUFFERED_OCTETS, REORDER_TIMEOUT_NS,
     occupancy_ns,
 };
+pub use loss::LossReason;
 
 #[cfg(target_os = "linux")]
 mod error;
@@ -41,7 +41,4 @@ pub use port::Port;
 #[cfg(target_os = "linux")]
 pub use rig::{NamespacePair, Rig};
 #[cfg(target_os = "linux")]
-pub use run::{
-    Direction, DirectionReport, FrameObserver, LATE_THRESHOLD_NS, RelayConfig, RelayReport,
-    Transmission, run,
-};
+pub use run::{Direction, FrameObserver, LATE_THRESHOLD_NS, RelayConfig, Transmission, run};

@@ -3,7 +3,8 @@
 use super::error::RelayError;
 use super::namespace::Namespace;
 use super::port::Port;
-use super::run::{FrameObserver, RelayConfig, RelayReport, run};
+use super::run::{FrameObserver, RelayConfig, run};
+use linerate_results::record::RelayMetrics;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -88,7 +89,7 @@ fn add_neighbor(own: &Namespace, other: &Namespace, address: Ipv4Addr) -> Result
 pub struct Rig<W: FrameObserver + Send + 'static> {
     pair: Arc<NamespacePair>,
     is_over: Arc<AtomicBool>,
-    relay: Option<JoinHandle<Result<(RelayReport, W), RelayError>>>,
+    relay: Option<JoinHandle<Result<(RelayMetrics, W), RelayError>>>,
 }
 
 impl<W: FrameObserver + Send + 'static> Rig<W> {
@@ -135,12 +136,12 @@ impl<W: FrameObserver + Send + 'static> Rig<W> {
     ///
     /// # Errors
     /// The relay failed.
-    pub fn finish(mut self) -> Result<(RelayReport, W), RelayError> {
+    pub fn finish(mut self) -> Result<(RelayMetrics, W), RelayError> {
         self.stop()
             .unwrap_or_else(|| unreachable!("the relay was stopped twice"))
     }
 
-    fn stop(&mut self) -> Option<Result<(RelayReport, W), RelayError>> {
+    fn stop(&mut self) -> Option<Result<(RelayMetrics, W), RelayError>> {
         self.is_over.store(true, Ordering::Relaxed);
         let outcome = self.relay.take()?.join();
         Some(outcome.unwrap_or_else(|panic| {

@@ -1,10 +1,10 @@
 //! Forwards frames between two ports in real time.
 
-use super::counts::FrameCounts;
 use super::error::RelayError;
 use super::impairment::Impairment;
 use super::link::{Delivered, FrameFates, ImpairedLink};
 use super::port::{BUFFER, Port};
+use linerate_results::record::{RelayDirection, RelayMetrics};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::setpriority_process;
 use rustix::thread::set_current_timer_slack;
@@ -87,52 +87,6 @@ impl FrameObserver for () {
     fn on_departure(&mut self, _: Direction, _: &Delivered, _: Transmission) {}
 }
 
-/// Frame counters and timing accuracy of a relay run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RelayReport {
-    /// Duration of the run.
-    pub span_ns: u64,
-    /// Seed of the run.
-    pub seed: u64,
-    /// First port to second.
-    pub forward: DirectionReport,
-    /// Second port to first.
-    pub backward: DirectionReport,
-    /// Longest time without polling for frames, because the relay was busy or not scheduled: frames
-    /// that arrived meanwhile count as arrived at its end.
-    pub longest_poll_gap_ns: u64,
-}
-
-/// Report of one direction in a [`RelayReport`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DirectionReport {
-    /// Settings.
-    pub impairment: Impairment,
-    /// Frame counters of the link.
-    #[serde(flatten)]
-    pub counts: FrameCounts,
-    /// Of the sent frames: not accepted by the interface, because it was down.
-    pub refused_frames: u64,
-    /// Of the sent frames: sent more than [`LATE_THRESHOLD_NS`] after their due time.
-    pub late_frames: u64,
-    /// Largest lateness.
-    pub max_lateness_ns: u64,
-    /// Frames that the system discarded before the relay, being too slow, received them; absent if
-    /// unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub discarded_frames: Option<u64>,
-}
-
-impl RelayReport {
-    /// True if the relay applied its settings exactly: no frame late, none discarded by the system.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
-        let is_exact =
-            |it: &DirectionReport| it.late_frames == 0 && it.discarded_frames.unwrap_or(0) == 0;
-        is_exact(&self.forward) && is_exact(&self.backward)
-    }
-}
-
 /// Forwarding state of one direction.
 struct Forwarder<'a> {
     direction: Direction,
@@ -153,7 +107,7 @@ pub fn run(
     config: &RelayConfig,
     stop: &dyn Fn() -> bool,
     observer: &mut dyn FrameObserver,
-) -> Result<RelayReport, RelayError> {
+) -> Result<RelayMetrics, RelayError> {
     // Best effort: the more the user may set, the fewer frames are late.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let _ = setpriority_process(None, HIGHEST_PRIORITY);
@@ -184,7 +138,7 @@ pub fn run(
         longest_poll_gap_ns: 0,
     };
     relay.forward(stop, observer)?;
-    Ok(relay.report(seed))
+    Ok(relay.metrics())
 }
 
 struct Relay<'a> {
@@ -291,19 +245,17 @@ impl Relay<'_> {
         }
     }
 
-    fn report(self, seed: u64) -> RelayReport {
+    fn metrics(self) -> RelayMetrics {
         let span_ns = self.now_ns();
-        let [forward, backward] = self.forwarders.map(|forwarder| DirectionReport {
-            impairment: forwarder.link.impairment().clone(),
+        let [forward, backward] = self.forwarders.map(|forwarder| RelayDirection {
             counts: forwarder.link.counts(),
             refused_frames: forwarder.refused_frames,
             late_frames: forwarder.late_frames,
             max_lateness_ns: forwarder.max_lateness_ns,
             discarded_frames: forwarder.from.discarded_frames(),
         });
-        RelayReport {
+        RelayMetrics {
             span_ns,
-            seed,
             forward,
             backward,
             longest_poll_gap_ns: self.longest_poll_gap_ns,

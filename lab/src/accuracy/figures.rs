@@ -8,7 +8,7 @@ pub struct Measured {
     pub results: Value,
     /// Its figures by `linerate compare --json`, which include those derived from several results.
     pub combined: Value,
-    /// The relay's counts.
+    /// The results of the relay, with its counts.
     pub truth: Value,
     /// Median of the windows that this end announced on each TCP connection, octets, in the order in which they
     /// were opened; empty without a capture.
@@ -57,7 +57,10 @@ impl Measured {
 
     /// A count of the relay for one direction.
     pub fn counted(&self, direction: &str, count: &str) -> Option<f64> {
-        number(&self.truth, &format!("/{direction}/{count}"))
+        number(
+            &self.truth,
+            &format!("/results/0/metrics/{direction}/{count}"),
+        )
     }
 }
 

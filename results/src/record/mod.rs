@@ -29,6 +29,7 @@ mod phy_conformance;
 mod ping;
 mod profile;
 mod provenance;
+mod relay;
 mod rfc2544;
 mod rfc6349;
 mod scope;
@@ -69,6 +70,7 @@ pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceP
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
 pub use provenance::{Duplex, PeerModel, Provenance, SourceKind, TimingEntry};
+pub use relay::{Relay, RelayCounts, RelayDirection, RelayMetrics, RelayParams};
 pub use rfc2544::{
     Counting, Extent, FrameRoundTrips, Rfc2544, Rfc2544Metrics, Rfc2544Params, Rfc2544Test,
     line_frames_per_s,
@@ -272,6 +274,8 @@ measurements! {
     "flood" Flood floods,
     /// Raw frames sent from an interface of this machine.
     "blast" Blast blasts,
+    /// Frames that passed an emulated link.
+    "relay" Relay relays,
 }
 
 /// Why a result file cannot be read.
