@@ -61,7 +61,7 @@ pub fn better(metric: &str) -> Better {
         "throughput",
         "share_of",
     ];
-    const LOWER: [&str; 14] = [
+    const LOWER: [&str; 15] = [
         "pdv",
         "round_trips",
         "loss",
@@ -76,6 +76,7 @@ pub fn better(metric: &str) -> Better {
         "given_up",
         "uncounted",
         "post_processing",
+        "instructions_per_frame",
     ];
     // A number of samples is not a measure of quality.
     if metric.split('.').next_back() == Some("count") {

@@ -5,6 +5,8 @@ use std::ops::{Range, Sub};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use linerate_results::record::Layer;
+
 use super::symbols::{Location, Owner, Symbols};
 
 /// Tables in the file, each with a word for each half word of the code and one for all other code.
@@ -45,7 +47,7 @@ fn locations(symbols: &Symbols<'_>) -> Vec<Location> {
     let addresses = symbols.code().step_by(2);
     let mut locations: Vec<Location> = addresses.map(|it| symbols.location(it)).collect();
     locations.push(Location {
-        owner: Owner::Layer(super::Layer::Unknown),
+        owner: Owner::Layer(Layer::Unknown),
         function: "outside of the firmware".to_owned(),
         file: String::new(),
     });

@@ -1,22 +1,6 @@
 //! The layer of a source file.
 
-use serde::Serialize;
-
-/// A layer that a frame passes through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Layer {
-    /// The services of `linerate-agent`, raw frames, the console's words.
-    Application,
-    /// smoltcp or lwIP, and what connects it to services and driver.
-    Stack,
-    /// The driver: rings, registers, the ledger.
-    Driver,
-    /// The firmware's main loop, the board's clock, sleep and console.
-    MainLoop,
-    /// The layer is unknown.
-    Unknown,
-}
+use linerate_results::record::Layer;
 
 /// Layers by parts of paths; the first match decides. `None`: a library, which counts for its
 /// caller.
@@ -48,34 +32,11 @@ const LAYERS_BY_PATH: [(&str, Option<Layer>); 22] = [
     ("", None),
 ];
 
-impl Layer {
-    /// All layers.
-    pub const ALL: [Self; 5] = [
-        Self::Application,
-        Self::Stack,
-        Self::Driver,
-        Self::MainLoop,
-        Self::Unknown,
-    ];
-
-    /// Its name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Stack => "stack",
-            Self::Driver => "driver",
-            Self::MainLoop => "main loop",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// The layer of `file`; `None`: a library's.
-    #[must_use]
-    pub fn of(file: &str) -> Option<Self> {
-        LAYERS_BY_PATH
-            .iter()
-            .find(|(part, _)| file.contains(part))
-            .and_then(|(_, layer)| *layer)
-    }
+/// The layer of `file`; `None`: a library's.
+#[must_use]
+pub fn of(file: &str) -> Option<Layer> {
+    LAYERS_BY_PATH
+        .iter()
+        .find(|(part, _)| file.contains(part))
+        .and_then(|(_, layer)| *layer)
 }

@@ -19,38 +19,12 @@ pub mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use cost::{Cost, Function, LayerCost};
-pub use layer::Layer;
+pub use display::{Tables, tables};
 
-use linerate_results::record::Direction;
-use serde::Serialize;
-
-/// The workload while instructions are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Workload {
-    /// A TCP stream (iperf 2).
-    Tcp,
-    /// UDP datagrams that fill frames (iperf 2).
-    Udp,
-    /// Raw frames of full length, past the stack.
-    Frames,
-}
-
-impl Workload {
-    /// All values.
-    pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Frames];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Frames => "frames",
-        }
-    }
-}
+use linerate_results::record::{
+    Direction, Duplex, InstructionProfile, InstructionProfileMetrics, InstructionProfileParams,
+    Ledger, Setting, Workload,
+};
 
 /// A request for a profile.
 #[derive(Clone, Debug)]
@@ -69,66 +43,39 @@ pub struct ProfileRequest {
     pub null: bool,
 }
 
-/// A profile of instructions.
-#[derive(Clone, Debug, Serialize)]
-pub struct Profile {
-    /// The board.
-    pub board: String,
-    /// The firmware's variant.
-    pub variant: String,
-    /// The workload and its direction.
-    pub program: Workload,
-    /// See `program`.
-    pub direction: Direction,
-    /// Without the network.
-    pub null: bool,
-    /// Frames in that direction, as counted by the device.
-    pub frames: u64,
-    /// Frames in the other direction: acknowledgements.
-    pub frames_back: u64,
-    /// All instructions: the sum of the layers.
-    pub instructions: u64,
-    /// Costs by layer.
-    pub layers: Vec<LayerCost>,
-    /// Costs by function, highest first.
-    pub functions: Vec<Function>,
-}
-
-impl Profile {
-    /// Sums up the counts of `board`.
-    #[must_use]
-    pub fn new(
-        request: &ProfileRequest,
-        board: &str,
-        variant: &str,
-        frames: (u64, u64),
-        locations: impl IntoIterator<Item = (symbols::Location, counts::Count)>,
-    ) -> Self {
-        let sum = cost::Totals::of(locations);
-        Self {
+/// Sums up the counts of `board`, which received and sent `frames` in the direction of the request and back.
+#[must_use]
+pub fn total(
+    request: &ProfileRequest,
+    board: &str,
+    variant: &str,
+    frames: (u64, u64),
+    locations: impl IntoIterator<Item = (symbols::Location, counts::Count)>,
+) -> InstructionProfile {
+    let sum = cost::Totals::of(locations);
+    let mut metrics = InstructionProfileMetrics {
+        frames: frames.0,
+        frames_back: frames.1,
+        instructions: sum.executed,
+        instructions_per_frame: 0.0,
+        layers: sum.layers,
+        functions: sum.functions,
+    };
+    metrics.instructions_per_frame = metrics.per_frame(sum.executed);
+    InstructionProfile {
+        params: InstructionProfileParams {
+            setting: Setting {
+                variant: variant.to_owned(),
+                duplex: Duplex::Unknown,
+                ..Setting::default()
+            },
             board: board.to_owned(),
-            variant: variant.to_owned(),
-            program: request.program,
+            workload: request.program,
             direction: request.direction,
-            null: request.null,
-            frames: frames.0,
-            frames_back: frames.1,
-            instructions: sum.executed,
-            layers: sum.layers,
-            functions: sum.functions,
-        }
-    }
-
-    /// `count` per frame.
-    #[must_use]
-    pub fn per_frame(&self, count: u64) -> f64 {
-        count as f64 / self.frames.max(1) as f64
-    }
-
-    /// The cost of a layer.
-    #[must_use]
-    pub fn layer(&self, layer: Layer) -> Cost {
-        let found = self.layers.iter().find(|it| it.layer == layer);
-        found.map_or_else(Cost::default, |it| it.cost)
+            bytes: request.octets,
+            is_without_network: request.null,
+        },
+        metrics,
+        ledger: Ledger::default(),
     }
 }

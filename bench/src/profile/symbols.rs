@@ -7,7 +7,9 @@ use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian};
 use addr2line::{Context, LookupResult};
 use object::{Object as _, ObjectSection as _, ObjectSymbol, SectionKind};
 
-use super::Layer;
+use linerate_results::record::Layer;
+
+use super::layer;
 
 /// Where an instruction's cost is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +108,7 @@ impl<'a> Symbols<'a> {
             let Some(file) = frame.location.and_then(|it| it.file) else {
                 continue;
             };
-            if let Some(layer) = Layer::of(file) {
+            if let Some(layer) = layer::of(file) {
                 let name = frame.function.as_ref();
                 let name = name.and_then(|it| it.raw_name().ok());
                 return Some(Location {

@@ -1,6 +1,7 @@
 use super::counts::{Count, SimulatedCounts};
 use super::symbols::{Location, Owner};
 use super::*;
+use linerate_results::record::{Describe as _, Layer};
 
 #[test]
 fn the_folder_of_a_file_gives_its_layer() {
@@ -45,7 +46,7 @@ fn the_folder_of_a_file_gives_its_layer() {
         ("/rustc/0123/library/core/src/slice/mod.rs", None),
         ("/rustc/0123/library/compiler-builtins/src/mem/mod.rs", None),
     ] {
-        assert_eq!(Layer::of(file), layer, "{file}");
+        assert_eq!(layer::of(file), layer, "{file}");
     }
 }
 
@@ -57,7 +58,7 @@ fn location(owner: Owner, function: &str) -> Location {
     }
 }
 
-fn profile(locations: Vec<(Location, Count)>) -> Profile {
+fn profile(locations: Vec<(Location, Count)>) -> InstructionProfile {
     let request = ProfileRequest {
         target: "qemu://board".to_owned(),
         variant: None,
@@ -66,7 +67,7 @@ fn profile(locations: Vec<(Location, Count)>) -> Profile {
         octets: 0,
         null: false,
     };
-    Profile::new(&request, "board", "variant", (10, 5), locations)
+    total(&request, "board", "variant", (10, 5), locations)
 }
 
 #[test]
@@ -86,13 +87,12 @@ fn library_code_counts_for_its_caller_once() {
         (location(Owner::Caller, "__udivdi3"), own(7, 0, 0)),
         (location(Owner::CopiesForCaller, "memcpy"), own(320, 0, 0)),
     ]);
-    assert_eq!(profile.instructions, 517);
-    let layers: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
-    assert_eq!(layers, profile.instructions);
-    assert_eq!(profile.layer(Layer::Stack).own, 150);
-    assert_eq!(profile.layer(Layer::Stack).copies, 300);
-    assert_eq!(profile.layer(Layer::Driver).all(), 67);
-    let names = profile.functions.iter().map(|it| it.name.as_str());
+    assert_eq!(profile.metrics.instructions, 517);
+    assert_eq!(profile.failures(), [""; 0]);
+    assert_eq!(profile.metrics.layer(Layer::Stack).own, 150);
+    assert_eq!(profile.metrics.layer(Layer::Stack).copies, 300);
+    assert_eq!(profile.metrics.layer(Layer::Driver).all(), 67);
+    let names = profile.metrics.functions.iter().map(|it| it.name.as_str());
     assert_eq!(names.collect::<Vec<_>>(), ["emit", "consume"]);
 }
 
@@ -106,10 +106,10 @@ fn accesses_to_registers_are_those_of_the_instruction() {
     };
     let layer = Owner::Layer(Layer::Driver);
     let profile = profile(vec![(location(layer, "take"), access)]);
-    let driver = profile.layer(Layer::Driver);
+    let driver = profile.metrics.layer(Layer::Driver);
     assert_eq!((driver.reads, driver.writes), (20, 10));
-    assert!((profile.per_frame(driver.reads) - 2.0).abs() < 1e-9);
-    let table = profile.tables(5).to_string();
+    assert!((profile.metrics.per_frame(driver.reads) - 2.0).abs() < 1e-9);
+    let table = tables(&profile, 5).to_string();
     assert!(
         table.contains("10 frames, 5 back; a frame takes 3 instructions"),
         "{table}"
@@ -143,11 +143,11 @@ fn the_simulator_counts_library_code_for_its_caller() {
         counts.executed(address, accesses);
     }
     let profile = profile(counts.between(&before, &counts.read()));
-    assert_eq!(profile.instructions, 6);
-    let stack = profile.layer(Layer::Stack);
+    assert_eq!(profile.metrics.instructions, 6);
+    let stack = profile.metrics.layer(Layer::Stack);
     assert_eq!((stack.own, stack.library, stack.copies), (1, 0, 2));
-    let driver = profile.layer(Layer::Driver);
+    let driver = profile.metrics.layer(Layer::Driver);
     assert_eq!((driver.own, driver.library, driver.copies), (1, 1, 0));
     assert_eq!((driver.reads, driver.writes), (1, 2));
-    assert_eq!(profile.layer(Layer::Unknown).own, 1);
+    assert_eq!(profile.metrics.layer(Layer::Unknown).own, 1);
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use linerate_bench::profile::Workload;
+use linerate_results::record::Workload;
 
-use super::quantity;
+use super::{Record, quantity};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -44,9 +44,8 @@ pub struct Profile {
     /// Number of functions to list, most expensive first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
-    /// Also write the full profile as JSON to this file; `-` for stdout
-    #[arg(long, short = 'J', value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub record: Record,
     /// Folder with the firmware images, BOARD/bench_agent-VARIANT.elf, and the QEMU plugin
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,

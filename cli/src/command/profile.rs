@@ -6,10 +6,11 @@ use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
     use linerate_bench::endpoint::{self, Options};
-    use linerate_bench::profile::ProfileRequest;
-    use linerate_results::record::Direction;
+    use linerate_bench::profile::{ProfileRequest, tables};
+    use linerate_bench::provenance;
+    use linerate_results::record::{Direction, Duplex, Measurement, Provenance};
 
-    use crate::output;
+    use super::record::Record;
 
     let asked = ProfileRequest {
         target: args.target.clone(),
@@ -27,13 +28,19 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };
+    let provenance = Provenance {
+        target: args.target.clone(),
+        seed: options.seed,
+        duplex: Duplex::Unknown,
+        ..provenance::current()
+    };
+    let title = "Instructions per frame";
+    let mut record = Record::begin(&args.record, "profile", title, provenance)?;
     message!("{}: counting every instruction", asked.target);
-    let profile = endpoint::profile(&asked, &options)?;
-    let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
-    if output::write_or_print(args.json.as_deref(), &json)? {
-        return Ok(());
-    }
-    output::print(&profile.tables(args.top).to_string())
+    let (profile, identity) = endpoint::profile(&asked, &options)?;
+    record.add_identity(identity);
+    let tables = tables(&profile, args.top).to_string();
+    record.finish(Measurement::InstructionProfile(profile), &tables)
 }
 
 /// Unsupported on this system.

@@ -34,6 +34,17 @@ impl<'a> Record<'a> {
         })
     }
 
+    /// Adds the components of the machine that ran.
+    #[cfg(target_os = "linux")]
+    pub fn add_identity(&mut self, identity: linerate_bench::machine::Identity) {
+        use linerate_bench::provenance;
+
+        match &mut self.recorder {
+            Some(recorder) => recorder.add_identity(identity),
+            None => provenance::add_identity(&mut self.header.provenance, identity),
+        }
+    }
+
     /// Writes the run with its result and prints it as `text`, unless stdout has it as JSON.
     pub fn finish(self, result: Measurement, text: &str) -> Result<(), Failure> {
         let failures = result.describe().failures();

@@ -1,7 +1,7 @@
 //! Instructions per frame by layer on the boards that QEMU emulates, from `linerate profile`.
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use linerate_results::record::{InstructionProfileMetrics, Layer, Run};
 use std::fmt::Write as _;
 use std::path::Path;
 use xtask::board::{self, Board};
@@ -41,36 +41,6 @@ const TRAFFIC: [(&str, bool); 5] = [
     ("frames", true),
 ];
 
-/// The parts of `linerate profile --json` that are used.
-#[derive(Debug, Deserialize)]
-struct Profile {
-    frames: u64,
-    frames_back: u64,
-    instructions: u64,
-    layers: Vec<Share>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Share {
-    #[serde(rename = "layer")]
-    name: String,
-    own: u64,
-    library: u64,
-    copies: u64,
-}
-
-impl Profile {
-    fn all(&self) -> f64 {
-        self.instructions as f64 / self.frames as f64
-    }
-
-    fn of(&self, name: &str) -> f64 {
-        let layers = self.layers.iter().filter(|it| it.name == name);
-        let sum: u64 = layers.map(|it| it.own + it.library + it.copies).sum();
-        sum as f64 / self.frames as f64
-    }
-}
-
 /// Builds and measures; returns the section of the document.
 pub fn measure() -> Result<String> {
     sh::run(sh::cargo().args(["build", "--locked", "-p", "linerate"]))?;
@@ -102,17 +72,18 @@ pub fn measure() -> Result<String> {
                 "udp" if has_null => {
                     let null = Cost::of(board, program, is_sent, Setting::NoNetwork, RUNS)?;
                     null.row(&mut costs)?;
-                    let smoltcp = null.profile.all() - null.profile.of("driver");
-                    let added = cost.profile.all() - smoltcp;
+                    let smoltcp = null.profile.instructions_per_frame
+                        - null.profile.layer_per_frame(Layer::Driver);
+                    let added = cost.profile.instructions_per_frame - smoltcp;
                     cost.verdict(&mut verdicts, "compared with a null device", added, most)?;
                 }
                 "udp" => {
                     let most = most + PER_WORD * WORDS;
-                    let taken = cost.profile.of("driver");
+                    let taken = cost.profile.layer_per_frame(Layer::Driver);
                     cost.verdict(&mut verdicts, "from its source", taken, most)?;
                 }
                 "tcp" if is_sent && board.name == "qemu-sabrelite" => {
-                    let all = cost.profile.all();
+                    let all = cost.profile.instructions_per_frame;
                     cost.verdict(&mut verdicts, "all layers", all, ENET_SENT_TOTAL)?;
                 }
                 _ => {}
@@ -223,7 +194,10 @@ pub fn measure_lwip() -> Result<String> {
             });
             let (smoltcp, lwip) = (smoltcp?, lwip?);
             if program == "tcp" {
-                ratios.push(lwip.profile.of("stack") / smoltcp.profile.of("stack"));
+                ratios.push(
+                    lwip.profile.layer_per_frame(Layer::Stack)
+                        / smoltcp.profile.layer_per_frame(Layer::Stack),
+                );
             }
         }
     }
@@ -253,7 +227,7 @@ pub fn measure_lwip() -> Result<String> {
 struct Cost {
     name: String,
     what: String,
-    profile: Profile,
+    profile: InstructionProfileMetrics,
     /// Difference between the most and the fewest instructions per frame of all runs.
     spread: f64,
 }
@@ -270,8 +244,11 @@ impl Cost {
         for _ in 0..count {
             runs.push(profile(board, program, is_sent, setting)?);
         }
-        runs.sort_by(|a, b| a.all().total_cmp(&b.all()));
-        let spread = runs[count - 1].all() - runs[0].all();
+        runs.sort_by(|a, b| {
+            a.instructions_per_frame
+                .total_cmp(&b.instructions_per_frame)
+        });
+        let spread = runs[count - 1].instructions_per_frame - runs[0].instructions_per_frame;
         let direction = if is_sent { "sent" } else { "received" };
         Ok(Self {
             name: board.name.clone(),
@@ -300,12 +277,17 @@ impl Cost {
             profile: it,
             ..
         } = self;
-        eprintln!("{name}, {what}: {:.0}", it.all());
-        let [application, stack, driver, main] =
-            ["application", "stack", "driver", "main_loop"].map(|layer| it.of(layer));
+        eprintln!("{name}, {what}: {:.0}", it.instructions_per_frame);
+        let [application, stack, driver, main] = [
+            Layer::Application,
+            Layer::Stack,
+            Layer::Driver,
+            Layer::MainLoop,
+        ]
+        .map(|layer| it.layer_per_frame(layer));
         let back = it.frames_back as f64 / it.frames as f64;
         let (all, back) = (
-            it.all(),
+            it.instructions_per_frame,
             if what.starts_with("TCP") {
                 format!("{back:.2}")
             } else {
@@ -334,7 +316,12 @@ impl Cost {
     }
 }
 
-fn profile(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Result<Profile> {
+fn profile(
+    board: &Board,
+    program: &str,
+    is_sent: bool,
+    setting: Setting,
+) -> Result<InstructionProfileMetrics> {
     let firmware = sh::out("firmware");
     let mut command = sh::cmd(sh::root().join("target/debug/linerate"));
     let scheme = if setting == Setting::Simulated {
@@ -368,8 +355,11 @@ fn profile(board: &Board, program: &str, is_sent: bool, setting: Setting) -> Res
             command.args(["--variant", firmware::lwip::VARIANT]);
         }
     }
-    let profile: Profile = serde_json::from_str(&sh::read(&mut command)?)
-        .with_context(|| format!("unexpected output of {}", sh::show(&command)))?;
-    ensure!(profile.frames > 0, "{}: no frame was counted", board.name);
-    Ok(profile)
+    let output = sh::read(&mut command)?;
+    let unexpected = || format!("unexpected output of {}", sh::show(&command));
+    let run = Run::from_json(&output).with_context(unexpected)?;
+    let profile = run.instruction_profiles().next().with_context(unexpected)?;
+    let metrics = profile.metrics.clone();
+    ensure!(metrics.frames > 0, "{}: no frame was counted", board.name);
+    Ok(metrics)
 }

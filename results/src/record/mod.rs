@@ -18,6 +18,7 @@ mod http_both;
 mod http_get;
 mod http_put;
 mod hub_share;
+mod instruction_profile;
 mod latency;
 mod ledger;
 mod loss_surface;
@@ -56,6 +57,10 @@ pub use http_get::{
 };
 pub use http_put::{HttpPut, HttpPutMetrics, TransferSamples};
 pub use hub_share::{HubShare, HubShareMetrics, HubShareParams};
+pub use instruction_profile::{
+    FunctionCost, InstructionCost, InstructionProfile, InstructionProfileMetrics,
+    InstructionProfileParams, Layer, Workload,
+};
 pub use latency::{Latency, LatencyLimits, LatencyMetrics, LatencyParams, Load};
 pub use ledger::Ledger;
 pub use loss_surface::{LossSurface, LossSurfaceMetrics, LossSurfaceParams};
@@ -276,6 +281,8 @@ measurements! {
     "blast" Blast blasts,
     /// Frames that passed an emulated link.
     "relay" Relay relays,
+    /// Instructions per frame, by layer and by function.
+    "instruction_profile" InstructionProfile instruction_profiles,
 }
 
 /// Why a result file cannot be read.

@@ -7,7 +7,7 @@ use linerate_agent::frame::MAX_LEN;
 use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
-use linerate_results::record::Direction;
+use linerate_results::record::{Direction, InstructionProfile, Workload};
 use linerate_sim::peer::host;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::endpoint::{
 };
 use crate::profile::counts::Count;
 use crate::profile::symbols::Location;
-use crate::profile::{Profile, ProfileRequest, Workload};
+use crate::profile::{self, ProfileRequest};
 
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
@@ -43,7 +43,7 @@ pub(super) fn measure(
     trial: &Trial,
     mut session: BoardSession,
     readings: &Readings<'_>,
-) -> Result<Profile, TargetError> {
+) -> Result<InstructionProfile, TargetError> {
     let before = (readings.read)()?;
     if request.null {
         without_network(request.direction, target.timeout, &mut session)?;
@@ -65,7 +65,7 @@ pub(super) fn measure(
     }
     let (board, variant) = (&target.board.name, &target.board.firmware.default_variant);
     let locations = (readings.between)(&before, &after);
-    Ok(Profile::new(request, board, variant, frames, locations))
+    Ok(profile::total(request, board, variant, frames, locations))
 }
 
 /// Runs the test of the program without a network in this direction: to the device unless it is stopped

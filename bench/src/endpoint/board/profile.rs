@@ -8,11 +8,12 @@ use super::runner::{BoardTarget, PROGRAM, find};
 use super::session::{BoardSession, START_TIMEOUT};
 use super::sim::{self, SIMULATOR};
 use crate::endpoint::{Options, Target as _, TargetError, Trial, Url};
-use crate::firmware::Image;
+use crate::firmware::{self, Image};
+use crate::machine::Identity;
+use crate::profile::ProfileRequest;
 use crate::profile::counts::{Count, SimulatedCounts};
 use crate::profile::symbols::Symbols;
-use crate::profile::{Profile, ProfileRequest, Workload};
-use linerate_results::record::Direction;
+use linerate_results::record::{Direction, InstructionProfile, Workload};
 
 /// The program without a network.
 const NULL: &str = "null";
@@ -22,23 +23,32 @@ const IN_C: &str = "lwip";
 /// receives.
 const SIMULATED_BITS_PER_S: u64 = 10_000_000;
 
-/// Runs a board, with every instruction counted.
+/// Runs a board, with every instruction counted. Returns the profile and what was run.
 ///
 /// # Errors
 /// [`TargetError`] if the board is unknown, a prerequisite is missing, or it failed.
-pub fn run(request: &ProfileRequest, options: &Options) -> Result<Profile, TargetError> {
+pub fn run(
+    request: &ProfileRequest,
+    options: &Options,
+) -> Result<(InstructionProfile, Identity), TargetError> {
     let target = target(request, options)?;
     let program = if request.null { NULL } else { PROGRAM };
     let image = target.image_of(program)?;
+    let identity = Identity {
+        images: [(image.name.clone(), firmware::sha256(&image.elf))].into(),
+        ..target.identity().unwrap_or_default()
+    };
     if !target.runner.is_simulated {
         let trial = counted::trial(request, 0);
-        return qemu::profile::run(request, options, &target, &image, &trial);
+        let profile = qemu::profile::run(request, options, &target, &image, &trial)?;
+        return Ok((profile, identity));
     }
     let rate = match request.direction {
         Direction::ToDevice => SIMULATED_BITS_PER_S,
         Direction::FromDevice | Direction::Both => 0,
     };
-    simulated(request, &target, image, &counted::trial(request, rate))
+    let profile = simulated(request, &target, image, &counted::trial(request, rate))?;
+    Ok((profile, identity))
 }
 
 /// Runs `image` on a simulated board, with every instruction counted.
@@ -47,7 +57,7 @@ fn simulated(
     target: &BoardTarget,
     image: Image,
     trial: &Trial,
-) -> Result<Profile, TargetError> {
+) -> Result<InstructionProfile, TargetError> {
     let symbols = Symbols::read(&image.elf).map_err(|what| target.failure(what))?;
     let counts = Arc::new(SimulatedCounts::new(&symbols));
     let board = sim::switch_on_counted(target, image, trial, Some(Arc::clone(&counts)))?;

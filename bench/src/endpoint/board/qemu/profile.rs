@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use linerate_results::record::InstructionProfile;
+
 use super::start;
 use crate::endpoint::board::counted::{self, Readings};
 use crate::endpoint::board::runner::{BoardTarget, tcp_of};
 use crate::endpoint::board::session::{BoardSession, START_TIMEOUT};
 use crate::endpoint::{Options, Target as _, TargetError, Trial};
 use crate::firmware::Image;
+use crate::profile::ProfileRequest;
 use crate::profile::counts::{Count, Counts};
 use crate::profile::symbols::Symbols;
-use crate::profile::{Profile, ProfileRequest};
 
 /// The plugin's file, in the folder of the firmware.
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
@@ -27,7 +29,7 @@ pub(in crate::endpoint::board) fn run(
     target: &BoardTarget,
     image: &Image,
     trial: &Trial,
-) -> Result<Profile, TargetError> {
+) -> Result<InstructionProfile, TargetError> {
     let failed = |what: String| target.failure(what);
     let symbols = Symbols::read(&image.elf).map_err(failed)?;
     let folder = tempfile::tempdir();

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use linerate_results::record::Direction;
+use linerate_results::record::{Describe as _, Direction, InstructionProfile, Layer, Workload};
 
 use super::emulator;
 use crate::board::{self, Board};
 use crate::conformance::{self, CASES, run_case};
 use crate::endpoint::*;
-use crate::profile::{Layer, Profile, ProfileRequest, Workload};
+use crate::profile::{ProfileRequest, tables};
 
 /// Few, as an emulator gets little processor time beside other tests.
 const OCTETS: u64 = 1_000_000;
@@ -256,17 +256,20 @@ fn layers_sum_up_to_all_instructions() {
                 octets: 300_000,
                 null: false,
             };
-            let profile = crate::endpoint::board::profile::run(&asked, &options).expect("profiled");
-            let what = format!("{}\n{}", board.name, profile.tables(5));
-            assert!(profile.frames >= 198, "{what}");
-            let sum: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
-            assert_eq!(sum, profile.instructions, "{what}");
-            let of = |layer| profile.layer(layer);
+            let profiled = crate::endpoint::board::profile::run(&asked, &options);
+            let (profile, identity) = profiled.expect("profiled");
+            let what = format!("{}\n{}", board.name, tables(&profile, 5));
+            let metrics = &profile.metrics;
+            assert!(metrics.frames >= 198, "{what}");
+            assert_eq!(profile.failures(), [""; 0], "{what}");
+            assert_eq!(identity.board, board.name);
+            assert_eq!(identity.images.len(), 1, "{what}");
+            let of = |layer| metrics.layer(layer);
             let driver = of(Layer::Driver);
             assert!(driver.own > 0 && driver.reads + driver.writes > 0, "{what}");
             assert_eq!(of(Layer::Unknown).all(), 0, "{what}");
             // The blaster uses no stack.
-            let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
+            let has_stack = of(Layer::Stack).all() > metrics.instructions / 4;
             assert_eq!(has_stack, program == Workload::Tcp, "{what}");
         }
     }
@@ -293,13 +296,19 @@ fn a_frame_takes_less_without_a_network() {
                     octets: 1_000_000,
                     null,
                 };
-                crate::endpoint::board::profile::run(&asked, &options).expect("profiled")
+                let profiled = crate::endpoint::board::profile::run(&asked, &options);
+                profiled.expect("profiled").0
             });
-            assert!(without.frames >= 4_000, "{}", without.tables(5));
-            let driver = |it: &Profile| it.per_frame(it.layer(Layer::Driver).all());
-            let [all, rest] = [&with, &without].map(|it| it.per_frame(it.instructions));
+            assert!(without.metrics.frames >= 4_000, "{}", tables(&without, 5));
+            let driver = |it: &InstructionProfile| it.metrics.layer_per_frame(Layer::Driver);
+            let [all, rest] = [&with, &without].map(|it| it.metrics.instructions_per_frame);
             let added = all - (rest - driver(&without));
-            let what = format!("{}\n{}{}", board.name, with.tables(9), without.tables(9));
+            let what = format!(
+                "{}\n{}{}",
+                board.name,
+                tables(&with, 9),
+                tables(&without, 9)
+            );
             // The driver's share by source equals the difference without it, within a tenth of all.
             assert!((added - driver(&with)).abs() < all / 10.0, "{added} {what}");
         }
