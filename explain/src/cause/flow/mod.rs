@@ -16,7 +16,8 @@
 //! | `exchange` | requests and answers |
 //! | `evenness` | rates that losses do not change |
 //! | `flight` | data in flight that is the same in each round trip |
-//! | `path` | queues, order, duplicates |
+//! | `path` | queues, small segments |
+//! | `order` | segments that overtake each other or arrive twice |
 //! | `ack_path` | acknowledgments that wait |
 //! | `opening` | connections that are not opened |
 //! | `alternative` | a second explanation of the same time |
@@ -51,6 +52,7 @@ mod in_flight;
 mod loss;
 mod nagle;
 mod opening;
+mod order;
 mod pacing;
 mod path;
 mod rate;
@@ -85,8 +87,8 @@ type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
 const RULES: [RuleFn; 15] = [
     standstill::standstills,
     loss::losses,
-    path::reordering,
-    path::duplicates,
+    order::reordering,
+    order::duplicates,
     path::bufferbloat,
     ack_path::ack_path_full,
     path::small_mss,

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::path;
+use crate::cause::flow::order;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -204,7 +204,7 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         return None;
     }
     // Each copy takes the time of its segment, and is acknowledged, too.
-    if path::duplicates(facts).is_some() {
+    if order::duplicates(facts).is_some() {
         return None;
     }
     let [few, many] = interval.counts;

@@ -32,6 +32,7 @@ use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::flight::ConstantFlight;
 use crate::cause::flow::idle;
+use crate::cause::flow::order;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::repeats::{episodes, is_spread};
@@ -353,6 +354,6 @@ fn stalls_ns(facts: &FlowFacts<'_>) -> Vec<u64> {
 
 /// Segments that others overtook are mistaken for lost ones.
 fn is_reordering(facts: &FlowFacts<'_>) -> bool {
-    let overtaken = path::overtaken(facts);
+    let overtaken = order::overtaken(facts);
     overtaken >= 10 && overtaken >= 2 * facts.model.view.lost()
 }
