@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `table` | TCP connections, in bounded memory |
+//! | `hosts` | what each IP host sent, in bounded memory |
 //! | `streams` | UDP streams, in bounded memory |
 //! | `datagram` | names, transfers, requests, ARP, ICMP, checksums, in bounded memory |
 //! | `copies` | packets that were captured more than once |
@@ -13,6 +14,7 @@
 
 mod copies;
 mod datagram;
+mod hosts;
 mod pauses;
 mod report;
 mod stations;
@@ -30,6 +32,7 @@ pub use datagram::{
     Repeats, Requests, Side, Transfer,
 };
 use datagram::{Datagrams, Stamp};
+use hosts::Hosts;
 use pauses::Pauses;
 pub use report::{
     BurstPosition, ConnectionReport, DelayRange, DirectionReport, EndRole, TimeSummary,
@@ -57,6 +60,7 @@ pub struct Traffic {
     pauses: Pauses,
     table: ConnectionTable,
     streams: StreamTable,
+    hosts: Hosts,
     datagrams: Datagrams,
     copies: CopyTable,
 }
@@ -138,7 +142,7 @@ impl Traffic {
         self.counts.captured_again = self.copies.copies;
         let start_ns = self.start_ns.unwrap_or(0);
         let (flows, other_connections) = self.table.into_flows();
-        let identified_streams = self.streams.identified();
+        let identified_streams = self.streams.identified(&self.hosts);
         let (udp_streams, other_udp_streams) = self.streams.into_streams();
         Analysis {
             start_ns,
@@ -150,7 +154,7 @@ impl Traffic {
             udp_streams,
             other_udp_streams,
             identified_streams,
-            other_traffic: self.datagrams.finish(),
+            other_traffic: self.datagrams.finish(&self.hosts),
             broadcasts: self.broadcasts,
             pauses: self.pauses.occurrences,
         }
@@ -220,7 +224,8 @@ impl Traffic {
             }
             FramePayload::Arp { octets } => {
                 self.counts.arp += 1;
-                self.datagrams.record_arp(octets, stamp(packet));
+                self.datagrams
+                    .record_arp(octets, packet.length, stamp(packet));
             }
             FramePayload::Pause { quanta } => {
                 self.counts.pauses += 1;
@@ -234,7 +239,8 @@ impl Traffic {
     /// Records an IP datagram. Returns true if its receiver discards it.
     #[inline]
     fn record_ip(&mut self, octets: &[u8], datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
-        self.streams.count(datagram.source);
+        let (source, destination) = (datagram.source, datagram.destination);
+        self.hosts.record(source, destination, packet.time_ns);
         let verdict = self.datagrams.record_ip(octets, datagram, stamp(packet));
         if let Some(mtu) = verdict.path_mtu {
             self.counts.too_big += 1;

@@ -2,8 +2,8 @@
 
 use foldhash::HashMap;
 
+use super::hosts::Hosts;
 use super::table::AddressPort;
-use crate::reader::Address;
 use crate::udp::{Stream, StreamDetector};
 
 /// Flows of datagrams analyzed at the same time. A further one replaces the unconfirmed flow that has been silent the
@@ -32,8 +32,6 @@ pub(super) struct StreamTable {
     done: Vec<UdpStream>,
     /// Number of streams that are not reported.
     others: u64,
-    /// IP packets of each host, which may all take the same numbers; of [`MAX_OPEN`] hosts.
-    packets: HashMap<Address, u64>,
 }
 
 #[derive(Debug)]
@@ -95,16 +93,6 @@ impl StreamTable {
         }
     }
 
-    /// Counts a packet of a host, of any protocol.
-    #[inline]
-    pub(super) fn count(&mut self, host: Address) {
-        if let Some(packets) = self.packets.get_mut(&host) {
-            *packets += 1;
-        } else if self.packets.len() < MAX_OPEN {
-            self.packets.insert(host, 1);
-        }
-    }
-
     fn begin(&mut self, ends: [AddressPort; 2]) -> Option<usize> {
         let at = if self.open.len() < MAX_OPEN {
             self.open.len()
@@ -143,9 +131,10 @@ impl StreamTable {
     }
 
     /// Flows of datagrams without numbers whose hosts number their IPv4 packets, and send hardly anything else.
-    pub(super) fn identified(&self) -> Vec<UdpStream> {
+    pub(super) fn identified(&self, hosts: &Hosts) -> Vec<UdpStream> {
         let is_sole = |open: &&OpenStream| {
-            let all = self.packets.get(&open.ends[0].0).copied();
+            // All packets of a host may take the same numbers.
+            let all = hosts.sent(open.ends[0].0);
             all.is_some_and(|all| all.saturating_sub(open.datagrams) * OTHERS_DIVISOR <= all)
         };
         let unnumbered = self.open.iter().filter(|it| it.detector.stream().is_none());

@@ -2,6 +2,7 @@
 
 use super::Stamp;
 use crate::reader::Address;
+use crate::traffic::hosts::Hosts;
 
 /// Addresses that are tracked; further ones are ignored.
 const MAX_ENTRIES: usize = 256;
@@ -9,6 +10,8 @@ const MAX_ENTRIES: usize = 256;
 const MIN_REQUESTS: u64 = 3;
 /// A host that asks for more absent addresses searches the network.
 const MAX_SEARCHED: usize = 8;
+/// Octets of a frame without its FCS (IEEE 802.3 section 4.4.2); the sender's adapter adds what is missing, behind a capture there.
+const MIN_FRAME_OCTETS: u32 = 60;
 
 /// An address that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +30,20 @@ pub struct AbsentHost {
     pub first_packet: u64,
     /// Packet of the last request.
     pub last_packet: u64,
+    /// True if the host that asked exchanges IP packets with others.
+    pub asker_talks: bool,
+    is_captured_at_asker: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct ArpTable {
     asked: Vec<AbsentHost>,
+    /// Hosts that were answered.
+    answered: Vec<Address>,
 }
 
 impl ArpTable {
-    pub(super) fn record(&mut self, octets: &[u8], at: Stamp) {
+    pub(super) fn record(&mut self, octets: &[u8], length: u32, at: Stamp) {
         let Some(message) = octets.first_chunk::<28>() else {
             return;
         };
@@ -55,6 +63,9 @@ impl ArpTable {
         // Whoever sends anything is there.
         self.asked.retain(|it| it.target != sender);
         let is_request = message[6..8] == [0, 1];
+        if !is_request && sender != target && self.answered.len() < MAX_ENTRIES {
+            self.answered.push(target);
+        }
         // Probes have no sender, announcements ask for themselves (RFC 5227).
         if !is_request || message[14..18] == [0; 4] || sender == target {
             return;
@@ -64,6 +75,7 @@ impl ArpTable {
             asked.requests += 1;
             asked.end_ns = asked.end_ns.max(at.time_ns);
             asked.last_packet = at.number;
+            asked.is_captured_at_asker |= length < MIN_FRAME_OCTETS;
         } else if self.asked.len() < MAX_ENTRIES {
             self.asked.push(AbsentHost {
                 asker: sender,
@@ -73,16 +85,32 @@ impl ArpTable {
                 end_ns: at.time_ns,
                 first_packet: at.number,
                 last_packet: at.number,
+                asker_talks: false,
+                is_captured_at_asker: length < MIN_FRAME_OCTETS,
             });
         }
     }
 
-    pub(super) fn finish(self) -> Vec<AbsentHost> {
+    /// The addresses that did not answer. A reply goes to the asker alone (RFC 826), so a third station has the requests only: where the
+    /// capture has nothing else that was sent to the asker, it does not show whether a reply came.
+    pub(super) fn finish(self, hosts: &Hosts) -> Vec<AbsentHost> {
         let asked = &self.asked;
         let searched = |asker| asked.iter().filter(|it| it.asker == asker).count();
-        let absent = asked
-            .iter()
-            .filter(|it| it.requests >= MIN_REQUESTS && searched(it.asker) <= MAX_SEARCHED);
-        absent.copied().collect()
+        let shows_reply = |it: &AbsentHost| {
+            it.is_captured_at_asker
+                || hosts.has_received(it.asker)
+                || self.answered.contains(&it.asker)
+        };
+        let absent = asked.iter().filter(|it| {
+            it.requests >= MIN_REQUESTS
+                && searched(it.asker) <= MAX_SEARCHED
+                && shows_reply(it)
+                && !hosts.may_send_since(it.target, it.start_ns)
+        });
+        let absent = absent.map(|it| AbsentHost {
+            asker_talks: hosts.talks(it.asker),
+            ..*it
+        });
+        absent.collect()
     }
 }

@@ -21,6 +21,7 @@ mod repeats;
 mod requests;
 
 use crate::reader::{Address, Datagram, Protocol};
+use crate::traffic::hosts::{Hosts, is_multicast};
 use crate::traffic::table::AddressPort;
 
 pub use arp::AbsentHost;
@@ -65,7 +66,7 @@ pub struct OtherTraffic {
     pub rejections: Vec<Rejection>,
     /// Clients and servers of UDP requests that were answered.
     pub talks: Vec<[Address; 2]>,
-    /// Addresses for which ARP requests remained without an answer.
+    /// Addresses for which ARP requests remained without an answer, as far as the capture would show one.
     pub absent: Vec<AbsentHost>,
     /// Checksums that were verified, by kind and pair of hosts.
     pub checksums: Vec<Checksums>,
@@ -161,32 +162,23 @@ impl Datagrams {
         self.names.opens(client, time_ns);
     }
 
-    /// Records an ARP message.
-    pub(super) fn record_arp(&mut self, octets: &[u8], at: Stamp) {
-        self.arp.record(octets, at);
+    /// Records an ARP message in a frame of `length` octets.
+    pub(super) fn record_arp(&mut self, octets: &[u8], length: u32, at: Stamp) {
+        self.arp.record(octets, length, at);
     }
 
-    pub(super) fn finish(self) -> OtherTraffic {
+    pub(super) fn finish(self, hosts: &Hosts) -> OtherTraffic {
         let talks = self.requests.talks();
         OtherTraffic {
             talks,
             names: self.names.finish(),
             transfers: self.transfers.finish(),
             requests: self.requests.finish(),
-            absent: self.arp.finish(),
+            absent: self.arp.finish(hosts),
             checksums: self.checksums.finish(),
             repeats: self.recent.finish(),
             rejections: self.rejections.finish(),
         }
-    }
-}
-
-/// True for a multicast address (RFC 1112 section 4, RFC 4291 section 2.7) and 255.255.255.255.
-fn is_multicast(address: Address) -> bool {
-    if address.is_v4() {
-        address.0[12] >> 4 == 0xE || address.0[12..] == [0xFF; 4]
-    } else {
-        address.0[0] == 0xFF
     }
 }
 

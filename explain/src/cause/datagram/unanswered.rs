@@ -110,7 +110,8 @@ fn finding(
     }
 }
 
-/// True if IP traffic waited for the address: the host exchanged packets with it before, or does nothing else.
+/// True if IP traffic waited for the address: the host exchanged packets with it before, or does nothing else. Where other hosts
+/// exchange payload, those who have no part in it are not what the capture is about.
 fn is_wanted(it: &AbsentHost, analysis: &Analysis) -> bool {
     let flows = analysis.flows.iter().map(|flow| flow.ends.map(|end| end.0));
     let requests = analysis.other_traffic.requests.iter();
@@ -125,7 +126,18 @@ fn is_wanted(it: &AbsentHost, analysis: &Analysis) -> bool {
         .chain(talks)
         .collect();
     let with = |address: Address| pairs.iter().any(|pair| pair.contains(&address));
-    with(it.target) || !with(it.asker)
+    (with(it.target) || !it.asker_talks) && !is_bystander(it.asker, analysis)
+}
+
+/// True if others exchange payload, and a host has no part in it.
+fn is_bystander(host: Address, analysis: &Analysis) -> bool {
+    let flows = analysis.flows.iter().filter(|it| it.payload_bytes() > 0);
+    let talks = analysis.other_traffic.talks.iter().copied();
+    let mut working = flows
+        .map(|flow| flow.ends.map(|end| end.0))
+        .chain(talks)
+        .peekable();
+    working.peek().is_some() && !working.any(|pair| pair.contains(&host))
 }
 
 fn absent(it: &AbsentHost, share_of_time: f64) -> PathFinding {

@@ -28,6 +28,8 @@ pub(super) struct Capture {
     pub(super) damage: u16,
     /// True if each packet is also captured behind a router.
     pub(super) is_routed: bool,
+    /// True if the adapters that sent the frames have padded them.
+    pub(super) is_padded: bool,
 }
 
 impl Capture {
@@ -38,6 +40,9 @@ impl Capture {
         let mut octets = [[to; 6], [2; 6]].concat();
         octets.extend(kind.to_be_bytes());
         octets.extend(payload);
+        if self.is_padded {
+            octets.resize(octets.len().max(60), 0);
+        }
         self.traffic.record_packet(&Packet {
             number: self.packets,
             offset: 0,

@@ -213,6 +213,48 @@ fn an_absent_host_does_not_answer_arp() {
     assert_eq!(capture.causes(), []);
 }
 
+/// What is found if a host asks five times for the address of another, one second apart, in a capture that has more.
+fn asks_in(mut capture: Capture) -> Vec<Cause> {
+    for second in 0..5 {
+        capture.arp(second * 1_000 * MS, [CLIENT, 100], false);
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_third_station_sees_no_reply_of_arp() {
+    let padded = || {
+        let mut capture = Capture::default();
+        capture.is_padded = true;
+        capture
+    };
+    assert_eq!(asks_in(padded()), []);
+    // It has another reply to the same host.
+    let mut capture = padded();
+    capture.arp(0, [CLIENT, 50], false);
+    capture.arp(MS, [CLIENT, 50], true);
+    assert_eq!(asks_in(capture), [Cause::NoAnswer]);
+    // The host that is asked for is there.
+    let mut capture = Capture::default();
+    capture.udp(5_000 * MS, [(100, 9), (224, 9)], &[7; 40]);
+    assert_eq!(asks_in(capture), []);
+}
+
+#[test]
+fn an_absent_host_beside_the_transfers_of_others_is_no_cause() {
+    let mut capture = Capture::default();
+    capture.download(0, (8, 3_001), (9, 80), 10 * MS);
+    assert_eq!(asks_in(capture), []);
+    // It sends elsewhere, though nothing answers.
+    let mut capture = Capture::default();
+    capture.udp(0, [(CLIENT, 9), (SERVER, 9)], &[7; 40]);
+    assert_eq!(asks_in(capture), []);
+    // Connections do not open, because nobody answers.
+    let mut capture = Capture::default();
+    capture.tcp(0, [(SERVER, 3_000), (100, 80)], 2, (0, 0), 0);
+    assert_eq!(asks_in(capture), [Cause::NoAnswer]);
+}
+
 #[test]
 fn a_sender_whose_packets_are_all_there_twice_is_captured_twice() {
     let copies = |every: u16| {
