@@ -17,6 +17,11 @@ const COMPARED: usize = 64;
 const REQUEST_PORTS: [u16; 11] = [69, 123, 161, 500, 1812, 1813, 3478, 4500, 5060, 5683, 5684];
 /// In a stream of equal datagrams, some come after a longer pause than before by chance. Where the pauses grow, at least this part does.
 const BACKED_OFF_PART: u64 = 4;
+/// Pauses that vary shrink as often as they grow. Those of a timer that backs off grow, at least so many times as often.
+const MIN_GROWTH: u64 = 2;
+/// Who repeats a request waits for the answer first, half a second (STUN, RFC 8489 section 6.2.1) to 2 s (`CoAP`, RFC 7252 section 4.2)
+/// and then longer. What is sent at less than half of that on average is a stream.
+const MIN_WAIT_NS: u64 = 250_000_000;
 /// Datagrams that may be on their way before the first refusal arrives.
 const FIRST_DATAGRAMS: u64 = 10;
 /// The requests of NTP differ by their times.
@@ -35,6 +40,8 @@ pub struct Requests {
     pub repeated: u64,
     /// Of them, those after a longer pause than before.
     pub backed_off: u64,
+    /// Of them, those after a shorter pause than before.
+    shortened: u64,
     /// ICMP messages that the port is unreachable.
     pub refused: u64,
     /// Datagrams before the first of them.
@@ -66,11 +73,15 @@ impl Requests {
         (self.client, self.server)
     }
 
-    /// True if the protocol of the port, or longer and longer pauses, show that an answer was expected.
+    /// True if the protocol of the port, or longer and longer pauses, show that an answer was expected, and if the client waited for it
+    /// before it repeated a request.
     pub fn expects_answer(&self) -> bool {
-        let is_backing_off =
-            self.backed_off >= 2 && self.backed_off * BACKED_OFF_PART >= self.requests;
-        REQUEST_PORTS.contains(&self.server.1) || is_backing_off
+        let is_backing_off = self.backed_off >= 2
+            && self.backed_off * BACKED_OFF_PART >= self.requests
+            && self.backed_off >= self.shortened * MIN_GROWTH;
+        let waited_ns = self.end_ns.saturating_sub(self.start_ns);
+        let waits = waited_ns >= MIN_WAIT_NS * self.requests.saturating_sub(1);
+        waits && (REQUEST_PORTS.contains(&self.server.1) || is_backing_off)
     }
 
     /// True if nothing received at this port from the beginning on. A stream whose receiver ends sooner is refused behind its last
@@ -122,7 +133,9 @@ impl RequestTable {
             entry.repeated += 1;
             // Exponential backoff, less a random part.
             let is_longer = pause_ns > entry.last_pause_ns / 2 * 3;
+            let is_shorter = entry.last_pause_ns > pause_ns / 2 * 3;
             entry.backed_off += u64::from(entry.repeated > 1 && is_longer);
+            entry.shortened += u64::from(entry.repeated > 1 && is_shorter);
             entry.last_pause_ns = pause_ns;
         }
         entry.requests += 1;
@@ -150,6 +163,7 @@ impl RequestTable {
             requests: 0,
             repeated: 0,
             backed_off: 0,
+            shortened: 0,
             refused: 0,
             before_refusal: 0,
             start_ns: at.time_ns,

@@ -163,6 +163,19 @@ fn requests_that_nobody_answers_are_named() {
     assert_eq!(requests(5_683, &[2_000; 9], late), []);
 }
 
+#[test]
+fn a_stream_of_equal_datagrams_in_one_direction_waits_for_no_answer() {
+    let silence = |_: &mut Capture, _, _: [End; 2], _: &[u8]| {};
+    // A device reports every 60 ms, now and then late.
+    assert_eq!(requests(999, &[105, 1, 74, 60].repeat(100), silence), []);
+    assert_eq!(requests(5_683, &[60; 200], silence), []);
+    // Two timers of one program.
+    assert_eq!(requests(999, &[300, 2_000].repeat(10), silence), []);
+    // Requests of several attempts.
+    let attempts = [1_000, 2_000, 4_000, 30_000].repeat(3);
+    assert_eq!(requests(999, &attempts, silence), [Cause::NoAnswer]);
+}
+
 /// A stream of equal datagrams every 5 to 9 ms to a receiver that is there until the last three, or from the beginning not.
 fn stream(refused: std::ops::Range<u64>) -> Vec<Cause> {
     let mut capture = Capture::default();
