@@ -11,6 +11,9 @@ use super::{MIN_COST_NS, MIN_COST_SHARE};
 
 /// Fewer requests may be lost by chance.
 const MIN_REQUESTS: u64 = 3;
+/// Where something else is transferred, requests that are fewer than one in so many packets are no part of it: a station that searches
+/// for services, say.
+const BESIDE_DIVISOR: u64 = 50;
 /// DNS has its own rule for queries without an answer.
 const DNS: u16 = 53;
 
@@ -33,7 +36,9 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
     };
     let requests = analysis.other_traffic.requests.iter().filter_map(|it| {
         let share = costs(it.start_ns, it.end_ns)?;
-        refused(it, share).or_else(|| no_answer(it, share))
+        let is_few = it.requests * BESIDE_DIVISOR < analysis.counts.packets;
+        let refused = refused(it, share).filter(|_| !(is_beside && is_few));
+        refused.or_else(|| no_answer(it, share))
     });
     let absent = analysis.other_traffic.absent.iter().filter_map(|it| {
         let share = costs(it.start_ns, it.end_ns)?;

@@ -235,6 +235,27 @@ fn asks_in(mut capture: Capture) -> Vec<Cause> {
 }
 
 #[test]
+fn a_few_refused_datagrams_beside_transfers_are_no_cause() {
+    let refused_beside = |downloads: u16| {
+        let mut capture = Capture::default();
+        let ends = [(9, 137), (CLIENT, 137)];
+        for second in 0..4 {
+            capture.udp(second * 1_000 * MS, ends, b"name query");
+            let datagram = ip([9, CLIENT], 7, UDP, &udp(ends, b"name query"));
+            let message = [&[3, 3, 0, 0, 0, 0, 0, 0], &datagram[..28]].concat();
+            capture.ip(second * 1_000 * MS + MS, [CLIENT, 9], ICMP, &message);
+        }
+        for at in 0..downloads {
+            let start_ns = u64::from(at) * 50 * MS;
+            capture.download(start_ns, (CLIENT, 3_000 + at), (SERVER, 80), 10 * MS);
+        }
+        capture.causes()
+    };
+    assert_eq!(refused_beside(60), []);
+    assert_eq!(refused_beside(2), [Cause::Refused]);
+}
+
+#[test]
 fn a_third_station_sees_no_reply_of_arp() {
     let padded = || {
         let mut capture = Capture::default();
