@@ -2,11 +2,13 @@
 //! RFC 1071.
 //!
 //! An adapter that computes checksums itself receives packets with an unfinished checksum: a capture at the
-//! sender then shows the sum of the pseudo-header, or zero. Such packets are counted apart.
+//! sender then shows the sum of the pseudo-header, or zero. Such packets are counted apart. A segment that is acknowledged although it was
+//! not sent again arrived intact: whoever wrote the capture changed it, or the adapter has yet to compute its checksum.
 
 use crate::reader::{Address, Datagram, Protocol};
 use crate::tcp::Occurrences;
 use foldhash::HashMap;
+use std::collections::VecDeque;
 
 /// Pairs of hosts and protocols that are counted; further ones are ignored.
 const MAX_PAIRS: usize = 256;
@@ -16,6 +18,8 @@ const PLACES: usize = 16 * MAX_PAIRS;
 const MAX_UNMERGED: usize = 1500;
 /// With fewer checksums that are right, it does not show whether the capture has what the receiver verifies.
 const MIN_RIGHT: u64 = 16;
+/// Segments with a wrong checksum that wait for an acknowledgment or a repetition. A further one replaces the oldest.
+const MAX_DOUBTFUL: usize = 64;
 /// If more than one of so many is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate),
 /// Mathis et al. 1997): a connection whose data passes nevertheless is one whose checksums change behind the capture.
 const WRONG_DIVISOR: u64 = 6;
@@ -33,6 +37,29 @@ pub struct Checksums {
     pub offloaded: u64,
     /// The packets with a wrong checksum.
     pub wrong_at: Occurrences,
+    /// Of the wrong ones, segments that were acknowledged without having been sent again: their receiver took them.
+    pub accepted: u64,
+    /// Of the wrong ones, segments that were sent again.
+    pub repeated: u64,
+}
+
+/// A segment with a wrong checksum, whose receiver takes it or not.
+#[derive(Clone, Copy, Debug)]
+struct Doubtful {
+    /// Index of its pair.
+    pair: usize,
+    range: SegmentRange,
+}
+
+/// The part of a connection that a segment has.
+#[derive(Clone, Copy, Debug)]
+struct SegmentRange {
+    from: (Address, u16),
+    to: (Address, u16),
+    start: u32,
+    end: u32,
+    /// What it acknowledges.
+    ack: Option<u32>,
 }
 
 /// What a checksum shows.
@@ -51,6 +78,7 @@ pub(super) struct ChecksumTable {
     by_pair: HashMap<(Address, Address, Protocol), usize>,
     /// Indexes of the pairs that were found last, by [`slot`].
     found: [u8; PLACES],
+    doubtful: VecDeque<Doubtful>,
 }
 
 impl Default for ChecksumTable {
@@ -60,6 +88,7 @@ impl Default for ChecksumTable {
             pairs: Vec::new(),
             by_pair: HashMap::default(),
             found: [0; PLACES],
+            doubtful: VecDeque::new(),
         }
     }
 }
@@ -85,21 +114,59 @@ impl ChecksumTable {
             // Headers are counted for all hosts together: whose adapter computes them is not known.
             self.headers.count(verdict, number);
         }
-        if !matches!(datagram.protocol, Protocol::Tcp | Protocol::Udp)
-            || !is_whole(octets, datagram)
-        {
+        if !matches!(datagram.protocol, Protocol::Tcp | Protocol::Udp) {
+            return false;
+        }
+        if !self.doubtful.is_empty() {
+            self.resolve(datagram);
+        }
+        if !is_whole(octets, datagram) {
             return false;
         }
         let Some(verdict) = transport(datagram) else {
             return false;
         };
         let of = (datagram.source, datagram.destination, datagram.protocol);
-        self.pair(of)
-            .is_some_and(|pair| pair.count(verdict, number))
+        let Some(at) = self.pair(of) else {
+            return false;
+        };
+        if verdict == Verdict::Wrong {
+            self.doubt(at, datagram);
+        }
+        self.pairs[at].count(verdict, number)
     }
 
+    /// Keeps a segment with a wrong checksum until it shows whether its receiver took it.
+    #[cold]
+    fn doubt(&mut self, pair: usize, datagram: &Datagram<'_>) {
+        let range = SegmentRange::of(datagram).filter(|it| it.start != it.end);
+        let Some(range) = range else { return };
+        if self.doubtful.len() == MAX_DOUBTFUL {
+            self.doubtful.pop_front();
+        }
+        self.doubtful.push_back(Doubtful { pair, range });
+    }
+
+    /// Counts the segments with a wrong checksum that a segment acknowledges, or repeats.
+    #[cold]
+    fn resolve(&mut self, datagram: &Datagram<'_>) {
+        let Some(segment) = SegmentRange::of(datagram) else {
+            return;
+        };
+        let pairs = &mut self.pairs;
+        self.doubtful.retain(|Doubtful { pair, range }| {
+            let counts = &mut pairs[*pair];
+            let is_repeated = segment.repeats(range);
+            let is_accepted = segment.acknowledges(range);
+            counts.repeated += u64::from(is_repeated);
+            counts.accepted += u64::from(is_accepted);
+            !(is_repeated || is_accepted)
+        });
+    }
+
+    /// Index of the pair of hosts.
     #[inline]
-    fn pair(&mut self, of: (Address, Address, Protocol)) -> Option<&mut Checksums> {
+    fn pair(&mut self, of: (Address, Address, Protocol)) -> Option<usize> {
         let is_at = |at: usize| self.pairs.get(at).is_some_and(|pair| pair.of == Some(of));
         let slot = slot(of);
         let mut at = usize::from(self.found[slot]);
@@ -115,7 +182,7 @@ impl ChecksumTable {
             };
             self.found[slot] = at as u8;
         }
-        self.pairs.get_mut(at)
+        Some(at)
     }
 
     pub(super) fn finish(self) -> Vec<Checksums> {
@@ -134,7 +201,14 @@ impl Checksums {
             wrong: 0,
             offloaded: 0,
             wrong_at: Occurrences::default(),
+            accepted: 0,
+            repeated: 0,
         }
+    }
+
+    /// True if the receiver took most of the segments with a wrong checksum, as far as it shows.
+    pub const fn are_accepted(&self) -> bool {
+        self.accepted > self.repeated
     }
 
     /// Counts a checksum. Returns true if it is wrong, and few of those before it are.
@@ -154,7 +228,44 @@ impl Checksums {
         self.wrong += 1;
         self.wrong_at.record(number, 0);
         let right = self.checked - self.wrong - self.offloaded;
-        right >= MIN_RIGHT && self.wrong * WRONG_DIVISOR <= self.checked
+        right >= MIN_RIGHT && self.wrong * WRONG_DIVISOR <= self.checked && !self.are_accepted()
+    }
+}
+
+impl SegmentRange {
+    /// Of a TCP segment, of which the start was captured.
+    fn of(datagram: &Datagram<'_>) -> Option<Self> {
+        const ACK: u8 = 0x10;
+        if datagram.protocol != Protocol::Tcp || datagram.fragment {
+            return None;
+        }
+        let header = datagram.payload.first_chunk::<20>()?;
+        let [a, b, c, d, numbers @ ..] = *header;
+        let [s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] = numbers;
+        let start = u32::from_be_bytes([s0, s1, s2, s3]);
+        let header_octets = u32::from(offset >> 4) * 4;
+        let data = datagram.length.checked_sub(header_octets)?;
+        Some(Self {
+            from: (datagram.source, u16::from_be_bytes([a, b])),
+            to: (datagram.destination, u16::from_be_bytes([c, d])),
+            start,
+            end: start.wrapping_add(data),
+            ack: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+        })
+    }
+
+    /// True if it has octets of `other` again.
+    fn repeats(&self, other: &Self) -> bool {
+        let is_before = |one: u32, two: u32| (one.wrapping_sub(two) as i32) < 0;
+        (self.from, self.to) == (other.from, other.to)
+            && is_before(self.start, other.end)
+            && is_before(other.start, self.end)
+    }
+
+    /// True if it acknowledges all of `other`.
+    fn acknowledges(&self, other: &Self) -> bool {
+        let covers = |ack: u32| ack.wrapping_sub(other.end) as i32 >= 0;
+        (self.from, self.to) == (other.to, other.from) && self.ack.is_some_and(covers)
     }
 }
 

@@ -25,8 +25,9 @@ pub(super) type Counted = (u64, PathFinding);
 pub(super) fn checksums(all: &[Checksums]) -> Vec<Counted> {
     let found = all.iter().filter_map(|it| {
         let share = stats::ratio(it.wrong as f64, it.checked as f64);
-        let is_error =
-            it.wrong >= MIN_WRONG && (MIN_WRONG_SHARE..=MAX_WRONG_SHARE).contains(&share);
+        let is_error = it.wrong >= MIN_WRONG
+            && (MIN_WRONG_SHARE..=MAX_WRONG_SHARE).contains(&share)
+            && !it.are_accepted();
         is_error.then(|| (it.wrong, wrong_checksums(it, share)))
     });
     found.collect()

@@ -374,6 +374,39 @@ fn a_segment_with_a_wrong_checksum_is_not_received() {
     );
 }
 
+/// An upload of 100 segments of which one in ten has a wrong checksum; it is acknowledged at once, or only after it was sent again.
+fn wrong_segments(is_accepted: bool) -> Capture {
+    let mut capture = Capture::default();
+    let (there, back) = (
+        [(CLIENT, 40_000), (SERVER, 80)],
+        [(SERVER, 80), (CLIENT, 40_000)],
+    );
+    let mut time_ns = 0;
+    for number in 0..100_u32 {
+        let (seq, is_wrong) = (1 + number * 1_000, number % 10 == 9);
+        capture.damage = if is_wrong { 0x0100 } else { 0 };
+        capture.tcp(time_ns, there, 16, (seq, 1), 1_000);
+        capture.damage = 0;
+        if is_wrong && !is_accepted {
+            time_ns += 300 * MS;
+            capture.tcp(time_ns, there, 16, (seq, 1), 1_000);
+        }
+        capture.tcp(time_ns + MS, back, 16, (1, seq + 1_000), 0);
+        time_ns += 20 * MS;
+    }
+    capture
+}
+
+#[test]
+fn a_segment_that_is_acknowledged_without_a_repetition_had_no_wrong_checksum() {
+    assert_eq!(wrong_segments(false).causes()[0], Cause::ChecksumErrors);
+    let causes = wrong_segments(true).causes();
+    assert!(!causes.contains(&Cause::ChecksumErrors), "{causes:?}");
+    // The first is taken for damaged until it is acknowledged.
+    let flows = wrong_segments(true).analysis().flows;
+    assert!(flows[0].connection.stats(tcp::End::First).segments >= 98);
+}
+
 #[test]
 fn a_checksum_left_to_the_adapter_is_no_error() {
     let mut capture = Capture::default();
