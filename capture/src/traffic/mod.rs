@@ -313,6 +313,10 @@ impl Traffic {
         };
         self.datagrams
             .record_udp(ends, payload, length, is_broadcast, stamp(packet));
+        // Names are asked for and answered: their datagrams are no stream.
+        if datagram::is_name_traffic(ends) {
+            return;
+        }
         let payload = streams::Payload {
             octets: payload,
             length,

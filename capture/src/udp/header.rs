@@ -92,6 +92,8 @@ pub(super) struct DatagramHeader {
     pub(super) sent_ns: u64,
     /// It is the last datagram of the stream.
     pub(super) is_end: bool,
+    /// Synchronization source of RTP, each of which has its own numbers; 0 for others.
+    pub(super) source: u32,
 }
 
 impl DatagramHeader {
@@ -116,7 +118,10 @@ impl DatagramHeader {
             let header: [u8; 12] = *octets.first_chunk()?;
             let number = u64::from(u16::from_be_bytes([header[2], header[3]]));
             let is_rtp = header[0] >> 6 == 2;
-            return is_rtp.then(|| Self::numbered(unwrap(number, 16, expected)));
+            return is_rtp.then(|| Self {
+                source: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+                ..Self::numbered(unwrap(number, 16, expected))
+            });
         }
         // A fraction of a second has less than 1,000,000 microseconds: other values are of no iperf.
         let micros_at = if tool == Tool::Iperf2 { 8 } else { 4 };
@@ -130,6 +135,7 @@ impl DatagramHeader {
                 number: header.number,
                 sent_ns: header.sent_ns,
                 is_end: false,
+                source: 0,
             })
         };
         match tool {
@@ -139,6 +145,7 @@ impl DatagramHeader {
                     number: header.number.unsigned_abs(),
                     sent_ns: header.sent_ns,
                     is_end: header.number < 0,
+                    source: 0,
                 })
             }
             Tool::Iperf3 => of_iperf3(false),
@@ -152,6 +159,7 @@ impl DatagramHeader {
             number,
             sent_ns: 0,
             is_end: false,
+            source: 0,
         }
     }
 }

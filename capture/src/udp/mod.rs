@@ -16,6 +16,7 @@ pub use header::Tool;
 pub use stream::Stream;
 
 use header::DatagramHeader;
+use stream::Place;
 
 /// Number of matching datagrams that confirm a stream.
 const MIN_DATAGRAMS: u64 = 8;
@@ -65,12 +66,17 @@ impl StreamDetector {
         {
             let expected = Some(stream.expected());
             let header = DatagramHeader::parse(stream.tool, octets, expected)?;
-            if !stream.is_restart(&header) {
-                stream.add(&header, length, time_ns, packet);
-                return None;
-            }
-            let restarted = Stream::new(stream.tool, &header, length, time_ns, packet);
-            return Some(std::mem::replace(stream, restarted));
+            return match stream.place(&header) {
+                Place::Within => {
+                    stream.add(&header, length, time_ns, packet);
+                    None
+                }
+                Place::Elsewhere => None,
+                Place::Restart => {
+                    let restarted = Stream::new(stream.tool, &header, length, time_ns, packet);
+                    Some(std::mem::replace(stream, restarted))
+                }
+            };
         }
         self.detect(octets, length, time_ns, packet);
         None

@@ -14,6 +14,10 @@ use linerate_results::stats;
 const MAX_NUMBER_STEP: u64 = 64;
 /// One of so many datagrams follows the one before it at least, in a stream that is of any use.
 const MAX_STEP: u64 = 3;
+/// Numbers of RTP further ahead, or further back, than by loss and reordering: those of a stray datagram, or of a sender that restarts
+/// if the next one follows (RFC 3550 appendix A.1).
+const MAX_DROPOUT: u64 = 3000;
+const MAX_MISORDER: u64 = 100;
 /// Shorter datagrams carry hardly more than a number (an RTP header has 12 octets).
 const MIN_BYTES: u32 = 24;
 /// Interval at which iperf 2 repeats the end marker until it is answered.
@@ -24,6 +28,17 @@ const MIN_GAPS: u64 = 3;
 /// that much longer than by chance.
 const MIN_BURST_LOSS_RATIO: f64 = 3.0;
 const MIN_GAP_LENGTH_RATIO: f64 = 2.0;
+
+/// What a datagram is to the stream between the same ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// One of its datagrams.
+    Within,
+    /// The first of another stream that takes its place.
+    Restart,
+    /// None of its datagrams.
+    Elsewhere,
+}
 
 /// A stream of numbered datagrams.
 #[derive(Clone, Debug)]
@@ -59,6 +74,10 @@ pub struct Stream {
     sink: Sink,
     first_number: u64,
     next_number: u64,
+    /// Synchronization source of RTP.
+    source: u32,
+    /// The number behind one of RTP that is far from the others.
+    behind_far: Option<u64>,
     has_ended: bool,
     /// True if its numbers have proved to be a counter: from then on, any of its datagrams may be lost.
     is_counter: bool,
@@ -102,6 +121,8 @@ impl Stream {
             sink: Sink::new(first_number),
             first_number,
             next_number: header.number,
+            source: header.source,
+            behind_far: None,
             has_ended: false,
             is_counter: false,
             first_sent_ns: header.sent_ns,
@@ -115,7 +136,7 @@ impl Stream {
     }
 
     /// True if enough datagrams match. A counter of data often has the number after the last one; a time, a random number
-    /// that grows, and the number of what is acknowledged have not.
+    /// that grows, and the number of what is acknowledged have not. The header of iperf with one number again and again is another's.
     #[inline]
     pub(super) fn is_confirmed(&self) -> bool {
         let follow = self.gaps_by_loss[1].count() + 1;
@@ -124,7 +145,8 @@ impl Stream {
                 && follow * MAX_STEP >= self.datagrams()
                 && self.largest_bytes >= MIN_BYTES
         };
-        self.datagrams() >= MIN_DATAGRAMS && (self.tool.is_iperf() || self.is_counter || counts())
+        self.datagrams().saturating_sub(self.duplicates()) >= MIN_DATAGRAMS
+            && (self.tool.is_iperf() || self.is_counter || counts())
     }
 
     /// Notes that it is confirmed.
@@ -141,6 +163,9 @@ impl Stream {
     /// True if a datagram may be the next one: another number nearby, or a duplicate.
     pub(super) fn can_continue(&self, header: &DatagramHeader) -> bool {
         let last = self.next_number.saturating_sub(1);
+        if header.source != self.source {
+            return false;
+        }
         if !self.tool.is_iperf() && header.number == last {
             return false;
         }
@@ -148,10 +173,33 @@ impl Stream {
             && (header.number != last || header.sent_ns == self.last_sent_ns)
     }
 
-    /// True if a datagram starts another stream between the same ports.
+    /// What a datagram between the same ports is to it.
     #[inline]
-    pub(super) fn is_restart(&self, header: &DatagramHeader) -> bool {
-        !header.is_end && header.number <= 1 && self.next_number > 1024
+    pub(super) fn place(&mut self, header: &DatagramHeader) -> Place {
+        if self.tool == Tool::Rtp {
+            return self.place_of_rtp(header);
+        }
+        if !header.is_end && header.number <= 1 && self.next_number > 1024 {
+            Place::Restart
+        } else {
+            Place::Within
+        }
+    }
+
+    fn place_of_rtp(&mut self, header: &DatagramHeader) -> Place {
+        if header.source != self.source {
+            return Place::Elsewhere;
+        }
+        let number = header.number;
+        let is_ahead = number >= self.next_number.saturating_add(MAX_DROPOUT);
+        let is_back = number.saturating_add(MAX_MISORDER) < self.next_number;
+        if !is_ahead && !is_back {
+            Place::Within
+        } else if self.behind_far.replace(number.saturating_add(1)) == Some(number) {
+            Place::Restart
+        } else {
+            Place::Elsewhere
+        }
     }
 
     #[inline]

@@ -80,6 +80,64 @@ fn numbers_of_rtp_wrap_and_begin_anywhere() {
     );
 }
 
+/// A datagram of RTP of another source.
+fn of_source(source: u32, number: i64) -> Vec<u8> {
+    let mut octets = datagram(Tool::Rtp, number, 0);
+    octets[8..12].copy_from_slice(&source.to_be_bytes());
+    octets
+}
+
+#[test]
+fn each_source_of_rtp_has_its_own_numbers() {
+    // Sound and pictures between the same ports.
+    let mut detector = StreamDetector::default();
+    for number in 0..200_i64 {
+        let time_ns = number as u64 * 20 * MS;
+        detector.record(&of_source(1, 500 + number), 160, time_ns, 1);
+        if number >= 20 {
+            detector.record(&of_source(2, 40_000 + number), 900, time_ns, 1);
+        }
+    }
+    let stream = detector.stream().expect("a stream");
+    assert_eq!(
+        (stream.datagrams(), stream.lost(), stream.out_of_order()),
+        (200, 0, 0)
+    );
+}
+
+#[test]
+fn numbers_of_rtp_far_from_the_others_are_a_stray_datagram_or_a_restart() {
+    let mut detector = StreamDetector::default();
+    let mut ended = Vec::new();
+    let stray = [20_000];
+    for number in (500..600)
+        .chain(stray)
+        .chain(600..700)
+        .chain(30_000..30_050)
+    {
+        let time_ns = number as u64 * 20 * MS;
+        ended.extend(detector.record(&of_source(1, number), 160, time_ns, 1));
+    }
+    assert_eq!(ended.len(), 1);
+    assert_eq!((ended[0].datagrams(), ended[0].lost()), (200, 0));
+    let second = detector.stream().expect("the second");
+    assert_eq!((second.datagrams(), second.lost()), (49, 0));
+    // What is lost, or late, is near.
+    let mut detector = StreamDetector::default();
+    for number in (500..600).chain(700..760).chain([690]) {
+        detector.record(&of_source(1, number), 160, number as u64 * MS, 1);
+    }
+    let stream = detector.stream().expect("a stream");
+    assert_eq!((stream.lost(), stream.out_of_order()), (99, 1));
+}
+
+#[test]
+fn a_few_numbers_again_and_again_are_no_iperf() {
+    let numbers = [0, 0, 0, 1, 0, 0, 1, 2, 1, 0, 2, 0];
+    let detector = stream(Tool::Iperf3, &numbers, |_| MS);
+    assert!(detector.stream().is_none());
+}
+
 #[test]
 fn a_counter_that_begins_before_the_capture_has_lost_nothing() {
     let numbers: Vec<i64> = (57..200).collect();

@@ -28,6 +28,7 @@ pub use arp::AbsentHost;
 pub use checksums::Checksums;
 pub use lock_step::{BlockProtocol, Side, Transfer};
 pub use names::NameLookup;
+pub(super) use names::is_name_traffic;
 pub use rejections::{RejectReason, Rejection};
 pub use repeats::Repeats;
 pub use requests::Requests;
@@ -147,7 +148,7 @@ impl Datagrams {
     ) {
         // A query to all hosts of a network searches for a service (RFC 5415 section 3.3), and no host must answer it.
         let is_search = ends[1].1 == names::DNS && (is_broadcast || is_multicast(ends[1].0));
-        if names::is_name_traffic(ends) && !is_search {
+        if is_name_traffic(ends) && !is_search {
             self.names.record(ends, octets, at);
         }
         if !is_broadcast && !is_multicast(ends[1].0) {

@@ -77,7 +77,7 @@ pub(super) struct NameTable {
 
 /// True if datagrams between these ports look up names.
 #[inline]
-pub(super) fn is_name_traffic(ends: [AddressPort; 2]) -> bool {
+pub(in crate::traffic) fn is_name_traffic(ends: [AddressPort; 2]) -> bool {
     ends.iter()
         .any(|(_, port)| matches!(*port, DNS | MULTICAST_DNS | LLMNR))
 }

@@ -15,6 +15,12 @@ use linerate_results::stats;
 const MIN_SHARE: f64 = 0.001;
 /// Fewer losses may be chance.
 const MIN_COUNT: u64 = 3;
+/// Fewer datagrams show no stream.
+const MIN_DATAGRAMS: u64 = 32;
+/// If this many times as many as arrived are missing in one gap or two, the numbers have another part that changed: a kind of message,
+/// say. Only iperf is known to send each number.
+const MAX_MISSING: u64 = 10;
+const FEW_GAPS: u64 = 2;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
 /// packets number are given only as far as they fill a path.
@@ -30,7 +36,7 @@ pub(super) fn explain_udp_streams(
             found.push((share, finding));
         }
     }
-    for udp_stream in streams {
+    for udp_stream in streams.iter().filter(|it| is_sequence(&it.stream)) {
         let stream = &udp_stream.stream;
         let above = above_path(stream);
         // What exceeds the path's rate is sent for nothing; other losses do not slow a UDP stream down.
@@ -54,6 +60,13 @@ pub(super) fn explain_udp_streams(
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// True if the numbers are those of datagrams one after the other.
+fn is_sequence(stream: &Stream) -> bool {
+    let is_another = stream.gap_count <= FEW_GAPS
+        && stream.lost() > stream.datagrams().saturating_mul(MAX_MISSING);
+    stream.sent() >= MIN_DATAGRAMS && (stream.tool.is_iperf() || !is_another)
 }
 
 fn of_stream(stream: &UdpStream, share_of_time: f64, finding: Finding) -> PathFinding {
@@ -82,12 +95,12 @@ fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     ]);
     figures.insert("lost_share".to_owned(), share);
     let lost = format!(
-        "{} of the {} datagrams of {} ({}) are missing, in {} gaps of up to {}",
+        "{} of the {} datagrams of {} ({}) are missing, in {} of up to {}",
         format::count(stream.lost()),
         format::count(stream.sent()),
         stream.tool.name(),
         format::percent(share),
-        format::count(stream.gap_count),
+        format::counted(stream.gap_count, "gap"),
         format::count(stream.longest_gap),
     );
     let finding = if stream.loses_in_bursts() {
@@ -136,7 +149,8 @@ fn burst_position(stream: &Stream) -> (f64, usize) {
 fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &udp_stream.stream;
     let share = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
-    (stream.out_of_order() >= MIN_COUNT && share >= MIN_SHARE).then(|| {
+    let is_stream = stream.datagrams() >= MIN_DATAGRAMS;
+    (is_stream && stream.out_of_order() >= MIN_COUNT && share >= MIN_SHARE).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,
             confidence: 0.9,

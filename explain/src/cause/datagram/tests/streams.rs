@@ -85,6 +85,48 @@ fn chance_and_bursts_are_not_the_rate_of_the_path() {
 }
 
 #[test]
+fn one_gap_is_one() {
+    let found = arrivals(|number, sent_ns| (!(900..940).contains(&number)).then_some(sent_ns));
+    let found = found.findings();
+    assert!(
+        found[0].finding.summary.contains("in 1 gap of up to 40"),
+        "{found:?}"
+    );
+}
+
+/// What is found about datagrams between these ports with a number in each, one every 10 ms.
+fn numbers(ports: [u16; 2], all: impl Iterator<Item = u32>) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    for (at, number) in all.enumerate() {
+        let payload = [&number.to_be_bytes()[..], &[0xFF; 400]].concat();
+        let ends = [(1, ports[0]), (2, ports[1])];
+        capture.udp(at as u64 * 10 * MS, ends, &payload);
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_number_behind_the_kind_of_a_message_counts_no_datagrams() {
+    let kinds = |at: u32| if at < 200 { 9 } else { 10 };
+    let all = (0..210).map(|at| (kinds(at) << 16) + at);
+    assert_eq!(numbers([4_000, 1_044], all), []);
+    // Numbers of one kind, of which a tenth is missing.
+    let all = (0..400).filter(|at| at % 10 != 7);
+    assert_ne!(numbers([4_000, 1_044], all), []);
+}
+
+#[test]
+fn datagrams_about_names_are_no_stream() {
+    let mut capture = Capture::default();
+    for number in 0..200_u32 {
+        let sent_ns = u64::from(number) * 10 * MS;
+        let ends = [(1, 5_353), (224, 5_353)];
+        capture.udp(sent_ns, ends, &numbered(number * 3 / 2, sent_ns));
+    }
+    assert!(capture.analysis().udp_streams.is_empty());
+}
+
+#[test]
 fn datagrams_before_a_late_capture_are_not_lost() {
     let late = stream(|number, sent_ns| (number >= 60).then_some(sent_ns + 3 * MS));
     assert_eq!(late, []);
