@@ -5,6 +5,7 @@
 //! | `names` | lookups of names: DNS, mDNS, LLMNR |
 //! | `lock_step` | transfers with one datagram per round trip: TFTP and alike |
 //! | `requests` | UDP requests that are refused or not answered |
+//! | `backoff` | datagrams that are repeated at doubling intervals |
 //! | `arp` | addresses asked for without an answer |
 //! | `icmp` | ICMP messages about ports, connections and the path MTU |
 //! | `rejections` | TCP segments that ICMP messages reject |
@@ -12,6 +13,7 @@
 //! | `repeats` | identical packets |
 
 mod arp;
+mod backoff;
 mod checksums;
 mod icmp;
 mod lock_step;
@@ -25,6 +27,7 @@ use crate::traffic::hosts::{Hosts, is_multicast};
 use crate::traffic::table::AddressPort;
 
 pub use arp::AbsentHost;
+pub use backoff::Silence;
 pub use checksums::Checksums;
 pub use lock_step::{BlockProtocol, Side, Transfer};
 pub use names::NameLookup;
@@ -63,6 +66,8 @@ pub struct OtherTraffic {
     pub transfers: Vec<Transfer>,
     /// UDP requests that were never answered, by client, server and port.
     pub requests: Vec<Requests>,
+    /// Hosts whose datagrams get no answer any more, though repeated at doubling intervals.
+    pub silences: Vec<Silence>,
     /// TCP segments that ICMP messages report as not delivered.
     pub rejections: Vec<Rejection>,
     /// Clients and servers of UDP requests that were answered.
@@ -169,9 +174,9 @@ impl Datagrams {
     }
 
     pub(super) fn finish(self, hosts: &Hosts) -> OtherTraffic {
-        let talks = self.requests.talks();
         OtherTraffic {
-            talks,
+            talks: self.requests.talks(),
+            silences: self.requests.silences(),
             names: self.names.finish(),
             transfers: self.transfers.finish(),
             requests: self.requests.finish(),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::backoff::{Backoff, Silence};
 use super::{Stamp, hash};
 use crate::reader::Address;
 use crate::traffic::table::AddressPort;
@@ -57,6 +58,7 @@ pub struct Requests {
     has_answer: bool,
     last_hash: u64,
     last_pause_ns: u64,
+    backoff: Backoff,
 }
 
 type Key = (Address, AddressPort);
@@ -103,6 +105,8 @@ impl RequestTable {
         let index = if let Some(last) = last {
             if last.has_answer {
                 last.last_packet = at.number;
+                let is_of_server = last.key() != key;
+                last.backoff.record(is_of_server, at);
                 return;
             }
             self.last
@@ -111,6 +115,7 @@ impl RequestTable {
             let entry = &mut self.entries[answered];
             entry.has_answer = true;
             entry.last_packet = at.number;
+            entry.backoff.record(true, at);
             return;
         } else {
             let known = self.by_key.get(&key).copied();
@@ -138,6 +143,7 @@ impl RequestTable {
             entry.shortened += u64::from(entry.repeated > 1 && is_shorter);
             entry.last_pause_ns = pause_ns;
         }
+        entry.backoff.record(false, at);
         entry.requests += 1;
         entry.last_hash = hash;
         entry.end_ns = entry.end_ns.max(at.time_ns);
@@ -173,6 +179,7 @@ impl RequestTable {
             has_answer: false,
             last_hash: 0,
             last_pause_ns: 0,
+            backoff: Backoff::default(),
         };
         let index = if self.entries.len() < MAX_ENTRIES {
             self.entries.push(entry);
@@ -193,6 +200,16 @@ impl RequestTable {
     pub(super) fn talks(&self) -> Vec<[Address; 2]> {
         let answered = self.entries.iter().filter(|it| it.has_answer);
         answered.map(|it| [it.client, it.server.0]).collect()
+    }
+
+    /// Hosts that repeat what is no repeated request, and get no answer any more.
+    pub(super) fn silences(&self) -> Vec<Silence> {
+        let others = self
+            .entries
+            .iter()
+            .filter(|it| it.has_answer || it.refused == 0 && it.repeated == 0);
+        let silences = others.filter_map(|it| it.backoff.silence(it.client, it.server));
+        silences.collect()
     }
 
     pub(super) fn finish(mut self) -> Vec<Requests> {

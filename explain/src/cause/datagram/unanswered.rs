@@ -1,8 +1,8 @@
-//! UDP requests that are refused or not answered, and hosts that do not answer ARP.
+//! UDP requests that are refused or not answered, hosts that stop answering, and hosts that do not answer ARP.
 
 use crate::cause::scored::{PathFinding, evidence};
 use linerate_capture::reader::Address;
-use linerate_capture::traffic::{AbsentHost, Analysis, Requests};
+use linerate_capture::traffic::{AbsentHost, Analysis, Requests, Silence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
@@ -44,7 +44,9 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
         let share = costs(it.start_ns, it.end_ns)?;
         is_wanted(it, analysis).then(|| absent(it, share))
     });
-    let found = requests.chain(absent);
+    let silences = analysis.other_traffic.silences.iter();
+    let silent = silences.filter_map(|it| Some(silent(it, costs(it.start_ns, it.end_ns)?)));
+    let found = requests.chain(silent).chain(absent);
     // A connection that nothing answers shows the same about this host.
     let is_known = |it: &PathFinding| {
         others.iter().any(|other| {
@@ -111,6 +113,37 @@ fn finding(
                 ("last_packet", it.last_packet as f64),
             ]),
             advice: advice.to_owned(),
+        },
+    }
+}
+
+fn silent(it: &Silence, share_of_time: f64) -> PathFinding {
+    PathFinding {
+        alternative_to: None,
+        sender: Some(it.sender.to_string()),
+        receiver: Some(it.receiver.to_string()),
+        share_of_time,
+        finding: Finding {
+            cause: Cause::NoAnswer,
+            confidence: 0.8,
+            summary: format!(
+                "{} sent its UDP datagrams to {} {} more, after waits that doubled up to {} (port {}): nothing came back.",
+                it.sender,
+                it.receiver,
+                format::times(it.waits),
+                format::time(it.longest_wait_ns),
+                it.port,
+            ),
+            evidence: evidence([
+                ("waits", it.waits as f64),
+                ("longest_wait_ns", it.longest_wait_ns as f64),
+                ("waited_ns", it.end_ns.saturating_sub(it.start_ns) as f64),
+                ("first_packet", it.first_packet as f64),
+                ("last_packet", it.last_packet as f64),
+            ]),
+            advice: "Check that the other host is still there and its program runs, and that the path lets these datagrams pass: a \
+                     firewall may drop them, or a link whose MTU they exceed."
+                .to_owned(),
         },
     }
 }

@@ -176,6 +176,32 @@ fn a_stream_of_equal_datagrams_in_one_direction_waits_for_no_answer() {
     assert_eq!(requests(999, &attempts, silence), [Cause::NoAnswer]);
 }
 
+/// A server's flights of two datagrams, none like the other, after these waits; the client's datagrams before, and perhaps after, them.
+fn flights(waits_ms: &[u64], is_answered: bool) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let (client, server) = ((CLIENT, 50_000), (SERVER, 443));
+    capture.udp(0, [client, server], &[1; 1_200]);
+    let mut now_ns = 30 * MS;
+    for (at, wait_ms) in waits_ms.iter().enumerate() {
+        now_ns += wait_ms * MS;
+        capture.udp(now_ns, [server, client], &[at as u8 + 9; 1_200]);
+        capture.udp(now_ns + 10 * US, [server, client], &[at as u8 + 99; 90]);
+    }
+    if is_answered {
+        capture.udp(now_ns + 30 * MS, [client, server], &[2; 1_200]);
+    }
+    capture.causes()
+}
+
+#[test]
+fn datagrams_that_are_sent_again_at_doubling_intervals_get_no_answer() {
+    let doubling = [0, 300, 600, 1_200, 2_400, 4_800];
+    assert_eq!(flights(&doubling, false), [Cause::NoAnswer]);
+    assert_eq!(flights(&doubling, true), []);
+    assert_eq!(flights(&[0, 300, 900, 400, 1_200, 2_400], false), []);
+    assert_eq!(flights(&[1_000; 9], false), [], "news at intervals");
+}
+
 /// A stream of equal datagrams every 5 to 9 ms to a receiver that is there until the last three, or from the beginning not.
 fn stream(refused: std::ops::Range<u64>) -> Vec<Cause> {
     let mut capture = Capture::default();
