@@ -1,7 +1,8 @@
 //! Streams and transfers.
 
-use super::capture::{Capture, End, MS, TCP, US};
+use super::capture::{Capture, End, MS, TCP, US, ip};
 use crate::traffic::Source;
+use linerate_capture::traffic::Flow;
 use linerate_results::consistency::Explanation;
 use linerate_results::record::Cause;
 
@@ -124,6 +125,31 @@ fn datagrams_about_names_are_no_stream() {
         capture.udp(sent_ns, ends, &numbered(number * 3 / 2, sent_ns));
     }
     assert!(capture.analysis().udp_streams.is_empty());
+}
+
+#[test]
+fn connections_in_a_tunnel_of_udp_are_connections() {
+    let within = |is_damaged: bool| {
+        let mut capture = Capture::default();
+        for number in 0..20_u32 {
+            let seq = 1 + number * 1_000;
+            let ports = [0x9C, 0x40, 0, 80];
+            let head = [
+                &ports[..],
+                &seq.to_be_bytes(),
+                &[0, 0, 0, 1, 0x50, 16, 0xF0, 0],
+            ]
+            .concat();
+            let segment = [&head[..], &[0; 1_004]].concat();
+            let mut packet = ip([7, 8], number as u16, TCP, &segment);
+            packet[10] ^= u8::from(is_damaged);
+            capture.udp(u64::from(number) * MS, [SENDER, RECEIVER], &packet);
+        }
+        let flows = capture.analysis().flows;
+        flows.iter().map(Flow::payload_bytes).sum::<u64>()
+    };
+    assert_eq!(within(false), 20_000);
+    assert_eq!(within(true), 0);
 }
 
 #[test]
