@@ -9,6 +9,9 @@ use linerate_results::format;
 const ANSWER_FACTOR: u64 = 8;
 /// A shorter time is that of a host's stack.
 const MIN_THINK_NS: u64 = 5_000_000;
+/// The same where so many turns follow each other that short times sum up, which those of a stack would not at the rates of messages.
+const MIN_OF_MANY_NS: u64 = 1_000_000;
+const MANY_TURNS: usize = 500;
 /// Nobody waits longer for an answer (J. Nielsen, Usability Engineering, 1993, section 5.5: the limit for keeping
 /// attention): such a request waits for news (long polling), or is none.
 const MAX_THINK_NS: u64 = 10_000_000_000;
@@ -119,7 +122,12 @@ impl Thinking {
                 .filter(|it| is_answer_after_pause(facts, it))
                 .map(|it| (*it, it.ns.saturating_sub(leg_ns))),
         );
-        times.retain(|(_, ns)| (MIN_THINK_NS.max(leg_ns)..=MAX_THINK_NS).contains(ns));
+        let least_ns = if turns.waits[end as usize].len() >= MANY_TURNS {
+            MIN_OF_MANY_NS
+        } else {
+            MIN_THINK_NS
+        };
+        times.retain(|(_, ns)| (least_ns.max(leg_ns)..=MAX_THINK_NS).contains(ns));
         times.sort_unstable_by_key(|(wait, _)| wait.start_ns);
         Self {
             end,
