@@ -68,6 +68,8 @@ const REACTION_NS: u64 = 600_000;
 const LATE_ACK_NS: u64 = 5_000_000;
 /// The shortest retransmission timeout of common stacks, less the resolution of their timers.
 const MIN_TIMEOUT_NS: u64 = 180_000_000;
+/// Smaller segments are messages, which follow each other at intervals of their own.
+const MIN_FULL: u32 = 200;
 /// A receiver owes an acknowledgment for this many full segments.
 const OWED_SEGMENTS: u64 = 2;
 /// Time that a host's stack takes.
@@ -347,6 +349,7 @@ impl Walk<'_> {
         let mut during = seen.take_while(|ack| ack.time_ns > self.last_sent_ns);
         let is_answer = during.any(|ack| !ack.is_bare);
         (self.conditions.is_near_receiver || self.conditions.is_behind_loss)
+            && sent.len >= MIN_FULL
             && !is_answer
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small

@@ -178,3 +178,14 @@ fn an_octet_that_probes_a_closed_window_is_no_loss() {
         assert_eq!(octets, 200 * 8 * u64::from(MSS) + u64::from(is_taken));
     }
 }
+
+#[test]
+fn messages_at_intervals_follow_no_timeout() {
+    let mut download = Download::open(10 * MS, MS / 50, 8_000);
+    for number in 0..40_u32 {
+        let at_ns = 30 * MS + u64::from(number / 2) * 1_000 * MS + u64::from(number % 2) * 30 * MS;
+        download.part(at_ns, 500 + number * 100, 100);
+        download.ack(at_ns + MS / 50, 500 + (number + 1) * 100);
+    }
+    assert_eq!(download.model().time_ns(Limit::Timeout), 0);
+}

@@ -21,6 +21,9 @@ pub(super) const EXCHANGE_TURNS: usize = 4;
 /// Segments of a transfer are larger on average, unless they are sent close together.
 const SMALL_BYTES: u64 = 400;
 
+/// Segments of fewer octets on average are signals, and carry no data.
+const SIGNAL_BYTES: u64 = 4;
+
 /// Fewer segments than one in so many that end a write are those of a sender that always has more.
 pub(super) const HARDLY_ANY: usize = 8;
 
@@ -47,6 +50,9 @@ pub(super) fn classify(model: &FlowModel, full: u64) -> FlowClass {
 pub(super) fn is_trickle(model: &FlowModel) -> bool {
     let sent = &model.view.sent;
     let bytes: u64 = sent.iter().map(|it| u64::from(it.len)).sum();
+    if bytes < SIGNAL_BYTES * sent.len() as u64 {
+        return true;
+    }
     if bytes / sent.len().max(1) as u64 >= SMALL_BYTES || is_in_step(model) {
         return false;
     }

@@ -44,6 +44,8 @@ struct Accepted {
 
 /// A silence after a SYN that is longer is no slow answer (RFC 6298 section 2: the first timeout is 1 s).
 const SLOW_NS: u64 = 150_000_000;
+/// No program waits so long before its second attempt: somebody started it again.
+const STARTED_AGAIN_NS: u64 = 30_000_000_000;
 /// A client that is accepted this soon after a refusal is not slowed down (ITU-T G.1010: delays of interactive use).
 const RETRY_NS: u64 = 1_000_000_000;
 /// One refusal that took a smaller part of the time than this, beside a transfer, does not slow down anything.
@@ -92,6 +94,9 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             let accepted = accepted(flows, &client, &server, &attempts);
             let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
             let is_retried = opening == Opening::Refused && is_soon;
+            let is_started_again = opening == Opening::Refused
+                && attempts.connections == 1
+                && accepted.after_ns.is_some_and(|ns| ns >= STARTED_AGAIN_NS);
             let is_aside = opening == Opening::Refused
                 && attempts.connections == 1
                 && total_ns * MIN_ASIDE > attempts.time_ns as f64
@@ -102,7 +107,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && attempts.connections == 1
                 && opens_others
                 && (attempts.time_ns as f64) < (total_ns * MIN_SHARE).min(RETRY_NS as f64);
-            (!is_retried && !is_aside && !is_first)
+            (!is_retried && !is_started_again && !is_aside && !is_first)
                 .then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
         });
     findings.collect()

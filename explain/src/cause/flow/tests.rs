@@ -113,6 +113,21 @@ fn one_refusal_beside_a_transfer_is_not_why_it_is_slow() {
 }
 
 #[test]
+fn octets_that_wake_a_program_are_no_transfer() {
+    let mut signals = upload(MS / 50, MS / 50, 60_000);
+    for burst in 0..60 {
+        signals.at((100 + burst * 1_000) * MS);
+        for _ in 0..10 {
+            signals
+                .write(End::First, 1)
+                .after(20_000)
+                .confirm(End::Second);
+        }
+    }
+    assert_eq!(causes(signals), []);
+}
+
+#[test]
 fn a_sender_that_stops_after_a_repair_is_idle() {
     let mut upload = upload(MS / 50, 5 * MS, 60_000);
     let mut at_ns = 10 * MS;

@@ -202,6 +202,22 @@ fn datagrams_that_are_sent_again_at_doubling_intervals_get_no_answer() {
     assert_eq!(flights(&[1_000; 9], false), [], "news at intervals");
 }
 
+/// A connection that is refused, and another one to the same port after this time.
+fn accepted_after(ms: u64) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let ends = [(CLIENT, 40_000), (SERVER, 80)];
+    capture.tcp(0, ends, 2, (0, 0), 0);
+    capture.tcp(MS / 50, [ends[1], ends[0]], 4 | 16, (0, 1), 0);
+    capture.download(ms * MS, (CLIENT, 40_001), ends[1], MS);
+    capture.causes()
+}
+
+#[test]
+fn a_program_that_is_started_again_was_not_held_up_by_a_refusal() {
+    assert_eq!(accepted_after(5_000), [Cause::Refused]);
+    assert_eq!(accepted_after(60_000), []);
+}
+
 /// A stream of equal datagrams every 5 to 9 ms to a receiver that is there until the last three, or from the beginning not.
 fn stream(refused: std::ops::Range<u64>) -> Vec<Cause> {
     let mut capture = Capture::default();
