@@ -1,5 +1,7 @@
 //! Each rule on synthetic packets, one that it must name and one that is healthy.
 
 mod capture;
+mod checksums;
 mod hosts;
+mod names;
 mod streams;

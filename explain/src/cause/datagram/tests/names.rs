@@ -1,0 +1,106 @@
+//! Waiting for names.
+
+use super::capture::{Capture, End, MS};
+use linerate_results::record::Cause;
+
+const CLIENT: u8 = 1;
+const SERVER: u8 = 2;
+const DNS: End = (SERVER, 53);
+
+/// A query or an answer for the address of a host.
+fn name(id: u16, is_answer: bool) -> Vec<u8> {
+    let [high, low] = id.to_be_bytes();
+    let flags = if is_answer { 0x80 } else { 0 };
+    let head = [high, low, flags, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    [&head[..], b"\x04host\x07example\0\0\x01\0\x01"].concat()
+}
+
+/// Ten lookups, each followed by a download; queries at `queries_ms`, the answer at `answer_ms`.
+fn lookups(queries_ms: &[u64], answer_ms: Option<u64>) -> Capture {
+    let mut capture = Capture::default();
+    for at in 0..10_u16 {
+        let start_ns = u64::from(at) * 40_000 * MS;
+        let client = (CLIENT, 2_000 + at);
+        for query_ms in queries_ms {
+            capture.udp(start_ns + query_ms * MS, [client, DNS], &name(at, false));
+        }
+        if let Some(answer_ms) = answer_ms {
+            capture.udp(start_ns + answer_ms * MS, [DNS, client], &name(at, true));
+            let opened_ns = start_ns + answer_ms * MS + 2 * MS;
+            capture.download(opened_ns, (CLIENT, 3_000 + at), (9, 80), 10 * MS);
+        }
+    }
+    capture
+}
+
+#[test]
+fn late_repeated_and_missing_answers_are_waiting_for_names() {
+    for (queries, answer, waited_ms) in [
+        (&[0][..], Some(300), 3_000.0),
+        (&[0, 1_000], Some(1_005), 10_050.0),
+        (&[0, 5_000, 10_000], None, 100_000.0),
+    ] {
+        let found = lookups(queries, answer).findings();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].finding.cause, Cause::NameResolution);
+        assert!(
+            (found[0].finding.evidence["waited_ns"] / 1e6 - waited_ms).abs() < 1.0,
+            "{found:?}"
+        );
+        assert!(found[0].share_of_time > 0.8, "{found:?}");
+    }
+}
+
+#[test]
+fn quick_answers_and_lookups_that_nothing_waits_for_are_healthy() {
+    assert_eq!(lookups(&[0], Some(30)).causes(), []);
+    // Late, but no connection follows.
+    let mut capture = Capture::default();
+    capture.udp(0, [(CLIENT, 2_000), DNS], &name(1, false));
+    capture.udp(800 * MS, [DNS, (CLIENT, 2_000)], &name(1, true));
+    capture.download(5_000 * MS, (CLIENT, 3_000), (9, 80), 10 * MS);
+    assert_eq!(capture.causes(), []);
+    // A name that no host has, asked for on all hosts.
+    let mut capture = Capture::default();
+    for second in 0..3 {
+        let group = (224, 5_355);
+        capture.udp(
+            second * 1_000 * MS,
+            [(CLIENT, 2_000), group],
+            &name(1, false),
+        );
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn a_search_by_broadcast_waits_for_no_name_server() {
+    let mut capture = Capture::default();
+    for second in 0..4 {
+        let everyone = (255, 53);
+        let (mut query, ends) = (name(1, false), [(CLIENT, 2_000), everyone]);
+        query[2] = 1;
+        capture.broadcast = true;
+        capture.udp(second * 3_000 * MS, ends, &query);
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn a_name_without_an_answer_does_not_hold_back_connections_that_go_on() {
+    let share = |rtt_ms: u64| {
+        let mut capture = Capture::default();
+        for query_ms in [0, 5_000, 10_000] {
+            let ends = [(CLIENT, 2_000), DNS];
+            capture.udp(query_ms * MS, ends, &name(1, false));
+        }
+        capture.download(0, (CLIENT, 3_000), (9, 80), rtt_ms * MS);
+        let found = capture.findings();
+        let names = found
+            .iter()
+            .find(|it| it.finding.cause == Cause::NameResolution);
+        names.map(|it| it.share_of_time)
+    };
+    assert!(share(10).is_some_and(|share| share > 0.9));
+    assert!(share(4_000).is_some_and(|share| share < 0.01));
+}
