@@ -8,7 +8,6 @@
 //! | `hosts` | what each IP host sent, in bounded memory |
 //! | `streams` | UDP streams, in bounded memory |
 //! | `datagram` | names, transfers, requests, ARP, ICMP, checksums, in bounded memory |
-//! | `tunnel` | TCP segments within datagrams of UDP |
 //! | `copies` | packets that were captured more than once |
 //! | `pauses` | duration of pauses by pause frames |
 //! | `report` | connections and streams as JSON |
@@ -21,7 +20,6 @@ mod report;
 mod stations;
 mod streams;
 mod table;
-mod tunnel;
 
 use serde::Serialize;
 
@@ -266,7 +264,26 @@ impl Traffic {
             _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
                 self.counts.tcp += 1;
-                return self.record_tcp(octets, datagram, packet);
+                if let Some(mut segment) = Segment::parse(datagram.payload, datagram.length) {
+                    segment.identification = copies::header_fields(octets).1;
+                    let source = (datagram.source, segment.source);
+                    let destination = (datagram.destination, segment.destination);
+                    let mut ends = [source, destination];
+                    // tshark's flags count each copy.
+                    if !self.table.flags {
+                        let identity = PacketIdentity::of_segment(octets, &segment);
+                        let Some(own) = self.copies.record(ends, identity, packet.time_ns) else {
+                            return AnalysisFlags::default();
+                        };
+                        ends = own;
+                    }
+                    if segment.is_initial_syn() {
+                        self.datagrams.record_opening(ends[0].0, packet.time_ns);
+                    }
+                    return self
+                        .table
+                        .record(ends, &segment, packet.time_ns, packet.number);
+                }
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
@@ -275,35 +292,6 @@ impl Traffic {
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         AnalysisFlags::default()
-    }
-
-    #[inline]
-    fn record_tcp(
-        &mut self,
-        octets: &[u8],
-        datagram: &Datagram<'_>,
-        packet: &Packet<'_>,
-    ) -> AnalysisFlags {
-        let Some(mut segment) = Segment::parse(datagram.payload, datagram.length) else {
-            return AnalysisFlags::default();
-        };
-        segment.identification = copies::header_fields(octets).1;
-        let source = (datagram.source, segment.source);
-        let destination = (datagram.destination, segment.destination);
-        let mut ends = [source, destination];
-        // tshark's flags count each copy.
-        if !self.table.flags {
-            let identity = PacketIdentity::of_segment(octets, &segment);
-            let Some(own) = self.copies.record(ends, identity, packet.time_ns) else {
-                return AnalysisFlags::default();
-            };
-            ends = own;
-        }
-        if segment.is_initial_syn() {
-            self.datagrams.record_opening(ends[0].0, packet.time_ns);
-        }
-        self.table
-            .record(ends, &segment, packet.time_ns, packet.number)
     }
 
     fn record_udp(
@@ -325,12 +313,6 @@ impl Traffic {
         };
         self.datagrams
             .record_udp(ends, payload, length, is_broadcast, stamp(packet));
-        if !self.table.flags
-            && let Some(within) = tunnel::segment_within(payload, length)
-        {
-            self.record_tcp(payload, &within, packet);
-            return;
-        }
         // Names are asked for and answered: their datagrams are no stream.
         if datagram::is_name_traffic(ends) {
             return;

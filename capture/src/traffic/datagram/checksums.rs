@@ -274,11 +274,6 @@ fn u16_at(octets: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
 }
 
-/// True if the checksum of an IPv4 header is right.
-pub(in crate::traffic) fn is_ipv4_header(octets: &[u8]) -> bool {
-    header(octets) == Some(Verdict::Right)
-}
-
 /// The checksum of an IPv4 header.
 #[inline]
 fn header(octets: &[u8]) -> Option<Verdict> {

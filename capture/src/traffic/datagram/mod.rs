@@ -29,7 +29,6 @@ use crate::traffic::table::AddressPort;
 pub use arp::AbsentHost;
 pub use backoff::Silence;
 pub use checksums::Checksums;
-pub(super) use checksums::is_ipv4_header;
 pub use lock_step::{BlockProtocol, Side, Transfer};
 pub use names::NameLookup;
 pub(super) use names::is_name_traffic;
