@@ -268,7 +268,9 @@ impl FlowModel {
             gap_ns: percentile(gaps.collect(), 25).unwrap_or(0),
             // A stack answers a SYN more slowly than an acknowledgment.
             to_sender_ns: reaction_ns,
-            host_ns: release_ns.unwrap_or(0),
+            host_ns: release_ns
+                .filter(|ns| release::is_far_below_bursts(&view, *ns))
+                .unwrap_or(0),
             to_receiver_ns: to_receiver.base_ns().unwrap_or(0),
             shift: scale.shift(),
             segment_ns: if is_queued { segment_ns } else { 0 },

@@ -11,6 +11,8 @@ const DELAYED_ACK_NS: u64 = 25_000_000;
 const LATE_FACTOR: u64 = 4;
 /// Two full segments are acknowledged at once (RFC 9293 section 3.8.6.3).
 const OWED_SEGMENTS: u64 = 2;
+/// The interval of acknowledgments is so many times longer than what a host takes to react to one.
+const BURSTS_FACTOR: u64 = 6;
 /// Fewer acknowledgments that release data show nothing.
 const MIN_RELEASES: usize = 8;
 
@@ -107,6 +109,17 @@ pub(super) fn after_late_acks_ns(view: &DirectionView) -> Option<u64> {
     let (least_ns, most_ns) = (least_ns?, most_ns?);
     let is_constant = most_ns <= least_ns + least_ns / 4 + STACK_NS;
     (delays.len() >= MIN_RELEASES && is_constant).then_some(least_ns)
+}
+
+/// True if the sender's bursts are many times farther apart than this: a program that writes at intervals of its own follows
+/// some acknowledgment within one of them, by chance.
+pub(super) fn is_far_below_bursts(view: &DirectionView, ns: u64) -> bool {
+    let gaps = view
+        .sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let between = gaps.filter(|gap_ns| *gap_ns > 2 * ns).collect();
+    percentile(between, 50).is_some_and(|gap_ns| gap_ns >= BURSTS_FACTOR * ns)
 }
 
 /// Median time from an acknowledgment of new data to the data that follows it, if most follow within an eighth of the

@@ -453,8 +453,12 @@ impl Walk<'_> {
         let unacked = self.sent > self.acknowledged;
         let answers = self.apply_acks(u64::MAX, u64::MAX);
         let is_missing = self.sent > self.acknowledged;
+        let last_ack_ns = self.view.acks.last().map(|ack| self.effect_ns(ack));
         let until_ns = if is_missing {
             end_ns
+        } else if self.is_closed {
+            // The answers to probes say so until then.
+            last_ack_ns.unwrap_or(from_ns).clamp(from_ns, end_ns)
         } else {
             answers.last_ns.unwrap_or(from_ns).clamp(from_ns, end_ns)
         };

@@ -204,10 +204,12 @@ impl DirectionView {
         view
     }
 
-    /// Records the octet of a `probe` of a closed window, or of a connection, that an acknowledgment up to `end` takes, if it is new.
+    /// Records the octet of a `probe` of a closed window that an acknowledgment up to `end` takes.
     fn push_probe(&mut self, probe: &LoggedPacket, end: u64) {
         let start = end - u64::from(probe.len);
-        if self.sent.last().is_none_or(|it| it.end <= start) {
+        let is_closed = |ack: &Acknowledgment| ack.window == 0 && ack.ack == start;
+        let mut recent = self.sent.iter().rev().take(MAX_LOOK_BACK);
+        if self.acks.last().is_some_and(is_closed) && recent.all(|it| it.end <= start) {
             self.sent.push(Transmission {
                 time_ns: probe.time_ns,
                 start,

@@ -66,7 +66,7 @@ impl StreamDetector {
         {
             let expected = Some(stream.expected());
             let header = DatagramHeader::parse(stream.tool, octets, expected)?;
-            return match stream.place(&header) {
+            return match stream.place(&header, time_ns) {
                 Place::Within => {
                     stream.add(&header, length, time_ns, packet);
                     None

@@ -15,6 +15,8 @@ const MAX_NUMBER_STEP: u64 = 64;
 /// One of so many datagrams follows the one before it at least, in a stream that is of any use.
 const MAX_STEP: u64 = 3;
 /// Numbers of RTP further ahead, or further back, than by loss and reordering: those of a stray datagram, or of a sender that restarts
+/// A source of RTP that sends so many datagrams alone has replaced the other one.
+const MAX_OF_OTHER: u64 = 16;
 /// if the next one follows (RFC 3550 appendix A.1).
 const MAX_DROPOUT: u64 = 3000;
 const MAX_MISORDER: u64 = 100;
@@ -78,6 +80,8 @@ pub struct Stream {
     source: u32,
     /// The number behind one of RTP that is far from the others.
     behind_far: Option<u64>,
+    /// Another source of RTP, with its datagrams since the last one of this source.
+    other: Option<(u32, u64)>,
     has_ended: bool,
     /// True if its numbers have proved to be a counter: from then on, any of its datagrams may be lost.
     is_counter: bool,
@@ -123,6 +127,7 @@ impl Stream {
             next_number: header.number,
             source: header.source,
             behind_far: None,
+            other: None,
             has_ended: false,
             is_counter: false,
             first_sent_ns: header.sent_ns,
@@ -175,9 +180,9 @@ impl Stream {
 
     /// What a datagram between the same ports is to it.
     #[inline]
-    pub(super) fn place(&mut self, header: &DatagramHeader) -> Place {
+    pub(super) fn place(&mut self, header: &DatagramHeader, time_ns: u64) -> Place {
         if self.tool == Tool::Rtp {
-            return self.place_of_rtp(header);
+            return self.place_of_rtp(header, time_ns);
         }
         if !header.is_end && header.number <= 1 && self.next_number > 1024 {
             Place::Restart
@@ -186,20 +191,43 @@ impl Stream {
         }
     }
 
-    fn place_of_rtp(&mut self, header: &DatagramHeader) -> Place {
+    fn place_of_rtp(&mut self, header: &DatagramHeader, time_ns: u64) -> Place {
         if header.source != self.source {
-            return Place::Elsewhere;
+            return self.place_of_other(header.source);
         }
+        self.other = None;
         let number = header.number;
         let is_ahead = number >= self.next_number.saturating_add(MAX_DROPOUT);
         let is_back = number.saturating_add(MAX_MISORDER) < self.next_number;
-        if !is_ahead && !is_back {
+        if !is_ahead && !is_back || is_ahead && self.accounts_for(number, time_ns) {
             Place::Within
         } else if self.behind_far.replace(number.saturating_add(1)) == Some(number) {
             Place::Restart
         } else {
             Place::Elsewhere
         }
+    }
+
+    /// Another source replaces this one if that is silent meanwhile (RFC 3550 section 8.2); else both send.
+    fn place_of_other(&mut self, source: u32) -> Place {
+        let before = self.other.filter(|(other, _)| *other == source);
+        let count = before.map_or(1, |(_, count)| count + 1);
+        self.other = Some((source, count));
+        if count > MAX_OF_OTHER {
+            Place::Restart
+        } else {
+            Place::Elsewhere
+        }
+    }
+
+    /// True if the silence before a datagram is about as long as the datagrams take that are missing: an outage, and no restart.
+    fn accounts_for(&self, number: u64, time_ns: u64) -> bool {
+        let sent_ns = self.last_ns.saturating_sub(self.start_ns) as f64;
+        let sent = (self.next_number - self.first_number).max(1) as f64;
+        let missing = number.saturating_sub(self.next_number) as f64;
+        let silent_ns = time_ns.saturating_sub(self.last_ns) as f64;
+        let expected = silent_ns * sent / sent_ns.max(1.0);
+        (expected / 2.0..=expected * 2.0).contains(&missing)
     }
 
     #[inline]

@@ -110,18 +110,27 @@ fn numbers_of_rtp_far_from_the_others_are_a_stray_datagram_or_a_restart() {
     let mut detector = StreamDetector::default();
     let mut ended = Vec::new();
     let stray = [20_000];
-    for number in (500..600)
-        .chain(stray)
-        .chain(600..700)
-        .chain(30_000..30_050)
-    {
-        let time_ns = number as u64 * 20 * MS;
+    let numbers = (500..600).chain(stray).chain(600..700);
+    for (number, at) in numbers.chain(30_000..30_050).zip(0_u64..) {
+        let time_ns = at * 20 * MS;
         ended.extend(detector.record(&of_source(1, number), 160, time_ns, 1));
     }
     assert_eq!(ended.len(), 1);
     assert_eq!((ended[0].datagrams(), ended[0].lost()), (200, 0));
     let second = detector.stream().expect("the second");
     assert_eq!((second.datagrams(), second.lost()), (49, 0));
+    // An outage of as long as what is missing takes, and a source that replaces another one.
+    let mut detector = StreamDetector::default();
+    for number in (500..600).chain(4_500..4_600) {
+        detector.record(&of_source(1, number), 160, number as u64 * 20 * MS, 1);
+    }
+    let stream = detector.stream().expect("a stream");
+    assert_eq!((stream.datagrams(), stream.lost()), (200, 3_900));
+    for number in 4_600..4_700 {
+        let time_ns = number as u64 * 20 * MS;
+        ended.extend(detector.record(&of_source(2, number + 20_000), 160, time_ns, 1));
+    }
+    assert_eq!((ended.len(), ended[1].lost()), (2, 3_900));
     // What is lost, or late, is near.
     let mut detector = StreamDetector::default();
     for number in (500..600).chain(700..760).chain([690]) {

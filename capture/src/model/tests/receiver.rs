@@ -189,3 +189,22 @@ fn messages_at_intervals_follow_no_timeout() {
     }
     assert_eq!(download.model().time_ns(Limit::Timeout), 0);
 }
+
+#[test]
+fn a_probe_without_an_answer_is_repeated_by_a_timer() {
+    let mut download = Download::open(MS / 50, 4 * MS, 8_000);
+    for round in 0..20_u64 {
+        let first = 500 + 8 * MSS * round as u32;
+        for place in 0..8 {
+            download.data((30 + 5 * round) * MS, first + place * MSS, (1, 1));
+        }
+        download.window = if round == 19 { 0 } else { 8_000 };
+        download.ack((34 + 5 * round) * MS, first + 8 * MSS);
+    }
+    let next = 500 + 160 * MSS;
+    for after_ms in [200, 600, 1_400, 3_000] {
+        download.part((129 + after_ms) * MS, next, 1);
+    }
+    // Nobody is there any more.
+    assert!(download.model().time_ns(Limit::Timeout) >= 2_000 * MS);
+}

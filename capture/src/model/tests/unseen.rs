@@ -1,6 +1,7 @@
 //! What a model finds out without the handshake, and from the distance of segments.
 
 use super::download::{Download, MS, MSS, share};
+use crate::model::release::is_far_below_bursts;
 use crate::model::{FlowModel, Limit, WindowScale};
 use crate::tcp::{End, Segment};
 
@@ -293,25 +294,32 @@ fn data_always_as_soon_after_late_acknowledgments_shows_the_round_trip_to_the_se
 
 #[test]
 fn a_slow_host_that_answers_each_acknowledgment_is_not_idle() {
-    // Near the sender, 80 ms from the receiver: three segments for each acknowledgment, 3 ms after it and 1.4 ms apart.
-    let mut download = Download::open(MS / 50, 80 * MS, 60_000);
-    let (mut at_ns, mut next, mut acked) = (200 * MS, 500, 500);
+    let model = answering(3 * MS);
+    let idle = share(&model, Limit::SenderIdle);
+    assert!(idle < 0.1, "{idle}");
+    // A program that writes each 60 ms follows some acknowledgment within that time, too.
+    let is_host = |ns| is_far_below_bursts(&model.view, ns);
+    assert_eq!([3 * MS, 20 * MS].map(is_host), [true, false]);
+}
+
+/// Near the sender, 240 ms from the receiver: three segments for each acknowledgment, `data_ns` after it and 1.4 ms apart.
+fn answering(data_ns: u64) -> FlowModel {
+    let mut download = Download::open(MS / 50, 240 * MS, 60_000);
+    let (mut at_ns, mut next, mut acked) = (300 * MS, 500, 500);
     for _ in 0..30 {
         download.data(at_ns, next, (1, 1));
         next += MSS;
         at_ns += 1_400_000;
     }
-    at_ns += 80 * MS - 30 * 1_400_000;
+    at_ns += 240 * MS - 30 * 1_400_000;
     for _ in 0..300 {
         acked += 3 * MSS;
         download.ack(at_ns, acked);
         for place in 0..3 {
-            download.data(at_ns + 3 * MS + place * 1_400_000, next, (1, 1));
+            download.data(at_ns + data_ns + place * 1_400_000, next, (1, 1));
             next += MSS;
         }
-        at_ns += 8 * MS;
+        at_ns += 60 * MS;
     }
-    let model = download.model();
-    let idle = share(&model, Limit::SenderIdle);
-    assert!(idle < 0.1, "{idle}");
+    download.model()
 }

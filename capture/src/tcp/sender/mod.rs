@@ -117,6 +117,7 @@ pub(super) struct Sender {
     sent_since_ack: SentSinceAck,
     /// After the octet that probed a closed window, until the receiver takes it or the window opens.
     probe_end: Option<u32>,
+    last_probe_ns: u64,
 }
 
 impl Default for Sender {
@@ -158,6 +159,7 @@ impl Default for Sender {
             last_was_largest: false,
             sent_since_ack: SentSinceAck::None,
             probe_end: None,
+            last_probe_ns: 0,
         }
     }
 }
@@ -240,6 +242,7 @@ impl Sender {
         }
         if self.probes_closed_window(segment) {
             self.probe_end = Some(end);
+            self.last_probe_ns = time_ns;
             return SendClass::NoData;
         }
         self.probe_end = None;
@@ -286,9 +289,12 @@ impl Sender {
     }
 
     /// True for one octet beyond a closed window, all of which before it is acknowledged (RFC 9293 section 3.8.6.1): its repetitions
-    /// are no losses, and a receiver that does not take it gets it again with what follows.
+    /// are no losses, and a receiver that does not take it gets it again with what follows. One that is there answers each (RFC 1122 section
+    /// 4.2.2.17).
     fn probes_closed_window(&self, segment: &Segment<'_>) -> bool {
+        let is_answered = self.probe_end.is_none() || self.last_ack_ns >= self.last_probe_ns;
         segment.len == 1
+            && is_answered
             && !self.has_unacked()
             && self
                 .last_ack

@@ -63,7 +63,8 @@ impl ArpTable {
         // Whoever sends anything is there.
         self.asked.retain(|it| it.target != sender);
         let is_request = message[6..8] == [0, 1];
-        if !is_request && sender != target && self.answered.len() < MAX_ENTRIES {
+        let is_new = !self.answered.contains(&target) && self.answered.len() < MAX_ENTRIES;
+        if !is_request && sender != target && is_new {
             self.answered.push(target);
         }
         // Probes have no sender, announcements ask for themselves (RFC 5227).

@@ -23,6 +23,8 @@ const MIN_GROWTH: u64 = 2;
 /// Who repeats a request waits for the answer first, half a second (STUN, RFC 8489 section 6.2.1) to 2 s (`CoAP`, RFC 7252 section 4.2)
 /// and then longer. What is sent at less than half of that on average is a stream.
 const MIN_WAIT_NS: u64 = 250_000_000;
+/// A client of a protocol of requests and answers may poll sooner than that.
+const MIN_POLL_NS: u64 = 100_000_000;
 /// Datagrams that may be on their way before the first refusal arrives.
 const FIRST_DATAGRAMS: u64 = 10;
 /// The requests of NTP differ by their times.
@@ -82,8 +84,10 @@ impl Requests {
             && self.backed_off * BACKED_OFF_PART >= self.requests
             && self.backed_off >= self.shortened * MIN_GROWTH;
         let waited_ns = self.end_ns.saturating_sub(self.start_ns);
-        let waits = waited_ns >= MIN_WAIT_NS * self.requests.saturating_sub(1);
-        waits && (REQUEST_PORTS.contains(&self.server.1) || is_backing_off)
+        let is_known = REQUEST_PORTS.contains(&self.server.1);
+        let least_ns = if is_known { MIN_POLL_NS } else { MIN_WAIT_NS };
+        let waits = waited_ns >= least_ns * self.requests.saturating_sub(1);
+        waits && (is_known || is_backing_off)
     }
 
     /// True if nothing received at this port from the beginning on. A stream whose receiver ends sooner is refused behind its last

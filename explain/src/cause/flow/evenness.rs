@@ -6,7 +6,7 @@
 
 use super::facts::FlowFacts;
 use super::repeats::episodes;
-use linerate_capture::model::Transmission;
+use linerate_capture::model::{Transmission, percentile};
 use linerate_results::stats;
 use std::collections::HashMap;
 
@@ -23,7 +23,9 @@ const FULL: f64 = 0.9;
 const LOSSES_OF_PART: u64 = 8;
 /// From this loss rate on, the window has room for fewer than six segments (the square root of 3 / (2 * rate), Mathis et al.
 /// 1997), and chance makes it vary by one or two of them.
-pub(super) const MIN_HEAVY_RATE: f64 = 0.05;
+const MIN_HEAVY_RATE: f64 = 0.05;
+/// A link that grants slots has some of a few; a program's pauses are longer than so many usual distances.
+const MAX_PAUSE: u64 = 4;
 /// A policer lets as much pass all the time, but for the contents of its bucket.
 const POLICED: f64 = 0.8;
 
@@ -59,6 +61,27 @@ pub(super) fn is_full_despite_losses(facts: &FlowFacts<'_>) -> bool {
     // A segment ends in this part or in the next one.
     let is_even = |(least, most): (u64, u64)| (least + facts.full) as f64 >= FULL * most as f64;
     facts.model.view.lost() >= MIN_LOST && extremes(facts, parts()).is_some_and(is_even)
+}
+
+/// The same where more is lost than by a queue of nine segments, near the receiver: segments also follow each other without the pauses of
+/// a program.
+pub(super) fn is_full_despite_many_losses(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let gaps: Vec<u64> = gaps.collect();
+    let middle_and_most = percentile(gaps.clone(), 50).zip(percentile(gaps, 95));
+    let is_continuous =
+        middle_and_most.is_some_and(|(middle_ns, most_ns)| most_ns <= MAX_PAUSE * middle_ns);
+    let rate = stats::ratio(
+        facts.model.view.lost() as f64,
+        facts.stats().segments as f64,
+    );
+    facts.model.is_near_receiver()
+        && rate < MIN_HEAVY_RATE
+        && is_continuous
+        && is_full_despite_losses(facts)
 }
 
 /// True if many segments are lost, and as much passes all the time: what exceeds a rate is dropped.

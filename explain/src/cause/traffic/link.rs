@@ -66,6 +66,12 @@ pub(in crate::cause) fn place_incomplete(found: Vec<PathFinding>) -> Vec<PathFin
     }
 }
 
+/// True if most of what an end sends is new: without an answer, it would only repeat.
+fn sends_on(flow: &Flow) -> bool {
+    let stats = flow.connection.stats(flow.connection.data_sender());
+    stats.segments >= MIN_ONE_SIDED && stats.retransmitted_segments * 2 < stats.segments
+}
+
 /// Data of connections whose other direction is not in the capture, if most packets are of such connections.
 fn one_sided_capture(flows: &[Flow]) -> Option<PathFinding> {
     let packets = |flow: &Flow, end: End| flow.connection.stats(end).packets;
@@ -77,7 +83,7 @@ fn one_sided_capture(flows: &[Flow]) -> Option<PathFinding> {
         let sender = flow.connection.data_sender();
         packets(flow, sender) >= MIN_ONE_SIDED
             && packets(flow, sender.other()) == 0
-            && flow.connection.stats(sender).payload_bytes > 0
+            && sends_on(flow)
     };
     let one_sided = || flows.iter().filter(is_one_sided);
     let seen: u64 = one_sided()

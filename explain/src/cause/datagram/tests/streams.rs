@@ -1,8 +1,7 @@
 //! Streams and transfers.
 
-use super::capture::{Capture, End, MS, TCP, US, ip};
+use super::capture::{Capture, End, MS, TCP, US};
 use crate::traffic::Source;
-use linerate_capture::traffic::Flow;
 use linerate_results::consistency::Explanation;
 use linerate_results::record::Cause;
 
@@ -125,31 +124,6 @@ fn datagrams_about_names_are_no_stream() {
         capture.udp(sent_ns, ends, &numbered(number * 3 / 2, sent_ns));
     }
     assert!(capture.analysis().udp_streams.is_empty());
-}
-
-#[test]
-fn connections_in_a_tunnel_of_udp_are_connections() {
-    let within = |is_damaged: bool| {
-        let mut capture = Capture::default();
-        for number in 0..20_u32 {
-            let seq = 1 + number * 1_000;
-            let ports = [0x9C, 0x40, 0, 80];
-            let head = [
-                &ports[..],
-                &seq.to_be_bytes(),
-                &[0, 0, 0, 1, 0x50, 16, 0xF0, 0],
-            ]
-            .concat();
-            let segment = [&head[..], &[0; 1_004]].concat();
-            let mut packet = ip([7, 8], number as u16, TCP, &segment);
-            packet[10] ^= u8::from(is_damaged);
-            capture.udp(u64::from(number) * MS, [SENDER, RECEIVER], &packet);
-        }
-        let flows = capture.analysis().flows;
-        flows.iter().map(Flow::payload_bytes).sum::<u64>()
-    };
-    assert_eq!(within(false), 20_000);
-    assert_eq!(within(true), 0);
 }
 
 #[test]
@@ -291,6 +265,14 @@ fn a_capture_without_a_result_states_the_reason() {
     }
     let sentence = verdict(capture).0;
     assert!(sentence.contains("capture is incomplete"), "{sentence}");
+    // The other end is gone.
+    let mut capture = Capture::default();
+    for number in 0..12_u32 {
+        let time_ns = (200 << number) * MS;
+        capture.tcp(time_ns, [(1, 50), (2, 80)], 16, (1, 1), 100);
+    }
+    let sentence = verdict(capture).0;
+    assert!(!sentence.contains("incomplete"), "{sentence}");
     // Headers that were cut.
     let mut capture = Capture::default();
     capture.ip(0, [1, 2], TCP, &[0; 12]);

@@ -74,8 +74,12 @@ pub(in crate::cause::flow) fn share_answers(all: &mut [FlowFacts<'_>]) {
 fn waits_for_events(thinking: &Thinking) -> bool {
     let asked = thinking.times.iter().map(|(wait, _)| wait.bytes_before);
     let octets = percentile(asked.collect(), 50).unwrap_or(0);
+    // Work has a time that most answers take at least.
+    let has_least = thinking.percentile(50) < 2 * thinking.percentile(10);
     thinking.times.len() >= MANY_TIMES
         && octets <= MESSAGE_OCTETS
+        && !has_least
+        && !thinking.is_even()
         && thinking.percentile(90) > EVENT_FACTOR * thinking.percentile(10)
 }
 

@@ -122,7 +122,7 @@ impl Thinking {
                 .filter(|it| is_answer_after_pause(facts, it))
                 .map(|it| (*it, it.ns.saturating_sub(leg_ns))),
         );
-        let least_ns = if turns.waits[end as usize].len() >= MANY_TURNS {
+        let least_ns = if turns.waits[end as usize].len() >= MANY_TURNS && are_alike(&times) {
             MIN_OF_MANY_NS
         } else {
             MIN_THINK_NS
@@ -188,6 +188,15 @@ impl Thinking {
             ("worst_packet", number(longest)),
         ]
     }
+}
+
+/// True if half of the times are within a factor of 1.5: those of the path vary by more where they are as long.
+fn are_alike(times: &[(Wait, u64)]) -> bool {
+    let [least_ns, most_ns] = [25, 75].map(|percent| {
+        let times = times.iter().map(|(_, ns)| *ns);
+        percentile(times.collect(), percent).unwrap_or(0)
+    });
+    most_ns <= least_ns + least_ns / 2
 }
 
 /// Time that the program took in `wait`. `None` if it is not known to be the program.

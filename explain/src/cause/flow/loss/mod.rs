@@ -169,9 +169,9 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_harmless = cost < MIN_COST
         || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
         || fills_path(facts, &losses)
-        || losses.rate() < evenness::MIN_HEAVY_RATE
-            && losses.repair() < MIN_COST_ON_FULL_PATH
-            && evenness::is_full_despite_losses(facts);
+        || losses.repair() < MIN_COST_ON_FULL_PATH
+            && (losses.rate() < queue::MIN_EXCESS_RATE && evenness::is_full_despite_losses(facts)
+                || evenness::is_full_despite_many_losses(facts));
     // What one transfer leaves idle while it repairs its losses, the others use.
     if !is_frequent
         || facts.is_beside_full

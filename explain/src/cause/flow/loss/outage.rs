@@ -61,8 +61,11 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     // link is interrupted again and again just then.
     let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
+    // Hardly any loss by chance takes so many repetitions with it.
+    let is_far_longer = longest.ns >= FAR_LONGER * least_silence_ns(facts);
+    let is_among_losses = || other_episodes(facts, &silences) >= 1 && !is_far_longer;
     if facts.model.is_near_receiver()
-        && (silences.len() >= 2 || other_episodes(facts, &silences) >= 1)
+        && (silences.len() >= 2 || is_among_losses())
         && !is_backed_off(facts, &silences)
         && silences.iter().all(is_loss)
     {
@@ -82,8 +85,6 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let active = 1.0 - facts.share_of(silences.iter().map(|it| it.ns).sum());
     let is_full = facts.share(Limit::PathRate) >= MIN_FULL * active
         || facts.model.utilization >= NEARLY_FULL * active;
-    // Hardly any loss by chance takes so many repetitions with it.
-    let is_far_longer = longest.ns >= FAR_LONGER * least_silence_ns(facts);
     if !is_full && !is_far_longer && other_episodes(facts, &silences) >= MIN_EPISODES {
         return None;
     }

@@ -104,25 +104,28 @@ fn answered_after(times_ms: &[u64]) -> Vec<Cause> {
 fn answers_that_come_when_something_happens_are_no_work_of_the_server() {
     let works = answered_after(&[40, 70, 55]);
     assert_eq!(works[..1], [Cause::ServerThinkTime]);
+    let poll = answered_after(&[8, 8, 100, 8, 20, 8, 9, 110]);
+    assert_eq!(poll[..1], [Cause::ServerThinkTime], "a least time");
     let screen = answered_after(&[8, 230, 12, 24, 90, 9, 420]);
     assert!(!screen.contains(&Cause::ServerThinkTime), "{screen:?}");
 }
 
-/// So many requests, each sent as soon as the one before is answered, which takes `think_us`.
-fn one_by_one(requests: u64, think_us: u64) -> Vec<Cause> {
+/// So many requests, each sent as soon as the one before is answered, which takes `think_us`, or up to three times as long by chance.
+fn one_by_one(requests: u64, think_us: u64, varies: bool) -> Vec<Cause> {
     let mut dialogue = Script::open(End::Second, 200 * US, 20 * US, 60_000);
-    for _ in 0..requests {
+    for number in 0..requests {
         dialogue.after(100 * US).write(End::First, 40);
-        dialogue
-            .after(200 * US + think_us * US)
-            .write(End::Second, 80);
+        let factor = 4 + if varies { number * 7 % 9 } else { 0 };
+        dialogue.after(200 * US + think_us * factor * US / 4);
+        dialogue.write(End::Second, 80);
     }
     causes(dialogue)
 }
 
 #[test]
 fn short_times_of_a_server_sum_up_over_many_answers() {
-    assert_eq!(one_by_one(600, 3_000)[..1], [Cause::ServerThinkTime]);
-    assert_eq!(one_by_one(600, 300), []);
-    assert_eq!(one_by_one(100, 3_000), []);
+    assert_eq!(one_by_one(600, 3_000, false)[..1], [Cause::ServerThinkTime]);
+    assert_eq!(one_by_one(600, 300, false), []);
+    assert_eq!(one_by_one(100, 3_000, false), []);
+    assert_eq!(one_by_one(600, 1_200, true), [], "the path varies");
 }

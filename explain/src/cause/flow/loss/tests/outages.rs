@@ -87,9 +87,9 @@ fn a_segment_that_comes_again_after_longer_and_longer_silences_shows_an_interrup
     assert_ne!(repeated(false), Some(Cause::LinkInterrupted));
 }
 
-/// Flights of ten segments, captured at the receiver. The fourth of one of them is missing, and comes again after 1.2 s; in
+/// Flights of ten segments, captured at the receiver. The fourth of one of them is missing, and comes again after `late_ms`; in
 /// another one two are missing, which come again after a round trip, if the path `loses` others.
-fn one_repaired_late(loses: bool) -> Option<Cause> {
+fn one_repaired_late(loses: bool, late_ms: u64) -> Option<Cause> {
     let mut download = download();
     let mut at_ns = 10 * MS;
     for round in 0..300 {
@@ -107,7 +107,7 @@ fn one_repaired_late(loses: bool) -> Option<Cause> {
             }
         }
         if !missing.is_empty() {
-            at_ns += if round == 150 { 1_200 * MS } else { RTT_NS };
+            at_ns += if round == 150 { late_ms * MS } else { RTT_NS };
             for place in missing {
                 download.at(at_ns).segment(first + place * MSS, MSS);
                 at_ns += 100 * US;
@@ -121,8 +121,10 @@ fn one_repaired_late(loses: bool) -> Option<Cause> {
 
 #[test]
 fn a_silence_behind_one_of_several_losses_is_a_timer() {
-    assert_eq!(one_repaired_late(false), Some(Cause::LinkInterrupted));
-    assert_ne!(one_repaired_late(true), Some(Cause::LinkInterrupted));
+    let interrupted = Some(Cause::LinkInterrupted);
+    assert_eq!(one_repaired_late(false, 1_200), interrupted);
+    assert_ne!(one_repaired_late(true, 1_200), interrupted);
+    assert_eq!(one_repaired_late(true, 8_000), interrupted, "far longer");
 }
 
 /// Flights of ten segments, captured at the sender on a path of 20 ms. In three of them, the timer repairs the third segment and
