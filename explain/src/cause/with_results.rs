@@ -7,7 +7,7 @@ use linerate_results::record::{Measurement, Run};
 use linerate_results::stats;
 
 /// The findings of a capture (`found`), combined with those from the counters of `run`: first those from counters, then the others, and
-/// those about the capture itself where [`place_incomplete`] puts them.
+/// those about the capture itself first if the others are in doubt or nothing is wrong, else last.
 pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
     let gets: Vec<_> = run
         .results
