@@ -368,6 +368,20 @@ fn data_missing_after_a_silence_of_a_late_capture_is_missing() {
 }
 
 #[test]
+fn an_acknowledgment_of_what_no_window_permits_is_ignored() {
+    let connection = late(&[
+        (1, End::First, 1_000, 1, 1_000),
+        (2, End::Second, 1, 2_000, 0),
+        (3, End::Second, 1, 1_200_000_000, 0),
+        (4, End::First, 2_000, 1, 1_000),
+        (5, End::Second, 1, 3_000, 0),
+    ]);
+    let stats = connection.stats(End::First);
+    assert_eq!((stats.unique_bytes, stats.unseen_bytes), (2_000, 0));
+    assert_eq!(stats.retransmitted_segments, 0);
+}
+
+#[test]
 fn data_missing_later_in_a_late_capture_is_missing() {
     let mut packets = vec![];
     for at in 0..100 {

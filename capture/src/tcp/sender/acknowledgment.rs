@@ -9,6 +9,10 @@ use crate::tcp::segment::{Segment, seq_le, seq_lt};
 /// An acknowledgment later than this was delayed (RFC 9293 section 3.8.6.3 allows 500 ms).
 const DELAYED_ACK_NS: u64 = 30_000_000;
 
+/// More octets cannot pass between two packets of a capture that has some of a connection: the longest pause of a capture on a fast
+/// line lacks less.
+const MAX_UNSEEN: u32 = 1 << 28;
+
 impl Sender {
     /// Records a packet from the receiver, whose windows are scaled by `shift`, and which reports what arrives behind a gap if it
     /// `is_selective` (RFC 2018 section 4).
@@ -25,6 +29,11 @@ impl Sender {
             return;
         }
         let (ack, sack) = (segment.ack, segment.sack());
+        // It acknowledges what no window can have permitted: it is of another connection, or garbled (RFC 9293 section 3.10.7.4).
+        let unseen = ack.wrapping_sub(self.snd_nxt);
+        if self.known_seq == KnownSeq::Sent && seq_lt(self.snd_nxt, ack) && unseen > MAX_UNSEEN {
+            return;
+        }
         if self.known_seq == KnownSeq::None || seq_lt(self.snd_una, ack) {
             self.advance_una(ack, time_ns, number);
         } else if self.snd_una == ack && segment.is_bare() {

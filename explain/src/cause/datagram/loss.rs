@@ -21,6 +21,8 @@ const MIN_DATAGRAMS: u64 = 32;
 /// say. Only iperf is known to send each number.
 const MAX_MISSING: u64 = 10;
 const FEW_GAPS: u64 = 2;
+/// A program whose numbers show no more than one of so many datagrams has no stream: what is read as its numbers are others.
+const MOST_MISSING: u64 = 1_000;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
 /// packets number are given only as far as they fill a path.
@@ -64,8 +66,13 @@ pub(super) fn explain_udp_streams(
 
 /// True if the numbers are those of datagrams one after the other.
 fn is_sequence(stream: &Stream) -> bool {
-    let is_another = stream.gap_count <= FEW_GAPS
-        && stream.lost() > stream.datagrams().saturating_mul(MAX_MISSING);
+    let times = if stream.gap_count <= FEW_GAPS {
+        MAX_MISSING
+    } else {
+        MOST_MISSING
+    };
+    let is_unordered = stream.out_of_order() * 2 > stream.datagrams();
+    let is_another = stream.lost() > stream.datagrams().saturating_mul(times) || is_unordered;
     stream.sent() >= MIN_DATAGRAMS && (stream.tool.is_iperf() || !is_another)
 }
 

@@ -11,6 +11,8 @@ use linerate_results::record::Cause;
 const MIN_TIMEOUT_SHARE: f64 = 0.5;
 /// Every link carries packets of this size (RFC 791 section 3.2: 576 octets, less headers).
 const MIN_SEGMENT: u64 = 500;
+/// Larger ones exceed the jumbo frames of common adapters.
+const MAX_SEGMENT: u64 = 9_000;
 /// A segment that is sent so often is not lost by chance.
 const MIN_REPEATED: usize = 3;
 /// Two timeouts in a row take 3 s at most with the initial timer (RFC 6298 sections 2 and 5.5).
@@ -29,6 +31,10 @@ pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// Near the sender: full segments are repeated and never acknowledged, smaller ones are acknowledged.
 fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
+    // What an adapter merged or is to split is no packet.
+    if facts.mss().is_some_and(|mss| facts.full > mss) || facts.full > MAX_SEGMENT {
+        return None;
+    }
     let full = facts.full as u32;
     let first_full = view.sent.iter().find(|it| it.len == full)?;
     // A sender that probes for the MTU (RFC 4821) repeats the same octets in smaller segments after a while.

@@ -104,7 +104,7 @@ fn answered_after(times_ms: &[u64]) -> Vec<Cause> {
 fn answers_that_come_when_something_happens_are_no_work_of_the_server() {
     let works = answered_after(&[40, 70, 55]);
     assert_eq!(works[..1], [Cause::ServerThinkTime]);
-    let poll = answered_after(&[8, 8, 100, 8, 20, 8, 9, 110]);
+    let poll = answered_after(&[8, 8, 100, 8, 9, 8, 105, 110]);
     assert_eq!(poll[..1], [Cause::ServerThinkTime], "a least time");
     let screen = answered_after(&[8, 230, 12, 24, 90, 9, 420]);
     assert!(!screen.contains(&Cause::ServerThinkTime), "{screen:?}");

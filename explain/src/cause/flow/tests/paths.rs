@@ -16,6 +16,16 @@ fn full_segments_that_are_never_acknowledged_are_a_black_hole_from_the_first_on(
 }
 
 #[test]
+fn what_an_adapter_merged_has_no_size_that_a_path_refuses() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(20 * MS).send(10, 2 * MSS, 10_000);
+    for at_ms in [250, 700, 1_550, 3_300] {
+        upload.at(at_ms * MS).segment(1, 2 * MSS);
+    }
+    assert!(!causes(upload).contains(&Cause::MtuBlackHole));
+}
+
+#[test]
 fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
     let mut upload = upload(MS / 50, 10 * MS, 60_000);
     upload.at(20 * MS).send(10, MSS, 10_000);
