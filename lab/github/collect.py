@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collects the captures of captures.toml into a set that `cargo xtask explanations score` reads."""
+"""Collects the captures of a list into a set that `cargo xtask explanations score` reads."""
 
 import argparse
 import hashlib
@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-LIST = Path(__file__).with_name("captures.toml")
+LISTS = Path(__file__).parent
 
 
 def repository(folder, name):
@@ -50,6 +50,7 @@ def label(capture):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("list", choices=["first", "second"], help="the list of captures")
     parser.add_argument("--out", type=Path, required=True, help="folder of the set")
     parser.add_argument("--repositories", type=Path, help="folder of the clones (default: OUT/repositories)")
     args = parser.parse_args()
@@ -58,7 +59,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     with (args.out / "labels.ndjson").open("w") as labels:
-        for it in tomllib.loads(LIST.read_text())["repository"]:
+        for it in tomllib.loads((LISTS / f"{args.list}.toml").read_text())["repository"]:
             for capture in it["capture"]:
                 try:
                     data = contents(repository(folder, it["name"]), it["commit"], capture)
