@@ -6,7 +6,7 @@
 //! not sent again arrived intact: whoever wrote the capture changed it, or the adapter has yet to compute its checksum.
 
 use crate::reader::{Address, Datagram, Protocol};
-use crate::tcp::Occurrences;
+use crate::tcp::{Occurrences, Segment, seq_lt};
 use foldhash::HashMap;
 use std::collections::VecDeque;
 
@@ -235,36 +235,29 @@ impl Checksums {
 impl SegmentRange {
     /// Of a TCP segment, of which the start was captured.
     fn of(datagram: &Datagram<'_>) -> Option<Self> {
-        const ACK: u8 = 0x10;
         if datagram.protocol != Protocol::Tcp || datagram.fragment {
             return None;
         }
-        let header = datagram.payload.first_chunk::<20>()?;
-        let [a, b, c, d, numbers @ ..] = *header;
-        let [s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] = numbers;
-        let start = u32::from_be_bytes([s0, s1, s2, s3]);
-        let header_octets = u32::from(offset >> 4) * 4;
-        let data = datagram.length.checked_sub(header_octets)?;
+        let segment = Segment::parse(datagram.payload, datagram.length)?;
         Some(Self {
-            from: (datagram.source, u16::from_be_bytes([a, b])),
-            to: (datagram.destination, u16::from_be_bytes([c, d])),
-            start,
-            end: start.wrapping_add(data),
-            ack: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+            from: (datagram.source, segment.source),
+            to: (datagram.destination, segment.destination),
+            start: segment.seq,
+            end: segment.seq.wrapping_add(segment.len),
+            ack: segment.has_any(Segment::ACK).then_some(segment.ack),
         })
     }
 
     /// True if it has octets of `other` again.
     fn repeats(&self, other: &Self) -> bool {
-        let is_before = |one: u32, two: u32| (one.wrapping_sub(two) as i32) < 0;
         (self.from, self.to) == (other.from, other.to)
-            && is_before(self.start, other.end)
-            && is_before(other.start, self.end)
+            && seq_lt(self.start, other.end)
+            && seq_lt(other.start, self.end)
     }
 
     /// True if it acknowledges all of `other`.
     fn acknowledges(&self, other: &Self) -> bool {
-        let covers = |ack: u32| ack.wrapping_sub(other.end) as i32 >= 0;
+        let covers = |ack: u32| !seq_lt(ack, other.end);
         (self.from, self.to) == (other.to, other.from) && self.ack.is_some_and(covers)
     }
 }
