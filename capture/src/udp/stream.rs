@@ -15,11 +15,11 @@ const MAX_NUMBER_STEP: u64 = 64;
 /// One of so many datagrams follows the one before it at least, in a stream that is of any use.
 const MAX_STEP: u64 = 3;
 /// Numbers of RTP further ahead, or further back, than by loss and reordering: those of a stray datagram, or of a sender that restarts
-/// A source of RTP that sends so many datagrams alone has replaced the other one.
-const MAX_OF_OTHER: u64 = 16;
 /// if the next one follows (RFC 3550 appendix A.1).
 const MAX_DROPOUT: u64 = 3000;
 const MAX_MISORDER: u64 = 100;
+/// A source of RTP that sends so many datagrams alone has replaced the other one.
+const MAX_OF_OTHER: u64 = 16;
 /// Shorter datagrams carry hardly more than a number (an RTP header has 12 octets).
 const MIN_BYTES: u32 = 24;
 /// Interval at which iperf 2 repeats the end marker until it is answered.
