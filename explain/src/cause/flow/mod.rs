@@ -131,10 +131,10 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
             || it.class == FlowClass::Exchange && !is_beside_bulk(it, &facts)
     };
     let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
-    let in_page = |of: &FlowFacts<'_>| {
-        let beside = facts.iter().filter(|it| it.receiver == of.receiver);
-        beside.count() >= MIN_IN_PAGE
-    };
+    let mut received: HashMap<&String, usize> = HashMap::new();
+    for facts in &facts {
+        *received.entry(&facts.receiver).or_default() += 1;
+    }
     let total_ns: f64 = relevant.iter().map(|it| it.active_ns as f64).sum();
     let mut all: Vec<PathFinding> = opening::openings(flows);
     // What is left of the time for everything else.
@@ -157,7 +157,8 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         rules.retain(|rule| {
             let is_noticed =
                 costs_ns[&(&facts.sender, &facts.receiver, rule.cause)] >= MIN_COST_IN_PAGE_NS;
-            is_noticed || !is_of_transfers(rule.cause) || !in_page(facts)
+            let is_in_page = received[&facts.receiver] >= MIN_IN_PAGE;
+            is_noticed || !is_of_transfers(rule.cause) || !is_in_page
         });
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
