@@ -144,15 +144,21 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
             let regularly = if rhythm.is_regular { ", regularly" } else { "" };
             format!(", every {}{regularly}", format::time(rhythm.period_ns))
         });
+        let stopped = match stalls.len() {
+            1 => format!("once, for {}", format::time(mean_ns)),
+            many => format!(
+                "{} for {} on average",
+                format::times(many as u64),
+                format::time(mean_ns)
+            ),
+        };
         return Rule {
             share: closed + full,
             cause: Cause::ReceiverStalls,
             confidence: if rhythm.is_some() { 0.85 } else { 0.7 },
             summary: format!(
-                "{} closes its window {} for {} on average{interval}: its program does not read meanwhile.",
+                "{} closes its window {stopped}{interval}: its program does not read meanwhile.",
                 facts.receiver,
-                format::counted(stalls.len() as u64, "time"),
-                format::time(mean_ns),
             ),
             evidence: figures,
             advice: "Find what runs at these times on the receiver (a flash erase, a timer, a display, a scan): give \
