@@ -180,7 +180,7 @@ fn is_bystander(host: Address, analysis: &Analysis) -> bool {
 
 fn absent(it: &AbsentHost, share_of_time: f64) -> PathFinding {
     PathFinding {
-alternative_to: None,
+        alternative_to: None,
         sender: Some(it.asker.to_string()),
         receiver: Some(it.target.to_string()),
         share_of_time,

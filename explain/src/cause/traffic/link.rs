@@ -117,7 +117,7 @@ fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<P
     let is_rest = unseen.captured_bytes == 0 && unseen.bytes < MIN_UNSEEN;
     (share >= MIN_UNSEEN_SHARE && !is_rest).then(|| {
         let mut finding = PathFinding {
-alternative_to: None,
+            alternative_to: None,
             sender: Some(from),
             receiver: Some(to),
             share_of_time: 0.0,
@@ -147,7 +147,7 @@ pub(super) fn broadcast_storm(analysis: &Analysis) -> Option<PathFinding> {
     let counts = &analysis.counts;
     let per_s = stats::ratio(counts.broadcasts as f64, analysis.duration_ns as f64 / 1e9);
     let found = (per_s >= STORM_PER_S && counts.broadcasts > 1000).then(|| PathFinding {
-alternative_to: None,
+        alternative_to: None,
         sender: None,
         receiver: None,
         share_of_time: 0.0,
@@ -186,7 +186,7 @@ pub(super) fn pause_frames(analysis: &Analysis) -> Option<PathFinding> {
     let counts = &analysis.counts;
     let share = stats::ratio(counts.paused_ns as f64, analysis.duration_ns as f64);
     let found = (share >= MIN_SHARE).then(|| PathFinding {
-alternative_to: None,
+        alternative_to: None,
         sender: None,
         receiver: None,
         share_of_time: share,
