@@ -415,6 +415,11 @@ impl Walk<'_> {
         }
         let waited = self.in_flight_reason(flight_before, full);
         match answers.all_acked_ns {
+            // A program that had no more when it wrote less than a segment, and does not follow the acknowledgment, waited for
+            // none.
+            Some(acked_ns) if to_ns - acked_ns > reaction_ns && self.last_is_small => {
+                self.push(from_ns, to_ns, Limit::SenderIdle, number);
+            }
             Some(acked_ns) if to_ns - acked_ns > reaction_ns => {
                 self.push_wait(from_ns, acked_ns, answers.late_ns, waited, number);
                 self.push(acked_ns, to_ns, Limit::SenderIdle, number);

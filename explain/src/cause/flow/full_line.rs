@@ -96,8 +96,10 @@ impl PathUse {
     pub(super) fn leaves_nothing_to(self, cause: Cause) -> bool {
         let fills_path = self.takes_rate && !self.is_steady;
         match cause {
-            // Headers and copies fill a path, too, and a queue costs other traffic.
+            // Headers and copies fill a path, too, a queue costs other traffic, and a server that is late is so before or behind all that
+            // passes.
             Cause::Bufferbloat
+            | Cause::ServerThinkTime
             | Cause::SmallMss
             | Cause::SmallWrites
             | Cause::DuplicateFrames

@@ -352,7 +352,10 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_long =
         opened_ns.is_some_and(|ns| start_ns / MOST_ROUND_TRIPS > ns.max(MIN_ROUND_TRIP_NS));
     let is_grown = is_long && !grows(facts);
-    if !knows_window(facts) || !has_losses && (start_ns < LONG_START_NS || is_grown) {
+    if !knows_window(facts)
+        || writes_at_intervals(facts)
+        || !has_losses && (start_ns < LONG_START_NS || is_grown)
+    {
         return None;
     }
     Some(Rule {
@@ -381,6 +384,33 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::InFlight, Limit::SlowStart],
         has_gain: limited > start,
     })
+}
+
+/// True if blocks that end with a part of a segment begin at one interval, longer than the round trip: a program writes them, and
+/// acknowledgments release nothing.
+fn writes_at_intervals(facts: &FlowFacts<'_>) -> bool {
+    let Some(rtt_ns) = facts.model.round_trip_ns() else {
+        return false;
+    };
+    let sent = facts.model.view.sent.iter();
+    let new: Vec<&Transmission> = sent
+        .filter(|it| it.len > 0 && !it.is_retransmission())
+        .collect();
+    let pairs = new.windows(2);
+    let between = pairs.filter(|pair| pair[1].time_ns - pair[0].time_ns > rtt_ns / CLOSE_DIVISOR);
+    let between: Vec<&[&Transmission]> = between.collect();
+    let ends_write =
+        |pair: &&&[&Transmission]| pair[0].is_pushed && u64::from(pair[0].len) < facts.full;
+    let written = between.iter().filter(ends_write).count();
+    let begins = between.windows(2);
+    let intervals: Vec<u64> = begins
+        .map(|blocks| blocks[1][1].time_ns - blocks[0][1].time_ns)
+        .collect();
+    let of = |percent| percentile(intervals.clone(), percent).unwrap_or(0);
+    intervals.len() >= MIN_SEGMENTS
+        && written * 5 >= between.len() * 4
+        && of(50) > rtt_ns + rtt_ns / 8
+        && of(75) - of(25) <= of(50) / 16
 }
 
 /// True if more passes in the second half of the time than in the first one.

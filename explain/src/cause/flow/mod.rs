@@ -22,6 +22,7 @@
 //! | `opening` | connections that are not opened |
 //! | `alternative` | a second explanation of the same time |
 //! | `combined` | the same cause in several connections between two hosts |
+//! | `cost` | what each cause costs between two hosts |
 //! | `finding` | a rule's result as a finding |
 //! | `facts` | what the rules evaluate |
 //! | `class` | transfers, requests and answers |
@@ -39,6 +40,7 @@ mod acks;
 mod alternative;
 mod class;
 mod combined;
+mod cost;
 mod crumbs;
 mod evenness;
 mod exchange;
@@ -84,7 +86,7 @@ use combined::CombinedFindings;
 type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
 
 /// The rules.
-const RULES: [RuleFn; 15] = [
+const RULES: [RuleFn; 16] = [
     standstill::standstills,
     loss::losses,
     order::reordering,
@@ -96,6 +98,7 @@ const RULES: [RuleFn; 15] = [
     acks::wake_up_latency,
     exchange::server_think_time,
     exchange::client_think_time,
+    exchange::requests_in_turn,
     window::receive_window,
     acks::stretch_acks,
     acks::late_acks,
@@ -144,13 +147,7 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     let rest = 1.0 - opened.map(|it| it.share_of_time).sum::<f64>().min(1.0);
     let found: Vec<(&FlowFacts<'_>, Vec<Rule>)> =
         relevant.into_iter().map(|it| (it, evaluate(it))).collect();
-    let mut costs_ns: HashMap<(&String, &String, Cause), f64> = HashMap::new();
-    for (facts, rules) in &found {
-        for rule in rules {
-            let cost_ns = costs_ns.entry((&facts.sender, &facts.receiver, rule.cause));
-            *cost_ns.or_default() += rule.share * facts.active_ns as f64;
-        }
-    }
+    let costs_ns = cost::costs_ns(&found);
     let mut combined = CombinedFindings::default();
     for (facts, mut rules) in found {
         let part = rest * stats::ratio(facts.active_ns as f64, total_ns);
@@ -174,6 +171,7 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         }
     }
     all.extend(combined.into_findings());
+    all.extend(exchange::connections_in_turn(&facts));
     join_full_ways(&mut all);
     sort_by_cost(&mut all);
     (all, times)
@@ -317,6 +315,16 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         found.retain(|rule| {
             is_stop(rule) || !matches!(rule.cause, Cause::SenderIdle | Cause::LateAcks)
         });
+    }
+    // One request at a time is how a program is written; what also goes wrong is the news.
+    let is_in_turn = |rule: &Rule| rule.evidence.contains_key(exchange::REQUESTS);
+    let is_stalled = |rule: &Rule| rule.cause == Cause::RetransmissionStalls;
+    if found.iter().any(is_stalled) {
+        found.retain(|rule| !is_in_turn(rule));
+    }
+    // A sender that waits for the next request has nothing to send, whatever its buffer, window or pace permits.
+    if found.iter().any(is_in_turn) {
+        found.retain(|rule| !is_of_transfers(rule.cause) && !is_generic(rule.cause));
     }
     // What is sent at once, whenever there is something to send, no window, buffer or pace holds back.
     if facts.is_dialogue() {

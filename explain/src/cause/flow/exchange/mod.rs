@@ -8,11 +8,19 @@
 //! |---|---|
 //! | `thinking` | who serves, and the time before an end's turns |
 //! | `server` | a server that is late |
+//! | `greeting` | a server that is late to send first |
 //! | `client` | a client that is late |
+//! | `in_turn` | one request at a time over a long path |
+//! | `connections` | a connection for each request, one after another |
 
 mod client;
+mod connections;
+mod greeting;
+mod in_turn;
 mod server;
 mod thinking;
 
 pub(super) use client::client_think_time;
+pub(super) use connections::connections_in_turn;
+pub(super) use in_turn::{REQUESTS, requests_in_turn};
 pub(super) use server::{server_think_time, share_answers};

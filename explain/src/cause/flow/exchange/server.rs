@@ -1,8 +1,9 @@
 //! A server that takes time before its answers begin.
 
+use super::greeting::{LOOKUP_NS, ONCE_ADVICE, late_greeting};
 use super::thinking::{
     MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns, has_own_timer,
-    is_opening_work, is_single_work, is_slow_message, is_work, server,
+    is_only_late, is_single_work, is_slow_message, is_work, sends_unasked, server,
 };
 use crate::cause::flow::facts::{FlowFacts, ServerAnswers};
 use crate::cause::flow::rule::Rule;
@@ -27,15 +28,20 @@ const MIN_SILENT_TIMES: usize = 5;
 /// So many times of one size leave no doubt.
 const MANY_TIMES: usize = 8;
 
+/// Fewer times that differ by so much may be those of one kind of work.
+const MIN_EVENTS: usize = 5;
 /// A message that asks for what comes next is not longer.
 const MESSAGE_OCTETS: u64 = 64;
 /// The longest of such times are this many times as long as the shortest.
 const EVENT_FACTOR: u64 = 10;
 
+const ADVICE: &str = "The network is not the limit. Find what the server does before its first octet: reading a sensor or a file, \
+                      computing the length, waiting for a lock; or send what is ready at once.";
+
 /// Times of the server's program, without those that may be news.
 fn server_thinking(facts: &FlowFacts<'_>, server: End) -> Thinking {
     let mut thinking = Thinking::of(facts, server);
-    if !is_opening_work(facts, &thinking) {
+    if !is_only_late(facts, &thinking) {
         thinking.times.retain(|it| is_work(facts, it));
     }
     thinking
@@ -69,22 +75,28 @@ pub(in crate::cause::flow) fn share_answers(all: &mut [FlowFacts<'_>]) {
     }
 }
 
-/// True if many answers to short messages come after any time: what a screen shows or a user does is answered when it happens (RFC 6143
-/// section 7.5.3, incremental updates; long polling), and work of one kind takes as long again.
-fn waits_for_events(thinking: &Thinking) -> bool {
-    let asked = thinking.times.iter().map(|(wait, _)| wait.bytes_before);
-    let octets = percentile(asked.collect(), 50).unwrap_or(0);
-    // Work has a time that most answers take at least.
-    let has_least = thinking.percentile(50) < 2 * thinking.percentile(10);
-    thinking.times.len() >= MANY_TIMES
-        && octets <= MESSAGE_OCTETS
-        && !has_least
+/// True if many answers come after any time: work of one kind takes as long again, and has a time that most answers take at least.
+fn varies_widely(thinking: &Thinking) -> bool {
+    thinking.times.len() >= MIN_EVENTS
+        && thinking.percentile(50) >= 2 * thinking.percentile(10)
         && !thinking.is_even()
         && thinking.percentile(90) > EVENT_FACTOR * thinking.percentile(10)
 }
 
-/// The server takes time before its answers begin, beyond the round trip.
+/// True if many answers to short messages come after any time: what a screen shows or a user does is answered when it happens (RFC 6143
+/// section 7.5.3, incremental updates; long polling).
+fn waits_for_events(thinking: &Thinking) -> bool {
+    let asked = thinking.times.iter().map(|(wait, _)| wait.bytes_before);
+    let octets = percentile(asked.collect(), 50).unwrap_or(0);
+    octets <= MESSAGE_OCTETS && varies_widely(thinking)
+}
+
+/// The server takes time before its answers begin, or before its greeting, beyond the round trip.
 pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
+    late_answers(facts).or_else(|| late_greeting(facts))
+}
+
+fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
     let server = server(facts)?;
     let thinking = server_thinking(facts, server);
     let total_ns = thinking.total_ns();
@@ -92,7 +104,9 @@ pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option
     let share = stats::ratio(total_ns as f64, asked_ns as f64);
     let median_ns = thinking.percentile(50);
     let all = facts.answers;
-    let has_no_work = has_own_timer(facts, &thinking) || waits_for_events(&thinking);
+    let has_no_work = has_own_timer(facts, &thinking)
+        || sends_unasked(facts, &thinking)
+        || waits_for_events(&thinking);
     if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_no_work {
         return None;
     }
@@ -111,6 +125,7 @@ pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option
     let is_doubtful = is_once
         || is_opened_by_other
         || is_slow_message(facts, &thinking)
+        || varies_widely(&thinking)
         || thinking.is_constant();
     let confidence = match (is_doubtful, is_certain) {
         (true, _) => 0.6,
@@ -169,9 +184,11 @@ pub(in crate::cause::flow) fn server_think_time(facts: &FlowFacts<'_>) -> Option
             format::percent(share.min(1.0)),
         ),
         evidence: figures,
-        advice: "The network is not the limit. Find what the server does before its first octet: reading a sensor or a \
-                 file, computing the length, waiting for a lock; or send what is ready at once."
-            .to_owned(),
+        advice: match thinking.times.as_slice() {
+            [(_, ns)] if *ns >= LOOKUP_NS => ONCE_ADVICE,
+            _ => ADVICE,
+        }
+        .to_owned(),
         limits: &[Limit::SenderIdle],
         has_gain: false,
     })

@@ -12,9 +12,11 @@ const MIN_THINK_NS: u64 = 5_000_000;
 /// The same where so many turns follow each other that short times sum up, which those of a stack would not at the rates of messages.
 const MIN_OF_MANY_NS: u64 = 1_000_000;
 const MANY_TURNS: usize = 500;
-/// Nobody waits longer for an answer (J. Nielsen, Usability Engineering, 1993, section 5.5: the limit for keeping
-/// attention): such a request waits for news (long polling), or is none.
+/// Nobody waits longer for answers (J. Nielsen, Usability Engineering, 1993, section 5.5: the limit for keeping attention): such requests
+/// wait for news (long polling), or are none.
 const MAX_THINK_NS: u64 = 10_000_000_000;
+/// But once, for a server that waits for others: two name servers, twice 5 s each, for three names (resolv.conf(5), `timeout`, `attempts`).
+pub(super) const MAX_ONCE_NS: u64 = 60_000_000_000;
 /// An acknowledgment may be delayed by less than this (RFC 9293 section 3.8.6.3). A host that sends nothing at all for
 /// longer did not receive the request.
 const MAX_DELAYED_ACK_NS: u64 = 500_000_000;
@@ -77,7 +79,7 @@ pub(super) fn larger_sender(facts: &FlowFacts<'_>) -> Option<End> {
 }
 
 /// Base time from a packet of the other end to the answer of `end`'s stack.
-fn leg_ns(facts: &FlowFacts<'_>, end: End) -> u64 {
+pub(super) fn leg_ns(facts: &FlowFacts<'_>, end: End) -> u64 {
     let trips = if end == facts.model.data_sender {
         &facts.model.to_sender
     } else {
@@ -127,7 +129,13 @@ impl Thinking {
         } else {
             MIN_THINK_NS
         };
-        times.retain(|(_, ns)| (least_ns.max(leg_ns)..=MAX_THINK_NS).contains(ns));
+        let is_too_long = |ns: &u64| (MAX_THINK_NS..=MAX_ONCE_NS).contains(ns);
+        let most_ns = if times.iter().filter(|(_, ns)| is_too_long(ns)).count() == 1 {
+            MAX_ONCE_NS
+        } else {
+            MAX_THINK_NS
+        };
+        times.retain(|(_, ns)| (least_ns.max(leg_ns)..=most_ns).contains(ns));
         times.sort_unstable_by_key(|(wait, _)| wait.start_ns);
         Self {
             end,
@@ -227,20 +235,29 @@ pub(super) fn asked_ns(facts: &FlowFacts<'_>, server: End) -> u64 {
     facts.active_ns.saturating_sub(idle_ns)
 }
 
-/// True if an end sends at intervals of its own: these vary less than its times after the other end's data.
-pub(super) fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
-    let view: &DirectionView = if thinking.end == facts.model.data_sender {
+/// The packets that an end sent, or those of the other end that answer them.
+fn view_of<'a>(facts: &'a FlowFacts<'_>, end: End) -> &'a DirectionView {
+    if end == facts.model.data_sender {
         &facts.model.view
     } else {
         &facts.model.back
-    };
-    let sent = view
-        .sent
-        .iter()
-        .filter(|it| it.len > 0 && !it.is_retransmission());
-    let times: Vec<u64> = sent.map(|it| it.time_ns).collect();
+    }
+}
+
+/// When an end sent new payload.
+pub(super) fn sent_ns(facts: &FlowFacts<'_>, end: End) -> impl Iterator<Item = u64> {
+    let sent = view_of(facts, end).sent.iter();
+    let sent = sent.filter(|it| it.len > 0 && !it.is_retransmission());
+    sent.map(|it| it.time_ns)
+}
+
+/// True if an end sends at intervals of its own: these vary less than its times after the other end's data.
+pub(super) fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let times: Vec<u64> = sent_ns(facts, thinking.end).collect();
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
-    let gaps: Vec<u64> = gaps.filter(|ns| *ns >= WRITE_GAP_NS).collect();
+    // Between its turns lies no less than its shortest time; what is closer belongs to one turn.
+    let least_ns = WRITE_GAP_NS.max(thinking.percentile(10));
+    let gaps: Vec<u64> = gaps.filter(|ns| *ns >= least_ns).collect();
     let middle = |values: Vec<u64>| Some(percentile(values.clone(), 75)? - percentile(values, 25)?);
     // No gap precedes what is sent first. What the stack takes to acknowledge is part of the time after the other end's data.
     let waits = thinking.times.iter().skip(1).map(|(wait, _)| wait.ns);
@@ -251,6 +268,16 @@ pub(super) fn has_own_timer(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool 
         }
         _ => false,
     }
+}
+
+/// True if an end sends as late when nobody has asked: at least half as many of its times follow its own data, all of which was
+/// acknowledged before, as the other end's.
+pub(super) fn sends_unasked(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let usual_ns = thinking.percentile(50);
+    let pauses = facts.model.turns.pauses[thinking.end as usize].iter();
+    let unasked = pauses
+        .filter(|it| !it.has_loss && it.ns >= usual_ns / 2 && !is_answer_after_pause(facts, it));
+    thinking.times.len() >= MIN_TIMES && unasked.count() * 2 >= thinking.times.len()
 }
 
 /// True if a wait has the sizes of a request or an answer, and not those of news or a person's input.
@@ -268,13 +295,16 @@ pub(super) fn is_slow_message(facts: &FlowFacts<'_>, thinking: &Thinking) -> boo
     thinking.percentile(50) > NEWS_NS && size < 2 * facts.full.max(MIN_FULL)
 }
 
-/// True if only one of the first answers is late, and the exchange goes on at once: the key exchange of TLS, a log-in.
-pub(super) fn is_opening_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+/// True if only one answer is late, one of the first or one that others follow at once, and the exchange goes on at once: the key
+/// exchange of TLS, a log-in, a name that the server looks up.
+pub(super) fn is_only_late(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let waits = &facts.model.turns.waits[thinking.end as usize];
-    let opening_ns = waits.get(OPENING_TURNS).map(|wait| wait.start_ns);
-    let is_opening = |(wait, _): &(Wait, u64)| opening_ns.is_some_and(|ns| wait.start_ns < ns);
     let late = thinking.times.iter().filter(|(_, ns)| *ns > PERSON_NS);
-    late.clone().count() == 1 && late.clone().all(is_opening) && is_single_work(facts, thinking)
+    let at = late.clone().next().and_then(|(wait, _)| {
+        let place = waits.iter().position(|it| it.number == wait.number)?;
+        Some(place < OPENING_TURNS || place + OPENING_TURNS < waits.len())
+    });
+    late.count() == 1 && at.unwrap_or(false) && is_single_work(facts, thinking)
 }
 
 /// How much time an end takes before how many of its turns.
@@ -296,13 +326,17 @@ pub(super) fn before_turns(thinking: &Thinking, many: &str, one: &str) -> String
     }
 }
 
-/// True if a few late answers stand out in an exchange that is busy otherwise: the client asks again at once, or the
-/// request or the answer is large.
+/// True if a few late answers stand out in an exchange that is busy otherwise: the client asks again at once, or in half of the time
+/// that they take, or the request or the answer is large.
 pub(super) fn is_single_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let client = thinking.end.other();
     let waits = &facts.model.turns.waits[client as usize];
     let prompt_ns = PERSON_NS.min(thinking.percentile(100));
-    let is_busy = waits.len() >= MIN_TIMES && waits.iter().all(|wait| wait.ns <= prompt_ns);
+    let slow = waits
+        .iter()
+        .map(|wait| wait.ns)
+        .filter(|ns| *ns > prompt_ns);
+    let is_busy = waits.len() >= MIN_TIMES && slow.sum::<u64>() * 2 <= thinking.total_ns();
     let is_large =
         |(wait, _): &(Wait, u64)| wait.bytes.max(wait.bytes_before) >= ANSWER_SEGMENTS * facts.full;
     is_busy || thinking.times.iter().all(is_large)

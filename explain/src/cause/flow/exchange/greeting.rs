@@ -1,0 +1,65 @@
+//! A server that speaks first, and is late: FTP, SMTP, POP3, SSH, data bases.
+
+use super::thinking::{MAX_ONCE_NS, MIN_SHARE, MIN_TOTAL_NS, NEWS_NS, leg_ns, sent_ns};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_capture::tcp::End;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use linerate_results::stats;
+
+/// A name that is not answered takes this long at least (resolv.conf(5): `timeout` is 5 s).
+pub(super) const LOOKUP_NS: u64 = 4_900_000_000;
+/// What to do where a server is late once, and for so long.
+pub(super) const ONCE_ADVICE: &str = "The network is not the limit. Servers look up the name of a client before they greet it or let it in, and \
+                           wait for name servers that do not answer (5 s each and more), or for an ident answer (RFC 1413): turn that off \
+                           (sshd: UseDNS no; vsftpd: reverse_lookup_enable=NO), or mend the reverse zone. Otherwise read the server's log \
+                           at that time.";
+/// Messages that follow the greeting at least: a dialogue.
+const MIN_TURNS: usize = 2;
+
+/// The server greets the client long after the connection is open, and the dialogue then goes on at once.
+pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let connection = facts.connection();
+    let handshake = connection.handshake();
+    handshake.syn_ack_ns?;
+    let opened_ns = handshake.ack_ns?.checked_sub(connection.start_ns)?;
+    let greeted_ns = sent_ns(facts, End::Second).next()?;
+    let answered_ns = sent_ns(facts, End::First).next()?;
+    let is_dialogue = (greeted_ns..greeted_ns + NEWS_NS).contains(&answered_ns)
+        && facts.model.turns.changes() >= MIN_TURNS;
+    let leg_ns = leg_ns(facts, End::Second);
+    let late_ns = greeted_ns.checked_sub(opened_ns + leg_ns)?;
+    let share = stats::ratio(late_ns as f64, (late_ns + facts.active_ns) as f64);
+    if !is_dialogue
+        || share < MIN_SHARE
+        || !(MIN_TOTAL_NS..=MAX_ONCE_NS).contains(&late_ns)
+        || connection.stats(End::Second).retransmitted_segments > 0
+    {
+        return None;
+    }
+    let name = facts.flow.ends[End::Second as usize].0;
+    Some(Rule {
+        share: facts.share_of(late_ns),
+        cause: Cause::ServerThinkTime,
+        confidence: 0.75,
+        summary: format!(
+            "{name} sends its greeting {} after the connection is open, beyond the round trip of {} from the capture point: {} of the \
+             time until the last payload.",
+            format::time(late_ns),
+            format::time(leg_ns),
+            format::percent(share),
+        ),
+        evidence: evidence([
+            ("greeting_ns", late_ns as f64),
+            ("think_ns_total", late_ns as f64),
+            ("think_share", share),
+            ("capture_rtt_ns", leg_ns as f64),
+        ]),
+        advice: ONCE_ADVICE.to_owned(),
+        limits: &[Limit::Handshake],
+        has_gain: false,
+    })
+}

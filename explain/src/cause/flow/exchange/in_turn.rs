@@ -1,0 +1,103 @@
+//! One request at a time over a long path: each waits for the answer to the one before, and the round trips add up.
+
+use super::thinking::{NEWS_NS, server};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Wait};
+use linerate_capture::tcp::End;
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// Name of the number of requests in the evidence.
+pub(in crate::cause::flow) const REQUESTS: &str = "requests_in_turn";
+/// On a shorter path, the ends take as long as the path does: twice what a stack takes to react, and a program.
+pub(super) const MIN_RTT_NS: u64 = 5_000_000;
+/// Fewer are the opening of a session.
+pub(super) const MIN_REQUESTS: usize = 20;
+/// Less in all is not noticed as slow (ITU-T G.1010: a transaction below 2 s).
+pub(super) const MIN_TOTAL_NS: u64 = 2_000_000_000;
+/// Another cause has at least as much of the time.
+pub(super) const MIN_SHARE: f64 = 0.5;
+
+/// The requests that follow the answer before at once, and are answered at once.
+#[derive(Clone, Copy, Debug)]
+struct InTurn {
+    requests: usize,
+    rtt_ns: u64,
+    first_packet: u32,
+    last_packet: u32,
+}
+
+impl InTurn {
+    fn of(facts: &FlowFacts<'_>) -> Option<Self> {
+        let rtt_ns = facts.least_rtt_ns.filter(|ns| *ns >= MIN_RTT_NS)?;
+        let mut waits: Vec<&Wait> = facts.model.turns.waits.iter().flatten().collect();
+        waits.sort_unstable_by_key(|wait| wait.number);
+        // What both ends together take for one exchange is the round trip, wherever it is seen, and little else.
+        let is_trip = |pair: &&[&Wait]| {
+            let ns: u64 = pair.iter().map(|wait| wait.ns).sum();
+            let most_ns = rtt_ns + rtt_ns / 2;
+            !pair.iter().any(|wait| wait.has_loss) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
+        };
+        let trips = || waits.chunks_exact(2).filter(is_trip);
+        Some(Self {
+            requests: trips().count(),
+            rtt_ns,
+            first_packet: trips().next()?[0].number,
+            last_packet: trips().next_back()?[1].number,
+        })
+    }
+
+    fn total_ns(&self) -> u64 {
+        self.requests as u64 * self.rtt_ns
+    }
+}
+
+/// Requests one after another, each a round trip, take most of the time.
+pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let found = InTurn::of(facts)?;
+    let total_ns = found.total_ns();
+    let waits = facts.model.turns.waits.iter().flatten();
+    let idle_ns: u64 = waits.map(|it| it.ns).filter(|ns| *ns >= NEWS_NS).sum();
+    let busy_ns = facts.active_ns.saturating_sub(idle_ns).max(1);
+    let share = facts.share_of(total_ns);
+    if found.requests < MIN_REQUESTS
+        || total_ns < MIN_TOTAL_NS
+        || share.min(total_ns as f64 / busy_ns as f64) < MIN_SHARE
+    {
+        return None;
+    }
+    let client = server(facts).map_or(End::First, End::other);
+    let name = facts.flow.ends[client as usize].0;
+    Some(Rule {
+        share,
+        cause: Cause::OneInFlight,
+        confidence: 0.85,
+        summary: format!(
+            "{name} sends its requests one at a time, each only when the answer to the one before has arrived: {} round trips of \
+             {} take {} ({}).",
+            format::count(found.requests as u64),
+            format::time(found.rtt_ns),
+            format::time(total_ns),
+            format::percent(share),
+        ),
+        evidence: evidence([
+            (REQUESTS, found.requests as f64),
+            ("rtt_ns", found.rtt_ns as f64),
+            ("round_trips_ns", total_ns as f64),
+            ("first_packet", f64::from(found.first_packet)),
+            ("last_packet", f64::from(found.last_packet)),
+        ]),
+        advice: "A faster line changes nothing. Ask for more at a time (one query instead of many, larger blocks), keep several \
+                 requests in flight (pipelining, several connections), or move the program that asks nearer to the data."
+            .to_owned(),
+        limits: &[
+            Limit::SenderIdle,
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::LateAck,
+        ],
+        has_gain: false,
+    })
+}
