@@ -162,7 +162,7 @@ impl fmt::Display for Cause {
             Self::CongestionWindow => "congestion window",
             Self::BroadcastStorm => "broadcast storm",
             Self::Paused => "pause frames",
-            Self::OneInFlight => "one segment in flight",
+            Self::OneInFlight => "one in flight",
             Self::SmallWrites => "small writes",
             Self::HostPacing => "paced by the sending host",
             Self::Bufferbloat => "bufferbloat",
