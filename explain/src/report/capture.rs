@@ -83,7 +83,11 @@ fn page(report: &Report, most: usize) -> Page {
     Page {
         title: files.join(", "),
         verdict: report.verdict(),
-        overview: report.overview().lines().map(str::to_owned).collect(),
+        overview: report
+            .minor_lines()
+            .into_iter()
+            .chain(report.overview().lines().map(str::to_owned))
+            .collect(),
         faults: faults.collect(),
         findings: findings(report),
         pictures: report

@@ -33,6 +33,8 @@ pub struct Report {
     pub other_udp_streams: u64,
     /// Why it is slow, largest share of the time first.
     pub findings: Vec<PathFinding>,
+    /// What takes too little of the time to be the reason, largest share first.
+    pub minor_findings: Vec<PathFinding>,
     /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_traces) were requested,
     /// costliest first.
     #[serde(skip)]
@@ -67,6 +69,7 @@ impl Report {
         let connections = flows.map(|(flow, time)| ConnectionReport::new(&flow, time, start_ns));
         let connections: Vec<ConnectionReport> = connections.collect();
         cause::calibrate(&mut findings, &connections);
+        let minor_findings = cause::take_minor(&mut findings);
         let streams = analysis.udp_streams.iter();
         Self {
             schema: 1,
@@ -82,6 +85,7 @@ impl Report {
                 .collect(),
             other_udp_streams: analysis.other_udp_streams,
             findings,
+            minor_findings,
             pictures,
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
+use crate::cause::MIN_SHARE;
 use linerate_capture::model::Limit;
 use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, UdpStreamReport};
 use linerate_results::format;
@@ -69,6 +70,12 @@ impl Report {
         if self.captures.is_empty() {
             return text;
         }
+        for line in self.minor_lines() {
+            let _ = write!(text, "\n{line}");
+        }
+        if !self.minor_findings.is_empty() {
+            text.push('\n');
+        }
         let _ = write!(text, "\n{}", self.overview());
         self.connection_table(&mut text);
         self.stream_table(&mut text);
@@ -78,6 +85,25 @@ impl Report {
             }
         }
         text
+    }
+
+    /// What takes too little of the time to be the reason, a line each.
+    pub(crate) fn minor_lines(&self) -> Vec<String> {
+        let reasons = self.minor_findings.iter();
+        let reasons = reasons.filter(|it| it.alternative_to.is_none());
+        let lines = reasons.map(|found| {
+            let between = match (&found.sender, &found.receiver) {
+                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}: "),
+                _ => String::new(),
+            };
+            format!(
+                "Beside that, {} of the time: {between}{}. {}",
+                format::percent(found.share_of_time),
+                found.finding.cause,
+                found.finding.summary
+            )
+        });
+        lines.collect()
     }
 
     /// The main finding, in one sentence.
@@ -107,7 +133,11 @@ impl Report {
             }
             None => match self.unnamed_wait() {
                 Some(wait) => format!("No cause is named: {wait}."),
-                None => "The capture shows no problem.".to_owned(),
+                None if self.minor_findings.is_empty() => "The capture shows no problem.".to_owned(),
+                None => format!(
+                    "The capture shows no problem that takes {} of the time.",
+                    format::percent(MIN_SHARE)
+                ),
             },
         }
     }

@@ -45,6 +45,7 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
     others.extend(names::waiting(
         &analysis.other_traffic.names,
         &analysis.flows,
+        analysis.duration_ns,
     ));
     others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
     let rejected = rejected::rejected(analysis, &mut others);

@@ -9,7 +9,7 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
 
-use super::{MIN_COST_NS, MIN_COST_SHARE};
+use super::MIN_COST_SHARE;
 
 /// Longer than a round trip by this, an answer is late: up to 0.1 s feels instantaneous (R. B. Miller, Response time
 /// in man-computer conversational transactions, 1968, topic 1), and a server in the same network, or one that has the
@@ -34,8 +34,15 @@ struct Waiting<'a> {
     worst: Option<&'a NameLookup>,
 }
 
-/// The findings, by client and server.
-pub(super) fn waiting(lookups: &[NameLookup], flows: &[Flow]) -> Vec<PathFinding> {
+/// Waiting for less in all is not noticed: a fifth of what a page may take (ITU-T G.1010, web browsing: 2 s).
+const MIN_WAITED_NS: u64 = 400_000_000;
+
+/// The findings, by client and server, for a capture of this duration.
+pub(super) fn waiting(
+    lookups: &[NameLookup],
+    flows: &[Flow],
+    duration_ns: u64,
+) -> Vec<PathFinding> {
     let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
     let mut clients: BTreeMap<Address, (u64, Vec<Interval>)> = BTreeMap::new();
     for lookup in lookups {
@@ -49,8 +56,16 @@ pub(super) fn waiting(lookups: &[NameLookup], flows: &[Flow]) -> Vec<PathFinding
         waiting.add(lookup, *round_trip_ns, connections);
     }
     let found = all.into_iter().filter_map(|((client, server), waiting)| {
-        let total_ns = waiting.total_ns(flows.iter().filter(|flow| flow.ends[0].0 == client));
-        waiting.finding(client, server, total_ns)
+        let own = || flows.iter().filter(|flow| flow.ends[0].0 == client);
+        let total_ns = waiting.total_ns(own());
+        // What others transfer does not wait for the names of a host that transfers nothing.
+        let is_aside = own().next().is_none() && !flows.is_empty();
+        let weight = if is_aside {
+            stats::ratio(total_ns as f64, duration_ns as f64).min(1.0)
+        } else {
+            1.0
+        };
+        waiting.finding(client, server, total_ns, weight)
     });
     found.collect()
 }
@@ -140,10 +155,17 @@ impl<'a> Waiting<'a> {
         total_ns.min(end_ns.saturating_sub(start_ns))
     }
 
-    fn finding(self, client: Address, server: Address, total_ns: u64) -> Option<PathFinding> {
+    /// The finding, with a share of `weight` of the client's time.
+    fn finding(
+        self,
+        client: Address,
+        server: Address,
+        total_ns: u64,
+        weight: f64,
+    ) -> Option<PathFinding> {
         let share = stats::ratio(self.waited_ns as f64, total_ns as f64).min(1.0);
         let (first, last, worst) = (self.first?, self.last?, self.worst?);
-        if self.waited_ns < MIN_COST_NS || share < MIN_COST_SHARE {
+        if self.waited_ns < MIN_WAITED_NS || share < MIN_COST_SHARE {
             return None;
         }
         let median_ns = stats::percentile(&self.delays_ns, 50.0).unwrap_or(0);
@@ -178,7 +200,8 @@ impl<'a> Waiting<'a> {
             alternative_to: None,
             sender: Some(server.to_string()),
             receiver: Some(client.to_string()),
-            share_of_time: stats::ratio(self.held_back_ns as f64, total_ns as f64).min(1.0),
+            share_of_time: weight
+                * stats::ratio(self.held_back_ns as f64, total_ns as f64).min(1.0),
             finding: Finding {
                 cause: Cause::NameResolution,
                 confidence: if self.late >= 2 || self.unanswered > 0 {

@@ -191,11 +191,23 @@ fn join_full_ways(all: &mut Vec<PathFinding>) {
     });
 }
 
-/// Largest share of the time first; the limit of a healthy transfer is no fault and comes last.
+/// Largest share of the time first; the limit of a healthy transfer is no fault and comes behind those between the same hosts.
 pub(super) fn sort_by_cost(found: &mut [PathFinding]) {
+    let hosts = |it: &PathFinding| {
+        let mut hosts = [it.sender.clone(), it.receiver.clone()];
+        hosts.sort_unstable();
+        hosts
+    };
+    let faults = found.iter().filter(|it| !is_limit(it.finding.cause));
+    let faulty: Vec<_> = faults.map(hosts).collect();
+    // What concerns no hosts in particular concerns all.
+    let is_faulty =
+        |it: &PathFinding| faulty.contains(&hosts(it)) || faulty.contains(&[None, None]);
+    let is_last = |it: &PathFinding| is_limit(it.finding.cause) && is_faulty(it);
     found.sort_by(|a, b| {
-        let limit = |it: &PathFinding| is_limit(it.finding.cause);
-        limit(a).cmp(&limit(b)).then(cost(b).total_cmp(&cost(a)))
+        is_last(a)
+            .cmp(&is_last(b))
+            .then(cost(b).total_cmp(&cost(a)))
     });
 }
 

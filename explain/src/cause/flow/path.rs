@@ -9,9 +9,12 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
 use linerate_results::format;
 use linerate_results::record::Cause;
+use linerate_results::stats;
 
 /// A longer wait in one direction is too much for a conversation (ITU-T G.114 section 4).
 const BLOATED_NS: u64 = 150_000_000;
+/// No path takes longer without a queue: over a geostationary satellite and back, it is 0.6 s (RFC 2488 section 2).
+const NO_PATH_NS: u64 = 1_000_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
 const SMALL_MSS: u64 = 1_100;
 /// Headers that cost a smaller share of a full path are no reason to look for another MSS: 536 octets (RFC 9293 section 3.7.1)
@@ -24,7 +27,7 @@ const FEW_SEGMENTS_PER_S: f64 = 500.0;
 const ETHERNET_MSS: u64 = 1_460;
 
 pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let (queue_ns, _) = facts.model.queue_ns?;
+    let (queue_ns, longest_ns) = facts.model.queue_ns?;
     let base_ns = facts.model.base_rtt_ns()?;
     if ack_path_full(facts).is_some() {
         return None;
@@ -40,7 +43,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         || !facts.model.is_queued
         || !could_queue
         || queue_ns < BLOATED_NS
-        || queue_ns < 3 * base_ns
+        || queue_ns < 3 * base_ns && longest_ns < NO_PATH_NS
     {
         return None;
     }
@@ -61,7 +64,7 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         String::new()
     };
     Some(Rule {
-        share: facts.share(Limit::PathRate),
+        share: facts.share(Limit::PathRate).max(bloated_share(facts)),
         cause: Cause::Bufferbloat,
         confidence: 0.85,
         summary: format!(
@@ -79,6 +82,19 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::PathRate],
         has_gain: false,
     })
+}
+
+/// Share of the time in which what the sender sends waits for longer than a conversation bears. The rate of a radio changes, so that its
+/// fastest one shows little of that.
+fn bloated_share(facts: &FlowFacts<'_>) -> f64 {
+    let trips = &facts.model.to_receiver;
+    let Some(base_ns) = trips.base_ns().filter(|_| !facts.model.is_near_receiver()) else {
+        return 0.0;
+    };
+    let samples = trips.samples();
+    let bloated = samples.iter().filter(|(_, ns)| *ns >= base_ns + BLOATED_NS);
+    let sending = 1.0 - facts.share(Limit::SenderIdle);
+    stats::ratio(bloated.count() as f64, samples.len() as f64) * sending
 }
 
 /// A maximum segment size below that of Ethernet: more headers and more work for each octet.

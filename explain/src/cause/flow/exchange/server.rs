@@ -2,13 +2,13 @@
 
 use super::greeting::{LOOKUP_NS, ONCE_ADVICE, late_greeting};
 use super::thinking::{
-    MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns, has_own_timer,
-    is_only_late, is_single_work, is_slow_message, is_work, sends_unasked, server,
+    MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns,
+    has_own_timer, is_only_late, is_single_work, is_slow_message, is_work, sends_unasked, server,
 };
 use crate::cause::flow::facts::{FlowFacts, ServerAnswers};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, percentile};
+use linerate_capture::model::{Limit, Wait, percentile};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 use linerate_results::format;
@@ -83,12 +83,18 @@ fn varies_widely(thinking: &Thinking) -> bool {
         && thinking.percentile(90) > EVENT_FACTOR * thinking.percentile(10)
 }
 
-/// True if many answers to short messages come after any time: what a screen shows or a user does is answered when it happens (RFC 6143
-/// section 7.5.3, incremental updates; long polling).
-fn waits_for_events(thinking: &Thinking) -> bool {
-    let asked = thinking.times.iter().map(|(wait, _)| wait.bytes_before);
-    let octets = percentile(asked.collect(), 50).unwrap_or(0);
-    octets <= MESSAGE_OCTETS && varies_widely(thinking)
+/// True if many short answers to short messages come after any time, or usually after more than a second: what a screen shows or a user
+/// does is answered when it happens (RFC 6143 section 7.5.3, incremental updates; long polling).
+fn waits_for_events(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let median = |octets: fn(&Wait) -> u64| {
+        let all = thinking.times.iter().map(|(wait, _)| octets(wait));
+        percentile(all.collect(), 50).unwrap_or(0)
+    };
+    let (asked, answered) = (median(|wait| wait.bytes_before), median(|wait| wait.bytes));
+    let segment = facts.full.max(MIN_FULL);
+    let are_messages = asked <= MESSAGE_OCTETS || asked.max(answered) < segment;
+    let are_late = thinking.times.len() >= MIN_TIMES && is_slow_message(facts, thinking);
+    are_messages && (varies_widely(thinking) || are_late)
 }
 
 /// The server takes time before its answers begin, or before its greeting, beyond the round trip.
@@ -106,7 +112,7 @@ fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
     let all = facts.answers;
     let has_no_work = has_own_timer(facts, &thinking)
         || sends_unasked(facts, &thinking)
-        || waits_for_events(&thinking);
+        || waits_for_events(facts, &thinking);
     if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_no_work {
         return None;
     }

@@ -302,7 +302,9 @@ pub(super) fn is_only_late(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let late = thinking.times.iter().filter(|(_, ns)| *ns > PERSON_NS);
     let at = late.clone().next().and_then(|(wait, _)| {
         let place = waits.iter().position(|it| it.number == wait.number)?;
-        Some(place < OPENING_TURNS || place + OPENING_TURNS < waits.len())
+        // What comes after so long, and is followed by nothing, may be the end of an idle connection.
+        let is_soon = place < OPENING_TURNS && waits[place].ns <= MAX_THINK_NS;
+        Some(is_soon || place + OPENING_TURNS < waits.len())
     });
     late.count() == 1 && at.unwrap_or(false) && is_single_work(facts, thinking)
 }

@@ -10,6 +10,10 @@ use linerate_capture::model::{Limit, Wait};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
+/// So many late messages, and one in so many of all, are noticed.
+const MIN_MANY: u64 = 8;
+const MANY_DIVISOR: u64 = 25;
+
 /// Messages of either end that came again after a timeout, in an exchange of messages that fit into a few segments.
 pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Exchange || !facts.is_dialogue() {
@@ -22,11 +26,13 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
     let lost = repeated.len() as u64;
     let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
     let share = facts.share_of(total_ns);
+    let messages = facts.model.turns.changes() as u64 + 1;
+    // Most of the time of a dialogue passes between its messages: if many come late, that is noticed all the same.
+    let are_many = lost >= MIN_MANY && lost * MANY_DIVISOR >= messages && share >= MIN_COST / 2.0;
     // Two show no pattern, but what they cost is measured.
-    if lost < MIN_LOSSES - 1 || share < MIN_COST {
+    if lost < MIN_LOSSES - 1 || share < MIN_COST && !are_many {
         return None;
     }
-    let messages = facts.model.turns.changes() as u64 + 1;
     let mean_ns = total_ns / lost;
     let number = |it: Option<&&Wait>| it.map_or(0.0, |it| f64::from(it.number));
     Some(Rule {
