@@ -8,6 +8,7 @@
 use super::ack_path::arrivals;
 use super::facts::FlowFacts;
 use super::idle::LONG_SILENCES;
+use super::in_flight::LEAST_SCALE;
 use super::loss;
 use super::nagle;
 use super::rule::Rule;
@@ -43,7 +44,7 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
             Cause::ReceiveWindow
         }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
-        Cause::ReceiveWindow if rule.evidence.contains_key("is_least_scale") => Cause::SendBuffer,
+        Cause::ReceiveWindow if rule.evidence.contains_key(LEAST_SCALE) => Cause::SendBuffer,
         Cause::StretchAcks => Cause::ReceiveWindow,
         // A sender probes for the room of a queue with rare losses, each of which costs little but the window.
         Cause::CongestionWindow if loss::is_rare(facts) => Cause::ShallowQueue,

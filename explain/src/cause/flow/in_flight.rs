@@ -14,6 +14,8 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use std::collections::VecDeque;
 
+/// The evidence that a window is a guess, from the least scale that permits what is in flight.
+pub(super) const LEAST_SCALE: &str = "is_least_scale";
 /// A sender that is silent for a smaller share of the time, for an unknown reason, is not judged.
 const MIN_UNSEEN: f64 = 0.7;
 /// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
@@ -331,7 +333,7 @@ fn least_window(facts: &FlowFacts<'_>, flight: &ConstantFlight, window: u64, lim
             ("in_flight_bytes_p98", flight.bytes as f64),
             ("rtt_ns", flight.rtt_ns as f64),
             ("most_window_bytes", window as f64),
-            ("is_least_scale", 1.0),
+            (LEAST_SCALE, 1.0),
         ]),
         advice: "Enlarge the receive buffer to the required rate times the round trip (SO_RCVBUF, net.ipv4.tcp_rmem; lwIP: \
                  TCP_WND), and the sender's buffer with it."

@@ -340,7 +340,8 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     }
     // What is sent at once, whenever there is something to send, no window, buffer or pace holds back.
     if facts.is_dialogue() {
-        found.retain(|rule| !is_of_transfers(rule.cause));
+        let is_guess = |rule: &Rule| rule.evidence.contains_key(in_flight::LEAST_SCALE);
+        found.retain(|rule| !is_of_transfers(rule.cause) && !is_guess(rule));
     }
     if facts.may_follow_acks() {
         found.retain(|rule| rule.cause != Cause::HostPacing);

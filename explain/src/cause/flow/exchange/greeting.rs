@@ -14,7 +14,7 @@ use linerate_results::stats;
 pub(super) const LOOKUP_NS: u64 = 4_900_000_000;
 /// What to do where a server is late once, and for so long.
 pub(super) const ONCE_ADVICE: &str = "The network is not the limit. Servers look up the name of a client before they greet it or let it in, and \
-                           wait for name servers that do not answer (5 s each and more), or for an ident answer (RFC 1413): turn that off \
+                           wait for name servers that do not answer (seconds for each), or for an ident answer (RFC 1413): turn that off \
                            (sshd: UseDNS no; vsftpd: reverse_lookup_enable=NO), or mend the reverse zone. Otherwise read the server's log \
                            at that time.";
 /// Messages that follow the greeting at least: a dialogue.

@@ -11,8 +11,8 @@ use linerate_results::record::Cause;
 
 /// Name of the number of requests in the evidence.
 pub(in crate::cause::flow) const REQUESTS: &str = "requests_in_turn";
-/// On a shorter path, the ends take as long as the path does: twice what a stack takes to react, and a program.
-pub(super) const MIN_RTT_NS: u64 = 5_000_000;
+/// No request is noticed for a shorter round trip, that of some 2,000 km of fibre there and back, which moving nearer hardly shortens.
+pub(super) const MIN_RTT_NS: u64 = 20_000_000;
 /// Fewer are the opening of a session.
 pub(super) const MIN_REQUESTS: usize = 20;
 /// Less in all is not noticed as slow (ITU-T G.1010: a transaction below 2 s).
@@ -86,6 +86,7 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
             (REQUESTS, found.requests as f64),
             ("rtt_ns", found.rtt_ns as f64),
             ("round_trips_ns", total_ns as f64),
+            ("round_trips_share", share),
             ("first_packet", f64::from(found.first_packet)),
             ("last_packet", f64::from(found.last_packet)),
         ]),

@@ -23,12 +23,15 @@ pub(super) fn are_timeouts_longer_than_path(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// Transmissions with payload, and for each whether the same octets came again after a timeout although their receipt had
-/// been acknowledged: near the receiver, the acknowledgment was captured before; near the sender, the receiver reports
-/// that they arrived twice (RFC 2883).
+/// been acknowledged: near the receiver, the acknowledgment was captured so long before that it should have reached the sender; near the
+/// sender, the receiver reports that they arrived twice (RFC 2883).
 pub(super) fn repeated_in_vain<'a>(facts: &'a FlowFacts<'_>) -> Vec<(&'a Transmission, bool)> {
     let view = &facts.model.view;
     let is_near_receiver = facts.model.is_near_receiver();
     let mut reports = view.acks.iter().filter(|it| it.has_dsack).peekable();
+    // What the sender had not received when it sent.
+    let on_the_way_ns = facts.model.to_sender.base_ns().unwrap_or(0) / 8 * 7;
+    let (mut acks, mut acked) = (view.acks.iter().peekable(), 0);
     let mut latest: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<(&Transmission, bool)> = Vec::new();
     let mut sent = view.sent.iter().filter(|it| it.len > 0).peekable();
@@ -40,7 +43,10 @@ pub(super) fn repeated_in_vain<'a>(facts: &'a FlowFacts<'_>) -> Vec<(&'a Transmi
         };
         let is_late = it.time_ns - before.0.time_ns >= MIN_TIMEOUT_NS;
         let is_reported = if is_near_receiver {
-            it.class == PacketClass::SpuriousRetransmission
+            while let Some(ack) = acks.next_if(|ack| ack.time_ns + on_the_way_ns <= it.time_ns) {
+                acked = acked.max(ack.ack);
+            }
+            it.class == PacketClass::SpuriousRetransmission && acked >= it.end
         } else {
             // The answer comes before the sender transmits anything else: after a timeout it sends one segment.
             let next = sent.peek().map_or(u64::MAX, |next| next.time_ns);

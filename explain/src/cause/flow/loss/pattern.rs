@@ -4,11 +4,11 @@ use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::repeats::episodes;
 use crate::cause::flow::rule::Rule;
-use linerate_capture::model::{Limit, Transmission};
-use linerate_capture::tcp::BURST_POSITIONS;
+use linerate_capture::model::{DirectionView, Limit, Transmission};
+use linerate_capture::tcp::{BURST_POSITIONS, PacketClass};
 use linerate_results::format;
 use linerate_results::record::Cause;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 /// Segments in flight from which several may be lost in one round trip, and still be repaired without a timeout.
@@ -19,6 +19,8 @@ const MIN_ADVISED_SEGMENT: u64 = 200;
 const OPENING_DIVISOR: usize = 20;
 /// Fewer segments behind others show no pattern.
 const MIN_FOLLOWERS: u64 = 8;
+/// A receiver owes an acknowledgment for so many segments.
+const OWED_SEGMENTS: u64 = 2;
 /// A receiver this near to the capture point sees what the capture shows.
 const NEAR_NS: u64 = 300_000;
 
@@ -39,7 +41,7 @@ pub(super) fn discarded(
     // A network between them may lose what passed the capture point.
     let is_at_receiver =
         model.is_near_receiver() && to_receiver_ns < NEAR_NS && to_sender_ns > 8 * to_receiver_ns;
-    let arrived = model.view.lost_after_capture().min(losses.lost);
+    let arrived = discarded_in_order(&model.view).min(losses.lost);
     let mut figures = figures.clone();
     figures.insert("arrived_segments".to_owned(), arrived as f64);
     // With one segment in flight, no other shows that the receiver had acknowledged what it has: it may only be slow to
@@ -65,6 +67,34 @@ pub(super) fn discarded(
         limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
         has_gain: true,
     })
+}
+
+/// Segments that came again, and not needlessly, although they had arrived when all before them had been acknowledged. What arrives
+/// behind a gap a receiver may discard for want of room (RFC 9293 section 3.10.7.4).
+fn discarded_in_order(view: &DirectionView) -> u64 {
+    let full = u64::from(view.full_segment());
+    let mut acks = view.acks.iter().peekable();
+    let (mut acked, mut is_stuck, mut next) = (0, false, 0);
+    let mut in_order: HashSet<u64> = HashSet::new();
+    let mut discarded = 0;
+    for sent in view.sent.iter().filter(|it| it.len > 0) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
+            is_stuck = ack.ack <= acked;
+            acked = acked.max(ack.ack);
+        }
+        let is_needed = sent.is_retransmission()
+            && sent.class != PacketClass::SpuriousRetransmission
+            && !sent.is_discarded;
+        discarded += u64::from(is_needed && in_order.contains(&sent.start));
+        // A receiver acknowledges each second segment (RFC 9293 section 3.8.6.3), or a few that arrive together.
+        if sent.start <= acked + OWED_SEGMENTS * full || !is_stuck && sent.start <= next {
+            in_order.insert(sent.start);
+        }
+        if sent.start <= next || next == 0 {
+            next = next.max(sent.end);
+        }
+    }
+    discarded
 }
 
 /// Without SACK only one loss is repaired in a round trip (RFC 6675 section 1).
