@@ -1,5 +1,6 @@
 //! Acknowledgments that come late, or rarely.
 
+use super::beacons::at_beacons;
 use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
@@ -256,5 +257,5 @@ pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
             has_gain: false,
         });
     }
-    rule
+    rule.or_else(|| at_beacons(facts))
 }

@@ -13,6 +13,7 @@
 //! | `nagle` | segments that wait for delayed acknowledgments |
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
+//! | `beacons` | answers that come late at the ticks of a clock |
 //! | `exchange` | requests and answers |
 //! | `evenness` | rates that losses do not change |
 //! | `flight` | data in flight that is the same in each round trip |
@@ -38,6 +39,7 @@
 mod ack_path;
 mod acks;
 mod alternative;
+mod beacons;
 mod class;
 mod combined;
 mod cost;

@@ -1,0 +1,119 @@
+//! A station whose late answers come at the ticks of a clock of its own: it sleeps, and wakes up at each beacon (IEEE 802.11 clause
+//! 11.2.3), or its driver is asked at intervals.
+
+use super::facts::FlowFacts;
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::{Limit, Wait, percentile};
+use linerate_capture::tcp::End;
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// By chance, times are all near the ticks of some clock once in 10,000: an eighth of them is near each, and some hundred are tried.
+const MIN_LATE: usize = 7;
+/// A host's scheduling takes less.
+const MIN_LATE_NS: u64 = 15_000_000;
+/// Ticks of clocks that stations sleep by: shorter ones are those of schedulers, and nobody sleeps longer between two of them.
+const PERIODS_NS: std::ops::RangeInclusive<u64> = 40_000_000..=600_000_000;
+/// Times are near a tick if this part of the period lies between them.
+const NEAR_DIVISOR: u64 = 16;
+/// Divisors of the shortest distance between late answers that are tried as its period.
+const MOST_PERIODS: u64 = 6;
+/// A smaller share of the time is not worth a finding.
+const MIN_SHARE: f64 = 0.1;
+
+/// Late answers of an end.
+struct LateAnswers {
+    /// The waits, with the time beyond the round trip.
+    late: Vec<(Wait, u64)>,
+    period_ns: u64,
+}
+
+impl LateAnswers {
+    /// Those of `end`, if they come at the ticks of a clock.
+    fn of(facts: &FlowFacts<'_>, end: End) -> Option<Self> {
+        let waits = &facts.model.turns.waits[end as usize];
+        let least_ns = waits.iter().map(|it| it.ns).min()?;
+        // A stack that is awake acknowledges the request sooner than its program answers.
+        let is_silent = |it: &Wait| it.acked_ns.is_some_and(|ns| ns + MIN_LATE_NS > it.ns);
+        let late: Vec<(Wait, u64)> = waits
+            .iter()
+            .filter(|it| !it.has_loss && is_silent(it))
+            .map(|it| (*it, it.ns - least_ns))
+            .filter(|(_, ns)| *ns >= MIN_LATE_NS)
+            .collect();
+        let ends: Vec<u64> = late.iter().map(|(it, _)| it.start_ns + it.ns).collect();
+        let distances = ends.windows(2).map(|pair| pair[1] - pair[0]);
+        let shortest_ns = distances.filter(|ns| ns >= PERIODS_NS.start()).min()?;
+        let periods = (1..=MOST_PERIODS).map(|parts| shortest_ns / parts);
+        let periods = periods.filter(|ns| PERIODS_NS.contains(ns));
+        // Where all take as long, they come at the ticks of whoever asks.
+        let times = || late.iter().map(|(_, ns)| *ns).collect();
+        let spread_ns = percentile(times(), 90)? - percentile(times(), 10)?;
+        let period_ns = periods
+            .filter_map(|ns| fitted(&ends, ns))
+            .find(|ns| spread_ns >= ns / 4 && times().iter().all(|late_ns| late_ns <= ns))?;
+        (late.len() >= MIN_LATE).then_some(Self { late, period_ns })
+    }
+
+    fn total_ns(&self) -> u64 {
+        self.late.iter().map(|(_, ns)| ns).sum()
+    }
+}
+
+/// The period of which `times` are multiples apart, near `period_ns`.
+fn fitted(times: &[u64], period_ns: u64) -> Option<u64> {
+    let mut period = period_ns as f64;
+    let first = *times.first()?;
+    for time in times {
+        let ticks = ((time - first) as f64 / period).round();
+        let distance = (time - first) as f64 - ticks * period;
+        if distance.abs() > period / NEAR_DIVISOR as f64 {
+            return None;
+        }
+        // What is further away shows the period more exactly.
+        if ticks > 0.0 {
+            period = (time - first) as f64 / ticks;
+        }
+    }
+    Some(period as u64)
+}
+
+/// An end that answers late only at the ticks of a clock.
+pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let ends = [End::First, End::Second];
+    let found = ends.map(|end| Some((end, LateAnswers::of(facts, end)?)));
+    let found = found.into_iter().flatten();
+    let (end, answers) = found.max_by_key(|(_, it)| it.total_ns())?;
+    let share = facts.share_of(answers.total_ns());
+    let name = facts.flow.ends[end as usize].0;
+    let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));
+    let late = || answers.late.iter();
+    let longest_ns = late().map(|(_, ns)| *ns).max().unwrap_or(0);
+    (share >= MIN_SHARE).then(|| Rule {
+        share,
+        cause: Cause::WakeUpLatency,
+        confidence: 0.75,
+        summary: format!(
+            "{name} answers {} of {} times up to {} late, always at a multiple of {}: it sleeps, and wakes up at that interval.",
+            format::count(answers.late.len() as u64),
+            format::count(facts.model.turns.waits[end as usize].len() as u64),
+            format::time(longest_ns),
+            format::time(answers.period_ns),
+        ),
+        evidence: evidence([
+            ("late_answers", answers.late.len() as f64),
+            ("answers", facts.model.turns.waits[end as usize].len() as f64),
+            ("late_ns_max", longest_ns as f64),
+            ("late_share", share),
+            ("period_ns", answers.period_ns as f64),
+            ("first_packet", number(answers.late.first())),
+            ("last_packet", number(answers.late.last())),
+        ]),
+        advice: "Look for power saving at that end: a sleeping radio (esp_wifi_set_ps, a listen interval), a driver that is asked at \
+                 an interval."
+            .to_owned(),
+        limits: &[Limit::SenderIdle, Limit::LateAck],
+        has_gain: false,
+    })
+}
