@@ -2,7 +2,7 @@
 
 use super::{causes, upload};
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::in_flight::spaces_bursts;
+use crate::cause::flow::service::spaces_bursts;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
