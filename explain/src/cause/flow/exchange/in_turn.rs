@@ -38,7 +38,9 @@ impl InTurn {
         let is_trip = |pair: &&[&Wait]| {
             let ns: u64 = pair.iter().map(|wait| wait.ns).sum();
             let most_ns = rtt_ns + rtt_ns / 2;
-            !pair.iter().any(|wait| wait.has_loss) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
+            // What does not acknowledge the message before crossed it, and did not wait for it.
+            let follows = |wait: &&Wait| wait.acked_ns.is_some() && !wait.has_loss;
+            pair.iter().all(follows) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
         };
         let trips = || waits.chunks_exact(2).filter(is_trip);
         Some(Self {

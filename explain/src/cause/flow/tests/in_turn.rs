@@ -77,6 +77,25 @@ fn a_client_that_takes_nearly_as_long_as_the_path_does_not_only_wait_for_it() {
 }
 
 #[test]
+fn messages_that_cross_wait_for_none() {
+    // Both ends report each 20 ms, whatever the other one sends.
+    let mut dialogue = Script::open(End::Second, 60 * MS, 20 * US, 60_000);
+    for _ in 0..300 {
+        dialogue.after(12 * MS).write(End::First, 90);
+        // The server has received the client's messages of 60 ms before.
+        let [first, second] = dialogue.next;
+        let numbers = [second, first.saturating_sub(3 * 90).max(1)];
+        let flags = Segment::ACK | Segment::PSH;
+        dialogue
+            .after(8 * MS)
+            .packet(End::Second, flags, numbers, 300, &[]);
+        dialogue.next[1] += 300;
+    }
+    let found = causes(dialogue);
+    assert!(!found.contains(&Cause::OneInFlight), "{found:?}");
+}
+
+#[test]
 fn a_server_that_takes_as_long_as_the_path_thinks() {
     let mut dialogue = Script::open(End::Second, 60 * MS, 20 * US, 60_000);
     for _ in 0..100 {
@@ -248,4 +267,13 @@ fn connections_that_are_used_again_or_carry_much_take_no_two_round_trips() {
         connection.after(20 * US).confirm(End::First);
     });
     assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_handshake_that_takes_far_longer_than_the_path_is_no_round_trip() {
+    // The server accepts each connection 90 ms late.
+    let starts_ns = (0..50).map(|at| at * (REQUEST_NS + 90 * MS));
+    let found = connections(starts_ns, RTT_NS + 90 * MS, one_request);
+    let is_in_turn = |it: &PathFinding| it.finding.cause == Cause::OneInFlight;
+    assert!(!found.iter().any(is_in_turn), "{found:?}");
 }
