@@ -40,20 +40,27 @@ impl Script {
     }
 
     /// The same with these options in both SYNs.
-    pub(crate) fn open_with(
-        sender: End,
-        [to_second_ns, to_first_ns]: [u64; 2],
-        window: u16,
-        options: &[u8],
-    ) -> Self {
+    pub(crate) fn open_with(sender: End, legs_ns: [u64; 2], window: u16, options: &[u8]) -> Self {
+        Self::late(sender, window).opened(legs_ns, options)
+    }
+
+    /// One of several connections, whose SYN passes at `start_ns`.
+    pub(crate) fn open_at(start_ns: u64, sender: End, legs_ns: [u64; 2], window: u16) -> Self {
         let mut own = Self::late(sender, window);
+        own.connection = Connection::new(1, start_ns);
+        own.now_ns = start_ns;
+        own.opened(legs_ns, &OPTIONS)
+    }
+
+    fn opened(mut self, [to_second_ns, to_first_ns]: [u64; 2], options: &[u8]) -> Self {
+        let own = &mut self;
         own.packet(End::First, Segment::SYN, [0, 0], 0, options);
-        own.now_ns = to_second_ns;
+        own.now_ns += to_second_ns;
         let answer = Segment::SYN | Segment::ACK;
         own.packet(End::Second, answer, [0, 1], 0, options);
         own.now_ns += to_first_ns;
         own.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
-        own
+        self
     }
 
     /// Data from `sender`, captured without the handshake.

@@ -4,3 +4,4 @@ mod download;
 mod limits;
 mod receiver;
 mod unseen;
+mod writes;

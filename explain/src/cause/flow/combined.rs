@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::FlowFacts;
 use super::finding::{alternative, finding};
-use super::is_limit;
-use super::rule::Rule;
+use super::rule::{Rule, is_limit};
 use super::time_without::{NextLimit, TimeWithout};
 use crate::cause::scored::PathFinding;
 use linerate_capture::model::{Limit, Span};

@@ -8,11 +8,11 @@ use super::pacing::{is_media, is_own_stream, is_timed_media};
 use super::rate;
 use super::rule::Rule;
 use super::sender::{MIN_ROUND_TRIPS, MIN_SEGMENTS, MIN_SHARE};
+use super::service::{CLOSE_DIVISOR, spaces_bursts};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, WindowScale, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
-use std::collections::VecDeque;
 
 /// The evidence that a window is a guess, from the least scale that permits what is in flight.
 pub(super) const LEAST_SCALE: &str = "is_least_scale";
@@ -24,18 +24,6 @@ const LONG_START_NS: u64 = 100_000_000;
 /// A window that grows by half in each round trip (RFC 3465 section 2.2, with delayed acknowledgments) has more than a thousand
 /// times its first size after so many of them.
 const MOST_ROUND_TRIPS: u64 = 18;
-/// Round trips that are longer by this factor than that of the handshake wait in a queue, or for the receiver.
-const MIN_DELAY: u64 = 2;
-/// A receiver acknowledges two segments at once, or a few more; with more, the pace is that of its acknowledgments.
-const MOST_AT_ONCE: u64 = 4;
-/// So many segments pass the link in one round trip.
-const MIN_SERVED: u64 = 3;
-/// Two suffice, within 1/16, if each is acknowledged alone: whatever delays the acknowledgment of one would take both.
-const SERVED_ALONE: f64 = 2.0 * 15.0 / 16.0;
-/// Segments that leave together are closer by this factor than they are acknowledged.
-const CLOSE_DIVISOR: u64 = 4;
-/// Acknowledgments come at one rate for this share of the time at least.
-const MIN_CONTINUOUS: f64 = 0.9;
 /// A smaller change is that of the path.
 const MIN_GROWTH: f64 = 1.2;
 /// A shorter one is that of the hosts.
@@ -63,93 +51,6 @@ pub(super) fn in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let full = || evenness::is_full_despite_losses(facts);
     send_buffer(facts).or_else(|| congestion_window(facts).filter(|_| !full()))
-}
-
-/// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
-/// after the other, and is never idle.
-pub(super) fn spaces_bursts(facts: &FlowFacts<'_>) -> bool {
-    let Some(service) = continuous_service(facts) else {
-        return false;
-    };
-    let sent = &facts.model.view.sent;
-    let pairs = sent.windows(2).filter(|pair| pair[1].len > 0);
-    let is_close =
-        |pair: &&[Transmission]| pair[1].time_ns - pair[0].time_ns < service.ns / CLOSE_DIVISOR;
-    pairs.filter(is_close).count() * 3 >= sent.len()
-}
-
-/// Time that a link, or the receiver, takes for a full segment, if it is never idle: acknowledgments come at one rate while more is in
-/// flight, much later than on an empty path, as far as that is known. A window or a buffer that is always full leaves the path idle instead.
-pub(super) fn service_ns(facts: &FlowFacts<'_>) -> Option<u64> {
-    let usual_ns = facts.model.to_receiver.percentile(50)?;
-    let service = continuous_service(facts)?;
-    // Without the round trip of an empty path, a few acknowledgments in each round trip may be even by chance.
-    let is_late = match facts.connection().handshake().rtt_ns() {
-        Some(base_ns) => usual_ns / MIN_DELAY >= base_ns,
-        None if service.step_bytes <= facts.full => {
-            usual_ns as f64 >= SERVED_ALONE * service.ns as f64
-        }
-        None => usual_ns / MIN_SERVED >= service.ns,
-    };
-    is_late.then_some(service.ns)
-}
-
-/// A link, or the receiver, that takes one segment after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Service {
-    /// Time for a full segment.
-    ns: u64,
-    /// Octets that an acknowledgment adds (median).
-    step_bytes: u64,
-}
-
-/// Time from one acknowledgment of a full segment to the next one, if it is the same nearly all the time, and more is in flight
-/// then. `None` near the receiver, where nothing seems to be.
-fn continuous_service(facts: &FlowFacts<'_>) -> Option<Service> {
-    let view = &facts.model.view;
-    let mut sent = view.sent.iter().peekable();
-    let (mut acked, mut last_ns, mut highest) = (0, None, 0);
-    // Of a full segment, with the whole gap.
-    let mut gaps: Vec<(u64, u64)> = Vec::new();
-    let (mut emptied, mut steps) = (0, Vec::new());
-    let mut repeated = VecDeque::new();
-    for ack in view.acks.iter().filter(|it| it.is_bare) {
-        while let Some(it) = sent.next_if(|it| it.number < ack.number) {
-            highest = highest.max(it.end);
-            if it.is_retransmission() {
-                repeated.push_back(it);
-            }
-        }
-        // A segment that arrives again takes its time, too, and is acknowledged with the same number.
-        let octets = if ack.ack > acked {
-            ack.ack - acked
-        } else if let Some(it) = repeated.pop_front_if(|it| it.end <= acked) {
-            u64::from(it.len)
-        } else {
-            continue;
-        };
-        let gap_ns = last_ns.map(|ns| ack.time_ns - ns);
-        gaps.extend(gap_ns.map(|ns: u64| (ns.saturating_mul(facts.full) / octets.max(1), ns)));
-        steps.push(octets);
-        emptied += usize::from(highest > 0 && ack.ack >= highest);
-        (acked, last_ns) = (acked.max(ack.ack), Some(ack.time_ns));
-    }
-    let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50);
-    let usual_ns = usual_ns.filter(|ns| *ns > 0)?;
-    // Pauses are few, and take long.
-    let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 8;
-    let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
-    let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
-    // What is acknowledged rarely may come together.
-    let step_bytes = percentile(steps, 50)?;
-    let is_continuous = step_bytes <= MOST_AT_ONCE * facts.full
-        && gaps.len() >= MIN_SEGMENTS
-        && usual as f64 >= MIN_CONTINUOUS * all as f64
-        && emptied * 10 <= gaps.len();
-    (is_continuous && !facts.model.is_near_receiver()).then_some(Service {
-        ns: usual_ns,
-        step_bytes,
-    })
 }
 
 /// Near the receiver, without a round trip to the sender: full segments in flights of the same size, with silences between

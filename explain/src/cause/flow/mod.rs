@@ -29,10 +29,11 @@
 //! | `class` | transfers, requests and answers |
 //! | `frame` | payload in a frame |
 //! | `time_without` | the time of a transfer without a cause |
+//! | `service` | a link, or a receiver, that is never idle |
 //! | `serialization` | one segment in flight on a slow line |
 //! | `shared` | paths that carry several connections at once |
 //! | `repeats` | when segments come again |
-//! | `rule` | the result of a rule |
+//! | `rule` | the result of a rule, and kinds of causes |
 //! | `rhythm` | events at intervals |
 //! | `standstill` | receivers that stop at intervals |
 
@@ -65,6 +66,7 @@ mod rhythm;
 mod rule;
 mod sender;
 mod serialization;
+mod service;
 mod shared;
 mod standstill;
 #[cfg(test)]
@@ -79,7 +81,8 @@ use linerate_capture::model::{Limit, TimeShares};
 use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 use linerate_results::stats;
-use rule::Rule;
+pub(super) use rule::is_generic;
+use rule::{Rule, is_limit, is_of_transfers};
 use std::collections::HashMap;
 
 use crate::cause::scored::PathFinding;
@@ -219,37 +222,11 @@ fn cost(found: &PathFinding) -> f64 {
     saved.unwrap_or(found.share_of_time)
 }
 
-/// True for a cause that only states what the sender waited for.
-pub(super) fn is_generic(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::LateAcks
-            | Cause::SenderIdle
-            | Cause::CongestionWindow
-            | Cause::ClientThinkTime
-            | Cause::ServerThinkTime
-            | Cause::ReceiveWindow
-    )
-}
-
 /// True for a receiver that stops as a whole, not only its program, regularly.
 fn is_standing_still(rule: &Rule) -> bool {
     rule.cause == Cause::ReceiverStalls
         && rule.limits.contains(&Limit::Timeout)
         && rule.evidence.contains_key("period_ns")
-}
-
-/// True for the limit of a healthy transfer.
-fn is_limit(cause: Cause) -> bool {
-    matches!(cause, Cause::AtLineRate | Cause::PathRate)
-}
-
-/// True for a cause that only slows down transfers of many segments.
-fn is_of_transfers(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::SendBuffer | Cause::CongestionWindow | Cause::HostPacing
-    )
 }
 
 /// True if a transfer between the same hosts passes at the same time.

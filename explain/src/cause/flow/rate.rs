@@ -4,10 +4,10 @@ use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
-use super::in_flight;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
 use super::serialization;
+use super::service::service_ns;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
 use linerate_results::format;
@@ -101,7 +101,7 @@ pub(super) fn is_served_continuously(facts: &FlowFacts<'_>) -> bool {
     if facts.model.is_near_receiver() {
         is_steady(facts) && even_share(facts) >= CONTINUOUS
     } else {
-        in_flight::service_ns(facts).is_some()
+        service_ns(facts).is_some()
     }
 }
 
@@ -162,7 +162,7 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
 /// One segment after the other is acknowledged: without a pause, or alone, in a time in proportion to its octets.
 fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A program that writes by a clock does so whatever is acknowledged.
-    let all_the_time = in_flight::service_ns(facts).filter(|_| !is_own_stream(facts));
+    let all_the_time = service_ns(facts).filter(|_| !is_own_stream(facts));
     let (service_ns, how) = match all_the_time {
         Some(ns) => (ns, "without a pause while more is in flight"),
         None => (

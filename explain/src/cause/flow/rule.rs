@@ -1,4 +1,4 @@
-//! The result of a rule.
+//! The result of a rule, and kinds of causes.
 
 use std::collections::BTreeMap;
 
@@ -18,4 +18,30 @@ pub(in crate::cause::flow) struct Rule {
     pub(in crate::cause::flow) limits: &'static [Limit],
     /// True if the time without it can be estimated.
     pub(in crate::cause::flow) has_gain: bool,
+}
+
+/// True for a cause that only states what the sender waited for.
+pub(in crate::cause) fn is_generic(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::LateAcks
+            | Cause::SenderIdle
+            | Cause::CongestionWindow
+            | Cause::ClientThinkTime
+            | Cause::ServerThinkTime
+            | Cause::ReceiveWindow
+    )
+}
+
+/// True for the limit of a healthy transfer.
+pub(in crate::cause::flow) fn is_limit(cause: Cause) -> bool {
+    matches!(cause, Cause::AtLineRate | Cause::PathRate)
+}
+
+/// True for a cause that only slows down transfers of many segments.
+pub(in crate::cause::flow) fn is_of_transfers(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::SendBuffer | Cause::CongestionWindow | Cause::HostPacing
+    )
 }

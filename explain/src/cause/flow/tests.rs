@@ -3,10 +3,13 @@
 mod despite_losses;
 mod devices;
 mod exchanges;
+mod greetings;
 mod held;
+mod in_turn;
 mod late;
 mod lines;
 mod numbers;
+mod pages;
 mod parts;
 mod paths;
 mod pauses;

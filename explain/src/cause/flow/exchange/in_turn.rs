@@ -1,6 +1,6 @@
 //! One request at a time over a long path: each waits for the answer to the one before, and the round trips add up.
 
-use super::thinking::{NEWS_NS, server};
+use super::thinking::server;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -38,7 +38,9 @@ impl InTurn {
         let is_trip = |pair: &&[&Wait]| {
             let ns: u64 = pair.iter().map(|wait| wait.ns).sum();
             let most_ns = rtt_ns + rtt_ns / 2;
-            !pair.iter().any(|wait| wait.has_loss) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
+            // What does not acknowledge the message before crossed it, and did not wait for it.
+            let follows = |wait: &&Wait| wait.acked_ns.is_some() && !wait.has_loss;
+            pair.iter().all(follows) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
         };
         let trips = || waits.chunks_exact(2).filter(is_trip);
         Some(Self {
@@ -58,14 +60,8 @@ impl InTurn {
 pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<Rule> {
     let found = InTurn::of(facts)?;
     let total_ns = found.total_ns();
-    let waits = facts.model.turns.waits.iter().flatten();
-    let idle_ns: u64 = waits.map(|it| it.ns).filter(|ns| *ns >= NEWS_NS).sum();
-    let busy_ns = facts.active_ns.saturating_sub(idle_ns).max(1);
     let share = facts.share_of(total_ns);
-    if found.requests < MIN_REQUESTS
-        || total_ns < MIN_TOTAL_NS
-        || share.min(total_ns as f64 / busy_ns as f64) < MIN_SHARE
-    {
+    if found.requests < MIN_REQUESTS || total_ns < MIN_TOTAL_NS || share < MIN_SHARE {
         return None;
     }
     let client = server(facts).map_or(End::First, End::other);

@@ -129,3 +129,49 @@ fn short_times_of_a_server_sum_up_over_many_answers() {
     assert_eq!(one_by_one(100, 3_000, false), []);
     assert_eq!(one_by_one(600, 1_200, true), [], "the path varies");
 }
+
+/// A controller that reports 40 octets 0.9 s after each message of 12 octets, and once more a second later if it reports `unasked`, too.
+/// Captured at the client; all is acknowledged at once.
+fn reports(unasked: bool) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
+    for _ in 0..20 {
+        dialogue.write(End::First, 12).after(4 * MS);
+        dialogue.confirm(End::Second).after(896 * MS);
+        dialogue.write(End::Second, 40).after(20 * US);
+        dialogue.confirm(End::First).after(100 * MS);
+        if unasked {
+            dialogue.after(900 * MS).write(End::Second, 40);
+            dialogue.after(20 * US).confirm(End::First);
+            dialogue.after(100 * MS);
+        }
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_controller_that_also_reports_unasked_answers_nobody() {
+    assert_eq!(reports(true), []);
+    assert_eq!(reports(false), [Cause::ServerThinkTime]);
+}
+
+/// Answers of 60 kB that begin after about a second, whose segments a line brings each 12 ms; captured at the client.
+fn late_downloads(think_ms: &[u64]) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 20 * MS, 20 * US, 60_000);
+    for ms in think_ms {
+        dialogue.write(End::First, 300).after(20 * MS);
+        dialogue.confirm(End::Second).after(ms * MS);
+        for _ in 0..41 {
+            dialogue.write(End::Second, 1_460).after(20 * US);
+            dialogue.confirm(End::First).after(12 * MS - 20 * US);
+        }
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn the_pace_of_a_line_behind_a_late_answer_is_no_timer_of_the_server() {
+    let found = late_downloads(&[1_200, 700, 1_500, 900, 1_100]);
+    assert!(found.contains(&Cause::ServerThinkTime), "{found:?}");
+    let found = late_downloads(&[1, 2, 1, 3, 1]);
+    assert!(!found.contains(&Cause::ServerThinkTime), "{found:?}");
+}

@@ -98,3 +98,28 @@ fn a_window_that_fills_a_line_is_no_limit_unless_it_permits_that_rate_by_chance(
     assert_eq!(nearly_full(300), [Cause::AtLineRate]);
     assert_eq!(nearly_full(4_700)[..1], [Cause::ReceiveWindow]);
 }
+
+/// An upload of 2 MB that fills a line of 10 Mbit/s, captured at the client; the server answers `think_ms` after it.
+fn answered_upload(think_ms: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 2 * MS, 20 * US, 60_000);
+    upload.send(20, MSS, 12 * US);
+    let mut acked = 1;
+    while acked < upload.sent() {
+        acked += 2 * MSS;
+        upload.after(2_460 * US).ack(acked).after(20 * US);
+        if upload.sent() < 1_400 * MSS {
+            upload.send(2, MSS, 12 * US);
+        }
+    }
+    upload.after(think_ms * MS).write(End::Second, 250);
+    upload.after(20 * US).confirm(End::First);
+    causes(upload)
+}
+
+#[test]
+fn a_server_that_thinks_behind_an_upload_is_late_however_full_the_path_was() {
+    let found = answered_upload(2_800);
+    assert!(found.contains(&Cause::ServerThinkTime), "{found:?}");
+    let found = answered_upload(20);
+    assert!(!found.contains(&Cause::ServerThinkTime), "{found:?}");
+}

@@ -2,7 +2,7 @@
 
 use super::{causes, upload};
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::in_flight::spaces_bursts;
+use crate::cause::flow::service::spaces_bursts;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
@@ -250,4 +250,36 @@ fn a_silence_in_which_acknowledgments_and_segments_are_lost_cuts_both_directions
     }
     let found = silence(1);
     assert!(!found.contains(&Cause::LinkInterrupted), "{found:?}");
+}
+
+/// Blocks of 5 to 8 segments and 892 octets over a round trip of 10 ms; the block of that number begins after its time in `begins_us`.
+/// The receiver acknowledges the first segment at once, the others 2 ms later; one segment is lost on the way and repeated.
+fn written_blocks(begins_us: impl Fn(u64) -> u64) -> Vec<Cause> {
+    let mut download = Script::open(End::Second, 10 * MS, 20 * US, 60_000);
+    for block in 0..200 {
+        let first = download.sent();
+        download.at(20 * MS + begins_us(block) * US);
+        download.send(1, MSS, 0).ack_all().after(100 * US);
+        download.send(4 + (block % 4) as u32, MSS, 100 * US);
+        download.after(100 * US).send(1, 892, 0);
+        if block == 100 {
+            download.duplicate_acks(3, first + MSS, 10 * US);
+            download.after(10 * MS).segment(first + MSS, MSS);
+        }
+        download.after(2 * MS).ack_all();
+    }
+    causes(download)
+}
+
+#[test]
+fn blocks_at_an_interval_of_their_own_wait_for_no_congestion_window() {
+    let limits = |found: &[Cause]| found.contains(&Cause::CongestionWindow);
+    let found = written_blocks(|block| block * 13_000);
+    assert!(!limits(&found), "{found:?}");
+    // One in each round trip: acknowledgments may release them.
+    let found = written_blocks(|block| block * 10_400);
+    assert!(limits(&found), "{found:?}");
+    // Nor does a clock set their times.
+    let found = written_blocks(|block| block * 12_500 + block % 3 * 400);
+    assert!(limits(&found), "{found:?}");
 }
