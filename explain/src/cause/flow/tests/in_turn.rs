@@ -50,8 +50,8 @@ fn the_opening_of_a_session_and_waits_of_two_seconds_in_all_are_not_worth_a_find
 fn over_a_short_path_the_ends_take_as_long_as_the_path() {
     let found = |trip_us| causes(asked([trip_us * US, 20 * US], 5_000, |_| 0));
     assert_eq!(found(500), [], "a LAN");
-    assert_eq!(found(4_000), []);
-    assert_eq!(found(6_000), [Cause::OneInFlight]);
+    assert_eq!(found(19_000), []);
+    assert_eq!(found(21_000), [Cause::OneInFlight]);
 }
 
 #[test]
