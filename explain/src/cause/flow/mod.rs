@@ -82,7 +82,7 @@ use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 pub(super) use rule::is_generic;
-use rule::{Rule, is_limit, is_of_transfers};
+use rule::{Rule, is_limit, is_loss, is_of_transfers};
 use std::collections::HashMap;
 
 use crate::cause::scored::PathFinding;
@@ -297,7 +297,8 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     }
     // None of the transfers that fill a path together is slow by itself.
     if facts.fills_together {
-        found.retain(|rule| !is_generic(rule.cause) && rule.cause != Cause::SendBuffer);
+        let is_of_one = |rule: &Rule| is_generic(rule.cause) || rule.cause == Cause::SendBuffer;
+        found.retain(|rule| !is_of_one(rule) && !is_loss(rule.cause));
     }
     // On a full path, the sender has data, and acknowledgments wait in its queue.
     if limit.as_ref().is_some_and(|limit| limit.share >= MIN_FULL) {

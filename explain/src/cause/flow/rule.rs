@@ -45,3 +45,15 @@ pub(in crate::cause::flow) fn is_of_transfers(cause: Cause) -> bool {
         Cause::SendBuffer | Cause::CongestionWindow | Cause::HostPacing
     )
 }
+
+/// True for losses of a transfer, which a full path causes, too.
+pub(in crate::cause::flow) fn is_loss(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::RandomLoss
+            | Cause::LossInBursts
+            | Cause::ShallowQueue
+            | Cause::QueueOverflow
+            | Cause::NoSack
+    )
+}
