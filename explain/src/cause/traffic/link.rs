@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cause::packets;
 use crate::cause::scored::{MIN_SHARE, PathFinding, evidence};
-use linerate_capture::tcp::{End, Occurrences};
+use linerate_capture::tcp::{End, Occurrences, Segment};
 use linerate_capture::traffic::{Analysis, Flow};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
@@ -66,31 +66,47 @@ pub(in crate::cause) fn place_incomplete(found: Vec<PathFinding>) -> Vec<PathFin
     }
 }
 
-/// True if most of what an end sends is new: without an answer, it would only repeat.
-fn sends_on(flow: &Flow) -> bool {
-    let stats = flow.connection.stats(flow.connection.data_sender());
-    stats.segments >= MIN_ONE_SIDED && stats.retransmitted_segments * 2 < stats.segments
+/// The only end of a connection whose packets were captured, if they show that the other end sends, too: most of them are new data, which
+/// without an answer would only be repeated, or acknowledge what is not in the capture.
+fn only_end(flow: &Flow) -> Option<End> {
+    let connection = &flow.connection;
+    let ends = [End::First, End::Second];
+    let end = ends
+        .into_iter()
+        .find(|end| connection.stats(end.other()).packets == 0)?;
+    let stats = connection.stats(end);
+    let sends_on =
+        stats.segments >= MIN_ONE_SIDED && stats.retransmitted_segments * 2 < stats.segments;
+    let log = connection.log().packets();
+    let acks = log
+        .iter()
+        .filter(|it| !it.has_any(Segment::SYN | Segment::RST));
+    let acked = acks.clone().next().zip(acks.last());
+    let acknowledges = acked.is_some_and(|(first, last)| {
+        let octets = last.ack.wrapping_sub(first.ack);
+        (MIN_UNSEEN..u64::from(u32::MAX / 2)).contains(&octets.into())
+    });
+    (stats.packets >= MIN_ONE_SIDED && (sends_on || acknowledges)).then_some(end)
 }
 
-/// Data of connections whose other direction is not in the capture, if most packets are of such connections.
+/// Connections whose other direction is not in the capture, if most packets are of such connections.
 fn one_sided_capture(flows: &[Flow]) -> Option<PathFinding> {
     let packets = |flow: &Flow, end: End| flow.connection.stats(end).packets;
     let all: u64 = flows
         .iter()
         .map(|flow| packets(flow, End::First) + packets(flow, End::Second))
         .sum();
-    let is_one_sided = |flow: &&Flow| {
-        let sender = flow.connection.data_sender();
-        packets(flow, sender) >= MIN_ONE_SIDED
-            && packets(flow, sender.other()) == 0
-            && sends_on(flow)
-    };
-    let one_sided = || flows.iter().filter(is_one_sided);
-    let seen: u64 = one_sided()
-        .map(|flow| packets(flow, flow.connection.data_sender()))
+    let one_sided: Vec<(&Flow, End)> = flows
+        .iter()
+        .filter_map(|flow| Some((flow, only_end(flow)?)))
+        .collect();
+    let seen: u64 = one_sided
+        .iter()
+        .map(|(flow, end)| packets(flow, *end))
         .sum();
-    let largest = one_sided().max_by_key(|flow| packets(flow, flow.connection.data_sender()))?;
-    let sender = largest.connection.data_sender();
+    let (largest, sender) = one_sided
+        .into_iter()
+        .max_by_key(|(flow, end)| packets(flow, *end))?;
     let [from, to] = [sender, sender.other()].map(|end| largest.ends[end as usize].0.to_string());
     (seen * 2 >= all).then(|| PathFinding {
         alternative_to: None,
