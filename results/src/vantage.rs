@@ -1,5 +1,8 @@
 //! Where a connection was captured, and from when on: how much of it the capture can show.
 
+/// A capture with so many connections is one of a host that does several things, such as fetching a page: each of them explains a part.
+pub const SEVERAL_CONNECTIONS: usize = 4;
+
 /// Place and beginning of the capture of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vantage {

@@ -23,8 +23,9 @@ const INTERCEPT: usize = 0;
 const SLOPE: usize = 1;
 const LATE: usize = 2;
 const BETWEEN: usize = 3;
-const WRITTEN_WITH: usize = 4;
-const CAUSES: usize = 5;
+const SEVERAL: usize = 4;
+const WRITTEN_WITH: usize = 5;
+const CAUSES: usize = 6;
 /// What is known before any answer: a rule is right as often as it states, wherever the capture was made. The precision of
 /// a cause predicts the answers of left-out cases best, of 2, 4 and 8 those within a percent of each other; the greater
 /// one remembers less.
@@ -49,6 +50,10 @@ const PRIORS: [Prior; CAUSES] = [
         value: 0.0,
         precision: 0.3,
     },
+    Prior {
+        value: 0.0,
+        precision: 0.3,
+    },
 ];
 const CAUSE_PRIOR: Prior = Prior {
     value: 0.0,
@@ -58,9 +63,10 @@ const CAUSE_PRIOR: Prior = Prior {
 /// Options of `calibrate`.
 #[derive(Debug, clap::Args)]
 pub struct Calibrate {
-    /// Folders with the captures and labels.ndjson
-    #[arg(required = true)]
-    folders: Vec<PathBuf>,
+    /// Folders with the captures and labels.ndjson; FOLDER=PROGRAM for those that the rules of that linerate had not been written
+    /// with, which alone set the level of the confidence
+    #[arg(required = true, value_name = "FOLDER[=PROGRAM]")]
+    folders: Vec<String>,
     /// Also use captures of other parts than the development part: they must have been scored, and are spent
     #[arg(long)]
     scored: bool,
@@ -79,7 +85,8 @@ struct Answer {
     /// Confidence of the rule, and as stated.
     rule: f64,
     stated: f64,
-    /// True if the rules were written with such captures: those that `lab/links/provoke.py` made.
+    has_several: bool,
+    /// True if the rules were written, or changed, with such captures in view.
     is_written_with: bool,
     is_right: bool,
     /// Several captures of a transfer are parts of it.
@@ -113,6 +120,9 @@ impl Design {
             Vantage::Late => features.push((LATE, 1.0)),
             Vantage::Between => features.push((BETWEEN, 1.0)),
             Vantage::Sender | Vantage::Receiver | Vantage::Other => {}
+        }
+        if answer.has_several {
+            features.push((SEVERAL, 1.0));
         }
         let cause = self.causes.iter().position(|it| *it == answer.cause);
         features.extend(cause.map(|at| (CAUSES + at, 1.0)));
@@ -162,6 +172,7 @@ impl Design {
             ("slope", SLOPE),
             ("late", LATE),
             ("between", BETWEEN),
+            ("several", SEVERAL),
         ];
         for (name, at) in coefficients {
             let _ = writeln!(text, "    {name}: {:.2},", model[at]);
@@ -182,11 +193,23 @@ pub fn run(options: &Calibrate) -> Result<()> {
     let linerate = program(options.linerate.as_deref())?;
     let mut answers = Vec::new();
     for (number, folder) in options.folders.iter().enumerate() {
-        answers.extend(read(&linerate, folder, number, options.scored)?);
+        let (folder, blind) = match folder.split_once('=') {
+            Some((folder, program)) => (folder, Some(Path::new(program))),
+            None => (folder.as_str(), None),
+        };
+        let set = Set {
+            folder: Path::new(folder),
+            number,
+            is_written_with: blind.is_none(),
+        };
+        answers.extend(set.answers(blind.unwrap_or(&linerate), options.scored)?);
     }
     let design = Design::of(&answers);
     let left_out = design.left_out(&answers);
-    for (set, is_written_with) in [("provoked captures", true), ("other captures", false)] {
+    for (set, is_written_with) in [
+        ("captures that rules were changed with", true),
+        ("captures that no rule had seen", false),
+    ] {
         print!("{}", reliability(set, &answers, &left_out, is_written_with));
     }
     let rows: Vec<Row> = answers.iter().map(|it| design.row(it)).collect();
@@ -238,44 +261,55 @@ fn reliability(set: &str, answers: &[Answer], left_out: &[f64], is_written_with:
     )
 }
 
-fn read(linerate: &Path, folder: &Path, number: usize, scored: bool) -> Result<Vec<Answer>> {
-    let labels = label::read(folder)?;
-    let is_usable = |part: Part| part == Part::Development || scored;
-    if let Some(other) = labels.iter().find(|it| !is_usable(it.part)) {
-        bail!(
-            "{} is no development capture: score its part first, then use --scored",
-            other.file
-        );
-    }
-    let mut captures: BTreeMap<(String, u64), Count> = BTreeMap::new();
-    for label in &labels {
-        captures
-            .entry((label.case.clone(), label.seed))
-            .or_default()
-            .add(true);
-    }
-    let mut answers = Vec::new();
-    for label in labels {
-        let weight = 1.0 / captures[&(label.case.clone(), label.seed)].of as f64;
-        let case = (number, label.case.clone());
-        let is_written_with = label.path.is_some() && label.part == Part::Development;
-        let explained = Explained::of(linerate, &folder.join(&label.file))?;
-        let vantage = explained.vantage;
-        let outcome = Outcome::new(label, explained);
-        if let Some(((first, is_right), vantage)) = outcome.first_answer().zip(vantage) {
-            answers.push(Answer {
-                case,
-                cause: first.cause,
-                vantage,
-                rule: first.rule_confidence,
-                stated: first.confidence,
-                is_written_with,
-                is_right,
-                weight,
-            });
+/// Labelled captures.
+struct Set<'a> {
+    folder: &'a Path,
+    /// Distinguishes its cases from those of others.
+    number: usize,
+    is_written_with: bool,
+}
+
+impl Set<'_> {
+    /// The first answers of a program.
+    fn answers(&self, linerate: &Path, scored: bool) -> Result<Vec<Answer>> {
+        let labels = label::read(self.folder)?;
+        let is_usable = |part: Part| part == Part::Development || scored;
+        if let Some(other) = labels.iter().find(|it| !is_usable(it.part)) {
+            bail!(
+                "{} is no development capture: score its part first, then use --scored",
+                other.file
+            );
         }
+        let mut captures: BTreeMap<(String, u64), Count> = BTreeMap::new();
+        for label in &labels {
+            captures
+                .entry((label.case.clone(), label.seed))
+                .or_default()
+                .add(true);
+        }
+        let mut answers = Vec::new();
+        for label in labels {
+            let weight = 1.0 / captures[&(label.case.clone(), label.seed)].of as f64;
+            let case = (self.number, label.case.clone());
+            let explained = Explained::of(linerate, &self.folder.join(&label.file))?;
+            let (vantage, has_several) = (explained.vantage, explained.has_several);
+            let outcome = Outcome::new(label, explained);
+            if let Some(((first, is_right), vantage)) = outcome.first_answer().zip(vantage) {
+                answers.push(Answer {
+                    case,
+                    cause: first.cause,
+                    vantage,
+                    rule: first.rule_confidence,
+                    stated: first.confidence,
+                    has_several,
+                    is_written_with: self.is_written_with,
+                    is_right,
+                    weight,
+                });
+            }
+        }
+        Ok(answers)
     }
-    Ok(answers)
 }
 
 #[cfg(test)]
@@ -295,6 +329,7 @@ mod tests {
             vantage: Vantage::Sender,
             rule: 0.8,
             stated: 0.8,
+            has_several: false,
             is_written_with,
             is_right: at < right,
             weight: 1.0,

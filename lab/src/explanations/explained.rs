@@ -4,7 +4,7 @@ use super::tally::Named;
 use crate::causes;
 use anyhow::{Context, Result};
 use linerate_results::consistency::{Explanation, StatedFinding};
-use linerate_results::vantage::Vantage;
+use linerate_results::vantage::{SEVERAL_CONNECTIONS, Vantage};
 use std::path::{Path, PathBuf};
 use xtask::sh;
 
@@ -15,6 +15,8 @@ pub struct Explained {
     pub named: Vec<Named>,
     /// Where the connection of the first answer was captured.
     pub vantage: Option<Vantage>,
+    /// True if the capture has several connections.
+    pub has_several: bool,
     pub contradictions: Vec<String>,
 }
 
@@ -32,6 +34,7 @@ impl Explained {
         Ok(Self {
             named: explanation.findings.iter().map(named).collect(),
             vantage: first.map(|it| explanation.vantage_of(it)),
+            has_several: explanation.connections.len() >= SEVERAL_CONNECTIONS,
             contradictions: explanation
                 .contradictions()
                 .iter()

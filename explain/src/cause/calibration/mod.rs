@@ -2,7 +2,7 @@
 //!
 //! Each rule states a confidence of its own. A logistic model turns it into the share of right answers among labelled
 //! captures ([`table`](self::table)): one slope for all rules, offsets for captures that show less (without the handshake,
-//! near neither end), and an offset of each cause that is drawn to zero, the more the fewer captures it has. So a cause
+//! near neither end) or several connections, and an offset of each cause that is drawn to zero, the more the fewer captures it has. So a cause
 //! with few captures, or none, is judged like all others.
 //!
 //! Rules explain the captures they were written with better than others. The model has an offset for them, too, and leaves
@@ -17,7 +17,7 @@ mod tests;
 
 use linerate_capture::traffic::{ConnectionReport, EndRole};
 use linerate_results::record::Cause;
-use linerate_results::vantage::Vantage;
+use linerate_results::vantage::{SEVERAL_CONNECTIONS, Vantage};
 
 use crate::cause::scored::PathFinding;
 use table::MODEL;
@@ -36,18 +36,21 @@ struct Model {
     late: f64,
     /// Near neither end.
     between: f64,
+    /// In captures of several connections.
+    several: f64,
     /// Of causes; 0 for others.
     causes: &'static [(Cause, f64)],
 }
 
 /// Replaces the confidence of each rule by the measured one.
 pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport]) {
+    let has_several = connections.len() >= SEVERAL_CONNECTIONS;
     for found in findings {
         let vantage = vantage(found, connections);
         let finding = &mut found.finding;
         let rule = finding.confidence;
         finding.evidence.insert(RULE_CONFIDENCE.to_owned(), rule);
-        finding.confidence = MODEL.confidence(finding.cause, vantage, rule);
+        finding.confidence = MODEL.confidence(finding.cause, vantage, has_several, rule);
     }
 }
 
@@ -83,7 +86,7 @@ fn connection<'a>(
 
 impl Model {
     /// Probability that an answer is right, two decimals, if its rule states the confidence `rule`.
-    fn confidence(&self, cause: Cause, vantage: Vantage, rule: f64) -> f64 {
+    fn confidence(&self, cause: Cause, vantage: Vantage, has_several: bool, rule: f64) -> f64 {
         let rule = rule.clamp(BOUNDS.0, BOUNDS.1);
         let place = match vantage {
             Vantage::Late => self.late,
@@ -94,6 +97,7 @@ impl Model {
         let odds = self.intercept
             + self.slope * (rule / (1.0 - rule)).ln()
             + place
+            + if has_several { self.several } else { 0.0 }
             + of_cause.map_or(0.0, |it| it.1);
         let probability = 1.0 / (1.0 + (-odds).exp());
         (probability.clamp(BOUNDS.0, BOUNDS.1) * 100.0).round() / 100.0

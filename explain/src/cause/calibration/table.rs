@@ -10,6 +10,7 @@ pub(super) const MODEL: Model = Model {
     slope: 0.82,
     late: -0.56,
     between: -0.18,
+    several: 0.0,
     causes: &[
         (Cause::AbovePathRate, 0.06),
         (Cause::AckPathFull, 0.11),

@@ -5,6 +5,7 @@ const EVEN: Model = Model {
     slope: 1.0,
     late: -1.0,
     between: -2.0,
+    several: -1.0,
     causes: &[(Cause::Policed, 1.0)],
 };
 
@@ -18,14 +19,20 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn a_cause_without_labelled_captures_is_judged_like_all_others() {
-    close(EVEN.confidence(Cause::Refused, Vantage::Sender, 0.75), 0.75);
+    close(
+        EVEN.confidence(Cause::Refused, Vantage::Sender, false, 0.75),
+        0.75,
+    );
     // Odds of e times 3.
-    close(EVEN.confidence(Cause::Policed, Vantage::Sender, 0.75), 0.89);
+    close(
+        EVEN.confidence(Cause::Policed, Vantage::Sender, false, 0.75),
+        0.89,
+    );
 }
 
 #[test]
 fn a_capture_that_shows_less_gives_less_confidence() {
-    let of = |vantage| EVEN.confidence(Cause::Refused, vantage, 0.9);
+    let of = |vantage| EVEN.confidence(Cause::Refused, vantage, false, 0.9);
     close(of(Vantage::Receiver), 0.9);
     close(of(Vantage::Other), 0.9);
     close(of(Vantage::Late), 0.77);
@@ -33,15 +40,28 @@ fn a_capture_that_shows_less_gives_less_confidence() {
 }
 
 #[test]
+fn a_part_of_a_capture_of_several_connections_gives_less_confidence() {
+    let of = |has_several| EVEN.confidence(Cause::Refused, Vantage::Sender, has_several, 0.9);
+    close(of(false), 0.9);
+    close(of(true), 0.77);
+}
+
+#[test]
 fn no_answer_is_certain() {
-    close(EVEN.confidence(Cause::Policed, Vantage::Sender, 1.0), 0.98);
-    close(EVEN.confidence(Cause::Refused, Vantage::Between, 0.0), 0.02);
+    close(
+        EVEN.confidence(Cause::Policed, Vantage::Sender, false, 1.0),
+        0.98,
+    );
+    close(
+        EVEN.confidence(Cause::Refused, Vantage::Between, false, 0.0),
+        0.02,
+    );
 }
 
 #[test]
 fn the_table_orders_answers_as_their_rules_do() {
     let stated = [0.5, 0.65, 0.8, 0.95].map(|rule| {
-        let confidence = MODEL.confidence(Cause::RandomLoss, Vantage::Receiver, rule);
+        let confidence = MODEL.confidence(Cause::RandomLoss, Vantage::Receiver, false, rule);
         assert!((0.3..=0.98).contains(&confidence), "{confidence}");
         confidence
     });

@@ -78,10 +78,10 @@ fn only_end(flow: &Flow) -> Option<End> {
     let sends_on =
         stats.segments >= MIN_ONE_SIDED && stats.retransmitted_segments * 2 < stats.segments;
     let log = connection.log().packets();
-    let acks = log
+    let mut acks = log
         .iter()
         .filter(|it| !it.has_any(Segment::SYN | Segment::RST));
-    let acked = acks.clone().next().zip(acks.last());
+    let acked = acks.clone().next().zip(acks.next_back());
     let acknowledges = acked.is_some_and(|(first, last)| {
         let octets = last.ack.wrapping_sub(first.ack);
         (MIN_UNSEEN..u64::from(u32::MAX / 2)).contains(&octets.into())
