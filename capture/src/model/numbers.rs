@@ -45,14 +45,18 @@ impl PacketNumbers {
         }
     }
 
-    /// True if numbers between the end's last packet and this one were not captured.
-    pub(super) fn is_missing_before(&mut self, packet: &LoggedPacket) -> bool {
+    /// Numbers between the end's last packet and this one that were not captured, if so few may have been lost.
+    pub(super) fn missing_before(&mut self, packet: &LoggedPacket) -> u16 {
         let number = packet.identification;
         let ahead = self.last.map_or(1, |last| number.wrapping_sub(last));
         // What was overtaken, or is a copy, is behind the last one.
         if ahead as i16 > 0 {
             self.last = Some(number);
         }
-        self.is_dense && (2..MAX_MISSING).contains(&ahead)
+        if self.is_dense && (2..MAX_MISSING).contains(&ahead) {
+            ahead - 1
+        } else {
+            0
+        }
     }
 }

@@ -39,8 +39,16 @@ pub struct Wait {
     pub has_loss: bool,
 }
 
+/// The longest first timeout of common stacks, with a round trip (RFC 6298 section 2.1: 1 s).
+const MAX_TIMEOUT_NS: u64 = 1_500_000_000;
 /// A silence within a turn that is shorter is the host's scheduling.
 const MIN_PAUSE_NS: u64 = 50_000_000;
+
+/// The longest time in which so many lost packets are repeated: each waits twice as long as the one before (RFC 6298 section 5.5). Where it
+/// took longer, the numbers were used for something else.
+fn longest_repair_ns(lost: u16) -> u64 {
+    MAX_TIMEOUT_NS.saturating_mul((1 << lost.min(16)) - 1)
+}
 
 /// State while walking through the packets.
 #[derive(Debug, Default)]
@@ -73,8 +81,11 @@ impl Turns {
         let mut walk = Walk::default();
         let mut numbers = [End::First, End::Second].map(|end| PacketNumbers::of(packets, end));
         for packet in packets.iter().filter(|it| !it.has_any(Segment::RST)) {
-            let is_missing = numbers[packet.from() as usize].is_missing_before(packet);
-            if is_missing && let Some(turn) = &mut walk.current {
+            let missing = numbers[packet.from() as usize].missing_before(packet);
+            if let Some(turn) = &mut walk.current
+                && missing > 0
+                && packet.time_ns - turn.last_ns <= longest_repair_ns(missing)
+            {
                 turn.has_loss = true;
             }
             walk.acknowledge(packet);

@@ -1,6 +1,7 @@
 //! A station whose late answers come at the ticks of a clock of its own: it sleeps, and wakes up at each beacon (IEEE 802.11 clause
 //! 11.2.3), or its driver is asked at intervals.
 
+use super::exchange::serving_end;
 use super::facts::FlowFacts;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -19,6 +20,8 @@ const PERIODS_NS: std::ops::RangeInclusive<u64> = 40_000_000..=600_000_000;
 const NEAR_DIVISOR: u64 = 16;
 /// Divisors of the shortest distance between late answers that are tried as its period.
 const MOST_PERIODS: u64 = 6;
+/// At most one late answer in so many is acknowledged before.
+const AWAKE_DIVISOR: usize = 8;
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.1;
 
@@ -50,10 +53,14 @@ impl LateAnswers {
         // Where all take as long, they come at the ticks of whoever asks.
         let times = || late.iter().map(|(_, ns)| *ns).collect();
         let spread_ns = percentile(times(), 90)? - percentile(times(), 10)?;
-        let period_ns = periods
-            .filter_map(|ns| fitted(&ends, ns))
-            .find(|ns| spread_ns >= ns / 4 && times().iter().all(|late_ns| late_ns <= ns))?;
-        (late.len() >= MIN_LATE).then_some(Self { late, period_ns })
+        let period_ns = periods.filter_map(|ns| fitted(&ends, ns)).next()?;
+        let is_spread = spread_ns >= period_ns / 4 && times().iter().all(|ns| *ns <= period_ns);
+        // A stack that acknowledges some requests long before they are answered is awake.
+        let awake = waits.iter().filter(|it| {
+            it.ns - least_ns >= MIN_LATE_NS && it.acked_ns.is_some() && !is_silent(it)
+        });
+        let is_asleep = awake.count() * AWAKE_DIVISOR <= late.len();
+        (late.len() >= MIN_LATE && is_spread && is_asleep).then_some(Self { late, period_ns })
     }
 
     fn total_ns(&self) -> u64 {
@@ -81,10 +88,9 @@ fn fitted(times: &[u64], period_ns: u64) -> Option<u64> {
 
 /// An end that answers late only at the ticks of a clock.
 pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let ends = [End::First, End::Second];
-    let found = ends.map(|end| Some((end, LateAnswers::of(facts, end)?)));
-    let found = found.into_iter().flatten();
-    let (end, answers) = found.max_by_key(|(_, it)| it.total_ns())?;
+    // Whoever asks does so when it likes.
+    let end = serving_end(facts)?;
+    let answers = LateAnswers::of(facts, end)?;
     let share = facts.share_of(answers.total_ns());
     let name = facts.flow.ends[end as usize].0;
     let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));
@@ -93,7 +99,7 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
     (share >= MIN_SHARE).then(|| Rule {
         share,
         cause: Cause::WakeUpLatency,
-        confidence: 0.75,
+        confidence: 0.65,
         summary: format!(
             "{name} answers {} of {} times up to {} late, always at a multiple of {}: it sleeps, and wakes up at that interval.",
             format::count(answers.late.len() as u64),
@@ -107,6 +113,7 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("late_ns_max", longest_ns as f64),
             ("late_share", share),
             ("period_ns", answers.period_ns as f64),
+            ("constant_silence", 1.0),
             ("first_packet", number(answers.late.first())),
             ("last_packet", number(answers.late.last())),
         ]),

@@ -150,8 +150,9 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         .iter()
         .filter(|it| it.finding.cause == Cause::SlowHandshake);
     let rest = 1.0 - opened.map(|it| it.share_of_time).sum::<f64>().min(1.0);
-    let found: Vec<(&FlowFacts<'_>, Vec<Rule>)> =
+    let mut found: Vec<(&FlowFacts<'_>, Vec<Rule>)> =
         relevant.into_iter().map(|it| (it, evaluate(it))).collect();
+    exchange::leave_parallel(&mut found);
     let costs_ns = cost::costs_ns(&found);
     let mut combined = CombinedFindings::default();
     for (facts, mut rules) in found {

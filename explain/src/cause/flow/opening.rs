@@ -185,7 +185,8 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
         .any(|it| it.from() == End::Second && it.len > 0);
     if from_server.count() == 0 {
         // A capture that ends just after the first SYN shows nothing.
-        return (syns(flow) >= 2).then_some((Opening::NoAnswer, lasted_ns));
+        let is_repeated = syns(flow) >= 2 && lasted_ns >= SLOW_NS;
+        return is_repeated.then_some((Opening::NoAnswer, lasted_ns));
     }
     if is_reset && !payload && packets.len() <= 8 {
         return Some((Opening::Refused, lasted_ns));

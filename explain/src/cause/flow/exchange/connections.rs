@@ -15,6 +15,9 @@ const ROUND_TRIPS: u64 = 2;
 /// An answer of more octets takes further round trips (RFC 6928 section 2: ten segments at first).
 const MOST_ANSWER_BYTES: u64 = 14_600;
 
+/// A client takes no longer to ask again.
+const HOSTS_NS: u64 = 10_000_000;
+
 /// A connection that was opened for one request.
 #[derive(Clone, Copy, Debug)]
 struct Request {
@@ -22,6 +25,8 @@ struct Request {
     /// The last octet of the answer.
     end_ns: u64,
     rtt_ns: u64,
+    /// From the capture point to the client and back.
+    to_client_ns: u64,
     first_packet: u64,
     last_packet: u64,
 }
@@ -47,6 +52,7 @@ impl Request {
             start_ns: connection.start_ns,
             end_ns: connection.start_ns + answered_ns,
             rtt_ns,
+            to_client_ns: connection.handshake().legs_ns()?[End::First as usize],
             first_packet: connection.first_packet,
             last_packet: connection.last_packet,
         })
@@ -80,7 +86,8 @@ fn finding(
     // A request that is opened before the answer to the one before has come waits for none, and one much later for something else.
     let follows = |pair: &&[Request]| {
         let [before, next] = [pair[0], pair[1]];
-        (before.end_ns..=before.end_ns + before.rtt_ns * 3 / 2).contains(&next.start_ns)
+        let most_ns = before.to_client_ns + before.rtt_ns / 8 + HOSTS_NS;
+        (before.end_ns..=before.end_ns + most_ns).contains(&next.start_ns)
     };
     let in_turn = requests.windows(2).filter(follows).count() + 1;
     let (first, last) = (requests.first()?, requests.last()?);

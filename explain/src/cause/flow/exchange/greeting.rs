@@ -1,5 +1,6 @@
 //! A server that speaks first, and is late: FTP, SMTP, POP3, SSH, data bases.
 
+use super::server::ADVICE;
 use super::thinking::{MAX_ONCE_NS, MIN_SHARE, MIN_TOTAL_NS, NEWS_NS, leg_ns, sent_ns};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
@@ -10,15 +11,22 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 
-/// A name that is not answered takes this long at least (resolv.conf(5): `timeout` is 5 s).
-pub(super) const LOOKUP_NS: u64 = 4_900_000_000;
+/// A name server that does not answer takes a multiple of this (resolv.conf(5): `timeout`).
+const LOOKUP_NS: u64 = 5_000_000_000;
 /// What to do where a server is late once, and for so long.
 pub(super) const ONCE_ADVICE: &str = "The network is not the limit. Servers look up the name of a client before they greet it or let it in, and \
                            wait for name servers that do not answer (seconds for each), or for an ident answer (RFC 1413): turn that off \
                            (sshd: UseDNS no; vsftpd: reverse_lookup_enable=NO), or mend the reverse zone. Otherwise read the server's log \
                            at that time.";
+/// The longest first timeout of common stacks, with a round trip.
+const MAX_TIMEOUT_NS: u64 = 1_500_000_000;
 /// Messages that follow the greeting at least: a dialogue.
 const MIN_TURNS: usize = 2;
+
+/// True for a time that name servers which do not answer take, with little beside.
+pub(super) fn is_of_lookups(ns: u64) -> bool {
+    ns >= LOOKUP_NS / 16 * 15 && (ns + LOOKUP_NS / 16) % LOOKUP_NS <= LOOKUP_NS / 8
+}
 
 /// The server greets the client long after the connection is open, and the dialogue then goes on at once.
 pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -33,7 +41,16 @@ pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
     let leg_ns = leg_ns(facts, End::Second);
     let late_ns = greeted_ns.checked_sub(opened_ns + leg_ns)?;
     let share = stats::ratio(late_ns as f64, (late_ns + facts.active_ns) as f64);
+    // A service that sends as late again has news.
+    let turns = &facts.model.turns;
+    let at = End::Second as usize;
+    let mut later = turns.pauses[at].iter().chain(&turns.waits[at]);
+    let has_news = later.any(|it| it.ns >= late_ns / 2);
+    // Near the client, one that was lost and repeated looks the same (RFC 6298 section 2.1: 1 s).
+    let may_be_lost = facts.model.is_near_receiver() && late_ns < MAX_TIMEOUT_NS;
     if !is_dialogue
+        || has_news
+        || may_be_lost
         || share < MIN_SHARE
         || !(MIN_TOTAL_NS..=MAX_ONCE_NS).contains(&late_ns)
         || connection.stats(End::Second).retransmitted_segments > 0
@@ -42,7 +59,7 @@ pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let name = facts.flow.ends[End::Second as usize].0;
     Some(Rule {
-        share: facts.share_of(late_ns),
+        share,
         cause: Cause::ServerThinkTime,
         confidence: 0.75,
         summary: format!(
@@ -58,7 +75,12 @@ pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("think_share", share),
             ("capture_rtt_ns", leg_ns as f64),
         ]),
-        advice: ONCE_ADVICE.to_owned(),
+        advice: if is_of_lookups(late_ns) {
+            ONCE_ADVICE
+        } else {
+            ADVICE
+        }
+        .to_owned(),
         limits: &[Limit::Handshake],
         has_gain: false,
     })

@@ -1,6 +1,6 @@
 //! One request at a time over a long path: each waits for the answer to the one before, and the round trips add up.
 
-use super::thinking::server;
+use super::thinking::{Thinking, has_own_timer};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -15,6 +15,8 @@ pub(in crate::cause::flow) const REQUESTS: &str = "requests_in_turn";
 pub(super) const MIN_RTT_NS: u64 = 20_000_000;
 /// Fewer are the opening of a session.
 pub(super) const MIN_REQUESTS: usize = 20;
+/// Both hosts together take no longer.
+const HOSTS_NS: u64 = 2_000_000;
 /// Less in all is not noticed as slow (ITU-T G.1010: a transaction below 2 s).
 pub(super) const MIN_TOTAL_NS: u64 = 2_000_000_000;
 /// Another cause has at least as much of the time.
@@ -37,7 +39,7 @@ impl InTurn {
         // What both ends together take for one exchange is the round trip, wherever it is seen, and little else.
         let is_trip = |pair: &&[&Wait]| {
             let ns: u64 = pair.iter().map(|wait| wait.ns).sum();
-            let most_ns = rtt_ns + rtt_ns / 2;
+            let most_ns = rtt_ns + rtt_ns / 8 + HOSTS_NS;
             // What does not acknowledge the message before crossed it, and did not wait for it.
             let follows = |wait: &&Wait| wait.acked_ns.is_some() && !wait.has_loss;
             pair.iter().all(follows) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
@@ -64,15 +66,19 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
     if found.requests < MIN_REQUESTS || total_ns < MIN_TOTAL_NS || share < MIN_SHARE {
         return None;
     }
-    let client = server(facts).map_or(End::First, End::other);
-    let name = facts.flow.ends[client as usize].0;
+    // A client that asks by a clock waits for that.
+    let is_timed = |end: End| has_own_timer(facts, &Thinking::of(facts, end));
+    if [End::First, End::Second].into_iter().any(is_timed) {
+        return None;
+    }
+    let [first, second] = facts.flow.ends.map(|(address, _)| address);
     Some(Rule {
         share,
         cause: Cause::OneInFlight,
         confidence: 0.85,
         summary: format!(
-            "{name} sends its requests one at a time, each only when the answer to the one before has arrived: {} round trips of \
-             {} take {} ({}).",
+            "{first} and {second} send one message at a time, each only when that of the other end has arrived: {} round trips of {} take \
+             {} ({}).",
             format::count(found.requests as u64),
             format::time(found.rtt_ns),
             format::time(total_ns),
@@ -97,4 +103,25 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
         ],
         has_gain: false,
     })
+}
+
+/// Removes what waits for round trips in several connections at once: then several requests are in flight.
+pub(in crate::cause::flow) fn leave_parallel(found: &mut [(&FlowFacts<'_>, Vec<Rule>)]) {
+    let is_in_turn = |rule: &Rule| rule.evidence.contains_key(REQUESTS);
+    let all: Vec<&FlowFacts<'_>> = found
+        .iter()
+        .filter(|(_, rules)| rules.iter().any(is_in_turn))
+        .map(|(facts, _)| *facts)
+        .collect();
+    let beside = |one: &FlowFacts<'_>, other: &FlowFacts<'_>| {
+        let hosts = |it: &FlowFacts<'_>| it.flow.ends.map(|(address, _)| address);
+        let (at, of) = (one.connection(), other.connection());
+        hosts(one) == hosts(other) && at.start_ns < of.end_ns && of.start_ns < at.end_ns
+    };
+    for (facts, rules) in found {
+        // Itself is one of them.
+        if all.iter().filter(|it| beside(facts, it)).count() > 2 {
+            rules.retain(|rule| !is_in_turn(rule));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A server that takes time before its answers begin.
 
-use super::greeting::{LOOKUP_NS, ONCE_ADVICE, late_greeting};
+use super::greeting::{ONCE_ADVICE, is_of_lookups, late_greeting};
 use super::thinking::{
     MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns,
     has_own_timer, is_only_late, is_single_work, is_slow_message, is_work, sends_unasked, server,
@@ -35,7 +35,7 @@ const MESSAGE_OCTETS: u64 = 64;
 /// The longest of such times are this many times as long as the shortest.
 const EVENT_FACTOR: u64 = 10;
 
-const ADVICE: &str = "The network is not the limit. Find what the server does before its first octet: reading a sensor or a file, \
+pub(super) const ADVICE: &str = "The network is not the limit. Find what the server does before its first octet: reading a sensor or a file, \
                       computing the length, waiting for a lock; or send what is ready at once.";
 
 /// Times of the server's program, without those that may be news.
@@ -191,7 +191,7 @@ fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
         ),
         evidence: figures,
         advice: match thinking.times.as_slice() {
-            [(_, ns)] if *ns >= LOOKUP_NS => ONCE_ADVICE,
+            [(_, ns)] if is_of_lookups(*ns) => ONCE_ADVICE,
             _ => ADVICE,
         }
         .to_owned(),

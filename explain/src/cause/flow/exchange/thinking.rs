@@ -2,6 +2,7 @@
 
 use crate::cause::flow::facts::FlowFacts;
 use linerate_capture::model::{DirectionView, Wait, percentile};
+use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 use linerate_results::format;
 
@@ -34,6 +35,12 @@ const MIN_SPREAD_PART: u64 = 10;
 const WRITE_GAP_NS: u64 = 10_000_000;
 /// Answers that open a session; more follow.
 const OPENING_TURNS: usize = 3;
+/// Answers until a session is open at most: the key exchange and authentication of SSH (RFC 4253, RFC 4252).
+const LOG_IN_TURNS: usize = 8;
+/// Address of the guest in the user-mode networks of QEMU (slirp) and VirtualBox (NAT): 10.0.2.15.
+const GUEST: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 2, 15]);
+/// A handshake that takes so many times as long as acknowledgments shows that these come from a host in between.
+const SUBSTITUTE_FACTOR: u64 = 20;
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 pub(super) const MIN_FULL: u64 = 536;
 /// Thinking for a smaller share of the time is not worth a finding.
@@ -44,7 +51,7 @@ pub(super) const MOST: f64 = 0.5;
 pub(super) const MIN_TOTAL_NS: u64 = 400_000_000;
 
 /// The end that serves: not the one that opened the connection.
-pub(super) fn server(facts: &FlowFacts<'_>) -> Option<End> {
+pub(in crate::cause::flow) fn server(facts: &FlowFacts<'_>) -> Option<End> {
     if facts.connection().handshake().syn_ns.is_some() {
         return Some(End::Second);
     }
@@ -92,11 +99,19 @@ pub(super) fn leg_ns(facts: &FlowFacts<'_>, end: End) -> u64 {
         .flat_map(|wait| [wait.acked_ns, wait.first_ack_ns]);
     let least = waits.iter().map(|wait| wait.ns).min();
     let base_ns = trips.base_ns().or(least);
-    base_ns
-        .into_iter()
-        .chain(acked.flatten())
-        .min()
-        .unwrap_or(0)
+    let least_ns = base_ns.into_iter().chain(acked.flatten()).min();
+    let least_ns = least_ns.unwrap_or(0);
+    // The user-mode network of a virtual machine acknowledges what it passes on, but the SYN only when the server has.
+    let is_guest = facts.flow.ends[end.other() as usize].0 == GUEST;
+    let opened_ns = facts
+        .connection()
+        .handshake()
+        .legs_ns()
+        .filter(|_| is_guest);
+    match opened_ns.map(|legs| legs[end as usize]) {
+        Some(ns) if ns >= MIN_THINK_NS && ns >= SUBSTITUTE_FACTOR * least_ns => ns,
+        _ => least_ns,
+    }
 }
 
 /// The time that an end's program took before its turns.
@@ -304,7 +319,7 @@ pub(super) fn is_only_late(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
         let place = waits.iter().position(|it| it.number == wait.number)?;
         // What comes after so long, and is followed by nothing, may be the end of an idle connection.
         let is_soon = place < OPENING_TURNS && waits[place].ns <= MAX_THINK_NS;
-        Some(is_soon || place + OPENING_TURNS < waits.len())
+        Some(is_soon || place < LOG_IN_TURNS && place + OPENING_TURNS < waits.len())
     });
     late.count() == 1 && at.unwrap_or(false) && is_single_work(facts, thinking)
 }
@@ -316,8 +331,9 @@ pub(super) fn before_turns(thinking: &Thinking, many: &str, one: &str) -> String
     match (thinking.times.len(), turns) {
         (1, 1) => format!("{total} before its {one}"),
         (1, turns) => format!(
-            "{total} before one of its {} {many}",
-            format::count(turns as u64)
+            "{total} before one of its {} {}",
+            format::count(turns as u64),
+            many.trim_end_matches(" begin")
         ),
         (times, turns) => format!(
             "{total} before {} of its {} {many} ({} in the median)",

@@ -6,7 +6,8 @@ use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Wait};
+use linerate_capture::model::{Limit, Wait, percentile};
+use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -14,17 +15,40 @@ use linerate_results::record::Cause;
 const MIN_MANY: u64 = 8;
 const MANY_DIVISOR: u64 = 25;
 
+/// The waits of an end in which something was lost, with the time by which they exceed its usual wait: that of the timer.
+fn late_by_loss(waits: &[Wait]) -> Vec<(&Wait, u64)> {
+    let others = waits.iter().filter(|it| !it.has_loss).map(|it| it.ns);
+    let usual_ns = percentile(others.collect(), 50).unwrap_or(0);
+    let lossy = waits.iter().filter(|it| it.has_loss);
+    lossy
+        .map(|it| (it, it.ns.saturating_sub(usual_ns)))
+        .filter(|(_, ns)| *ns >= MIN_TIMEOUT_NS)
+        .collect()
+}
+
 /// Messages of either end that came again after a timeout, in an exchange of messages that fit into a few segments.
 pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Exchange || !facts.is_dialogue() {
         return None;
     }
-    let waits = facts.model.turns.waits.iter().flatten();
-    let repeated = waits.filter(|it| it.has_loss && it.ns >= MIN_TIMEOUT_NS);
-    let mut repeated: Vec<&Wait> = repeated.collect();
-    repeated.sort_unstable_by_key(|it| it.start_ns);
+    let mut repeated: Vec<(&Wait, u64)> = facts
+        .model
+        .turns
+        .waits
+        .iter()
+        .flat_map(|waits| late_by_loss(waits))
+        .collect();
+    repeated.sort_unstable_by_key(|(it, _)| it.start_ns);
     let lost = repeated.len() as u64;
-    let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
+    let total_ns: u64 = repeated.iter().map(|(_, ns)| ns).sum();
+    // A capture that misses packets shows numbers as missing, too.
+    let ends = [End::First, End::Second];
+    let stats = ends.map(|end| facts.connection().stats(end));
+    let is_incomplete = stats.iter().any(|it| it.unseen_bytes > 0);
+    let came_again: u64 = stats.iter().map(|it| it.retransmitted_segments).sum();
+    if is_incomplete && came_again < lost {
+        return None;
+    }
     let share = facts.share_of(total_ns);
     let messages = facts.model.turns.changes() as u64 + 1;
     // Most of the time of a dialogue passes between its messages: if many come late, that is noticed all the same.
@@ -34,13 +58,13 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let mean_ns = total_ns / lost;
-    let number = |it: Option<&&Wait>| it.map_or(0.0, |it| f64::from(it.number));
+    let number = |it: Option<&(&Wait, u64)>| it.map_or(0.0, |(it, _)| f64::from(it.number));
     Some(Rule {
         share,
         cause: Cause::RetransmissionStalls,
         confidence: if lost < MIN_LOSSES { 0.6 } else { 0.8 },
         summary: format!(
-            "{} of {} messages between {} and {} came only after a packet that was repeated or is missing here, {} on average: \
+            "{} of {} messages between {} and {} came only after a packet that was repeated or is missing here, {} late on average: \
              nothing follows a lost message that would show the loss before the retransmission timer. These waits take {} of \
              the time.",
             format::count(lost),
