@@ -49,11 +49,11 @@ impl LateAnswers {
         let distances = ends.windows(2).map(|pair| pair[1] - pair[0]);
         let shortest_ns = distances.filter(|ns| ns >= PERIODS_NS.start()).min()?;
         let periods = (1..=MOST_PERIODS).map(|parts| shortest_ns / parts);
-        let periods = periods.filter(|ns| PERIODS_NS.contains(ns));
+        let mut periods = periods.filter(|ns| PERIODS_NS.contains(ns));
         // Where all take as long, they come at the ticks of whoever asks.
         let times = || late.iter().map(|(_, ns)| *ns).collect();
         let spread_ns = percentile(times(), 90)? - percentile(times(), 10)?;
-        let period_ns = periods.filter_map(|ns| fitted(&ends, ns)).next()?;
+        let period_ns = periods.find_map(|ns| fitted(&ends, ns))?;
         let is_spread = spread_ns >= period_ns / 4 && times().iter().all(|ns| *ns <= period_ns);
         // A stack that acknowledges some requests long before they are answered is awake.
         let awake = waits.iter().filter(|it| {

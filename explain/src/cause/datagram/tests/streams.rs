@@ -252,7 +252,7 @@ fn a_capture_without_a_result_states_the_reason() {
         capture.tcp(time_ns, [(1, 50), (2, 80)], 16, (1, 1 + 1_000 * number), 0);
     }
     let (sentence, overview) = verdict(capture);
-    assert!(sentence.contains("only one direction"), "{sentence}");
+    assert!(sentence.contains("capture is incomplete"), "{sentence}");
     assert!(overview.contains("1 connection was captured in one direction only"));
     // Only its data.
     let mut capture = Capture::default();

@@ -37,7 +37,7 @@ const WRITE_GAP_NS: u64 = 10_000_000;
 const OPENING_TURNS: usize = 3;
 /// Answers until a session is open at most: the key exchange and authentication of SSH (RFC 4253, RFC 4252).
 const LOG_IN_TURNS: usize = 8;
-/// Address of the guest in the user-mode networks of QEMU (slirp) and VirtualBox (NAT): 10.0.2.15.
+/// Address of the guest in the user-mode networks of virtual machines (slirp): 10.0.2.15.
 const GUEST: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 2, 15]);
 /// A handshake that takes so many times as long as acknowledgments shows that these come from a host in between.
 const SUBSTITUTE_FACTOR: u64 = 20;

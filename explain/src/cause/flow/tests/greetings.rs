@@ -109,9 +109,9 @@ fn a_server_that_is_asked_first_sends_no_greeting() {
 }
 
 #[test]
-fn a_greeting_after_a_second_is_a_small_part_of_a_long_session() {
+fn a_greeting_after_two_seconds_is_a_small_part_of_a_long_session() {
     let session = |pause_ms: u64| {
-        let mut session = greeted(PATHS[0], 1_000, 1, 6);
+        let mut session = greeted(PATHS[0], 2_000, 1, 6);
         for _ in 0..6 {
             session.after(pause_ms * MS).write(End::First, 16);
             session.after(12 * MS).write(End::Second, 34);
