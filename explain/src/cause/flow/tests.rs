@@ -15,6 +15,7 @@ mod pages;
 mod parts;
 mod paths;
 mod pauses;
+mod radio;
 mod ranks;
 mod receivers;
 mod senders;
