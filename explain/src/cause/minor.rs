@@ -21,7 +21,7 @@ fn is_not_of_time(found: &PathFinding) -> bool {
     is_of_packets || found.share_of_time <= 0.0
 }
 
-/// Takes the causes that explain less than [`MIN_SHARE`] of the time, wherever they were found, out of `findings`, in their order.
+/// Takes the causes that explain less than 5% of the time, wherever they were found, out of `findings`, in their order.
 pub fn take_minor(findings: &mut Vec<PathFinding>) -> Vec<PathFinding> {
     // What may be the reason instead goes with its reason.
     let reason = |it: &PathFinding| it.alternative_to.unwrap_or(it.finding.cause);

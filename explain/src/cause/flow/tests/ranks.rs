@@ -39,9 +39,3 @@ fn what_concerns_no_hosts_in_particular_concerns_all() {
         assert_eq!(beside_full_path(cause, None, 0.1), [cause, Cause::PathRate]);
     }
 }
-
-#[test]
-fn a_limit_costs_nothing_and_another_one_does_not_push_it_back() {
-    let found = beside_full_path(Cause::AtLineRate, HOSTS, 0.1);
-    assert_eq!(found, [Cause::PathRate, Cause::AtLineRate]);
-}
