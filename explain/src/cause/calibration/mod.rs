@@ -67,8 +67,8 @@ fn connection<'a>(
     found: &PathFinding,
     all: &'a [ConnectionReport],
 ) -> Option<&'a ConnectionReport> {
-    if let Some(packet) = found.finding.evidence.get("connection_packet") {
-        return all.iter().find(|it| it.first_packet == *packet as u64);
+    if let Some(packet) = found.connection_packet() {
+        return all.iter().find(|it| it.first_packet == packet);
     }
     let (sender, receiver) = (found.sender.as_ref()?, found.receiver.as_ref()?);
     let is_of = |end: &str, host: &str| {

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `rate` | the limit of a healthy transfer: the rate of the path |
 //! | `full_line` | lines and paths that leave nothing for other causes to cost |
-//! | `window` | the receiver's window |
+//! | `window`, `silly_window` | the receiver's window |
 //! | `crumbs` | a window that only its sender sees |
 //! | `loss` | lost segments |
 //! | `sender` | the sender's program, buffer, congestion window |
@@ -68,6 +68,7 @@ mod sender;
 mod serialization;
 mod service;
 mod shared;
+mod silly_window;
 mod standstill;
 #[cfg(test)]
 mod tests;
@@ -285,9 +286,9 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             }
         }
     }
-    // A window that only lengthens a queue does not limit the rate.
+    // A window or a buffer that only lengthens a queue does not limit the rate.
     if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {
-        found.retain(|rule| rule.cause != Cause::CongestionWindow);
+        found.retain(|rule| !matches!(rule.cause, Cause::CongestionWindow | Cause::SendBuffer));
     }
     // After an interruption the window grows again from one segment (RFC 5681 section 3.1).
     if found

@@ -9,7 +9,6 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
 use linerate_results::format;
 use linerate_results::record::Cause;
-use linerate_results::stats;
 
 /// A longer wait in one direction is too much for a conversation (ITU-T G.114 section 4).
 const BLOATED_NS: u64 = 150_000_000;
@@ -91,10 +90,15 @@ fn bloated_share(facts: &FlowFacts<'_>) -> f64 {
     let Some(base_ns) = trips.base_ns().filter(|_| !facts.model.is_near_receiver()) else {
         return 0.0;
     };
-    let samples = trips.samples();
-    let bloated = samples.iter().filter(|(_, ns)| *ns >= base_ns + BLOATED_NS);
-    let sending = 1.0 - facts.share(Limit::SenderIdle);
-    stats::ratio(bloated.count() as f64, samples.len() as f64) * sending
+    let samples = trips.samples().iter();
+    let bloated = samples.filter(|(_, ns)| *ns >= base_ns + BLOATED_NS);
+    // Several wait at once.
+    let (mut waited_ns, mut until_ns) = (0, 0);
+    for (acked_ns, ns) in bloated {
+        waited_ns += acked_ns.saturating_sub(until_ns.max(acked_ns - ns));
+        until_ns = until_ns.max(*acked_ns);
+    }
+    facts.share_of(waited_ns)
 }
 
 /// A maximum segment size below that of Ethernet: more headers and more work for each octet.

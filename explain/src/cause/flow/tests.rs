@@ -1,7 +1,9 @@
 //! The rules, on synthetic connections.
 
+mod beacons;
 mod despite_losses;
 mod devices;
+mod events;
 mod exchanges;
 mod greetings;
 mod held;
@@ -13,6 +15,8 @@ mod pages;
 mod parts;
 mod paths;
 mod pauses;
+mod radio;
+mod ranks;
 mod receivers;
 mod senders;
 mod windows;

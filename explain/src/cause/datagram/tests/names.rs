@@ -104,3 +104,54 @@ fn a_name_without_an_answer_does_not_hold_back_connections_that_go_on() {
     assert!(share(10).is_some_and(|share| share > 0.9));
     assert!(share(4_000).is_some_and(|share| share < 0.01));
 }
+
+#[test]
+fn waiting_for_names_for_a_moment_in_all_is_not_noticed() {
+    let found = |lookups: u16, late_ms: u64| {
+        let mut capture = Capture::default();
+        for at in 0..lookups {
+            let (client, start_ns) = ((CLIENT, 2_000 + at), u64::from(at) * 1_000 * MS);
+            let answered_ns = start_ns + late_ms * MS;
+            capture.udp(start_ns, [client, DNS], &name(at, false));
+            capture.udp(answered_ns, [DNS, client], &name(at, true));
+            let opened_ns = answered_ns + 2 * MS;
+            capture.download(opened_ns, (CLIENT, 3_000 + at), (9, 80), 10 * MS);
+        }
+        capture.causes()
+    };
+    assert_eq!(found(1, 390), []);
+    assert_eq!(found(1, 410), [Cause::NameResolution]);
+    assert_eq!(found(3, 130), []);
+    assert_eq!(found(3, 140), [Cause::NameResolution]);
+}
+
+#[test]
+fn names_of_a_host_that_transfers_nothing_take_their_part_of_the_capture() {
+    // A sensor asks for a name each second, and gets no answer; another host transfers for 100 s.
+    let share = |waits_s: u64, has_transfer: bool| {
+        let mut capture = Capture::default();
+        for second in 0..=waits_s {
+            let ends = [(CLIENT, 2_000), DNS];
+            capture.udp(second * 1_000 * MS, ends, &name(1, false));
+        }
+        if has_transfer {
+            for second in 0..100 {
+                let client = (7, 3_000 + second);
+                capture.download(u64::from(second) * 1_000 * MS, client, (9, 80), 330 * MS);
+            }
+        }
+        let report = capture.report();
+        let all = report.findings.iter().chain(&report.minor_findings);
+        let names = all
+            .filter(|it| it.finding.cause == Cause::NameResolution)
+            .map(|it| it.share_of_time);
+        (names.sum::<f64>(), report.minor_findings.len())
+    };
+    let (alone, _) = share(20, false);
+    assert!(alone > 0.9, "{alone}");
+    let (part, _) = share(20, true);
+    assert!((0.15..0.25).contains(&part), "{part}");
+    let (small, minor) = share(3, true);
+    assert!((0.02..0.04).contains(&small), "{small}");
+    assert_eq!(minor, 1);
+}

@@ -140,6 +140,34 @@ mod tests {
         assert_ne!(late_answers(false), Some(Cause::RetransmissionStalls));
     }
 
+    /// `requests` of 80 octets, `pause_ms` after the answer before, of which `late` come again after 200 ms; true if that is found.
+    fn names_late_messages(requests: u32, late: u32, pause_ms: u64) -> bool {
+        let mut dialogue = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        for round in 0..requests {
+            dialogue.after(pause_ms * MS).write(End::First, 80);
+            if round * late / requests != (round + 1) * late / requests {
+                let [first, second] = dialogue.next;
+                let flags = Segment::ACK | Segment::PSH;
+                dialogue
+                    .after(200 * MS)
+                    .packet(End::First, flags, [first - 80, second], 80, &[]);
+            }
+            dialogue.after(4 * MS).write(End::Second, 40);
+        }
+        let (findings, _) = explain_flows(&[dialogue.flow()]);
+        let mut causes = findings.iter().map(|it| it.finding.cause);
+        causes.any(|it| it == Cause::RetransmissionStalls)
+    }
+
+    #[test]
+    fn many_late_messages_are_noticed_in_a_dialogue_that_mostly_pauses() {
+        // Of 200 messages in 22 s, one in 25 comes 0.2 s late: 7% of the time.
+        assert!(names_late_messages(100, 8, 200));
+        assert!(!names_late_messages(80, 7, 200), "few");
+        assert!(!names_late_messages(110, 8, 180), "one in 27");
+        assert!(!names_late_messages(100, 8, 340), "4.5% of the time");
+    }
+
     #[test]
     fn lost_messages_cost_timeouts() {
         let each_tenth: Vec<u64> = (0..10).map(|at| 10 * at + 5).collect();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `alternative` | a second explanation of the same losses |
 //! | `black_hole` | nothing passes above a size |
+//! | `discarded` | what arrived and was discarded |
 //! | `dispersion` | the link that spaces segments |
 //! | `duplex` | frames of the two directions destroy each other |
 //! | `held_back` | the path holds everything back, and loses nothing |
@@ -11,10 +12,11 @@
 //! | `messages` | requests and answers that are lost |
 //! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
-//! | `pattern` | discarded, in bursts, at random, repaired by the timer only |
+//! | `pattern` | in bursts, at random, repaired by the timer only |
 
 mod alternative;
 mod black_hole;
+mod discarded;
 mod dispersion;
 mod duplex;
 mod held_back;
@@ -39,6 +41,7 @@ use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
+use discarded::discarded;
 use duplex::duplex_mismatch;
 use held_back::held_back;
 use linerate_capture::model::{Limit, Span};
@@ -48,7 +51,7 @@ use linerate_results::stats;
 use lost_acks::lost_acks;
 use messages::lost_messages;
 use outage::interrupted;
-use pattern::{Followers, bursts, discarded, loses_the_second, no_sack, random, stalls};
+use pattern::{Followers, bursts, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, dropped_at_rate, queue, queue_capacity};
 use std::collections::BTreeMap;
 

@@ -1,5 +1,7 @@
 //! The rules on synthetic connections that were captured near the receiver, 4 ms from the sender.
 
+mod buckets;
+mod discards;
 mod outages;
 mod queues;
 

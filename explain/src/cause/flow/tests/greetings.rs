@@ -183,3 +183,17 @@ fn one_longer_pause_of_the_client_hides_no_server_that_waits_for_names() {
     // Whoever pauses as long is a person, or waits for events, too.
     assert_eq!(found(3_500), []);
 }
+
+#[test]
+fn an_answer_after_20_seconds_that_nothing_follows_may_be_the_end_of_an_idle_connection() {
+    assert_eq!(causes(log_in(3, &[(2, 20_000)], 34)), []);
+    // Where the dialogue goes on, it waited for that, and so it did for fewer seconds.
+    assert_eq!(
+        causes(log_in(6, &[(2, 20_000)], 34)),
+        [Cause::ServerThinkTime]
+    );
+    assert_eq!(
+        causes(log_in(3, &[(2, 8_000)], 34)),
+        [Cause::ServerThinkTime]
+    );
+}

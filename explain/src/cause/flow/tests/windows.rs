@@ -165,3 +165,26 @@ fn a_window_that_only_fills_a_long_queue_is_no_limit() {
     assert!(causes.contains(&Cause::Bufferbloat), "{causes:?}");
     assert!(!causes.contains(&Cause::CongestionWindow), "{causes:?}");
 }
+
+/// Blocks of two segments in a capture that begins late, each of which is confirmed after 15 ms with `answer` octets, or acknowledged only,
+/// and followed by the next one at once. The window is known but for its scale.
+fn blocks_behind(answer: u32) -> Vec<Cause> {
+    let mut upload = Script::late(End::First, 1_500);
+    for _ in 0..200 {
+        upload.send(2, MSS, 10_000).after(15 * MS);
+        if answer > 0 {
+            upload.write(End::Second, answer);
+        } else {
+            upload.ack_all();
+        }
+        upload.after(20_000);
+    }
+    causes(upload)
+}
+
+#[test]
+fn no_window_is_guessed_where_messages_wait_for_their_confirmations() {
+    assert_eq!(blocks_behind(0)[..1], [Cause::ReceiveWindow]);
+    let found = blocks_behind(60);
+    assert!(!found.contains(&Cause::ReceiveWindow), "{found:?}");
+}

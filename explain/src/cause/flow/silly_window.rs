@@ -1,0 +1,94 @@
+//! Windows of less than a segment, which make the sender send small segments (RFC 9293 section 3.8.6.2).
+
+use super::facts::FlowFacts;
+use super::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_results::format;
+use linerate_results::record::Cause;
+use std::collections::HashSet;
+
+/// Fewer segments may end by chance where the window does.
+const MIN_AT_EDGE: u64 = 20;
+
+/// Near the receiver nothing is seen in flight, but small segments that end exactly where a granted window ends fill it.
+/// Share of the time in which the sender waits for more of it.
+pub(super) fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
+    let model = &facts.model;
+    if !model.is_near_receiver() {
+        return None;
+    }
+    let shift = model.scale.least();
+    let mss = facts.mss().unwrap_or(facts.full).min(1_460);
+    let mut acks = model.view.acks.iter().peekable();
+    let mut edges: HashSet<u64> = HashSet::new();
+    let (mut small, mut at_edge, mut all) = (0_u64, 0_u64, 0_u64);
+    for sent in model.view.sent.iter().filter(|it| it.len > 0) {
+        while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
+            edges.insert(ack.ack + (u64::from(ack.window) << shift));
+        }
+        all += 1;
+        if u64::from(sent.len) < mss * 9 / 10 {
+            small += 1;
+            at_edge += u64::from(edges.contains(&sent.end));
+        }
+    }
+    let is_silly = small * 5 >= all * 2 && at_edge * 2 >= small && at_edge >= MIN_AT_EDGE;
+    let waits = [
+        Limit::SenderIdle,
+        Limit::ReceiveWindow,
+        Limit::SlowStart,
+        Limit::InFlight,
+    ];
+    let share: f64 = waits.iter().map(|limit| facts.share(*limit)).sum();
+    is_silly.then_some(share.min(1.0))
+}
+
+/// Small segments, where the window holds the sender back for `full` of the time.
+pub(super) fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
+    let view = &facts.model.view;
+    let mss = facts.mss().unwrap_or(facts.full);
+    let small = |len: u32| u64::from(len) < mss.min(1_460) * 9 / 10;
+    let segments = view.sent.iter().filter(|it| it.len > 0).count();
+    let small_segments = view
+        .sent
+        .iter()
+        .filter(|it| it.len > 0 && small(it.len))
+        .count();
+    // Segments of one size are those of a small MSS.
+    let equal = view
+        .sent
+        .iter()
+        .filter(|it| u64::from(it.len) == facts.full)
+        .count();
+    let is_silly = full >= 0.3
+        && small_segments * 5 >= segments * 2
+        && equal * 10 < segments * 8
+        && segments >= 20;
+    is_silly.then(|| Rule {
+        share: full,
+        cause: Cause::SillyWindow,
+        confidence: 0.85,
+        summary: format!(
+            "{} of {} segments are not full, because {} grants less than a segment more at a time ({} of {} \
+             acknowledgments leave room for less than one).",
+            format::count(small_segments as u64),
+            format::count(segments as u64),
+            facts.receiver,
+            format::count(facts.stats().small_windows),
+            format::count(view.acks.len() as u64),
+        ),
+        evidence: evidence([
+            ("small_windows", facts.stats().small_windows as f64),
+            ("small_segments", small_segments as f64),
+            ("segments", segments as f64),
+            ("acks", view.acks.len() as f64),
+            ("receive_window_share", full),
+        ]),
+        advice: "Advertise a window only when it has grown by a segment or by half of the buffer (RFC 9293 section \
+                 3.8.6.2.2); in lwIP TCP_WND_UPDATE_THRESHOLD."
+            .to_owned(),
+        limits: &[Limit::ReceiveWindow, Limit::SenderIdle],
+        has_gain: false,
+    })
+}
