@@ -1,7 +1,22 @@
 //! Where a connection was captured, and from when on: how much of it the capture can show.
 
-/// A capture with so many connections is one of a host that does several things, such as fetching a page: each of them explains a part.
-pub const SEVERAL_CONNECTIONS: usize = 4;
+use std::collections::BTreeSet;
+
+/// A capture of so many paths is one of a host that does several things, such as fetching a page: each of them explains a part.
+const SEVERAL_PATHS: usize = 3;
+
+/// True if connections, each with its ends as `host:port`, are of several pairs of hosts.
+pub fn has_several_paths<'a>(connections: impl Iterator<Item = [&'a str; 2]>) -> bool {
+    let host = |end: &'a str| end.rsplit_once(':').map_or(end, |(host, _)| host);
+    let paths: BTreeSet<[&str; 2]> = connections
+        .map(|ends| {
+            let mut hosts = ends.map(host);
+            hosts.sort_unstable();
+            hosts
+        })
+        .collect();
+    paths.len() >= SEVERAL_PATHS
+}
 
 /// Place and beginning of the capture of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +57,22 @@ impl Vantage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_between_two_hosts_are_one_path_whichever_opens_them() {
+        let paths = |ends: &[[&'static str; 2]]| has_several_paths(ends.iter().copied());
+        assert!(!paths(&[
+            ["a:1", "b:80"],
+            ["b:80", "a:2"],
+            ["a:3", "c:80"],
+            ["a:4", "c:81"]
+        ]));
+        assert!(paths(&[
+            ["a:1", "b:80"],
+            ["a:3", "c:80"],
+            ["[d::1]:4", "a:81"]
+        ]));
+    }
 
     #[test]
     fn without_the_handshake_the_place_is_unknown() {

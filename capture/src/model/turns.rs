@@ -285,6 +285,39 @@ mod tests {
         assert_eq!(marks, [vec![false], vec![true, false]]);
     }
 
+    /// Whether the last answer, after this time and behind a number that is missing, was lost before.
+    fn is_lost_before(wait_ms: u64) -> bool {
+        let mut packets = Vec::new();
+        let mut number = 0;
+        for at in 0..20 {
+            number = 1 + at as u16;
+            packets.push(packet(
+                End::First,
+                at * 10,
+                [1 + at as u32, 1 + at as u32],
+                1,
+            ));
+            let mut answer = packet(End::Second, at * 10 + 4, [1 + at as u32, 2 + at as u32], 1);
+            answer.identification = number;
+            packets.push(answer);
+        }
+        packets.push(packet(End::First, 200, [21, 21], 1));
+        let mut late = packet(End::Second, 200 + wait_ms, [21, 22], 1);
+        late.identification = number + 2;
+        packets.push(late);
+        Turns::of(&packets).waits[1]
+            .last()
+            .is_some_and(|it| it.has_loss)
+    }
+
+    #[test]
+    fn one_lost_packet_does_not_take_seconds_to_come_again() {
+        assert!(is_lost_before(300));
+        assert!(is_lost_before(1_200));
+        // Its number was used for something else.
+        assert!(!is_lost_before(5_000));
+    }
+
     #[test]
     fn a_silence_behind_acknowledged_data_is_a_pause_of_its_sender() {
         let pauses = |is_acked: bool| {

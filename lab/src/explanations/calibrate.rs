@@ -366,8 +366,11 @@ mod tests {
     fn the_table_has_the_coefficients_of_each_cause() {
         let all = answers("case", Cause::Policed, 3, 4, false);
         let design = Design::of(&all);
-        let source = design.source(&[0.5, 1.0, 0.0, -1.0, 2.0, 0.25]);
-        assert!(source.contains("    between: -1.00,\n"), "{source}");
+        let source = design.source(&[0.5, 1.0, 0.0, -1.0, -0.75, 2.0, 0.25]);
+        assert!(
+            source.contains("    between: -1.00,\n    several: -0.75,\n"),
+            "{source}"
+        );
         assert!(
             source.contains("        (Cause::Policed, 0.25),\n"),
             "{source}"

@@ -4,7 +4,7 @@ use super::tally::Named;
 use crate::causes;
 use anyhow::{Context, Result};
 use linerate_results::consistency::{Explanation, StatedFinding};
-use linerate_results::vantage::{SEVERAL_CONNECTIONS, Vantage};
+use linerate_results::vantage::{Vantage, has_several_paths};
 use std::path::{Path, PathBuf};
 use xtask::sh;
 
@@ -15,7 +15,7 @@ pub struct Explained {
     pub named: Vec<Named>,
     /// Where the connection of the first answer was captured.
     pub vantage: Option<Vantage>,
-    /// True if the capture has several connections.
+    /// True if the capture has several paths.
     pub has_several: bool,
     pub contradictions: Vec<String>,
 }
@@ -31,10 +31,12 @@ impl Explained {
         let explanation: Explanation = serde_json::from_str(&sh::read(&mut explain)?)
             .with_context(|| format!("unexpected output of `{}`", sh::show(&explain)))?;
         let first = explanation.findings.first();
+        let connections = explanation.connections.iter();
+        let ends = connections.map(|it| [it.sender.as_str(), it.receiver.as_str()]);
         Ok(Self {
             named: explanation.findings.iter().map(named).collect(),
             vantage: first.map(|it| explanation.vantage_of(it)),
-            has_several: explanation.connections.len() >= SEVERAL_CONNECTIONS,
+            has_several: has_several_paths(ends),
             contradictions: explanation
                 .contradictions()
                 .iter()

@@ -2,7 +2,7 @@
 //!
 //! Each rule states a confidence of its own. A logistic model turns it into the share of right answers among labelled
 //! captures ([`table`](self::table)): one slope for all rules, offsets for captures that show less (without the handshake,
-//! near neither end) or several connections, and an offset of each cause that is drawn to zero, the more the fewer captures it has. So a cause
+//! near neither end) or several paths, and an offset of each cause that is drawn to zero, the more the fewer captures it has. So a cause
 //! with few captures, or none, is judged like all others.
 //!
 //! Rules explain the captures they were written with better than others. The model has an offset for them, too, and leaves
@@ -17,7 +17,7 @@ mod tests;
 
 use linerate_capture::traffic::{ConnectionReport, EndRole};
 use linerate_results::record::Cause;
-use linerate_results::vantage::{SEVERAL_CONNECTIONS, Vantage};
+use linerate_results::vantage::{Vantage, has_several_paths};
 
 use crate::cause::scored::PathFinding;
 use table::MODEL;
@@ -36,7 +36,7 @@ struct Model {
     late: f64,
     /// Near neither end.
     between: f64,
-    /// In captures of several connections.
+    /// In captures of several paths.
     several: f64,
     /// Of causes; 0 for others.
     causes: &'static [(Cause, f64)],
@@ -44,7 +44,10 @@ struct Model {
 
 /// Replaces the confidence of each rule by the measured one.
 pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport]) {
-    let has_several = connections.len() >= SEVERAL_CONNECTIONS;
+    let ends = connections
+        .iter()
+        .map(|it| [it.sender.as_str(), it.receiver.as_str()]);
+    let has_several = has_several_paths(ends);
     for found in findings {
         let vantage = vantage(found, connections);
         let finding = &mut found.finding;

@@ -40,7 +40,7 @@ fn a_capture_that_shows_less_gives_less_confidence() {
 }
 
 #[test]
-fn a_part_of_a_capture_of_several_connections_gives_less_confidence() {
+fn a_part_of_a_capture_of_several_paths_gives_less_confidence() {
     let of = |has_several| EVEN.confidence(Cause::Refused, Vantage::Sender, has_several, 0.9);
     close(of(false), 0.9);
     close(of(true), 0.77);

@@ -19,6 +19,7 @@ mod radio;
 mod ranks;
 mod receivers;
 mod senders;
+mod together;
 mod windows;
 
 use super::*;
