@@ -82,7 +82,7 @@ pub const LIKELY: f64 = 0.6;
 pub fn confidence(confidence: f64) -> String {
     let percent = percent(confidence);
     if confidence < LIKELY {
-        format!("{percent}: one of several explanations")
+        format!("{percent}: one of several possible causes")
     } else {
         percent
     }
@@ -154,7 +154,7 @@ mod tests {
     fn a_low_confidence_is_put_into_words() {
         assert_eq!(confidence(0.88), "88%");
         assert_eq!(confidence(LIKELY), "60%");
-        assert_eq!(confidence(0.59), "59%: one of several explanations");
+        assert_eq!(confidence(0.59), "59%: one of several possible causes");
     }
 
     #[test]

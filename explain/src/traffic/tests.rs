@@ -117,9 +117,9 @@ fn an_unlikely_cause_is_no_headline() {
     assert!(text(0.8).starts_with("One cause accounts for 70% of the time: random loss."));
     let unlikely = text(0.5);
     assert!(
-        unlikely
-            .starts_with("No single cause is certain; one of several explanations: random loss.")
-            && unlikely.contains("(confidence 50%: one of several explanations)"),
+        unlikely.starts_with(
+            "No single cause is certain; one of several possible causes: random loss."
+        ) && unlikely.contains("(confidence 50%: one of several possible causes)"),
         "{unlikely}"
     );
 }

@@ -114,7 +114,7 @@ impl Report {
                 format!("The path itself is the limit for {share} of the time.")
             }
             Some(found) if found.finding.confidence < format::LIKELY => format!(
-                "No single cause is certain; one of several explanations: {}.",
+                "No single cause is certain; one of several possible causes: {}.",
                 found.finding.cause
             ),
             Some(found) if found.share_of_time > 0.0 => format!(
@@ -282,9 +282,11 @@ impl Report {
         if large > 0 {
             let _ = writeln!(
                 text,
-                "{} segments exceed the MSS: an adapter splits or merges them (TSO, GRO), so frames and their gaps are \
-                 not visible",
-                format::count(large)
+                "{} the MSS: an adapter splits or merges them (TSO, GRO), so frames and their gaps are not visible",
+                match large {
+                    1 => "1 segment exceeds".to_owned(),
+                    many => format!("{} segments exceed", format::count(many)),
+                }
             );
         }
         let packets = self
