@@ -380,26 +380,6 @@ impl DirectionView {
         bare.map(|it| it.options_len).min()
     }
 
-    /// Segments that were repeated, and not spuriously, although an earlier copy passed the capture point.
-    pub fn lost_after_capture(&self) -> u64 {
-        let is_needed = |sent: &Transmission| {
-            sent.is_retransmission()
-                && sent.class != PacketClass::SpuriousRetransmission
-                && !sent.is_discarded
-        };
-        // Whether a copy of what was repeated was captured before. Most segments are not repeated.
-        let repeated = self.sent.iter().filter(|it| is_needed(it));
-        let mut captured: HashMap<u64, bool> = repeated.map(|it| (it.start, false)).collect();
-        let mut lost = 0;
-        for sent in &self.sent {
-            if let Some(is_captured) = captured.get_mut(&sent.start) {
-                lost += u64::from(*is_captured && is_needed(sent));
-                *is_captured = true;
-            }
-        }
-        lost
-    }
-
     /// Segments that were overtaken by later ones, before the capture point or after it. What a timeout repeats
     /// needlessly was not overtaken: its acknowledgment was lost or late.
     pub fn overtaken(&self) -> u64 {

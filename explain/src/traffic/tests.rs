@@ -1,4 +1,4 @@
-//! What the report of a capture says in its text and its JSON.
+//! The report of a capture as text and as JSON.
 
 use super::Report;
 use super::report::Source;
@@ -39,7 +39,7 @@ fn report(rounds: u64) -> Report {
 }
 
 #[test]
-fn what_takes_little_of_the_time_is_no_reason_but_is_told() {
+fn what_takes_little_of_the_time_is_no_reason_but_is_printed() {
     let report = report(70);
     assert_eq!(report.findings, []);
     assert_eq!(

@@ -35,6 +35,17 @@ fn findings(upload: Script) -> Vec<PathFinding> {
     explain_flows(&[upload.flow()]).0
 }
 
+/// Findings about connections of one client, each from a port of its own.
+fn of_client(connections: impl IntoIterator<Item = Script>) -> Vec<PathFinding> {
+    let flows = connections.into_iter().zip(40_000..);
+    let flows = flows.map(|(connection, port)| {
+        let mut flow = connection.flow();
+        flow.ends[0].1 = port;
+        flow
+    });
+    explain_flows(&flows.collect::<Vec<_>>()).0
+}
+
 fn causes(upload: Script) -> Vec<Cause> {
     let findings = findings(upload);
     findings.iter().map(|it| it.finding.cause).collect()

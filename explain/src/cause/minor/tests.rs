@@ -1,4 +1,4 @@
-//! What a report says about causes that take little of the time.
+//! Causes that take little of the time, in a report.
 
 use super::*;
 use crate::cause::synthetic::path_finding;

@@ -97,17 +97,22 @@ mod tests {
     use linerate_capture::tcp::{End, Segment};
     use linerate_results::record::Cause;
 
+    /// The last request again, after a timeout of 200 ms.
+    fn repeat(dialogue: &mut Script) {
+        let [first, second] = dialogue.next;
+        let flags = Segment::ACK | Segment::PSH;
+        dialogue
+            .after(200 * MS)
+            .packet(End::First, flags, [first - 80, second], 80, &[]);
+    }
+
     /// 100 requests of 80 octets, each answered with 40 after 4 ms; those of `repeated` are repeated after 200 ms.
     fn first_cause(repeated: &[u64]) -> Option<Cause> {
         let mut dialogue = Script::open(End::First, 4 * MS, MS / 50, 60_000);
         for round in 0..100 {
             dialogue.after(MS / 10).write(End::First, 80);
             if repeated.contains(&round) {
-                let [first, second] = dialogue.next;
-                let flags = Segment::ACK | Segment::PSH;
-                dialogue
-                    .after(200 * MS)
-                    .packet(End::First, flags, [first - 80, second], 80, &[]);
+                repeat(&mut dialogue);
             }
             dialogue.after(4 * MS).write(End::Second, 40);
         }
@@ -146,11 +151,7 @@ mod tests {
         for round in 0..requests {
             dialogue.after(pause_ms * MS).write(End::First, 80);
             if round * late / requests != (round + 1) * late / requests {
-                let [first, second] = dialogue.next;
-                let flags = Segment::ACK | Segment::PSH;
-                dialogue
-                    .after(200 * MS)
-                    .packet(End::First, flags, [first - 80, second], 80, &[]);
+                repeat(&mut dialogue);
             }
             dialogue.after(4 * MS).write(End::Second, 40);
         }

@@ -1,9 +1,8 @@
 //! Requests of which each waits for the answer to the one before, over one connection or over one for each.
 
-use super::{PathFinding, causes, explain_flows, findings};
+use super::{PathFinding, causes, findings, of_client};
 use crate::cause::synthetic::{MS, Script, US};
 use linerate_capture::tcp::{End, Segment};
-use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 
 /// From the capture point to the server and back, and to the client and back: at the client, in the middle, and at the server.
@@ -166,16 +165,6 @@ fn connections(
         requests(&mut connection);
         connection
     }))
-}
-
-/// Findings about connections of one client.
-fn of_client(connections: impl Iterator<Item = Script>) -> Vec<PathFinding> {
-    let flows = connections.zip(40_000..).map(|(connection, port)| {
-        let mut flow = connection.flow();
-        flow.ends[0].1 = port;
-        flow
-    });
-    explain_flows(&flows.collect::<Vec<Flow>>()).0
 }
 
 /// A request whose answer of 4,000 octets comes after the round trip.

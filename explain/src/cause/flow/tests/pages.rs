@@ -1,6 +1,6 @@
 //! Several connections of one page.
 
-use super::explain_flows;
+use super::of_client;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
@@ -19,15 +19,8 @@ fn picture(start_ns: u64) -> Script {
 
 /// Pictures whose connections open `apart_ns` after each other.
 fn page(apart_ns: u64) -> Vec<Cause> {
-    let flows: Vec<_> = (0..6)
-        .map(|at| picture(at * apart_ns).flow())
-        .zip(40_000..)
-        .map(|(mut flow, port)| {
-            flow.ends[0].1 = port;
-            flow
-        })
-        .collect();
-    let found = explain_flows(&flows).0.into_iter();
+    let pictures = (0..6).map(|at| picture(at * apart_ns));
+    let found = of_client(pictures).into_iter();
     found.map(|it| it.finding.cause).collect()
 }
 

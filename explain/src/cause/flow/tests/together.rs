@@ -1,6 +1,6 @@
 //! Transfers that fill a path together, seen at their receiver.
 
-use super::explain_flows;
+use super::of_client;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
@@ -53,16 +53,7 @@ fn download(slots: impl Iterator<Item = u64>) -> Script {
 
 /// Causes of these transfers between the same hosts.
 fn causes<const N: usize>(transfers: [Script; N]) -> Vec<Cause> {
-    let flows: Vec<_> = transfers
-        .into_iter()
-        .map(Script::flow)
-        .zip(40_000..)
-        .map(|(mut flow, port)| {
-            flow.ends[0].1 = port;
-            flow
-        })
-        .collect();
-    let found = explain_flows(&flows).0.into_iter();
+    let found = of_client(transfers).into_iter();
     found.map(|it| it.finding.cause).collect()
 }
 
