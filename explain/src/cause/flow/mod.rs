@@ -32,6 +32,7 @@
 //! | `service` | a link, or a receiver, that is never idle |
 //! | `serialization` | one segment in flight on a slow line |
 //! | `shared` | paths that carry several connections at once |
+//! | `together` | transfers that fill a path together |
 //! | `repeats` | when segments come again |
 //! | `rule` | the result of a rule, and kinds of causes |
 //! | `rhythm` | events at intervals |
@@ -73,6 +74,7 @@ mod standstill;
 #[cfg(test)]
 mod tests;
 mod time_without;
+mod together;
 mod window;
 
 use class::FlowClass;

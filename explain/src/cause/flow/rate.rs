@@ -1,7 +1,7 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::class::FlowClass;
-use super::facts::FlowFacts;
+use super::facts::{FlowFacts, SharedRate};
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::pacing::is_own_stream;
@@ -226,9 +226,13 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     if share < MIN_SHARE {
         return None;
     }
-    let own = facts.model.busy_rate.or(facts
-        .fastest()
-        .map(|it| it * facts.model.utilization.min(1.0)))?;
+    // What is acknowledged in bursts seems to pass faster than on any path.
+    let own = (!facts.fills_together)
+        .then_some(facts)
+        .map_or(Some(0.0), |facts| {
+            let average = |it: f64| it * facts.model.utilization.min(1.0);
+            facts.model.busy_rate.or(facts.fastest().map(average))
+        })?;
     // The path is at least as fast as this connection on average.
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());
@@ -254,6 +258,9 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         figures.insert("queue_ns_p90".to_owned(), p90 as f64);
     }
     let what = match facts.shared {
+        Some(SharedRate { connections: 1, .. }) => {
+            "segments pass evenly while the other direction is in use, too,".to_owned()
+        }
         Some(shared) => {
             figures.insert("connections".to_owned(), shared.connections as f64);
             format!(

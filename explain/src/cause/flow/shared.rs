@@ -3,26 +3,13 @@
 use super::class::FlowClass;
 use super::facts::{FlowFacts, OppositeTransfer, SharedRate};
 use super::rate;
+use super::together;
 use linerate_capture::model::{FlowModel, Window};
-use linerate_results::stats;
-use std::collections::BTreeSet;
 
 /// A queue is in use if segments wait at least 1 / this of the typical time.
 const QUEUE_DIVISOR: u64 = 4;
 /// Between two samples farther apart than this and two round trips, nothing is known.
 const LONGEST_GAP_NS: u64 = 50_000_000;
-
-/// Parts of the time in which rates are compared.
-const BINS: u64 = 24;
-/// In shorter parts, single recoveries show.
-const MIN_BIN_NS: u64 = 100_000_000;
-/// The rate of a full path in its slowest parts, as a share of its fastest: random losses make a sum vary by more.
-const MIN_STEADY: f64 = 0.75;
-
-/// Transfers that vary by so much, and so many times as much as their sum, use what others leave: independent ones vary less than their
-/// sum by the root of their number only.
-const MIN_VARIATION: f64 = 0.15;
-const STEADIER: f64 = 4.0;
 
 /// Attributes the time of transfers that share a path again, with the times at which all of them fill it.
 pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
@@ -47,9 +34,9 @@ pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
         }
         if group.len() >= 2 {
             share(facts, &group);
-            fill_together(facts, &group);
         }
     }
+    together::fill_paths(facts);
     note_least_round_trips(facts);
     note_full(facts);
 }
@@ -68,124 +55,6 @@ fn note_least_round_trips(facts: &mut [FlowFacts<'_>]) {
     for (it, least_ns) in facts.iter_mut().zip(least) {
         it.least_rtt_ns = least_ns.or(it.least_rtt_ns);
     }
-}
-
-/// Marks transfers in one direction whose sum is steady while segments wait: the path is full of them, whatever each of them
-/// loses to the others.
-fn fill_together(facts: &mut [FlowFacts<'_>], group: &[usize]) {
-    let senders: BTreeSet<String> = group.iter().map(|at| facts[*at].sender.clone()).collect();
-    for sender in senders {
-        let of = group.iter().copied();
-        let members: Vec<usize> = of.filter(|at| facts[*at].sender == sender).collect();
-        let all: Vec<&FlowFacts<'_>> = members.iter().map(|at| &facts[*at]).collect();
-        let queued = all.iter().filter(|it| it.model.is_queued).count();
-        if members.len() < 2 {
-            continue;
-        }
-        let Some(bins) = Bins::of(&all) else {
-            continue;
-        };
-        // Near the receiver, no round trip shows a queue; but what each of them leaves, the others use.
-        let is_queued = queued * 2 >= members.len() || bins.replace_each_other();
-        let Some(bytes_per_s) = bins.steady_rate().filter(|_| is_queued) else {
-            continue;
-        };
-        for at in &members {
-            facts[*at].fills_together = true;
-            facts[*at].shared = Some(SharedRate {
-                connections: members.len(),
-                bytes_per_s,
-            });
-        }
-    }
-}
-
-/// What passed of transfers while all of them last, by parts of the time.
-struct Bins {
-    /// Octets, by transfer.
-    octets: Vec<Vec<u64>>,
-    ns: u64,
-}
-
-impl Bins {
-    fn of(members: &[&FlowFacts<'_>]) -> Option<Self> {
-        let start_ns = members.iter().map(|it| it.connection().start_ns).max()?;
-        let end_ns = members.iter().map(|it| it.connection().end_ns).min()?;
-        let ns = end_ns.saturating_sub(start_ns) / BINS;
-        if ns < MIN_BIN_NS {
-            return None;
-        }
-        let octets = members.iter().map(|member| {
-            let mut bins = vec![0_u64; BINS as usize];
-            for (at_ns, octets) in passed(member) {
-                let bin = at_ns.checked_sub(start_ns).map(|at_ns| at_ns / ns);
-                if let Some(bin) = bin.and_then(|bin| bins.get_mut(bin as usize)) {
-                    *bin += octets;
-                }
-            }
-            // The first part of the time is the beginning of the transfers.
-            bins.split_off(BINS as usize / 8)
-        });
-        Some(Self {
-            octets: octets.collect(),
-            ns,
-        })
-    }
-
-    fn sum(&self) -> Vec<u64> {
-        let parts = 0..self.octets[0].len();
-        parts
-            .map(|at| self.octets.iter().map(|bins| bins[at]).sum())
-            .collect()
-    }
-
-    /// The average rate of the sum, octets per second, if it hardly changes.
-    fn steady_rate(&self) -> Option<f64> {
-        let sum = self.sum();
-        let mean = sum.iter().sum::<u64>() as f64 / sum.len() as f64;
-        let (least, most) = extremes(sum);
-        let is_steady =
-            mean >= rate::MIN_TOGETHER * most as f64 && least as f64 >= MIN_STEADY * most as f64;
-        is_steady.then(|| mean * 1e9 / self.ns as f64)
-    }
-
-    /// True if each of the transfers varies far more than their sum.
-    fn replace_each_other(&self) -> bool {
-        let variation = |bins: Vec<u64>| {
-            let (least, most) = extremes(bins);
-            1.0 - stats::ratio(least as f64, most as f64)
-        };
-        let least = (STEADIER * variation(self.sum())).max(MIN_VARIATION);
-        let mut each = self.octets.iter();
-        each.all(|bins| variation(bins.clone()) >= least)
-    }
-}
-
-/// The values that a tenth of all are below, and above.
-fn extremes(mut values: Vec<u64>) -> (u64, u64) {
-    values.sort_unstable();
-    let count = values.len();
-    (values[count / 10], values[count * 9 / 10])
-}
-
-/// When octets passed the slowest link, nanoseconds of the capture: those that arrive near the receiver, those that are acknowledged
-/// elsewhere.
-fn passed(member: &FlowFacts<'_>) -> Vec<(u64, u64)> {
-    let since_ns = member.connection().start_ns;
-    let view = &member.model.view;
-    if member.model.is_near_receiver() {
-        let sent = view.sent.iter();
-        return sent
-            .map(|it| (since_ns + it.time_ns, u64::from(it.len)))
-            .collect();
-    }
-    let mut acked = None;
-    let acks = view.acks.iter().map(|ack| {
-        let before = acked.unwrap_or(ack.ack);
-        acked = Some(before.max(ack.ack));
-        (since_ns + ack.time_ns, ack.ack.saturating_sub(before))
-    });
-    acks.collect()
 }
 
 /// Notes for each transfer whether another one fills the path, or the way back, at the same time.
@@ -237,14 +106,14 @@ fn is_behind_queue(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// Both hosts: transfers in opposite directions share the queues for their acknowledgments.
-fn hosts<'a>(facts: &'a FlowFacts<'_>) -> [&'a str; 2] {
+pub(super) fn hosts<'a>(facts: &'a FlowFacts<'_>) -> [&'a str; 2] {
     let mut hosts = [facts.sender.as_str(), facts.receiver.as_str()];
     hosts.sort_unstable();
     hosts
 }
 
 /// True if at least half of the shorter one passes at the same time as the other one.
-fn overlap(one: &FlowFacts<'_>, other: &FlowFacts<'_>) -> bool {
+pub(super) fn overlap(one: &FlowFacts<'_>, other: &FlowFacts<'_>) -> bool {
     let (one, other) = (one.connection(), other.connection());
     let start_ns = one.start_ns.max(other.start_ns);
     let end_ns = one.end_ns.min(other.end_ns);

@@ -1,8 +1,12 @@
 //! Transfers that fill a path together, seen at their receiver.
 
-use super::of_client;
+use super::{of_client, upload};
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::{explain_flows, shared};
 use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
+use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 
 /// Milliseconds of the path, each of which takes a segment.
@@ -69,4 +73,61 @@ fn transfers_that_use_what_the_other_leaves_are_not_slow_by_their_losses() {
     // Two that vary at the same time do not replace each other.
     let alike = causes([first(), first()]);
     assert!(alike.iter().any(is_loss), "{alike:?}");
+}
+
+#[test]
+fn transfers_from_several_servers_fill_the_line_of_their_client_together() {
+    let of = |is_first: bool, server: u8| {
+        let slots = (0..SLOTS).filter(|slot| is_of_first(*slot) == is_first);
+        let mut flow = download(slots).flow();
+        flow.ends[1].0 = Address([server; 16]);
+        flow
+    };
+    let found = explain_flows(&[of(true, 2), of(false, 3)]).0;
+    let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
+    assert_eq!(causes, [Cause::PathRate; 2]);
+    // The same, where what one leaves passes to another client: they have no line in common.
+    let mut apart = [of(true, 2), of(false, 3)];
+    apart[1].ends[0].0 = Address([4; 16]);
+    let found = explain_flows(&apart).0;
+    assert!(found.iter().all(|it| it.finding.cause != Cause::PathRate));
+}
+
+/// An upload over a queue, captured at its sender: two segments are acknowledged each 2 ms of those in `turns`.
+fn queued_upload(turns: std::ops::Range<u64>) -> Flow {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at((12 + turns.start * 2) * MS).send(20, MSS, 10_000);
+    for (at, turn) in turns.enumerate() {
+        upload
+            .at(24 * MS + turn * 2 * MS)
+            .ack(1 + (at as u32 + 1) * 2 * MSS);
+        upload.after(10_000).send(2, MSS, 10_000);
+    }
+    upload.flow()
+}
+
+fn fills_together(flows: &[Flow]) -> Vec<bool> {
+    let mut facts: Vec<_> = flows.iter().filter_map(FlowFacts::of).collect();
+    shared::share_paths(&mut facts);
+    facts.iter().map(|it| it.fills_together).collect()
+}
+
+#[test]
+fn a_steady_transfer_against_another_one_fills_its_way() {
+    let alone = [queued_upload(0..3_000)];
+    assert_eq!(fills_together(&alone), [false]);
+    let both = [
+        queued_upload(0..3_000),
+        download((0..SLOTS).filter(|slot| is_of_first(*slot))).flow(),
+    ];
+    // What passes of the other one varies.
+    assert_eq!(fills_together(&both), [true, false]);
+}
+
+#[test]
+fn transfers_one_after_the_other_are_not_together() {
+    let beside = [queued_upload(0..3_000), queued_upload(0..3_000)];
+    assert_eq!(fills_together(&beside), [true, true]);
+    let in_turn = [queued_upload(0..1_500), queued_upload(1_450..3_000)];
+    assert_eq!(fills_together(&in_turn), [false, false]);
 }
