@@ -197,8 +197,11 @@ impl FlowModel {
             to_receiver.base_ns().unwrap_or(0),
             to_sender.base_ns().unwrap_or(0),
         );
-        let standstills =
-            standstill::standstills(&mut view, to_receiver.percentile(90).unwrap_or(0));
+        let standstills = standstill::standstills(
+            &mut view,
+            to_receiver.base_ns().unwrap_or(0),
+            to_receiver.percentile(90).unwrap_or(0),
+        );
         let repairs = GapRepairs::of(&view);
         let keeps_behind_gap = repairs.keeps_behind_gap();
         if keeps_behind_gap == Some(false) {
