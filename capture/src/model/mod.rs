@@ -21,6 +21,7 @@
 //! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
 //! | `numbers` | the order of packets, and missing ones, by their identifications |
 //! | `release` | how long the sender takes to react |
+//! | `standing` | times in which a queue stands, whatever the rate of its link |
 //! | `standstill` | silences of the receiver |
 //! | `train` | the rate of the slowest link |
 //! | `reaction` | times that the stack of an end takes to react |
@@ -39,6 +40,7 @@ mod reaction;
 mod release;
 mod round_trip;
 mod stamp;
+mod standing;
 mod standstill;
 #[cfg(test)]
 mod tests;
@@ -58,6 +60,7 @@ use edge::EdgeDelay;
 use gap_repair::GapRepairs;
 pub use limit::{Limit, Shares};
 pub use rate::{FastestRate, Progress, Window};
+use rate::{average, passed, total_ns};
 pub use reaction::Reaction;
 pub use round_trip::{RoundTrips, percentile};
 pub use standstill::Standstill;
@@ -105,6 +108,8 @@ pub struct FlowModel {
     pub utilization: f64,
     /// Average rate while the path was busy, octets of payload per second.
     pub busy_rate: Option<f64>,
+    /// True if a queue stands nearly all the time before a link whose rate varies.
+    pub is_varying: bool,
     /// True if segments queued on the path: round trips grew with the data in flight.
     pub is_queued: bool,
     /// Median and 90th percentile of the time in queues.
@@ -126,6 +131,8 @@ pub struct FlowModel {
 
 /// The rate is reached while at least this share of it passes.
 const BUSY_SHARE: f64 = 0.8;
+/// A link that is full and passes its fastest rate for a larger share of the time does not vary.
+const MOST_VARYING: f64 = 0.8;
 /// Windows for the rate: at least and at most this many full segments.
 const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
 /// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
@@ -197,8 +204,11 @@ impl FlowModel {
             to_receiver.base_ns().unwrap_or(0),
             to_sender.base_ns().unwrap_or(0),
         );
-        let standstills =
-            standstill::standstills(&mut view, to_receiver.percentile(90).unwrap_or(0));
+        let standstills = standstill::standstills(
+            &mut view,
+            to_receiver.base_ns().unwrap_or(0),
+            to_receiver.percentile(90).unwrap_or(0),
+        );
         let repairs = GapRepairs::of(&view);
         let keeps_behind_gap = repairs.keeps_behind_gap();
         if keeps_behind_gap == Some(false) {
@@ -259,6 +269,26 @@ impl FlowModel {
             busy = behind.windows(rate.window_bytes);
             busy.retain(|window| window.rate() >= BUSY_SHARE * rate.bytes_per_s);
         }
+        // Stamps show what packets wait longer than the fastest of them, which may have waited, too, unless the capture has
+        // the first one.
+        let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
+        let waited_ns = match least_trip_ns {
+            Some((least_ns, median_ns)) if is_near_receiver && view.is_late => {
+                queue_ns.map(|_| median_ns - least_ns)
+            }
+            _ => queue_ns.map(|(p50, _)| p50),
+        };
+        let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
+        let trips = [&to_receiver, &to_sender][usize::from(is_near_receiver)];
+        let is_varying = is_queued
+            && could_queue[usize::from(is_near_receiver)]
+            && total_ns(&busy) as f64 <= MOST_VARYING * span_ns as f64
+            && ack_queue_ns.is_none_or(|ns| trips.queue_ns(50) >= Some(2 * ns));
+        let standing = standing::standing_queue(&view, trips, is_near_receiver);
+        let is_varying = is_varying && !standing.is_empty();
+        if is_varying {
+            busy = standing.iter().map(|it| passed(&view, it)).collect();
+        }
         let busy_rate = average(&busy);
         let gaps = view
             .sent
@@ -285,16 +315,6 @@ impl FlowModel {
             is_near_receiver,
             is_behind_loss: connection.stats(data_sender).lost_before_capture > 0,
         };
-        // Stamps show what packets wait longer than the fastest of them, which may have waited, too, unless the capture has
-        // the first one.
-        let least_trip_ns = to_sender.percentile(0).zip(to_sender.percentile(50));
-        let waited_ns = match least_trip_ns {
-            Some((least_ns, median_ns)) if is_near_receiver && view.is_late => {
-                queue_ns.map(|_| median_ns - least_ns)
-            }
-            _ => queue_ns.map(|(p50, _)| p50),
-        };
-        let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
         let ends = [data_sender, data_sender.other()];
         let is_selective = ends.into_iter().all(|end| connection.sack_permitted(end));
         let ack_interval = AckInterval::of(&view, is_selective);
@@ -321,6 +341,7 @@ impl FlowModel {
             train,
             utilization,
             busy_rate,
+            is_varying,
             is_queued,
             queue_ns,
             ack_queue_ns,
@@ -335,15 +356,8 @@ impl FlowModel {
 
     /// Attributes the time again, with `busy` windows of a path that carries other connections, too.
     pub fn set_busy(&mut self, busy: Vec<Window>) {
-        let passed = |window: &Window| {
-            let sent = self.view.sent.iter();
-            let within = sent.filter(|it| (window.start_ns..window.end_ns).contains(&it.time_ns));
-            Window {
-                bytes: within.map(|it| u64::from(it.len)).sum(),
-                ..*window
-            }
-        };
-        self.busy_rate = average(&busy.iter().map(passed).collect::<Vec<_>>());
+        let passed = busy.iter().map(|it| passed(&self.view, it));
+        self.busy_rate = average(&passed.collect::<Vec<_>>());
         self.conditions.busy = busy;
         self.spans = time::attribute(&self.view, &self.conditions, &self.standstills);
     }
@@ -472,13 +486,6 @@ fn is_near_receiver(to_receiver: &RoundTrips, to_sender: &RoundTrips) -> bool {
         (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
         _ => to_receiver.percentile(50).is_some_and(|ns| ns < BESIDE_NS),
     }
-}
-
-/// Average rate over these windows.
-fn average(windows: &[Window]) -> Option<f64> {
-    let ns: u64 = windows.iter().map(|it| it.end_ns - it.start_ns).sum();
-    let bytes: u64 = windows.iter().map(|it| it.bytes).sum();
-    (ns > 0).then(|| bytes as f64 * 1e9 / ns as f64)
 }
 
 /// Octets over which rates are measured: half of what is typically in flight, so that a window that fits into a round

@@ -169,3 +169,27 @@ impl Progress {
         }
     }
 }
+
+/// The same time with the octets that were captured in it.
+pub(super) fn passed(view: &DirectionView, window: &Window) -> Window {
+    let from = (view.sent).partition_point(|it| it.time_ns < window.start_ns);
+    let until = (view.sent).partition_point(|it| it.time_ns < window.end_ns);
+    Window {
+        bytes: (view.sent[from..until].iter())
+            .map(|it| u64::from(it.len))
+            .sum(),
+        ..*window
+    }
+}
+
+/// Duration of all windows, which do not overlap.
+pub(super) fn total_ns(windows: &[Window]) -> u64 {
+    windows.iter().map(|it| it.end_ns - it.start_ns).sum()
+}
+
+/// Average rate over these windows.
+pub(super) fn average(windows: &[Window]) -> Option<f64> {
+    let ns = total_ns(windows);
+    let bytes: u64 = windows.iter().map(|it| it.bytes).sum();
+    (ns > 0).then(|| bytes as f64 * 1e9 / ns as f64)
+}

@@ -48,9 +48,13 @@ const PROMPT_NS: u64 = 5_000_000;
 const MAX_LOOK_BACK: usize = 512;
 
 /// The standstills of the receiver. What the sender repeats in one, because its timer expires, is marked as spurious.
-/// `round_trip_ns` is what nine in ten round trips to the receiver take.
-pub(super) fn standstills(view: &mut DirectionView, round_trip_ns: u64) -> Vec<Standstill> {
-    let long = find(view, round_trip_ns);
+/// `path_ns` is the shortest round trip to the receiver, `round_trip_ns` what nine in ten of them take.
+pub(super) fn standstills(
+    view: &mut DirectionView,
+    path_ns: u64,
+    round_trip_ns: u64,
+) -> Vec<Standstill> {
+    let long = find(view, path_ns, round_trip_ns);
     for silence in &long {
         silence.excuse(view, round_trip_ns);
     }
@@ -58,9 +62,9 @@ pub(super) fn standstills(view: &mut DirectionView, round_trip_ns: u64) -> Vec<S
 }
 
 /// The silences that are standstills.
-fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
+fn find(view: &DirectionView, path_ns: u64, round_trip_ns: u64) -> Vec<Silence> {
     let full = u64::from(view.full_segment());
-    let silences = silences(view, OWED_SEGMENTS * full);
+    let mut silences = silences(view, OWED_SEGMENTS * full);
     if silences.len() < MIN_ACKS {
         return Vec::new();
     }
@@ -70,6 +74,11 @@ fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
     // A receiver that acknowledges each n-th segment holds back its acknowledgment of fewer until its timer expires.
     let steps = percentile(silences.iter().map(|it| it.step).collect(), 90).unwrap_or(0);
     let prompt_ns = PROMPT_NS + PROMPT_FACTOR * usual_ns.max(round_trip_ns);
+    // Whatever the receiver does, an acknowledgment takes as long as the path.
+    for it in &mut silences {
+        let due_ns = it.owed_ns + path_ns;
+        it.time.start_ns = it.time.start_ns.max(due_ns).min(it.time.end_ns);
+    }
     let is_long = |it: &Silence| {
         it.time.ns() >= least_ns
             && it.sent - it.acked >= steps
@@ -98,6 +107,8 @@ fn find(view: &DirectionView, round_trip_ns: u64) -> Vec<Silence> {
 #[derive(Clone, Copy, Debug)]
 struct Silence {
     time: Standstill,
+    /// When the last segment was sent for which it owes one.
+    owed_ns: u64,
     /// After the highest octet acknowledged, and sent, before its end.
     acked: u64,
     sent: u64,
@@ -108,6 +119,7 @@ struct Silence {
 /// The times from which the receiver owes an acknowledgment for `owed` octets until it comes.
 fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
     let mut sent = view.sent.iter().peekable();
+    let mut owing = view.sent.iter().peekable();
     let (mut highest, mut acked) = (0, None::<u64>);
     let mut since_ns = None;
     let mut silences = Vec::new();
@@ -122,8 +134,10 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
             && ack.ack > acked
         {
             let end_ns = ack.time_ns;
+            while owing.next_if(|it| it.end < acked + owed).is_some() {}
             silences.push(Silence {
                 time: Standstill { start_ns, end_ns },
+                owed_ns: owing.peek().map_or(start_ns, |it| it.time_ns),
                 acked,
                 sent: highest,
                 step: ack.ack - acked,

@@ -236,7 +236,8 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     // The path is at least as fast as this connection on average.
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());
-    let line = full_line(facts, rate);
+    // The rate of a line does not vary.
+    let line = full_line(facts, rate).filter(|_| !facts.model.is_varying);
     let rate = match line {
         Some(_) => rate,
         None => rate.max(facts.goodput()),
@@ -267,6 +268,10 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
                 "{} connections between the same hosts fill the path together with",
                 format::count(shared.connections as u64)
             )
+        }
+        None if facts.model.is_varying => {
+            figures.insert("is_varying".to_owned(), 1.0);
+            "segments wait for a path whose rate varies, on average".to_owned()
         }
         None => "segments pass at the fastest rate that the path shows,".to_owned(),
     };
