@@ -4,7 +4,7 @@ use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::idle::{ends_write, idle, silences};
 use super::in_flight::{flights, in_flight};
-use super::pacing::{is_media, is_timed_media, pacing};
+use super::pacing::{is_media, is_own_stream, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -195,6 +195,8 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         // A window that admits no more has the same effect.
         || facts.share(Limit::ReceiveWindow) >= MOSTLY_FULL
         || facts.class != FlowClass::Bulk
+        // What comes at such intervals is close to what went before only because the path is long.
+        || is_own_stream(facts)
     {
         return None;
     }
