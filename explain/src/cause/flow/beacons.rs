@@ -1,7 +1,7 @@
 //! A station whose late answers come at the ticks of a clock of its own: it sleeps, and wakes up at each beacon (IEEE 802.11 clause
 //! 11.2.3), or its driver is asked at intervals.
 
-use super::exchange::serving_end;
+use super::exchange::{sent_ns, serving_end};
 use super::facts::FlowFacts;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -22,6 +22,8 @@ const NEAR_DIVISOR: u64 = 16;
 const MOST_PERIODS: u64 = 6;
 /// At most one late answer in so many is acknowledged before.
 const AWAKE_DIVISOR: usize = 8;
+/// One message in so many more than requests is none that waited for one.
+const UNASKED_DIVISOR: usize = 4;
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.1;
 
@@ -86,11 +88,23 @@ fn fitted(times: &[u64], period_ns: u64) -> Option<u64> {
     Some(period as u64)
 }
 
+/// True if an end sends many more messages than the other end: its program has a clock, and does not wait for requests.
+fn sends_unasked(facts: &FlowFacts<'_>, end: End) -> bool {
+    let asked = facts.model.turns.waits[end as usize].len();
+    let times: Vec<u64> = sent_ns(facts, end).collect();
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let messages = 1 + gaps.filter(|ns| *ns >= MIN_LATE_NS).count();
+    messages * UNASKED_DIVISOR >= asked * (UNASKED_DIVISOR + 1)
+}
+
 /// An end that answers late only at the ticks of a clock.
 pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Whoever asks does so when it likes.
     let end = serving_end(facts)?;
     let answers = LateAnswers::of(facts, end)?;
+    if sends_unasked(facts, end) {
+        return None;
+    }
     let share = facts.share_of(answers.total_ns());
     let name = facts.flow.ends[end as usize].0;
     let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));

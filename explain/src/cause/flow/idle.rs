@@ -1,6 +1,7 @@
 //! A sender that has nothing to send, although it could.
 
 use super::class::FlowClass;
+use super::clock::is_clocked;
 use super::facts::FlowFacts;
 use super::pacing::{IDLE_NS, LEAST_MTU_PAYLOAD, OPTIONS, is_media, is_own_stream, is_timed_media};
 use super::rate;
@@ -17,6 +18,8 @@ const MIN_IDLE: f64 = 0.25;
 const MIN_IDLE_SPANS: usize = 3;
 /// Two are none if they are this long, with data between them and behind: a truncated capture shows no more.
 const LONG_SILENCE_NS: u64 = 200_000_000;
+/// Any window admits so many segments at once (RFC 6928 section 2).
+const INITIAL_SEGMENTS: u64 = 10;
 /// Several such silences are worth a finding if they take this share of the time.
 pub(super) const MIN_STOPPED: f64 = 0.15;
 /// The evidence with their number.
@@ -62,6 +65,7 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
         || is_media(facts)
         || is_timed_media(facts)
         || is_own_stream(facts)
+        || is_clocked(facts)
         || is_held_back
         || are_behind_messages(facts, &long)
         || rate::is_steady(facts)
@@ -90,21 +94,28 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
-/// True if most of `silences` come after nothing but pushed segments that have room for more: a source that has no more at a time.
+/// True if most of `silences` come after nothing but pushed segments that have room for more, or nearly all are long and come
+/// after a write that leaves at once: a source that has no more at a time.
 fn are_behind_messages(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
     let sent = &facts.model.view.sent;
     let room = facts.mss().unwrap_or(LEAST_MTU_PAYLOAD);
     let is_message = |it: &Transmission| it.is_pushed && u64::from(it.len) + OPTIONS <= room;
     let mut from_ns = 0;
-    let mut messages = 0;
+    let (mut messages, mut news) = (0, 0);
     for silence in silences {
         let block = sent.partition_point(|it| it.time_ns < from_ns)
             ..sent.partition_point(|it| it.time_ns <= silence.start_ns);
         let block = sent.get(block).unwrap_or_default();
-        messages += usize::from(block.iter().all(is_message));
+        let bytes: u64 = block.iter().map(|it| u64::from(it.len)).sum();
+        let is_news = silence.ns() >= LONG_SILENCE_NS
+            && bytes <= INITIAL_SEGMENTS * facts.full
+            && ends_write(facts, silence);
+        let is_message = block.iter().all(is_message);
+        messages += usize::from(is_message);
+        news += usize::from(is_news || is_message);
         from_ns = silence.end_ns;
     }
-    messages * 2 >= silences.len()
+    messages * 2 >= silences.len() || news * 5 >= silences.len() * 4
 }
 
 /// Share of the time in long silences of the sender, if there are several.

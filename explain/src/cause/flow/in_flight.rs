@@ -1,6 +1,7 @@
 //! What the sender keeps in flight: its buffer, its congestion window.
 
 use super::class::FlowClass;
+use super::clock::is_clocked;
 use super::evenness;
 use super::facts::FlowFacts;
 use super::flight::{ConstantFlight, arrives_evenly};
@@ -257,6 +258,7 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_grown = is_long && !grows(facts);
     if !knows_window(facts)
         || writes_at_intervals(facts)
+        || is_clocked(facts)
         || !has_losses && (start_ns < LONG_START_NS || is_grown)
     {
         return None;

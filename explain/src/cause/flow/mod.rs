@@ -27,6 +27,7 @@
 //! | `finding` | a rule's result as a finding |
 //! | `facts` | what the rules evaluate |
 //! | `class` | transfers, requests and answers |
+//! | `clock` | programs that send at the ticks of a clock |
 //! | `frame` | payload in a frame |
 //! | `time_without` | the time of a transfer without a cause |
 //! | `service` | a link, or a receiver, that is never idle |
@@ -43,6 +44,7 @@ mod acks;
 mod alternative;
 mod beacons;
 mod class;
+mod clock;
 mod combined;
 mod cost;
 mod crumbs;

@@ -341,14 +341,15 @@ fn has_picture_rate(intervals: &[u64]) -> bool {
         .iter()
         .filter(|ns| ns.abs_diff(usual_ns) <= usual_ns / 8);
     let (count, sum_ns) = usual.fold((0_u64, 0), |(count, sum), ns| (count + 1, sum + ns));
-    let rate = stats::ratio(count as f64 * 1e9, sum_ns as f64);
-    let is_near = |standard: f64| (rate / standard - 1.0).abs() <= PICTURE_TOLERANCE;
-    PICTURES_PER_S.into_iter().any(|standard| {
-        (1..=MOST_SKIPPED).any(|each| {
-            let standard = standard / f64::from(each);
-            is_near(standard) || is_near(standard / 1.001)
-        })
-    })
+    let mean_ns = stats::ratio(sum_ns as f64, count as f64);
+    let is_near = |ns: f64| (mean_ns / ns - 1.0).abs() <= PICTURE_TOLERANCE;
+    picture_intervals_ns().any(|ns| is_near(ns) || is_near(ns * 1.001))
+}
+
+/// Intervals of pictures at standard rates, nanoseconds.
+pub(super) fn picture_intervals_ns() -> impl Iterator<Item = f64> {
+    let each = (1..=MOST_SKIPPED).map(f64::from);
+    each.flat_map(|each| PICTURES_PER_S.map(|per_s| each * 1e9 / per_s))
 }
 
 #[cfg(test)]

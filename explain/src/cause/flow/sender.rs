@@ -1,10 +1,11 @@
 //! The sender: its program, and what it waits for between its writes.
 
 use super::class::FlowClass;
+use super::clock::is_clocked;
 use super::facts::FlowFacts;
 use super::idle::{ends_write, idle, silences};
 use super::in_flight::{flights, in_flight};
-use super::pacing::{is_media, is_timed_media, pacing};
+use super::pacing::{is_media, is_own_stream, is_timed_media, pacing};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -70,7 +71,7 @@ fn one_in_flight(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     // A program that writes at its own pace, whatever is acknowledged, waits for nothing.
     let is_own_pace = facts.share(Limit::SenderIdle) >= MOSTLY_IDLE
-        && (is_timed(&own_waits_ns(facts)) || waits_between_writes(facts));
+        && (is_timed(&own_waits_ns(facts)) || waits_between_writes(facts) || is_clocked(facts));
     if is_own_pace || super::serialization::is_path(facts) {
         return None;
     }
@@ -195,6 +196,8 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         // A window that admits no more has the same effect.
         || facts.share(Limit::ReceiveWindow) >= MOSTLY_FULL
         || facts.class != FlowClass::Bulk
+        // What comes at such intervals is close to what went before only because the path is long.
+        || is_own_stream(facts)
     {
         return None;
     }

@@ -1,6 +1,7 @@
 //! The rules, on synthetic connections.
 
 mod beacons;
+mod clocks;
 mod despite_losses;
 mod devices;
 mod events;

@@ -4,6 +4,7 @@ use super::thinking::{
     ANSWER_SEGMENTS, MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, NEWS_NS, PERSON_NS,
     Thinking, before_turns, has_own_timer, larger_sender, server,
 };
+use crate::cause::flow::clock::are_ticks;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -45,8 +46,13 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
     }
     // If the server does not wait for requests, the client does not keep it waiting.
     let serving = Thinking::of(facts, client.other());
-    let is_timed =
-        has_own_timer(facts, &thinking) || serving.is_usual() && has_own_timer(facts, &serving);
+    let asked = thinking
+        .times
+        .iter()
+        .map(|(wait, _)| wait.start_ns + wait.ns);
+    let is_timed = are_ticks(&asked.collect::<Vec<_>>())
+        || has_own_timer(facts, &thinking)
+        || serving.is_usual() && has_own_timer(facts, &serving);
     if is_timed {
         return None;
     }

@@ -112,7 +112,8 @@ fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
     let all = facts.answers;
     let has_no_work = has_own_timer(facts, &thinking)
         || sends_unasked(facts, &thinking)
-        || waits_for_events(facts, &thinking);
+        // Those that may be news show how much the times vary.
+        || waits_for_events(facts, &Thinking::of(facts, server));
     if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_no_work {
         return None;
     }

@@ -260,7 +260,10 @@ fn view_of<'a>(facts: &'a FlowFacts<'_>, end: End) -> &'a DirectionView {
 }
 
 /// When an end sent new payload.
-pub(super) fn sent_ns(facts: &FlowFacts<'_>, end: End) -> impl Iterator<Item = u64> {
+pub(in crate::cause::flow) fn sent_ns(
+    facts: &FlowFacts<'_>,
+    end: End,
+) -> impl Iterator<Item = u64> {
     let sent = view_of(facts, end).sent.iter();
     let sent = sent.filter(|it| it.len > 0 && !it.is_retransmission());
     sent.map(|it| it.time_ns)

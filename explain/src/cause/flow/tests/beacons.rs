@@ -146,3 +146,29 @@ fn rare_late_answers_cost_little() {
     );
     assert_eq!(asleep(&found), None, "{found:?}");
 }
+
+/// Messages of a server at the ticks of its clock, each of which it sends, or only those behind a request, which come each 66 ms.
+fn updates(sends_all: bool) -> Vec<Finding> {
+    let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
+    let (mut asked_ns, mut is_asked) = (100 * MS, false);
+    for tick in 2..180_u64 {
+        let tick_ns = tick * 50 * MS;
+        while asked_ns < tick_ns {
+            dialogue.at(asked_ns).write(End::First, 40);
+            is_asked = true;
+            asked_ns += 66 * MS;
+        }
+        if is_asked || sends_all {
+            dialogue.at(tick_ns).write(End::Second, 140);
+        }
+        is_asked = false;
+    }
+    let found = findings(dialogue).into_iter();
+    found.map(|it| it.finding).collect()
+}
+
+#[test]
+fn a_server_that_sends_at_each_tick_of_its_clock_does_not_sleep() {
+    assert!(asleep(&updates(false)).is_some());
+    assert!(asleep(&updates(true)).is_none());
+}

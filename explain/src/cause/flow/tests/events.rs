@@ -57,3 +57,11 @@ fn short_messages_that_usually_come_after_more_than_a_second_are_events() {
     let sooner_ms = late_ms.map(|ms| ms / 3);
     assert!(thinks(12, 1_400, &sooner_ms).is_some());
 }
+
+#[test]
+fn answers_after_more_than_a_second_show_that_the_others_are_events_too() {
+    let sooner_ms = [57, 182, 290, 60, 428];
+    assert!(thinks(100, 300, &sooner_ms).is_some());
+    let with_later_ms = [57, 1_500, 182, 290, 2_000, 60, 428, 2_600];
+    assert_eq!(thinks(100, 300, &with_later_ms), None);
+}
