@@ -168,7 +168,7 @@ impl FlowModel {
                 opened_ns.checked_sub(ack_ns.checked_sub(connection.start_ns)?)
             })
             .flatten();
-        let turns = Turns::of(packets);
+        let turns = Turns::of(packets, connection.handshake().nearer_end());
         // No answer is faster than the path; a SYN may have been answered late.
         let back = DirectionView::of(packets, data_sender.other());
         // All that a capture of a receiver that began late may show of the path to the sender; a handshake may have waited for

@@ -49,10 +49,15 @@ impl Script {
 
     /// One of several connections, whose SYN passes at `start_ns`.
     pub(crate) fn open_at(start_ns: u64, sender: End, legs_ns: [u64; 2], window: u16) -> Self {
+        Self::late_at(start_ns, sender, window).opened(legs_ns, &OPTIONS)
+    }
+
+    /// The same, captured without the handshake.
+    pub(crate) fn late_at(start_ns: u64, sender: End, window: u16) -> Self {
         let mut own = Self::late(sender, window);
         own.connection = Connection::new(1, start_ns);
         own.now_ns = start_ns;
-        own.opened(legs_ns, &OPTIONS)
+        own
     }
 
     fn opened(mut self, [to_second_ns, to_first_ns]: [u64; 2], options: &[u8]) -> Self {

@@ -123,7 +123,12 @@ impl Transfer {
         data.datagrams >= MIN_BLOCKS
             && data.largest_bytes >= MIN_BLOCK
             && data.of_largest >= data.datagrams / 10 * 9
-            && self.turns >= (self.datagrams - 1) / 20 * 19
+            && self.alternates()
+    }
+
+    /// True if each datagram follows one of the other end, but for one in twenty.
+    fn alternates(&self) -> bool {
+        self.datagrams >= 2 * MIN_BLOCKS && self.turns >= (self.datagrams - 1) / 20 * 19
     }
 
     /// The protocol, if it is a known one.
@@ -186,15 +191,17 @@ impl TransferTable {
         Some(index)
     }
 
-    /// The transfers, the end that sends the blocks first.
-    pub(super) fn finish(mut self) -> Vec<Transfer> {
-        self.flows.retain(Transfer::is_lock_step);
-        for flow in &mut self.flows {
+    /// The transfers, the end that sends the blocks first, and other dialogues, the end that began first.
+    pub(super) fn finish(self) -> (Vec<Transfer>, Vec<Transfer>) {
+        let (mut transfers, mut dialogues): (Vec<_>, Vec<_>) =
+            self.flows.into_iter().partition(Transfer::is_lock_step);
+        dialogues.retain(Transfer::alternates);
+        for flow in &mut transfers {
             if flow.data_side() == 1 {
                 flow.ends.reverse();
                 flow.sides.reverse();
             }
         }
-        self.flows
+        (transfers, dialogues)
     }
 }

@@ -62,8 +62,10 @@ pub(super) struct Datagrams {
 pub struct OtherTraffic {
     /// Lookups of names, in the order of their first queries.
     pub names: Vec<NameLookup>,
-    /// UDP flows in which the datagrams alternate.
+    /// UDP flows in which blocks and their acknowledgments alternate.
     pub transfers: Vec<Transfer>,
+    /// Other UDP flows in which the datagrams alternate.
+    pub dialogues: Vec<Transfer>,
     /// UDP requests that were never answered, by client, server and port.
     pub requests: Vec<Requests>,
     /// Hosts whose datagrams get no answer any more, though repeated at doubling intervals.
@@ -174,11 +176,13 @@ impl Datagrams {
     }
 
     pub(super) fn finish(self, hosts: &Hosts) -> OtherTraffic {
+        let (transfers, dialogues) = self.transfers.finish();
         OtherTraffic {
             talks: self.requests.talks(),
             silences: self.requests.silences(),
             names: self.names.finish(),
-            transfers: self.transfers.finish(),
+            transfers,
+            dialogues,
             requests: self.requests.finish(),
             absent: self.arp.finish(hosts),
             checksums: self.checksums.finish(),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `loss` | datagrams of iperf that are lost or reordered |
 //! | `above_path` | more datagrams than the path carries |
+//! | `dialogue` | questions and answers, one at a time |
 //! | `names` | waiting for names |
 //! | `lock_step` | transfers with one datagram per round trip |
 //! | `rejected` | TCP connections that ICMP rejects |
@@ -11,6 +12,7 @@
 //! | `integrity` | wrong checksums, duplicate packets |
 
 mod above_path;
+mod dialogue;
 mod integrity;
 mod lock_step;
 mod loss;
@@ -48,6 +50,10 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         analysis.duration_ns,
     ));
     others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
+    others.extend(dialogue::dialogues(
+        &analysis.other_traffic.dialogues,
+        analysis.duration_ns,
+    ));
     let rejected = rejected::rejected(analysis, &mut others);
     others.extend(rejected);
     others.extend(unanswered::unanswered(analysis, &others));

@@ -2,6 +2,7 @@
 
 mod capture;
 mod checksums;
+mod dialogues;
 mod hosts;
 mod names;
 mod streams;

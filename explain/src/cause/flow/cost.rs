@@ -1,7 +1,11 @@
 //! What each cause costs between two hosts.
 
+use super::MIN_COST_IN_PAGE_NS;
+use super::class::FlowClass;
+use super::exchange;
 use super::facts::FlowFacts;
 use super::rule::Rule;
+use linerate_capture::model::Wait;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use std::collections::HashMap;
@@ -20,16 +24,106 @@ struct Cost {
 
 impl Cost {
     /// What several connections at once wait for passes only once.
-    fn passed_ns(mut self) -> f64 {
-        self.times.sort_unstable();
-        let (mut passed_ns, mut until_ns, mut sum_ns) = (0, 0, 0);
-        for (start_ns, end_ns) in self.times {
-            sum_ns += end_ns - start_ns;
-            passed_ns += end_ns.saturating_sub(start_ns.max(until_ns));
-            until_ns = until_ns.max(end_ns);
-        }
-        self.ns * stats::ratio(passed_ns as f64, sum_ns as f64)
+    fn passed_ns(self) -> f64 {
+        let sum_ns: u64 = self
+            .times
+            .iter()
+            .map(|(start_ns, end_ns)| end_ns - start_ns)
+            .sum();
+        self.ns * stats::ratio(union_ns(self.times) as f64, sum_ns as f64)
     }
+}
+
+/// Time in which at least one of these lasts, by their starts and ends.
+pub(super) fn union_ns(mut times: Vec<(u64, u64)>) -> u64 {
+    times.sort_unstable();
+    let (mut sum_ns, mut until_ns) = (0, 0);
+    for (start_ns, end_ns) in times {
+        sum_ns += end_ns.saturating_sub(start_ns.max(until_ns));
+        until_ns = until_ns.max(end_ns);
+    }
+    sum_ns
+}
+
+/// After so long, the client's program has nothing to ask, or a person is in no hurry (J. Nielsen, Usability Engineering, 1993, section 5.5:
+/// 1 s until a flow of thought is interrupted, 10 s for keeping attention).
+const PAUSE_NS: u64 = 1_000_000_000;
+const IDLE_NS: u64 = 10_000_000_000;
+
+/// A cause that costs less between two hosts does not make a page slow; a server that is late is noticed from what a page may take on
+/// (ITU-T G.1010, web browsing: 2 s).
+fn noticed_ns(cause: Cause) -> f64 {
+    if cause == Cause::ServerThinkTime {
+        2e9
+    } else {
+        MIN_COST_IN_PAGE_NS
+    }
+}
+
+/// Time of a connection that a rule explains. The time before the first answer is no part of the active time.
+fn explained_ns(active_ns: u64, rule: &Rule) -> f64 {
+    let waited = rule.evidence.get("think_ns_total");
+    let waited = waited.filter(|_| rule.cause == Cause::ServerThinkTime);
+    waited.copied().unwrap_or(rule.share * active_ns as f64)
+}
+
+/// The time of a connection: all of it, and without the pauses in which nobody waits.
+struct OwnTime {
+    active_ns: f64,
+    all_ns: f64,
+    busy_ns: f64,
+}
+
+impl OwnTime {
+    fn of(facts: &FlowFacts<'_>, rules: &[Rule]) -> Self {
+        let explained = rules.iter().map(|rule| explained_ns(facts.active_ns, rule));
+        let explained_ns = explained.fold(0.0, f64::max);
+        let active_ns = facts.active_ns as f64;
+        Self {
+            active_ns,
+            all_ns: active_ns.max(explained_ns),
+            busy_ns: (active_ns - idle_ns(facts) as f64).max(explained_ns),
+        }
+    }
+}
+
+/// The times of all connections.
+pub(super) struct AllTimes(Vec<OwnTime>);
+
+impl AllTimes {
+    pub(super) fn of(found: &[(&FlowFacts<'_>, Vec<Rule>)]) -> Self {
+        let own = found.iter().map(|(facts, rules)| OwnTime::of(facts, rules));
+        Self(own.collect())
+    }
+
+    /// Share of the time of all connections that a rule explains in the one at this place; between its hosts, its cause costs `cost_ns`.
+    /// What is noticed as slow becomes no faster by the pauses of others.
+    pub(super) fn share(&self, at: usize, rule: &Rule, cost_ns: f64) -> f64 {
+        let own = &self.0[at];
+        if cost_ns < noticed_ns(rule.cause) {
+            let active_ns: f64 = self.0.iter().map(|it| it.active_ns).sum();
+            return rule.share * stats::ratio(own.active_ns, active_ns);
+        }
+        let busy_ns: f64 = self.0.iter().map(|it| it.busy_ns).sum();
+        let total_ns = busy_ns - own.busy_ns + own.all_ns;
+        stats::ratio(explained_ns(own.active_ns as u64, rule), total_ns)
+    }
+}
+
+/// Time in which a dialogue is kept open, and nothing is under way.
+fn idle_ns(facts: &FlowFacts<'_>) -> u64 {
+    let Some(server) = exchange::serving_end(facts).filter(|_| facts.class != FlowClass::Bulk)
+    else {
+        return 0;
+    };
+    let turns = &facts.model.turns;
+    let of = |waits: &[Wait], least_ns: u64| -> u64 {
+        let idle = waits.iter().filter(|it| !it.has_loss && it.ns >= least_ns);
+        idle.map(|it| it.ns).sum()
+    };
+    of(&turns.waits[server as usize], IDLE_NS)
+        + of(&turns.waits[server.other() as usize], PAUSE_NS)
+        + turns.pauses.iter().map(|it| of(it, PAUSE_NS)).sum::<u64>()
 }
 
 /// What each cause costs between two hosts, nanoseconds.
@@ -42,10 +136,61 @@ pub(super) fn costs_ns<'a>(
         for rule in rules {
             let cost = all.entry((&facts.sender, &facts.receiver, rule.cause));
             let cost = cost.or_default();
-            cost.ns += rule.share * facts.active_ns as f64;
+            cost.ns += explained_ns(facts.active_ns, rule);
             cost.times.push((connection.start_ns, connection.end_ns));
         }
     }
     let costs = all.into_iter().map(|(key, cost)| (key, cost.passed_ns()));
     costs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cause::flow::explain_flows;
+    use crate::cause::synthetic::{MS, Script};
+    use linerate_capture::reader::Address;
+    use linerate_capture::tcp::End;
+    use linerate_capture::traffic::Flow;
+    use linerate_results::record::Cause;
+
+    /// A connection that asks for a few octets each 20 s.
+    fn kept_open() -> Flow {
+        let mut dialogue = Script::open(End::Second, MS, 0, 60_000);
+        for _ in 0..20 {
+            dialogue.write(End::First, 80).after(MS);
+            dialogue
+                .write(End::Second, 80)
+                .confirm(End::First)
+                .after(20_000 * MS);
+        }
+        let mut flow = dialogue.flow();
+        flow.ends[1].0 = Address([3; 16]);
+        flow
+    }
+
+    /// Connections with one request each, which is answered after this time.
+    fn causes(connections: u16, answer_ms: u64) -> Vec<Cause> {
+        let mut flows = vec![kept_open()];
+        for at in 0..connections {
+            let start_ns = u64::from(at) * 10_000 * MS;
+            let mut download = Script::open_at(start_ns, End::Second, [MS, 0], 60_000);
+            download.write(End::First, 400).after(MS);
+            download.confirm(End::Second).after(answer_ms * MS);
+            for _ in 0..3 {
+                download.write(End::Second, 20_000).after(5 * MS);
+                download.confirm(End::First);
+            }
+            let mut flow = download.flow();
+            flow.ends[0].1 += at;
+            flows.push(flow);
+        }
+        let (findings, _) = explain_flows(&flows);
+        findings.iter().map(|it| it.finding.cause).collect()
+    }
+
+    #[test]
+    fn the_time_before_each_answer_counts_beside_an_idle_connection() {
+        assert_eq!(causes(10, 1_400), [Cause::ServerThinkTime]);
+        assert_eq!(causes(3, 600), [], "less than a page may take");
+    }
 }

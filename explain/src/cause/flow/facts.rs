@@ -35,6 +35,8 @@ pub(super) struct ServerAnswers {
 /// A connection with its model.
 pub(super) struct FlowFacts<'a> {
     pub(super) flow: &'a Flow,
+    /// All connections of the capture.
+    pub(super) all: &'a [Flow],
     pub(super) model: FlowModel,
     pub(super) class: FlowClass,
     /// Payload sender and receiver.
@@ -82,7 +84,7 @@ impl<'a> FlowFacts<'a> {
     /// The facts of `flow`; `None` if it carried no payload, or if its acknowledgments were not captured.
     pub(super) fn of(flow: &'a Flow) -> Option<Self> {
         let log = flow.connection.log();
-        if is_one_sided(&flow.connection) {
+        if is_one_sided(&flow.connection) || is_kept_alive(&flow.connection) {
             return None;
         }
         let model = FlowModel::of(&flow.connection, log.packets(), log.is_truncated())?;
@@ -101,9 +103,18 @@ impl<'a> FlowFacts<'a> {
             fills_together: false,
             against: None,
             flow,
+            all: &[],
             model,
             shared: None,
             answers: ServerAnswers::default(),
+        })
+    }
+
+    /// The same for one of `all` connections of a capture.
+    pub(super) fn among(all: &'a [Flow], flow: &'a Flow) -> Option<Self> {
+        Some(Self {
+            all,
+            ..Self::of(flow)?
         })
     }
 
@@ -278,6 +289,14 @@ fn is_one_sided(connection: &Connection) -> bool {
     sent.segments > 0 && sent.retransmitted_segments * 2 < sent.segments
 }
 
+/// True if all that was sent is the octet of a keep-alive (RFC 9293 section 3.8.4), and the end of the connection: nobody waits for
+/// either, however often it is repeated.
+fn is_kept_alive(connection: &Connection) -> bool {
+    let ends = [End::First, End::Second];
+    ends.iter()
+        .all(|end| connection.stats(*end).unique_bytes <= 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,6 +356,28 @@ mod tests {
         assert!(FlowFacts::of(&flow(false)).is_none());
         // This host is gone.
         assert!(FlowFacts::of(&flow(true)).is_some());
+    }
+
+    #[test]
+    fn an_end_that_closes_in_vain_sends_nothing() {
+        let flow = |len: u32| {
+            let mut connection = Connection::new(1, 0);
+            connection.record_segment(End::Second, &segment(1, 1, len), 0, 1);
+            for at in 1..12 {
+                let close = Segment {
+                    flags: Segment::ACK | Segment::FIN,
+                    ..segment(1 + len, 1, 0)
+                };
+                connection.record_segment(End::Second, &close, at * 1_000_000_000, at + 1);
+            }
+            let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+            Flow {
+                ends,
+                connection: Box::new(connection),
+            }
+        };
+        assert!(FlowFacts::of(&flow(1)).is_none());
+        assert!(FlowFacts::of(&flow(500)).is_some());
     }
 
     fn segment(seq: u32, ack: u32, len: u32) -> Segment<'static> {

@@ -92,6 +92,7 @@ use std::collections::HashMap;
 
 use crate::cause::scored::PathFinding;
 use combined::CombinedFindings;
+use cost::AllTimes;
 
 type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
 
@@ -130,7 +131,7 @@ const CONTROL_DIVISOR: u64 = 500;
 /// Also returns the time of each connection by limit.
 pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares>) {
     let numbered = flows.iter().enumerate();
-    let facts = numbered.filter_map(|(at, flow)| Some((at, FlowFacts::of(flow)?)));
+    let facts = numbered.filter_map(|(at, flow)| Some((at, FlowFacts::among(flows, flow)?)));
     let (places, mut facts): (Vec<usize>, Vec<FlowFacts<'_>>) = facts.unzip();
     shared::share_paths(&mut facts);
     exchange::share_answers(&mut facts);
@@ -148,7 +149,6 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     for facts in &facts {
         *received.entry(&facts.receiver).or_default() += 1;
     }
-    let total_ns: f64 = relevant.iter().map(|it| it.active_ns as f64).sum();
     let mut all: Vec<PathFinding> = opening::openings(flows);
     // What is left of the time for everything else.
     let opened = all
@@ -159,12 +159,12 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         relevant.into_iter().map(|it| (it, evaluate(it))).collect();
     exchange::leave_parallel(&mut found);
     let costs_ns = cost::costs_ns(&found);
+    let times_of_all = AllTimes::of(&found);
     let mut combined = CombinedFindings::default();
-    for (facts, mut rules) in found {
-        let part = rest * stats::ratio(facts.active_ns as f64, total_ns);
+    for (at, (facts, mut rules)) in found.into_iter().enumerate() {
+        let cost_ns = |cause: Cause| costs_ns[&(&facts.sender, &facts.receiver, cause)];
         rules.retain(|rule| {
-            let is_noticed =
-                costs_ns[&(&facts.sender, &facts.receiver, rule.cause)] >= MIN_COST_IN_PAGE_NS;
+            let is_noticed = cost_ns(rule.cause) >= MIN_COST_IN_PAGE_NS;
             let is_in_page = received[&facts.receiver] >= MIN_IN_PAGE;
             is_noticed || !is_of_transfers(rule.cause) || !is_in_page
         });
@@ -173,11 +173,13 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         let sum: f64 = faults.map(|rule| rule.share).sum();
         let causes: Vec<Cause> = rules.iter().map(|rule| rule.cause).collect();
         for rule in rules {
-            let part = if is_limit(rule.cause) {
-                part
+            let together = if is_limit(rule.cause) {
+                1.0
             } else {
-                part / sum.max(1.0)
+                sum.max(1.0)
             };
+            let share = times_of_all.share(at, &rule, cost_ns(rule.cause));
+            let part = rest * stats::ratio(share, rule.share) / together;
             combined.add(facts, rule, &causes, part);
         }
     }

@@ -358,7 +358,8 @@ pub(super) fn is_single_work(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool
         .map(|wait| wait.ns)
         .filter(|ns| *ns > prompt_ns);
     let is_busy = waits.len() >= MIN_TIMES && slow.sum::<u64>() * 2 <= thinking.total_ns();
-    let is_large =
-        |(wait, _): &(Wait, u64)| wait.bytes.max(wait.bytes_before) >= ANSWER_SEGMENTS * facts.full;
+    let is_large = |(wait, _): &(Wait, u64)| {
+        wait.bytes.max(wait.bytes_before) >= ANSWER_SEGMENTS * facts.frame_payload()
+    };
     is_busy || thinking.times.iter().all(is_large)
 }

@@ -7,9 +7,10 @@ use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Wait, percentile};
-use linerate_capture::tcp::End;
+use linerate_capture::tcp::{End, LoggedPacket, PacketClass};
 use linerate_results::format;
 use linerate_results::record::Cause;
+use std::collections::HashMap;
 
 /// So many late messages, and one in so many of all, are noticed.
 const MIN_MANY: u64 = 8;
@@ -26,21 +27,77 @@ fn late_by_loss(waits: &[Wait]) -> Vec<(&Wait, u64)> {
         .collect()
 }
 
+/// A message that came late.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// When it was due, and when it came.
+    times_ns: [u64; 2],
+    ns: u64,
+    /// The packet that brought it.
+    number: u32,
+}
+
+/// The messages of either end which waits for their answers show to have come late.
+fn late_answers(facts: &FlowFacts<'_>) -> Vec<Late> {
+    let waits = facts.model.turns.waits.iter();
+    let late = waits.flat_map(|waits| late_by_loss(waits));
+    late.map(|(wait, ns)| Late {
+        times_ns: [wait.start_ns, wait.start_ns + wait.ns],
+        ns,
+        number: wait.number,
+    })
+    .collect()
+}
+
+/// The messages that came again after a timeout, by the time from the first to the last time they were sent.
+fn repeated(packets: &[LoggedPacket]) -> Vec<Late> {
+    let mut messages: HashMap<(bool, u32), Late> = HashMap::new();
+    let carries = |it: &&LoggedPacket| it.len > 0 && it.class != PacketClass::NoData;
+    for packet in packets.iter().filter(carries) {
+        let message = messages.entry((packet.is_from_second, packet.seq));
+        let late = message.or_insert(Late {
+            times_ns: [packet.time_ns; 2],
+            ns: 0,
+            number: packet.number,
+        });
+        // What was acknowledged already did not come late by this.
+        if packet.class == PacketClass::TimeoutRetransmission {
+            late.times_ns[1] = packet.time_ns;
+            late.ns = packet.time_ns - late.times_ns[0];
+            late.number = packet.number;
+        }
+    }
+    let late = messages.into_values();
+    late.filter(|it| it.ns >= MIN_TIMEOUT_NS).collect()
+}
+
+/// The late messages of either end, each once.
+fn late_messages(facts: &FlowFacts<'_>) -> Vec<Late> {
+    let mut all = late_answers(facts);
+    let answers = all.clone();
+    let is_within = |it: &Late| {
+        let mut answers = answers.iter();
+        answers
+            .any(|other| it.times_ns[0] <= other.times_ns[1] && other.times_ns[0] <= it.times_ns[1])
+    };
+    // A message that asks for nothing has no answer that would come late.
+    all.extend(
+        repeated(facts.connection().log().packets())
+            .into_iter()
+            .filter(|it| !is_within(it)),
+    );
+    all.sort_unstable_by_key(|it| it.times_ns);
+    all
+}
+
 /// Messages of either end that came again after a timeout, in an exchange of messages that fit into a few segments.
 pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Exchange || !facts.is_dialogue() {
         return None;
     }
-    let mut repeated: Vec<(&Wait, u64)> = facts
-        .model
-        .turns
-        .waits
-        .iter()
-        .flat_map(|waits| late_by_loss(waits))
-        .collect();
-    repeated.sort_unstable_by_key(|(it, _)| it.start_ns);
+    let repeated = late_messages(facts);
     let lost = repeated.len() as u64;
-    let total_ns: u64 = repeated.iter().map(|(_, ns)| ns).sum();
+    let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
     // A capture that misses packets shows numbers as missing, too.
     let ends = [End::First, End::Second];
     let stats = ends.map(|end| facts.connection().stats(end));
@@ -50,7 +107,9 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let share = facts.share_of(total_ns);
-    let messages = facts.model.turns.changes() as u64 + 1;
+    let turns = &facts.model.turns;
+    let pauses = turns.pauses.iter().map(Vec::len).sum::<usize>();
+    let messages = (turns.changes() + pauses) as u64 + 1;
     // Most of the time of a dialogue passes between its messages: if many come late, that is noticed all the same.
     let are_many = lost >= MIN_MANY && lost * MANY_DIVISOR >= messages && share >= MIN_COST / 2.0;
     // Two show no pattern, but what they cost is measured.
@@ -58,7 +117,7 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let mean_ns = total_ns / lost;
-    let number = |it: Option<&(&Wait, u64)>| it.map_or(0.0, |(it, _)| f64::from(it.number));
+    let number = |it: Option<&Late>| it.map_or(0.0, |it| f64::from(it.number));
     Some(Rule {
         share,
         cause: Cause::RetransmissionStalls,
@@ -167,6 +226,41 @@ mod tests {
         assert!(!names_late_messages(80, 7, 200), "few");
         assert!(!names_late_messages(110, 8, 180), "one in 27");
         assert!(!names_late_messages(100, 8, 340), "4.5% of the time");
+    }
+
+    /// 240 reports of 44 octets, two in a second, each acknowledged; `late` of them come again after 400 ms.
+    fn late_reports(late: u32, is_lost: bool) -> Option<String> {
+        let mut reports = Script::open(End::Second, MS / 20, 90 * MS, 60_000);
+        for at in 0..240 {
+            reports
+                .after((390 + u64::from(at % 7) * 20) * MS)
+                .write(End::Second, 44);
+            if at * late / 240 != (at + 1) * late / 240 {
+                let [first, second] = reports.next;
+                let flags = Segment::ACK | Segment::PSH;
+                if !is_lost {
+                    reports.confirm(End::First);
+                }
+                reports
+                    .after(400 * MS)
+                    .packet(End::Second, flags, [second - 44, first], 44, &[]);
+            }
+            reports.after(90 * MS).confirm(End::First);
+        }
+        let (findings, _) = explain_flows(&[reports.flow()]);
+        let firm = findings
+            .into_iter()
+            .filter(|it| it.alternative_to.is_none());
+        let mut findings = firm.map(|it| it.finding);
+        let stalls = findings.find(|it| it.cause == Cause::RetransmissionStalls);
+        stalls.map(|it| it.summary)
+    }
+
+    #[test]
+    fn messages_that_are_not_answered_come_late_too() {
+        assert!(late_reports(30, true).is_some());
+        assert_eq!(late_reports(6, true), None, "few");
+        assert_eq!(late_reports(30, false), None, "it had arrived");
     }
 
     #[test]

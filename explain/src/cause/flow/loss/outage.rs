@@ -8,6 +8,7 @@ use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span, Transmission};
+use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -351,5 +352,30 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
             cost_ns,
         })
     };
-    gaps.filter_map(silence).collect()
+    gaps.filter(|gap| host_silence_ns(facts, far, gap) >= INTERRUPTION_NS)
+        .filter_map(silence)
+        .collect()
+}
+
+/// The longest time within the silence `gap` of one end in which nothing of its host was captured on other connections either.
+fn host_silence_ns(facts: &FlowFacts<'_>, end: End, gap: &[u64]) -> u64 {
+    let start_ns = facts.connection().start_ns;
+    let [from_ns, until_ns] = [gap[0] + start_ns, gap[1] + start_ns];
+    let host = facts.flow.ends[end as usize].0;
+    let mut times = vec![from_ns, until_ns];
+    for other in facts.all.iter().filter(|it| !std::ptr::eq(*it, facts.flow)) {
+        let Some(at) = other.ends.iter().position(|(address, _)| *address == host) else {
+            continue;
+        };
+        let connection = &other.connection;
+        let packets = connection.log().packets();
+        let first = packets.partition_point(|it| it.time_ns + connection.start_ns < from_ns);
+        let during = packets[first..].iter();
+        let during = during.take_while(|it| it.time_ns + connection.start_ns < until_ns);
+        let own = during.filter(|it| it.from() as usize == at);
+        times.extend(own.map(|it| it.time_ns + connection.start_ns));
+    }
+    times.sort_unstable();
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.max().unwrap_or(0)
 }

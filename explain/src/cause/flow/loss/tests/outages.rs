@@ -1,13 +1,15 @@
 //! Interruptions, and silences that are the worst of other losses.
 
 use super::{RTT_NS, cause, download, evaluate, exchange};
+use crate::cause::flow::explain_flows;
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::End;
+use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 
 /// Flights of six segments in 6 ms, of which each `lossy`-th misses two, which come again a round trip later;
 /// after half of them, nothing arrives for 1.5 s.
-fn silence_between(lossy: u32) -> Option<Cause> {
+fn with_silence(lossy: u32) -> Script {
     let mut download = download();
     let mut at_ns = 10 * MS;
     for round in 0..240 {
@@ -37,7 +39,36 @@ fn silence_between(lossy: u32) -> Option<Cause> {
         }
         at_ns += 6 * MS;
     }
-    cause(evaluate(download))
+    download
+}
+
+fn silence_between(lossy: u32) -> Option<Cause> {
+    cause(evaluate(with_silence(lossy)))
+}
+
+/// Another connection to the sender's host, which sends something at this interval.
+fn beside(every_ms: u64) -> Flow {
+    let mut other = Script::open(End::Second, RTT_NS, 0, 60_000);
+    while other.now_ns < 4_000 * MS {
+        other.after(every_ms * MS).write(End::Second, 50);
+        other.confirm(End::First);
+    }
+    let mut flow = other.flow();
+    flow.ends[0].1 += 1;
+    flow
+}
+
+#[test]
+fn a_host_that_others_hear_meanwhile_is_not_cut_off() {
+    let is_named = |every_ms: u64| {
+        let (findings, _) = explain_flows(&[with_silence(1_000).flow(), beside(every_ms)]);
+        let mut causes = findings.iter().map(|it| it.finding.cause);
+        causes.any(|it| it == Cause::LinkInterrupted)
+    };
+    assert!(is_named(2_000));
+    assert!(!is_named(100));
+    // Its own timer makes another connection go on somewhat sooner.
+    assert!(is_named(650));
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! Connections that are not opened, or open slowly.
 
+mod finding;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
-use crate::cause::scored::{PathFinding, evidence};
+use super::MIN_COST_NS;
+use super::cost::union_ns;
+use crate::cause::scored::{self, PathFinding};
+use finding::finding;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
 use linerate_capture::traffic::Flow;
-use linerate_results::format;
-use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// How a connection failed to open, or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +38,30 @@ struct Attempts {
     after_accept: u64,
     first_ns: u64,
     last_ns: u64,
+    /// Start and end of each.
+    times: Vec<(u64, u64)>,
+}
+
+impl Accepted {
+    fn is_any(&self) -> bool {
+        self.before > 0 || self.after_ns.is_some()
+    }
+}
+
+impl Attempts {
+    /// Time in which at least one of them waited. Whoever gives up after one SYN waits until the next attempt, or for less than the stack's
+    /// timer.
+    fn passed_ns(&self) -> u64 {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        for at in 1..times.len() {
+            let (next_ns, (start_ns, end_ns)) = (times[at].0, &mut times[at - 1]);
+            if *end_ns == *start_ns {
+                *end_ns = next_ns.min(*start_ns + FIRST_TIMEOUT_NS);
+            }
+        }
+        union_ns(times)
+    }
 }
 
 /// Connections to the same port that were accepted.
@@ -42,6 +72,8 @@ struct Accepted {
     after_ns: Option<u64>,
 }
 
+/// The first timeout of a SYN (RFC 6298 section 2.1).
+const FIRST_TIMEOUT_NS: u64 = 1_000_000_000;
 /// A silence after a SYN that is longer is no slow answer (RFC 6298 section 2: the first timeout is 1 s).
 const SLOW_NS: u64 = 150_000_000;
 /// No program waits so long before its second attempt: somebody started it again.
@@ -52,6 +84,8 @@ const RETRY_NS: u64 = 1_000_000_000;
 const MIN_ASIDE: f64 = 0.04;
 /// Segments of a transfer at least.
 const TRANSFER_SEGMENTS: u64 = 50;
+/// A timer waits twice as long each time (RFC 6298 section 5.5); a program that begins again waits for something else.
+const MAX_BACKOFF: u64 = 4;
 /// Opening for a smaller share of a connection's time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
 /// Where opening takes most of a connection's time, a shorter silence counts, too: two ticks of a stack that looks for
@@ -67,6 +101,7 @@ const REQUEST_BYTES: u64 = 4 * 1_460;
 pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     let mut all: BTreeMap<(Opening, String, String), Attempts> = BTreeMap::new();
     let mut total_ns = 0.0_f64;
+    let passed_ns = union_ns(flows.iter().map(span).collect());
     for flow in flows {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
@@ -78,7 +113,13 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             .entry((opening, client, format!("{} port {}", server.0, server.1)))
             .or_default();
         attempts.connections += 1;
-        attempts.syns += syns(flow);
+        attempts.syns += match opening {
+            Opening::NoAnswer => unanswered(connection.log().packets()).0,
+            _ => syns(flow),
+        };
+        attempts
+            .times
+            .push((connection.start_ns, connection.start_ns + time_ns));
         attempts.time_ns += time_ns;
         attempts.last_packet = connection.last_packet;
         attempts.last_ns = connection.start_ns;
@@ -90,27 +131,51 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     }
     let findings = all
         .into_iter()
-        .filter_map(|((opening, client, server), attempts)| {
+        .filter_map(|((opening, client, server), mut attempts)| {
+            if opening == Opening::NoAnswer {
+                attempts.time_ns = attempts.time_ns.max(attempts.passed_ns());
+            }
             let accepted = accepted(flows, &client, &server, &attempts);
             let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
             let is_retried = opening == Opening::Refused && is_soon;
             let is_started_again = opening == Opening::Refused
                 && attempts.connections == 1
                 && accepted.after_ns.is_some_and(|ns| ns >= STARTED_AGAIN_NS);
+            // Whoever waits until it tries again loses that time, too.
+            let lost_ns = accepted.after_ns.unwrap_or(attempts.time_ns);
             let is_aside = opening == Opening::Refused
                 && attempts.connections == 1
-                && total_ns * MIN_ASIDE > attempts.time_ns as f64
+                && total_ns * MIN_ASIDE > lost_ns as f64
                 && flows.iter().any(carries_transfer);
+            // A capture that ends just after the first SYN shows nothing, nor does one SYN that was lost.
+            let is_unknown = opening == Opening::NoAnswer
+                && (attempts.syns < 2
+                    || attempts.passed_ns() < SLOW_NS
+                    || attempts.syns == attempts.connections && accepted.is_any());
+            let is_short = opening == Opening::Slow && attempts.passed_ns() < MIN_COST_NS as u64;
             // One of several connections that opened late, such as the first one, which waits for ARP.
-            let opens_others = accepted.before > 0 || accepted.after_ns.is_some();
+            let opens_others = accepted.is_any();
             let is_first = opening == Opening::Slow
                 && attempts.connections == 1
                 && opens_others
                 && (attempts.time_ns as f64) < (total_ns * MIN_SHARE).min(RETRY_NS as f64);
-            (!is_retried && !is_started_again && !is_aside && !is_first)
-                .then(|| finding(opening, client, &server, &attempts, accepted, total_ns))
+            let is_named = !is_retried && !is_started_again && !is_aside && !is_first;
+            // The others may last however long, and wait for nothing, while this one cannot work: it is no minor cause.
+            let passed = stats::ratio(attempts.passed_ns() as f64, passed_ns as f64);
+            (is_named && !is_unknown && !is_short).then(|| {
+                let mut found = finding(opening, client, &server, &attempts, accepted, total_ns);
+                if opening == Opening::NoAnswer {
+                    found.share_of_time = found.share_of_time.max(passed.min(scored::MIN_SHARE));
+                }
+                found
+            })
         });
     findings.collect()
+}
+
+/// Start and end of a connection.
+fn span(flow: &Flow) -> (u64, u64) {
+    (flow.connection.start_ns, flow.connection.end_ns)
 }
 
 /// True for a connection that carries more than a few messages.
@@ -142,29 +207,27 @@ fn accepted(flows: &[Flow], client: &str, server: &str, attempts: &Attempts) -> 
     accepted
 }
 
-/// The connections that were accepted, in a sentence.
-fn others(accepted: Accepted) -> String {
-    let before = format::counted(accepted.before, "connection");
-    match (accepted.before, accepted.after_ns) {
-        (0, Some(ns)) => format!("another was accepted {} later", format::time(ns)),
-        (1, None) => format!("{before} before was accepted"),
-        (_, None) => format!("{before} before were accepted"),
-        (_, Some(ns)) => {
-            format!(
-                "{before} before and one {} later were accepted",
-                format::time(ns)
-            )
-        }
-    }
+fn is_syn(packet: &LoggedPacket) -> bool {
+    packet.from() == End::First && packet.flags & (Segment::SYN | Segment::ACK) == Segment::SYN
 }
 
 fn syns(flow: &Flow) -> u64 {
     let packets = flow.connection.log().packets().iter();
-    packets
-        .filter(|it| {
-            it.from() == End::First && it.flags & (Segment::SYN | Segment::ACK) == Segment::SYN
-        })
-        .count() as u64
+    packets.filter(|it| is_syn(it)).count() as u64
+}
+
+/// SYNs without an answer, with the time of the last, until nothing more came or the client began again from the same port.
+fn unanswered(packets: &[LoggedPacket]) -> (u64, u64) {
+    let (mut count, mut last_ns, mut gap_ns) = (0, 0, None);
+    for syn in packets.iter().take_while(|it| is_syn(it)) {
+        let ns = syn.time_ns - last_ns;
+        if gap_ns.is_some_and(|gap_ns: u64| ns > MAX_BACKOFF * gap_ns.max(FIRST_TIMEOUT_NS)) {
+            return (count, last_ns);
+        }
+        gap_ns = (count > 0).then_some(ns);
+        (count, last_ns) = (count + 1, syn.time_ns);
+    }
+    (count, last_ns)
 }
 
 /// How the connection failed to open, with the time that it took.
@@ -184,11 +247,17 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
         .iter()
         .any(|it| it.from() == End::Second && it.len > 0);
     if from_server.count() == 0 {
-        // A capture that ends just after the first SYN shows nothing.
-        let is_repeated = syns(flow) >= 2 && lasted_ns >= SLOW_NS;
-        return is_repeated.then_some((Opening::NoAnswer, lasted_ns));
+        return Some((Opening::NoAnswer, lasted_ns));
     }
-    if is_reset && !payload && packets.len() <= 8 {
+    let (first_syns, first_ns) = unanswered(packets);
+    if first_syns >= 2 && first_syns < syns(flow) {
+        return Some((Opening::NoAnswer, first_ns));
+    }
+    // The stack repeats a SYN that is refused (Windows: 500 ms later).
+    let only_opens = packets
+        .iter()
+        .all(|it| it.has_any(Segment::SYN | Segment::RST));
+    if is_reset && !payload && (packets.len() <= 8 || only_opens) {
         return Some((Opening::Refused, lasted_ns));
     }
     if let Some(waited_ns) = unanswered_ns(packets) {
@@ -196,6 +265,10 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     }
     // Near the server, the way of its answer to the client and back is part of it.
     let answered_ns = handshake.syn_ack_ns?;
+    // A client that does not repeat its SYN has the answer, and nobody waits for what it never acknowledges.
+    if handshake.ack_ns.is_none() && syns(flow) < 2 {
+        return None;
+    }
     let opened_ns = handshake.ack_ns.unwrap_or(answered_ns) - connection.start_ns;
     let share = opened_ns as f64 / lasted_ns.max(1) as f64;
     let is_slower = is_slower_than_data(flow, answered_ns - connection.start_ns);
@@ -244,115 +317,4 @@ fn is_slower_than_data(flow: &Flow, answered_ns: u64) -> bool {
         .into_iter()
         .filter_map(|(leg, fastest)| leg.zip(fastest));
     known.any(|(leg_ns, ns)| leg_ns >= SLOW_TICKS_NS && leg_ns > 4 * ns)
-}
-
-fn finding(
-    opening: Opening,
-    client: String,
-    server: &str,
-    attempts: &Attempts,
-    accepted: Accepted,
-    total_ns: f64,
-) -> PathFinding {
-    let each = if attempts.syns == 1 {
-        "the SYN"
-    } else {
-        "each SYN"
-    };
-    let tried = format::times(attempts.connections);
-    let connections = format::counted(attempts.connections, "connection");
-    let each_one = if attempts.connections == 1 {
-        "it"
-    } else {
-        "each"
-    };
-    let time = format::time(attempts.time_ns);
-    let (cause, confidence, summary, advice) = match opening {
-        Opening::NoAnswer => (
-            Cause::NoAnswer,
-            0.95,
-            format!(
-                "{client} tried {tried} to open a connection to {server}: none of {} was answered in {time}.",
-                format::counted(attempts.syns, "SYN")
-            ),
-            "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
-             and that no firewall drops the port.",
-        ),
-        Opening::Unanswered => (
-            Cause::NoAnswer,
-            0.6,
-            format!(
-                "{client} opened {connections} to {server} and sent what may be a request: all of it was acknowledged and \
-                 nothing came back, until {client} closed after {time}."
-            ),
-            "If nothing was to come back, this is no fault. Otherwise either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
-             a time), or its answer is lost each time, such as one above the MTU of the path. A capture at the server decides.",
-        ),
-        Opening::Refused if attempts.after_accept == attempts.connections => (
-            Cause::Refused,
-            0.85,
-            format!(
-                "{client} opened {connections} to {server}: {each_one} was reset before anything was answered."
-            ),
-            "The program at that port accepts and closes at once: look at its log, its limit of connections, and the \
-             free memory for connections (lwIP: MEMP_NUM_TCP_PCB).",
-        ),
-        Opening::Refused if accepted.before > 0 || accepted.after_ns.is_some() => (
-            Cause::Refused,
-            0.8,
-            format!(
-                "{client} tried {tried} to open a connection to {server}: a reset answered {each}, although {}.",
-                others(accepted)
-            ),
-            "The program at that port ended, was not ready yet, or takes one connection at a time: look at its log, its \
-             start, and its backlog.",
-        ),
-        Opening::Refused => (
-            Cause::Refused,
-            0.95,
-            format!(
-                "{client} tried {tried} to open a connection to {server}: a reset answered {each}."
-            ),
-            "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
-             full.",
-        ),
-        Opening::Slow => (
-            Cause::SlowHandshake,
-            0.85,
-            format!(
-                "Opening {connections} from {client} to {server} took {time} ({}), much longer than a round trip.",
-                format::counted(attempts.syns, "SYN")
-            ),
-            "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
-             listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
-        ),
-    };
-    let mut figures = evidence([
-        ("connections", attempts.connections as f64),
-        ("syns", attempts.syns as f64),
-        ("opening_ns", attempts.time_ns as f64),
-        ("accepted_before", accepted.before as f64),
-        ("first_packet", attempts.first_packet as f64),
-        ("last_packet", attempts.last_packet as f64),
-    ]);
-    if let Some(after_ns) = accepted.after_ns {
-        figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
-    }
-    PathFinding {
-        alternative_to: None,
-        sender: Some(client),
-        receiver: server.split(' ').next().map(str::to_owned),
-        share_of_time: if total_ns > 0.0 {
-            attempts.time_ns as f64 / total_ns
-        } else {
-            1.0
-        },
-        finding: Finding {
-            cause,
-            confidence,
-            summary,
-            evidence: figures,
-            advice: advice.to_owned(),
-        },
-    }
 }

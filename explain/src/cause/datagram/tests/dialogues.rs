@@ -1,0 +1,52 @@
+//! Questions and answers by UDP.
+
+use super::capture::{Capture, End, MS, US};
+use linerate_results::record::Cause;
+
+const ENDS: [End; 2] = [(1, 47_808), (2, 47_808)];
+
+/// 100 questions: for each, the time until it is answered and until the client asks again, in microseconds.
+fn dialogue(times_us: impl Fn(u64) -> [u64; 2]) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let mut now_ns = 0;
+    for at in 0..100 {
+        let [answer_us, next_us] = times_us(at);
+        capture.udp(now_ns, ENDS, b"what is the temperature?");
+        now_ns += answer_us * US;
+        capture.udp(now_ns, [ENDS[1], ENDS[0]], b"21");
+        now_ns += next_us * US;
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_client_that_only_waits_for_answers_is_slowed_down_by_them() {
+    let answers_us = |at: u64| 28_000 + at % 10 * 4_000;
+    let slow = dialogue(|at| [answers_us(at), 4_600]);
+    assert_eq!(slow, [Cause::ServerThinkTime]);
+    assert_eq!(dialogue(|at| [answers_us(at), 40_000]), [], "polls");
+    assert_eq!(dialogue(|at| [answers_us(at) / 4, 1_000]), [], "soon");
+    // A clock of the client, at each 66 ms.
+    assert_eq!(
+        dialogue(|at| [answers_us(at), 66_000 - answers_us(at)]),
+        [],
+        "a clock"
+    );
+}
+
+#[test]
+fn voice_in_both_directions_is_no_dialogue() {
+    // Packets of both directions each 20 ms, those of one 3 ms behind those of the other, or a little more.
+    let media = |interval_us: u64| {
+        let late = move |at: u64| at * 7 % 5 * 100;
+        dialogue(move |at| [interval_us - 3_000 - late(at), 3_000 + late(at + 1)])
+    };
+    assert_eq!(media(20_000), []);
+    assert_eq!(media(60_000), []);
+}
+
+#[test]
+fn a_client_that_pauses_beside_a_late_answer_is_no_loop() {
+    let pause = MS / US * 700;
+    assert_eq!(dialogue(|at| [30_000 + at % 7 * 3_000, pause]), []);
+}

@@ -1,0 +1,133 @@
+//! The sentence about connections that do not open, or open slowly.
+
+use super::{Accepted, Attempts, Opening};
+use crate::cause::scored::{PathFinding, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+
+/// The connections that were accepted, in a sentence.
+fn others(accepted: Accepted) -> String {
+    let before = format::counted(accepted.before, "connection");
+    match (accepted.before, accepted.after_ns) {
+        (0, Some(ns)) => format!("another was accepted {} later", format::time(ns)),
+        (1, None) => format!("{before} before was accepted"),
+        (_, None) => format!("{before} before were accepted"),
+        (_, Some(ns)) => {
+            format!(
+                "{before} before and one {} later were accepted",
+                format::time(ns)
+            )
+        }
+    }
+}
+
+pub(super) fn finding(
+    opening: Opening,
+    client: String,
+    server: &str,
+    attempts: &Attempts,
+    accepted: Accepted,
+    total_ns: f64,
+) -> PathFinding {
+    let each = if attempts.syns == 1 {
+        "the SYN"
+    } else {
+        "each SYN"
+    };
+    let tried = format::times(attempts.connections);
+    let connections = format::counted(attempts.connections, "connection");
+    let each_one = if attempts.connections == 1 {
+        "it"
+    } else {
+        "each"
+    };
+    let time = format::time(attempts.time_ns);
+    let (cause, confidence, summary, advice) = match opening {
+        Opening::NoAnswer => (
+            Cause::NoAnswer,
+            0.95,
+            format!(
+                "{client} tried {tried} to open a connection to {server}: none of {} was answered in {time}.",
+                format::counted(attempts.syns, "SYN")
+            ),
+            "Check that the device is on and has this address (arp -n, ping), that the route and the netmask lead to it, \
+             and that no firewall drops the port.",
+        ),
+        Opening::Unanswered => (
+            Cause::NoAnswer,
+            0.6,
+            format!(
+                "{client} opened {connections} to {server} and sent what may be a request: all of it was acknowledged and \
+                 nothing came back, until {client} closed after {time}."
+            ),
+            "If nothing was to come back, this is no fault. Otherwise either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
+             a time), or its answer is lost each time, such as one above the MTU of the path. A capture at the server decides.",
+        ),
+        Opening::Refused if attempts.after_accept == attempts.connections => (
+            Cause::Refused,
+            0.85,
+            format!(
+                "{client} opened {connections} to {server}: {each_one} was reset before anything was answered."
+            ),
+            "The program at that port accepts and closes at once: look at its log, its limit of connections, and the \
+             free memory for connections (lwIP: MEMP_NUM_TCP_PCB).",
+        ),
+        Opening::Refused if accepted.is_any() => (
+            Cause::Refused,
+            0.8,
+            format!(
+                "{client} tried {tried} to open a connection to {server}: a reset answered {each}, although {}.",
+                others(accepted)
+            ),
+            "The program at that port ended, was not ready yet, or takes one connection at a time: look at its log, its \
+             start, and its backlog.",
+        ),
+        Opening::Refused => (
+            Cause::Refused,
+            0.95,
+            format!(
+                "{client} tried {tried} to open a connection to {server}: a reset answered {each}."
+            ),
+            "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
+             full.",
+        ),
+        Opening::Slow => (
+            Cause::SlowHandshake,
+            0.85,
+            format!(
+                "Opening {connections} from {client} to {server} took {time} ({}), much longer than a round trip.",
+                format::counted(attempts.syns, "SYN")
+            ),
+            "If SYNs were repeated, they or their answers were lost: an ARP entry that was missing, a full backlog, a \
+             listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
+        ),
+    };
+    let mut figures = evidence([
+        ("connections", attempts.connections as f64),
+        ("syns", attempts.syns as f64),
+        ("opening_ns", attempts.time_ns as f64),
+        ("accepted_before", accepted.before as f64),
+        ("first_packet", attempts.first_packet as f64),
+        ("last_packet", attempts.last_packet as f64),
+    ]);
+    if let Some(after_ns) = accepted.after_ns {
+        figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
+    }
+    PathFinding {
+        alternative_to: None,
+        sender: Some(client),
+        receiver: server.split(' ').next().map(str::to_owned),
+        share_of_time: if total_ns > 0.0 {
+            attempts.time_ns as f64 / total_ns
+        } else {
+            1.0
+        },
+        finding: Finding {
+            cause,
+            confidence,
+            summary,
+            evidence: figures,
+            advice: advice.to_owned(),
+        },
+    }
+}

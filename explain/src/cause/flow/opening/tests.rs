@@ -1,0 +1,183 @@
+use crate::cause::flow::explain_flows;
+use crate::cause::synthetic::{MS, Script};
+use linerate_capture::reader::Address;
+use linerate_capture::tcp::{End, Segment};
+use linerate_capture::traffic::Flow;
+use linerate_results::record::Cause;
+
+const RESET: u8 = Segment::RST | Segment::ACK;
+
+/// A connection whose first packet is captured at this time.
+fn attempt(start_ms: u64) -> Script {
+    Script::late_at(start_ms * MS, End::Second, 60_000)
+}
+
+fn syn(script: &mut Script) {
+    script.packet(End::First, Segment::SYN, [0, 0], 0, &[]);
+}
+
+fn refused(script: &mut Script) {
+    syn(script);
+    script.after(MS).packet(End::Second, RESET, [0, 1], 0, &[]);
+}
+
+fn from_port(script: Script, port: u16) -> Flow {
+    let mut flow = script.flow();
+    flow.ends[0].1 = port;
+    flow
+}
+
+/// A dialogue with another host, from the start to this time.
+fn healthy(until_ms: u64) -> Flow {
+    let mut script = Script::open(End::Second, 10 * MS, 0, 60_000);
+    while script.now_ns < until_ms * MS {
+        script.after(500 * MS).write(End::First, 80);
+        script
+            .after(10 * MS)
+            .write(End::Second, 80)
+            .confirm(End::First);
+    }
+    let mut flow = script.flow();
+    flow.ends[1].0 = Address([3; 16]);
+    flow
+}
+
+fn found(flows: &[Flow]) -> Vec<(Cause, String, f64)> {
+    let (findings, _) = explain_flows(flows);
+    let found = findings.into_iter();
+    found
+        .map(|it| (it.finding.cause, it.finding.summary, it.share_of_time))
+        .collect()
+}
+
+#[test]
+fn a_refused_syn_that_the_stack_repeats_is_a_refusal() {
+    let mut script = attempt(0);
+    for _ in 0..5 {
+        refused(&mut script);
+        script.after(500 * MS);
+    }
+    let found = found(&[script.flow()]);
+    assert_eq!(found[0].0, Cause::Refused, "{found:?}");
+}
+
+#[test]
+fn a_client_that_is_refused_once_and_waits_long_until_it_tries_again_is_named() {
+    let after = |ms: u64| {
+        let mut first = attempt(0);
+        refused(&mut first);
+        let mut second = Script::open_at(ms * MS, End::Second, [MS, 0], 60_000);
+        for _ in 0..40 {
+            second.after(100 * MS).write(End::First, 80);
+            second.after(MS).write(End::Second, 3_000);
+        }
+        found(&[first.flow(), from_port(second, 40_001)])
+    };
+    let late = after(8_000);
+    assert!(late.iter().any(|it| it.0 == Cause::Refused), "{late:?}");
+    let soon = after(150);
+    assert!(soon.iter().all(|it| it.0 != Cause::Refused), "{soon:?}");
+}
+
+#[test]
+fn connections_of_one_syn_each_without_an_answer_are_counted_together() {
+    let at = |starts_ms: &[u64]| {
+        let mut flows: Vec<Flow> = (40_001..)
+            .zip(starts_ms)
+            .map(|(port, start_ms)| {
+                let mut script = attempt(*start_ms);
+                syn(&mut script);
+                from_port(script, port)
+            })
+            .collect();
+        flows.push(healthy(20_000));
+        found(&flows)
+    };
+    let found = at(&[1_000, 1_000, 7_000, 13_000]);
+    assert_eq!(found[0].0, Cause::NoAnswer);
+    assert!(found[0].1.contains("none of 4 SYNs"), "{}", found[0].1);
+    assert!(found[0].2 >= 0.05, "{}", found[0].2);
+    assert!(at(&[1_000]).is_empty());
+    // A second try may come as soon as the first has failed (RFC 8305 section 5).
+    assert!(at(&[1_000, 1_100]).is_empty());
+}
+
+#[test]
+fn one_lost_syn_among_connections_that_open_is_no_missing_host() {
+    let mut flows = Vec::new();
+    for (port, start_ms) in [(40_001, 0), (40_002, 4_000)] {
+        let mut script = attempt(start_ms);
+        syn(&mut script);
+        flows.push(from_port(script, port));
+    }
+    flows.push(from_port(
+        Script::open_at(5_000 * MS, End::Second, [MS, 0], 60_000),
+        40_003,
+    ));
+    assert!(found(&flows).is_empty());
+}
+
+#[test]
+fn a_client_that_begins_again_from_the_same_port_was_not_answered_before() {
+    let opened_after = |pause_ms: u64| {
+        let mut script = attempt(0);
+        for _ in 0..5 {
+            syn(&mut script);
+            script.after(3_000 * MS);
+        }
+        script.after(pause_ms * MS);
+        syn(&mut script);
+        script
+            .after(10 * MS)
+            .packet(End::Second, Segment::SYN | Segment::ACK, [0, 1], 0, &[]);
+        script.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
+        script.write(End::First, 80).after(10 * MS);
+        script.write(End::Second, 80);
+        found(&[script.flow()])
+    };
+    let again = opened_after(200_000);
+    assert_eq!(again[0].0, Cause::NoAnswer, "{again:?}");
+    assert!(
+        again[0].1.contains("none of 5 SYNs was answered in 12 s"),
+        "{again:?}"
+    );
+    assert_eq!(opened_after(0)[0].0, Cause::SlowHandshake);
+}
+
+#[test]
+fn an_answer_that_the_client_never_acknowledges_keeps_nobody_waiting() {
+    let opened = |is_acked: bool| {
+        let mut script = attempt(0);
+        syn(&mut script);
+        for ms in [10, 1_000, 2_000, 4_000] {
+            script
+                .after(ms * MS)
+                .packet(End::Second, Segment::SYN | Segment::ACK, [0, 1], 0, &[]);
+        }
+        if is_acked {
+            script.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
+            script.write(End::First, 80).after(10 * MS);
+            script.write(End::Second, 80).confirm(End::First);
+        }
+        found(&[script.flow(), healthy(10_000)])
+    };
+    assert_eq!(opened(true)[0].0, Cause::SlowHandshake);
+    assert!(opened(false).is_empty());
+}
+
+#[test]
+fn connections_that_open_late_at_once_cost_their_time_once() {
+    let opened_after = |ms: u64| {
+        let flows: Vec<Flow> = (40_001..40_006)
+            .map(|port| {
+                let mut script = Script::open_at(0, End::Second, [ms * MS, 0], 60_000);
+                script.write(End::First, 80).after(MS);
+                script.write(End::Second, 80).confirm(End::First);
+                from_port(script, port)
+            })
+            .collect();
+        found(&flows)
+    };
+    assert!(opened_after(36).is_empty());
+    assert_eq!(opened_after(60)[0].0, Cause::SlowHandshake);
+}
