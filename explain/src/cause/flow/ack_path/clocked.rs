@@ -25,8 +25,10 @@ pub(super) fn clocked_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let model = &facts.model;
     let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     let (queue_ns, _) = model.queue_ns.filter(|_| model.is_queued)?;
+    let is_whole = facts.connection().handshake().syn_ns.is_some();
     let is_answering = model.turns.changes() >= 4;
     if !model.is_near_receiver()
+        || is_whole
         || is_shared
         || is_answering
         || queue_ns < MIN_ACK_QUEUE_NS
