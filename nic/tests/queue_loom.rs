@@ -2,7 +2,7 @@
 //! that the memory model allows:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test --release -p linerate-nic --test queue_loom
+//! RUSTFLAGS="--cfg loom" cargo test --profile loom -p linerate-nic --test queue_loom
 //! ```
 #![cfg(loom)]
 

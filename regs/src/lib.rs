@@ -30,7 +30,7 @@ mod register;
 mod text;
 
 pub use attributes::Access;
-pub use map::{Block, Found, Map, ParseError};
+pub use map::{Block, Found, Index, Map, ParseError};
 pub use reference::{Bits, RegisterRef};
 pub use register::{Decoded, Field, Register, Value};
 

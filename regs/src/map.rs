@@ -42,6 +42,16 @@ pub struct ParseError {
     pub message: &'static str,
 }
 
+/// The lines of a block's registers by name, for [`constants!`](crate::constants).
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Index<'a, 'i> {
+    /// The block.
+    pub block: Block<'a>,
+    /// Of each register its name, its line and the text below.
+    pub lines: &'i [(&'a str, &'a str, &'a str)],
+}
+
 impl<'a> Map<'a> {
     /// Name of the chip on a command line.
     pub fn name(self) -> &'a str {
@@ -258,6 +268,33 @@ impl<'a> Block<'a> {
         })
     }
 
+    /// Number of lines that are neither fields nor comments.
+    #[doc(hidden)]
+    pub const fn lines_of_registers(self) -> usize {
+        let (mut count, mut rest) = (0, self.lines);
+        while !rest.is_empty() {
+            count += is_of_register(rest) as usize;
+            rest = line(rest).1;
+        }
+        count
+    }
+
+    /// The lines of an [`Index`].
+    #[doc(hidden)]
+    pub const fn index<const LINES: usize>(self) -> [(&'a str, &'a str, &'a str); LINES] {
+        let mut lines = [("", "", ""); LINES];
+        let (mut count, mut rest) = (0, self.lines);
+        while !rest.is_empty() {
+            let (first, below) = line(rest);
+            if is_of_register(rest) {
+                lines[count] = (word(word(first).1).0, first, below);
+                count += 1;
+            }
+            rest = below;
+        }
+        lines
+    }
+
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
         match self.parse_line(first, below) {
             Some(register) => Some(self.with_fields(register)),
@@ -266,8 +303,7 @@ impl<'a> Block<'a> {
     }
 
     const fn parse_line(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
-        // Skip fields and comments.
-        if strip_prefix(first, " ").is_some() || strip_prefix(first, "#").is_some() {
+        if !is_of_register(first) {
             return None;
         }
         let mut default = self.attributes;
@@ -283,5 +319,39 @@ impl<'a> Block<'a> {
             register.fields = model.fields;
         }
         register
+    }
+}
+
+/// True if the first line of `text` is neither a field nor a comment.
+const fn is_of_register(text: &str) -> bool {
+    strip_prefix(text, " ").is_none() && strip_prefix(text, "#").is_none()
+}
+
+impl<'a> Index<'a, '_> {
+    /// As [`Block::register`].
+    pub const fn register(self, name: &str) -> Option<Register<'a>> {
+        let Some(mut register) = self.line_of(name) else {
+            return None;
+        };
+        if !register.like.is_empty()
+            && let Some(model) = self.line_of(register.like)
+        {
+            register.fields = model.fields;
+        }
+        Some(register)
+    }
+
+    const fn line_of(self, name: &str) -> Option<Register<'a>> {
+        let mut i = 0;
+        while i < self.lines.len() {
+            let (its_name, line, below) = self.lines[i];
+            if equal(its_name, name)
+                && let Some(register) = self.block.parse_line(line, below)
+            {
+                return Some(register);
+            }
+            i += 1;
+        }
+        None
     }
 }

@@ -94,13 +94,18 @@ macro_rules! constants {
             Some(block) => block,
             None => panic!(concat!("the map has no block ", $block)),
         };
+        // The compiler interprets this: it reads the block once, instead of once for each name.
+        const INDEX: $crate::Index<'static, 'static> = $crate::Index {
+            block: BLOCK,
+            lines: &BLOCK.index::<{ BLOCK.lines_of_registers() }>(),
+        };
         /// Address of offset 0, if the map states it.
         #[allow(dead_code, reason = "a driver may get the address at run time")]
         pub const BASE: Option<u32> = BLOCK.base;
         $(
             #[doc = concat!("`", stringify!($register), "`")]
             #[allow(non_upper_case_globals, reason = "names are the manual's")]
-            pub const $register: $crate::RegisterRef = match BLOCK.register(stringify!($register)) {
+            pub const $register: $crate::RegisterRef = match INDEX.register(stringify!($register)) {
                 Some(register) => register.register_ref(),
                 None => panic!(concat!("the map has no register ", stringify!($register))),
             };
@@ -109,7 +114,7 @@ macro_rules! constants {
                 #[allow(non_snake_case, non_upper_case_globals, reason = "names are the manual's")]
                 pub mod $register {
                     const REGISTER: $crate::Register<'static> =
-                        super::BLOCK.register(stringify!($register)).unwrap();
+                        super::INDEX.register(stringify!($register)).unwrap();
                     $(
                         #[doc = concat!("`", stringify!($register), ".", stringify!($field), "`")]
                         pub const $field: $crate::Bits = match REGISTER.field(stringify!($field)) {

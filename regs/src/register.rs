@@ -91,11 +91,15 @@ impl<'a> Register<'a> {
     /// The field called `name`.
     pub const fn field(self, name: &str) -> Option<Field<'a>> {
         let mut rest = self.fields;
-        while let Some((field, below)) = self.next_field(rest) {
-            if crate::text::equal(field.name, name) {
+        while let Some(inner) = strip_prefix(rest, " ") {
+            let (first, below) = line(inner);
+            rest = below;
+            let first_name = word(word(first).1).0;
+            if crate::text::equal(first_name, name)
+                && let Some(field) = Field::parse(first, below, self.access)
+            {
                 return Some(field);
             }
-            rest = below;
         }
         None
     }

@@ -3,8 +3,9 @@
 /// The text before the first `at`, and the text after it.
 const fn split_once(text: &str, at: u8) -> (&str, &str) {
     let bytes = text.as_bytes();
-    let mut i = 0;
-    while i < bytes.len() && bytes[i] != at {
+    // The compiler interprets this for `constants!`, and a call in each round of the loop would take most of its time.
+    let (mut i, len) = (0, bytes.len());
+    while i < len && bytes[i] != at {
         i += 1;
     }
     let (head, rest) = text.split_at(i);
@@ -35,8 +36,8 @@ pub const fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     if bytes.len() < wanted.len() {
         return None;
     }
-    let mut i = 0;
-    while i < wanted.len() {
+    let (mut i, len) = (0, wanted.len());
+    while i < len {
         if bytes[i] != wanted[i] {
             return None;
         }

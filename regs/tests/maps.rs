@@ -1,7 +1,7 @@
 //! Invariants of all maps, and each map against an independent source.
 
 use linerate_regs::{
-    Bits, DWMAC, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, TSE, VIRTIO,
+    Bits, DWMAC, ESP32C6, IMX6, Index, LAN91C111, LAN9118, MAPS, MII, Map, Register, TSE, VIRTIO,
 };
 
 #[test]
@@ -26,10 +26,14 @@ fn every_line_is_read() {
 fn names_are_found_again() {
     for map in MAPS {
         for block in map.blocks() {
+            let lines = &block.index::<1000>();
+            let index = Index { block, lines };
+            assert_eq!(index.register("XYZ"), None);
             for register in block.registers() {
                 // The ESP32-C6 has two registers with the same name at the same address.
                 let found = block.register(register.name).expect("found");
                 assert_eq!(found.name, register.name);
+                assert_eq!(index.register(register.name), Some(found));
                 for field in register.fields() {
                     assert_eq!(register.field(field.name), Some(field), "{}", register.name);
                 }

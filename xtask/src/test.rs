@@ -301,8 +301,8 @@ fn failures(output: &str) -> String {
 fn loom(steps: &Steps, log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command
-        .args(["test", "--locked", "--release", "--package", "linerate-nic"])
-        .args(["--test", "*loom*"])
+        .args(["test", "--locked", "--profile", "loom"])
+        .args(["--package", "linerate-nic", "--test", "*loom*"])
         .env("CARGO_TARGET_DIR", sh::out("loom"))
         .env("RUSTFLAGS", "--cfg loom")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
