@@ -233,7 +233,7 @@ def port_closed(d):
     return trial
 
 
-@case("proxy-cuts-off", ["refused"], "A proxy closes a transfer in the middle, with data that it has not read.", count=3, kinds=("sender", "receiver", "middle", "late", "snapped"), gain=False,
+@case("proxy-cuts-off", ["refused", "path-rate"], "A proxy closes a transfer in the middle, with data that it has not read.", count=3, kinds=("sender", "receiver", "middle", "late", "snapped"), gain=False,
       check=check("the reader leaves early", lambda truth, trial: 0 < truth["octets"] < 0.9 * trial["octets"]))
 def proxy_cuts_off(d):
     trial = line(d, (4e6, 50e6), (4, 60), sender=d.random.choice("AB"))
@@ -260,4 +260,36 @@ def server_hangs(d):
     good = 3 + d.number
     trial.update(servers=[("B", f"{RUBY} answer port=7012 ask=150 give=600 nodelay=1 think=90 think_every={good}")], ready=[("B", 7012)], fixed_octets=True, limit_s=d.log("gives_up_s", 4.5, 9), least_s=0,
                  clients=[("A", f"{RUBY} ask host=@B port=7012 ask=150 give=600 nodelay=1 turns={good}")])
+    return trial
+
+
+ORIGIN = ("exec ruby -rsocket -e 's = TCPServer.new(\"127.0.0.1\", 7004); loop { c = s.accept; Thread.new { while (l = c.gets) && l != \"\\r\\n\"; end; "
+          "sleep %f; c.write(\"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n\" + \"o\" * %d); c.close } }'")
+
+
+@case("proxy-waits-for-origin", ["server-think-time"], "A proxy (Squid) answers as late as its origin.", count=3, check=both(checks.thinks(), faster(1.4)))
+def proxy_waits_for_origin(d):
+    trial = line(d, (4e6, 60e6), (3, 40), sender="B")
+    think, give = d.log("think_s", 0.18, 0.7), int(d.log("give", 2_000, 60_000))
+    turns = max(7, int(5.5 / (think + give * 8 / trial["rate"] + trial["rtt_ms"] * 2e-3)))
+    squid = stream(d, {**trial, "sender": "B"}, ("squid",))
+    urls = " ".join(f"http://127.0.0.1:7004/{i}" for i in range(turns))
+    trial.update(servers=[("B", ORIGIN % (think, give, give)), squid["servers"][1]], ready=squid["ready"], fixed_octets=True, thinks_s=think * turns,
+                 clients=[("A", f"exec env http_proxy=http://@B:7128 wget -q -O /dev/null {urls}")])
+    trial["without"] = {"servers": [("B", ORIGIN % (0, give, give)), squid["servers"][1]]}
+    return trial
+
+
+@case("slow-resolver", ["name-resolution"], "Each connection of a program waits for a slow name server.", count=3, kinds=("receiver", "middle", "late", "truncated", "snapped"), check=faster(1.4))
+def slow_resolver(d):
+    trial = line(d, (5e6, 60e6), (4, 40), sender="B")
+    trial["hops"] = {"P": "bridge", "Q": "bridge"}
+    think = d.log("think_s", 0.35, 0.9)
+    turns = max(5, int(5.5 / (think + 0.25)))
+    trial["resolver"] = "nameserver @B\noptions timeout:5 attempts:2 single-request\n"
+    give = int(d.log("give", 8_000, 60_000))
+    trial["servers"] = [("B", f"{RUBY} names address=@B think={think}"), ("B", f"{RUBY} send listen=1 times={turns} port=7000 octets={give}")]
+    trial["clients"] = [("A", f"for i in $(seq {turns}); do ncat -4 --recv-only store.branch.example 7000 > /dev/null; done")]
+    trial.update(ready=[("B", 53), ("B", 7000)], fixed_octets=True, one_end="receiver", middle="receiver")
+    trial["without"] = {"servers": [("B", f"{RUBY} names address=@B"), trial["servers"][1]]}
     return trial

@@ -229,7 +229,7 @@ def values_published(d):
 @control("checkout-near-by", "A checkout of many small files from a server near by (Subversion).", count=2, check=check("lasts 0.7 s", lambda truth, trial: truth["seconds"] >= 0.7), kinds=("sender", "receiver", "middle", "late", "truncated", "snapped"))
 def checkout_near_by(d):
     trial = line(d, (60e6, 150e6), (0.4, 1.2), sender="B")
-    n = int(d.log("files", 900, 1600))
+    n = int(d.log("files", 2500, 3600))
     trial["before"] = [("B", "mkdir -p @D/w; cd @D/w; for i in $(seq 1 %d); do head -c $((300 + i * 37 %% 2900)) /dev/urandom > f$i; done; cd ..; svnadmin create @D/repo; "
                         "printf '[general]\\nanon-access = write\\n' > @D/repo/conf/svnserve.conf; svn import -q -m x @D/w file://@D/repo/trunk" % n)]
     trial.update(servers=[("B", "exec svnserve -d --foreground -T -r @D --listen-port 7690")], ready=[("B", 7690)], fixed_octets=True, least_s=0.7,
@@ -241,9 +241,9 @@ def checkout_near_by(d):
 def page_of_small_files(d):
     trial = line(d, (50e6, 150e6), (0.8, 3), sender="B")
     give = int(d.log("give", 500, 6000))
-    trial["turns"] = 500
+    trial["turns"] = 1100
     trial.update(servers=[("B", f"{RUBY} answer port=7012 ask=300 give={give} nodelay=1")], ready=[("B", 7012)], fixed_octets=True,
-                 clients=[("A", f"{RUBY} ask host=@B port=7012 ask=300 give={give} nodelay=1 turns=500 times=3")])
+                 clients=[("A", f"{RUBY} ask host=@B port=7012 ask=300 give={give} nodelay=1 turns=1100 times=3")])
     return trial
 
 
@@ -263,4 +263,37 @@ def depth_of_requests(d):
     depth = max(4, int(trial["rate"] * trial["rtt_ms"] / 8e3 * 2.5 / give) + 2)
     trial.update(servers=[("B", f"{RUBY} answer port=7012 ask=60 give={give} nodelay=1")], ready=[("B", 7012)], fixed_octets=True,
                  clients=[("A", f"{RUBY} ask host=@B port=7012 ask=60 give={give} nodelay=1 turns={turns} depth={depth}")])
+    return trial
+
+
+@control("some-answers-lost", "A way back loses some acknowledgments, which costs nothing: the line is full.", count=2,
+         check=both(filled(0.85), check("acknowledgments are lost", lambda truth, trial: truth["path"]["back"]["lost"] >= 15)))
+def some_answers_lost(d):
+    trial = wide(line(d, (4e6, 30e6), (4, 30), seconds=6))
+    back(trial, loss={"chance": d.log("lost", 0.02, 0.08)})
+    return ruby_stream(trial)
+
+
+@control("rare-copies", "A frame in fifty comes twice, on a line that is full.", count=1, check=both(filled(0.83), check("frames come twice", lambda truth, trial: truth["path"]["forward"]["copied"] >= 10)))
+def rare_copies(d):
+    trial = wide(line(d, (4e6, 30e6), (4, 30), seconds=6))
+    forward(trial, copy=d.log("copies", 0.008, 0.02))
+    trial["merges"] = False
+    return stream(d, trial)
+
+
+@control("rarely-overtaken", "A frame in some hundreds is overtaken by a few others, on a line that is full.", count=2,
+         check=both(filled(0.85), check("frames are overtaken", lambda truth, trial: truth["path"]["forward"]["overtaken"] >= 5)))
+def rarely_overtaken(d):
+    trial = wide(line(d, (8e6, 30e6), (8, 30), seconds=6))
+    forward(trial, overtake=d.log("overtaken", 0.002, 0.006), overtake_ms=d.log("later_ms", 1.5, 4))
+    return stream(d, trial)
+
+
+@control("blocks-on-lan", "A boot loader near by fetches blocks one after the other: the ends take as long as the path.", count=2, check=steady(1.5))
+def blocks_on_lan(d):
+    trial = line(d, (60e6, 150e6), (0.3, 0.8), sender="A")
+    size = int(d.log("block", 500, 1400))
+    trial.update(servers=[("B", f"{RUBY} blocks listen=1 port=7200")], ready=[("B", 7200)], fixed_octets=True, merges=False,
+                 clients=[("A", f"{RUBY} blocks host=@B port=7200 size={size} octets={size * 3500}")])
     return trial

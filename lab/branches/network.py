@@ -19,7 +19,9 @@ from trials import disturbed, opening, parsed
 HERE = Path(__file__).resolve().parent
 BUILT = Path(os.environ.get("BRANCHES_BUILT", "/var/tmp/linerate-branches"))
 NOBODY_WAITS_S = 1.15      # tcpdump keeps packets back for up to a second
-REAL_TIME = 5              # of the programs; the path has 20
+REAL_TIME = 5              # of the programs
+# The path goes before real-time programs of other sessions, and before the time that the kernel keeps for ordinary ones beside those.
+DEADLINE = ["chrt", "-d", "--sched-runtime", os.environ.get("BRANCHES_RUNTIME_NS", "250000"), "--sched-deadline", "1000000", "--sched-period", "1000000", "0"]
 namespaces.NICE[:] = ["chrt", "-r", str(REAL_TIME)]
 OTHER = {"A": "B", "B": "A"}
 SOCKET = re.compile(r"\b(mss|cwnd|bytes_acked|bytes_retrans|busy|rwnd_limited|sndbuf_limited|unacked|reordering|reord_seen|minrtt):([\d.]+)")
@@ -150,7 +152,7 @@ class Branches(Namespaces):
                   "snap": self.trial.get("snap", 192), "middle_side": "AB".index({"sender": self.sender, "receiver": self.receiver}[side]), **medium}
         (self.folder / "path.json").write_text(json.dumps(config))
         out = open(self.folder / "path.out", "w+")
-        self.path = subprocess.Popen(["ip", "netns", "exec", self.space["W"], "chrt", "-f", "20", BUILT / "path", self.folder / "path.json"],
+        self.path = subprocess.Popen(["ip", "netns", "exec", self.space["W"], *DEADLINE, BUILT / "path", self.folder / "path.json"],
                                      stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         self.path.out = out
         self.processes.append(self.path)
@@ -169,7 +171,7 @@ class Branches(Namespaces):
         return command
 
     def wait_for(self, end, port):
-        until = time.monotonic() + 12
+        until = time.monotonic() + 25
         while f":{port} " not in self.inside(end, "ss", "-Hltun"):
             if time.monotonic() > until:
                 raise RuntimeError(f"nothing listens on {port}: " + " ".join(it.read_text()[-300:] for it in self.folder.glob("server*.out")))
@@ -191,8 +193,8 @@ class Branches(Namespaces):
 
     def measured(self):
         self.prepare_files()
-        for end, device in (("A", "eth0"), ("B", "eth0")):
-            self.begin(end, ["tcpdump", "-i", device, "-s", self.trial.get("snap", 192), "-B", 32768, "-w", self.folder / f"{end}.pcap",
+        for end in "AB":
+            self.begin(end, ["tcpdump", "-i", "eth0", "-s", self.trial.get("snap", 192), "-B", 32768, "-w", self.folder / f"{end}.pcap",
                              "ip or ip6 or arp"], f"dump{end}")
         for end, command in self.trial.get("before", ()):
             self.inside(end, "bash", "-c", self.filled(command))

@@ -71,8 +71,10 @@ def ruby_stream(trial, send="", read="", connects=None, port=7000):
 def stream(d, trial, kinds=("ruby", "ncat", "webrick", "sftp", "stunnel", "git", "squid")):
     """A transfer of `octets` by one of these programs. B serves."""
     kind = d.random.choice(kinds)
-    d.note(program=kind)
     down = trial["sender"] == "B"
+    if not down and kind in ("webrick", "git", "squid", "stunnel"):
+        kind = "ruby"
+    d.note(program=kind)
     if kind == "ruby":
         return ruby_stream(trial)
     trial.setdefault("files", {})["data"] = None
@@ -82,13 +84,10 @@ def stream(d, trial, kinds=("ruby", "ncat", "webrick", "sftp", "stunnel", "git",
         else:
             trial.update(servers=[("B", "exec ncat -l 7001 --recv-only > /dev/null")], clients=[("A", "exec ncat --send-only @B 7001 < @D/data")])
         trial["ready"] = [("B", 7001)]
-    elif kind == "webrick" or not down and kind in ("git", "squid", "stunnel"):
-        if down:
-            trial.update(servers=[("B", "exec ruby -run -e httpd -- @D -p 7002 > /dev/null")],
-                         clients=[("A", "exec ruby -rnet/http -e 'Net::HTTP.get_response(URI(\"http://@B:7002/data\")) { |r| r.read_body { } }'")])
-            trial["ready"] = [("B", 7002)]
-        else:
-            return ruby_stream(trial)
+    elif kind == "webrick":
+        trial.update(servers=[("B", "exec ruby -run -e httpd -- @D -p 7002 > /dev/null")],
+                     clients=[("A", "exec ruby -rnet/http -e 'Net::HTTP.get_response(URI(\"http://@B:7002/data\")) { |r| r.read_body { } }'")])
+        trial["ready"] = [("B", 7002)]
     elif kind == "sftp":
         trial["setup"] = [("B", "mkdir -p /run/sshd; test -e /var/tmp/branches-key || ssh-keygen -q -t ed25519 -N '' -f /var/tmp/branches-key")]
         trial["servers"] = [("B", "exec /usr/sbin/sshd -D -e -f /dev/null -p 7022 -h /var/tmp/branches-key -o AuthorizedKeysFile=/var/tmp/branches-key.pub "
@@ -99,7 +98,7 @@ def stream(d, trial, kinds=("ruby", "ncat", "webrick", "sftp", "stunnel", "git",
     elif kind == "stunnel":
         trial["setup"] = [("B", "cd /var/tmp; test -e branches.pem || (openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=branch -days 900 -keyout "
                            "b.key -out b.crt 2>/dev/null; cat b.key b.crt > branches.pem)")]
-        trial["servers"] = [("B", "printf 'foreground=yes\\npid=\\ndebug=3\\n[s]\\naccept=7003\\nconnect=127.0.0.1:7004\\ncert=/var/tmp/branches.pem\\n' > @D/s.conf; "
+        trial["servers"] = [("B", "printf 'foreground=yes\\npid=\\ndebug=3\\n[s]\\naccept=7003\\nconnect=127.0.0.1:7004\\ncert=/var/tmp/branches.pem\\nsocket=a:TCP_NODELAY=1\\nsocket=l:TCP_NODELAY=1\\nsocket=r:TCP_NODELAY=1\\n' > @D/s.conf; "
                              "exec stunnel @D/s.conf"), ("B", "exec ruby -run -e httpd -- @D -p 7004 > /dev/null")]
         trial["ready"] = [("B", 7003), ("B", 7004)]
         trial["clients"] = [("A", "exec wget -q --no-check-certificate -O /dev/null https://@B:7003/data")]
@@ -112,7 +111,7 @@ def stream(d, trial, kinds=("ruby", "ncat", "webrick", "sftp", "stunnel", "git",
     elif kind == "squid":
         trial["servers"] = [("B", "exec ruby -run -e httpd -- @D -p 7004 -b 127.0.0.1 > /dev/null"),
                             ("B", "mkdir -p @D/q; chmod 777 @D/q; printf 'http_port 7128\\nhttp_access allow all\\ncache deny all\\npid_filename none\\naccess_log none\\n"
-                             "cache_log /dev/null\\nshutdown_lifetime 0\\ncoredump_dir @D/q\\ncache_effective_user root\\nreply_body_max_size none\\n' > @D/q.conf; exec squid -N -f @D/q.conf")]
+                             "cache_log /dev/null\\nshutdown_lifetime 0\\ncoredump_dir @D/q\\ncache_effective_user proxy\\npinger_enable off\\nreply_body_max_size none\\n' > @D/q.conf; rm -f /dev/shm/b@L-*; exec squid -N -n b@L -f @D/q.conf")]
         trial["ready"] = [("B", 7128), ("B", 7004)]
         trial["clients"] = [("A", "exec env http_proxy=http://@B:7128 wget -q -O /dev/null http://127.0.0.1:7004/data")]
     return trial
