@@ -162,8 +162,8 @@ mod tests {
     fn bufferbloat_is_seen_at_segments_that_waited_in_the_queue() {
         let mut download = Download::default();
         for segment in 0..200_u32 {
-            // A segment leaves the queue every 12 ms; the queue holds 20 once that many were sent.
-            let taken_ns = |segment: u32| OPEN_NS + 2 * MS + u64::from(segment) * 12 * MS;
+            // A segment leaves the queue every 24 ms; the queue holds 20 once that many were sent.
+            let taken_ns = |segment: u32| OPEN_NS + 2 * MS + u64::from(segment) * 24 * MS;
             let at = segment * 1_460;
             let sent_ns = segment.checked_sub(20).map_or(OPEN_NS, taken_ns);
             download.sends(sent_ns + u64::from(segment) * 1_000, at, 1_460);

@@ -225,6 +225,7 @@ impl<'a> Waiting<'a> {
                     ("repeated_queries", self.repeated as f64),
                     ("unanswered", self.unanswered as f64),
                     ("waited_ns", self.waited_ns as f64),
+                    ("waited_share", share),
                     ("held_back_ns", self.held_back_ns as f64),
                     ("median_answer_ns", median_ns as f64),
                     (

@@ -67,32 +67,34 @@ fn explained_ns(active_ns: u64, rule: &Rule) -> f64 {
     waited.copied().unwrap_or(rule.share * active_ns as f64)
 }
 
-/// The time of a connection: all of it, and without the pauses in which nobody waits.
-struct OwnTime {
-    active_ns: f64,
-    all_ns: f64,
-    busy_ns: f64,
+/// The time of a connection, nanoseconds: all of it, and without the pauses in which nobody waits.
+struct OwnTimeNs {
+    active: f64,
+    all: f64,
+    busy: f64,
 }
 
-impl OwnTime {
+impl OwnTimeNs {
     fn of(facts: &FlowFacts<'_>, rules: &[Rule]) -> Self {
         let explained = rules.iter().map(|rule| explained_ns(facts.active_ns, rule));
         let explained_ns = explained.fold(0.0, f64::max);
         let active_ns = facts.active_ns as f64;
         Self {
-            active_ns,
-            all_ns: active_ns.max(explained_ns),
-            busy_ns: (active_ns - idle_ns(facts) as f64).max(explained_ns),
+            active: active_ns,
+            all: active_ns.max(explained_ns),
+            busy: (active_ns - idle_ns(facts) as f64).max(explained_ns),
         }
     }
 }
 
 /// The times of all connections.
-pub(super) struct AllTimes(Vec<OwnTime>);
+pub(super) struct AllTimes(Vec<OwnTimeNs>);
 
 impl AllTimes {
     pub(super) fn of(found: &[(&FlowFacts<'_>, Vec<Rule>)]) -> Self {
-        let own = found.iter().map(|(facts, rules)| OwnTime::of(facts, rules));
+        let own = found
+            .iter()
+            .map(|(facts, rules)| OwnTimeNs::of(facts, rules));
         Self(own.collect())
     }
 
@@ -101,12 +103,12 @@ impl AllTimes {
     pub(super) fn share(&self, at: usize, rule: &Rule, cost_ns: f64) -> f64 {
         let own = &self.0[at];
         if cost_ns < noticed_ns(rule.cause) {
-            let active_ns: f64 = self.0.iter().map(|it| it.active_ns).sum();
-            return rule.share * stats::ratio(own.active_ns, active_ns);
+            let active_ns: f64 = self.0.iter().map(|it| it.active).sum();
+            return rule.share * stats::ratio(own.active, active_ns);
         }
-        let busy_ns: f64 = self.0.iter().map(|it| it.busy_ns).sum();
-        let total_ns = busy_ns - own.busy_ns + own.all_ns;
-        stats::ratio(explained_ns(own.active_ns as u64, rule), total_ns)
+        let busy_ns: f64 = self.0.iter().map(|it| it.busy).sum();
+        let total_ns = busy_ns - own.busy + own.all;
+        stats::ratio(explained_ns(own.active as u64, rule), total_ns)
     }
 }
 

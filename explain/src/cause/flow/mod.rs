@@ -391,6 +391,9 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             kept.push(rule);
         }
     }
+    if limit.is_some() {
+        kept.retain(|rule| !path::is_bearable(rule));
+    }
     // Where the receiver's window or the program sets the pace, nothing else does.
     let sets_pace = |rule: &Rule| {
         let is_pace = matches!(

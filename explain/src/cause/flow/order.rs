@@ -95,7 +95,7 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Some may have arrived more than twice.
     let part = stats::ratio(count as f64, view.sent.len() as f64).min(1.0);
     (count >= MIN_COUNT && part >= 0.01).then(|| Rule {
-        share: part.max(0.05),
+        share: part,
         cause: Cause::DuplicateFrames,
         confidence: 0.85,
         summary: format!(

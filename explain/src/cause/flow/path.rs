@@ -12,6 +12,9 @@ use linerate_results::record::Cause;
 
 /// A longer wait in one direction is too much for a conversation (ITU-T G.114 section 4).
 const BLOATED_NS: u64 = 150_000_000;
+/// Up to this, a conversation bears it (the limit of the same recommendation for the planning of networks): what a full path is expected to
+/// hold, and no reason.
+const BEARABLE_NS: f64 = 4e8;
 /// No path takes longer without a queue: over a geostationary satellite and back, it is 0.6 s (RFC 2488 section 2).
 const NO_PATH_NS: u64 = 1_000_000_000;
 /// A smaller MSS than this is not that of Ethernet, less tunnels and options.
@@ -81,6 +84,12 @@ pub(super) fn bufferbloat(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::PathRate],
         has_gain: false,
     })
+}
+
+/// True for a queue of a full path that a conversation bears: the sentence about the path states it.
+pub(super) fn is_bearable(rule: &Rule) -> bool {
+    let waits_ns = rule.evidence.get("queue_ns_p50");
+    rule.cause == Cause::Bufferbloat && waits_ns.is_some_and(|ns| *ns < BEARABLE_NS)
 }
 
 /// Share of the time in which what the sender sends waits for longer than a conversation bears. The rate of a radio changes, so that its

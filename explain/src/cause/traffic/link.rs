@@ -178,6 +178,7 @@ pub(super) fn broadcast_storm(analysis: &Analysis) -> Option<PathFinding> {
             ),
             evidence: evidence([
                 ("broadcasts", counts.broadcasts as f64),
+                ("packets", counts.packets as f64),
                 ("broadcasts_per_s", per_s),
                 ("arp_packets", counts.arp as f64),
             ]),

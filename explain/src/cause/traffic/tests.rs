@@ -315,17 +315,23 @@ fn acknowledgments_that_are_sometimes_late() {
     assert_eq!(causes[0], Cause::LateAcks);
 }
 
-#[test]
-fn a_queue_of_the_path_that_fills() {
+/// 40 segments in flight, each of which takes `service_ms` on the slowest link.
+fn full_queue(service_ms: u64) -> Vec<Cause> {
     let mut download = download(60_000, MS);
     download.after(MS).send(40, MSS, FRAME_NS);
-    // 40 segments in flight: each takes 5 ms on the slowest link.
     for _ in 0..200 {
         let acked = download.sent() - 40 * MSS + MSS;
-        download.after(5 * MS).ack(acked);
+        download.after(service_ms * MS).ack(acked);
         download.after(20 * US).send(1, MSS, FRAME_NS);
     }
-    assert_eq!(causes(&download.analysis())[0], Cause::Bufferbloat);
+    causes(&download.analysis())
+}
+
+#[test]
+fn a_queue_of_the_path_that_fills() {
+    assert_eq!(full_queue(12), [Cause::Bufferbloat, Cause::PathRate]);
+    // A conversation bears 0.2 s.
+    assert_eq!(full_queue(5), [Cause::PathRate]);
 }
 
 #[test]
@@ -339,7 +345,7 @@ fn a_window_closed_once_does_not_explain_a_full_queue() {
             download.after(MS).ack(acked);
             download.window = 58_400;
         }
-        download.after(5 * MS).ack(acked);
+        download.after(12 * MS).ack(acked);
         download.after(20 * US).send(1, MSS, FRAME_NS);
     }
     assert_eq!(

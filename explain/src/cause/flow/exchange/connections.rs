@@ -92,8 +92,8 @@ fn finding(
     let in_turn = requests.windows(2).filter(follows).count() + 1;
     let (first, last) = (requests.first()?, requests.last()?);
     let rtt_ns = requests.iter().map(|it| it.rtt_ns).min()?;
-    let waits_ns = in_turn as u64 * ROUND_TRIPS * rtt_ns;
     let span_ns = last.end_ns - first.start_ns;
+    let waits_ns = (in_turn as u64 * ROUND_TRIPS * rtt_ns).min(span_ns);
     let share = stats::ratio(waits_ns as f64, span_ns as f64).min(1.0);
     if in_turn < MIN_REQUESTS
         || in_turn * 2 < requests.len()
@@ -110,10 +110,9 @@ fn finding(
             cause: Cause::OneInFlight,
             confidence: 0.8,
             summary: format!(
-                "{client} opens a connection for each of {} requests to {server}, one after another: {} round trips of {} each, one of \
+                "{client} opens a connection for each of {} requests to {server}, one after another: two round trips of {} each, one of \
                  them only to open the connection, take {} of {}.",
                 format::count(in_turn as u64),
-                format::count(ROUND_TRIPS),
                 format::time(rtt_ns),
                 format::time(waits_ns),
                 format::time(span_ns),
@@ -123,6 +122,7 @@ fn finding(
                 ("connections", requests.len() as f64),
                 ("rtt_ns", rtt_ns as f64),
                 ("round_trips_ns", waits_ns as f64),
+                ("span_ns", span_ns as f64),
                 ("first_packet", first.first_packet as f64),
                 ("last_packet", last.last_packet as f64),
             ]),

@@ -109,7 +109,8 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     let turns = &facts.model.turns;
     let pauses = turns.pauses.iter().map(Vec::len).sum::<usize>();
-    let messages = (turns.changes() + pauses) as u64 + 1;
+    // A message that nobody answers changes no direction.
+    let messages = ((turns.changes() + pauses) as u64 + 1).max(lost);
     // Most of the time of a dialogue passes between its messages: if many come late, that is noticed all the same.
     let are_many = lost >= MIN_MANY && lost * MANY_DIVISOR >= messages && share >= MIN_COST / 2.0;
     // Two show no pattern, but what they cost is measured.
@@ -123,11 +124,11 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::RetransmissionStalls,
         confidence: if lost < MIN_LOSSES { 0.6 } else { 0.8 },
         summary: format!(
-            "{} of {} messages between {} and {} came only after a packet that was repeated or is missing here, {} late on average: \
+            "{} of {} between {} and {} came only after a packet that was repeated or is missing here, {} late on average: \
              nothing follows a lost message that would show the loss before the retransmission timer. These waits take {} of \
              the time.",
             format::count(lost),
-            format::count(messages),
+            format::counted(messages, "message"),
             facts.sender,
             facts.receiver,
             format::time(mean_ns),

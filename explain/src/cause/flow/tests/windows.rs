@@ -147,13 +147,13 @@ fn a_small_window_that_the_segments_behind_a_lost_one_close_is_not_read_slowly()
     assert!(!causes.contains(&Cause::ReceiverReadsSlowly), "{causes:?}");
 }
 
-/// Slow start into a queue: each acknowledgment of two segments, 8 ms apart, releases three.
+/// Slow start into a queue: each acknowledgment of two segments, 16 ms apart, releases three.
 #[test]
 fn a_window_that_only_fills_a_long_queue_is_no_limit() {
     let mut upload = upload(MS / 50, 8 * MS, 60_000);
     upload.at(10 * MS).send(10, MSS, 10_000);
     for ack in 0..300_u64 {
-        upload.at(18 * MS + ack * 8 * MS);
+        upload.at(18 * MS + ack * 16 * MS);
         upload.ack(1 + (ack as u32 + 1) * 2 * MSS).after(10_000);
         if upload.sent() < 280 * MSS {
             upload.send(3, MSS, 10_000);
