@@ -1,6 +1,5 @@
 //! What each cause costs between two hosts.
 
-use super::MIN_COST_IN_PAGE_NS;
 use super::class::FlowClass;
 use super::exchange;
 use super::facts::FlowFacts;
@@ -9,6 +8,11 @@ use linerate_capture::model::Wait;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use std::collections::HashMap;
+
+/// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
+pub(super) const MIN_COST_NS: f64 = 5e7;
+/// The same for all transfers between two hosts in a page: a quarter of what a page may take (ITU-T G.1010, web browsing: 2 s).
+pub(super) const MIN_COST_IN_PAGE_NS: f64 = 5e8;
 
 /// Sender and receiver of the payload, and the cause.
 type CauseBetween<'a> = (&'a String, &'a String, Cause);

@@ -80,6 +80,7 @@ mod together;
 mod window;
 
 use class::FlowClass;
+use cost::{MIN_COST_IN_PAGE_NS, MIN_COST_NS};
 use facts::FlowFacts;
 use full_line::PathUse;
 use linerate_capture::model::{Limit, TimeShares};
@@ -116,10 +117,6 @@ const RULES: [RuleFn; 16] = [
     sender::sender,
 ];
 
-/// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
-const MIN_COST_NS: f64 = 5e7;
-/// The same for all transfers between two hosts in a page: a quarter of what a page may take (ITU-T G.1010, web browsing: 2 s).
-const MIN_COST_IN_PAGE_NS: f64 = 5e8;
 /// A host that has so many connections with payload fetches a page.
 const MIN_IN_PAGE: usize = 4;
 /// A path that carries its fastest rate for this share of the time is the limit.

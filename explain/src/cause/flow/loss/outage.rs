@@ -363,7 +363,7 @@ fn host_silence_ns(facts: &FlowFacts<'_>, end: End, gap: &[u64]) -> u64 {
     let [from_ns, until_ns] = [gap[0] + start_ns, gap[1] + start_ns];
     let host = facts.flow.ends[end as usize].0;
     let mut times = vec![from_ns, until_ns];
-    for other in facts.all.iter().filter(|it| !std::ptr::eq(*it, facts.flow)) {
+    for other in facts.all {
         let Some(at) = other.ends.iter().position(|(address, _)| *address == host) else {
             continue;
         };

@@ -6,8 +6,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::MIN_COST_NS;
-use super::cost::union_ns;
+use super::cost::{MIN_COST_NS, union_ns};
 use crate::cause::scored::{self, PathFinding};
 use finding::finding;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
