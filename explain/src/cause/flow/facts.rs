@@ -61,10 +61,20 @@ pub(super) struct FlowFacts<'a> {
     pub(super) answers: ServerAnswers,
 }
 
+/// The hosts that transfers have in common, and with them the path or its last link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommonHosts {
+    Both,
+    Receiver,
+    Sender,
+}
+
 /// Rate of a path that several transfers fill together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SharedRate {
     pub(super) connections: usize,
+    /// What these have in common.
+    pub(super) common: CommonHosts,
     /// Payload of all of them while it is full, octets per second.
     pub(super) bytes_per_s: f64,
 }

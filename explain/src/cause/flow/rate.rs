@@ -1,7 +1,7 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::class::FlowClass;
-use super::facts::{FlowFacts, SharedRate};
+use super::facts::{CommonHosts, FlowFacts, SharedRate};
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::pacing::is_own_stream;
@@ -264,8 +264,13 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         }
         Some(shared) => {
             figures.insert("connections".to_owned(), shared.connections as f64);
+            let hosts = match shared.common {
+                CommonHosts::Both => "between the same hosts".to_owned(),
+                CommonHosts::Receiver => format!("to {}", facts.receiver),
+                CommonHosts::Sender => format!("from {}", facts.sender),
+            };
             format!(
-                "{} connections between the same hosts fill the path together with",
+                "{} connections {hosts} fill the path together with",
                 format::count(shared.connections as u64)
             )
         }

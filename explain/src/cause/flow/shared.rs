@@ -1,7 +1,7 @@
 //! Paths that carry several transfers at once: each alone shows only a part of the path's rate.
 
 use super::class::FlowClass;
-use super::facts::{FlowFacts, OppositeTransfer, SharedRate};
+use super::facts::{CommonHosts, FlowFacts, OppositeTransfer, SharedRate};
 use super::rate;
 use super::together;
 use linerate_capture::model::{FlowModel, Window};
@@ -179,6 +179,7 @@ fn rate(members: &[&FlowFacts<'_>]) -> Option<SharedRate> {
     let total_ns: u64 = durations.sum();
     (members.len() >= 2 && total_ns > 0).then(|| SharedRate {
         connections: members.len(),
+        common: CommonHosts::Both,
         bytes_per_s: bytes as f64 * 1e9 / total_ns as f64,
     })
 }

@@ -1,7 +1,7 @@
 //! Transfers that fill a path together: as much of all of them passes all the time, whatever each of them loses to the others.
 
 use super::class::FlowClass;
-use super::facts::{FlowFacts, SharedRate};
+use super::facts::{CommonHosts, FlowFacts, SharedRate};
 use super::rate;
 use super::shared::{hosts, overlap};
 use linerate_results::stats;
@@ -21,34 +21,30 @@ const STEADIER: f64 = 4.0;
 /// With fewer segments between the poorest and the richest part, where the parts begin makes the difference.
 const MIN_SEGMENTS: u64 = 4;
 
-/// The hosts that transfers have in common, and with them the path or its last link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Common {
-    Both,
-    Receiver,
-    Sender,
-}
-
-impl Common {
-    fn of<'a>(self, facts: &'a FlowFacts<'_>) -> [Option<&'a str>; 2] {
-        [
-            (self != Self::Receiver).then_some(facts.sender.as_str()),
-            (self != Self::Sender).then_some(facts.receiver.as_str()),
-        ]
-    }
+/// Sender and receiver, if they are common.
+fn hosts_in_common<'a>(facts: &'a FlowFacts<'_>, common: CommonHosts) -> [Option<&'a str>; 2] {
+    [
+        (common != CommonHosts::Receiver).then_some(facts.sender.as_str()),
+        (common != CommonHosts::Sender).then_some(facts.receiver.as_str()),
+    ]
 }
 
 /// Marks transfers in one direction whose sum is steady: the path is full of them. One alone counts if another one goes the
 /// opposite way: its acknowledgments wait behind the data there and come in bursts, faster than on any path (Zhang, Shenker, Clark:
 /// Observations on the Dynamics of a Congestion Control Algorithm, 1991).
 pub(super) fn fill_paths(facts: &mut [FlowFacts<'_>]) {
-    for common in [Common::Both, Common::Receiver, Common::Sender] {
+    for common in [
+        CommonHosts::Both,
+        CommonHosts::Receiver,
+        CommonHosts::Sender,
+    ] {
         for group in groups(facts, common) {
             let Some((members, bytes_per_s)) = filling(facts, &group, common) else {
                 continue;
             };
             let shared = SharedRate {
                 connections: group.len(),
+                common,
                 bytes_per_s,
             };
             for at in members {
@@ -60,11 +56,14 @@ pub(super) fn fill_paths(facts: &mut [FlowFacts<'_>]) {
 }
 
 /// Transfers that have these hosts in common, each at the same time as another one of its group.
-fn groups(facts: &[FlowFacts<'_>], common: Common) -> Vec<Vec<usize>> {
+fn groups(facts: &[FlowFacts<'_>], common: CommonHosts) -> Vec<Vec<usize>> {
     let bulk = (0..facts.len()).filter(|at| facts[*at].class == FlowClass::Bulk);
     let mut by_hosts: BTreeMap<[Option<&str>; 2], Vec<usize>> = BTreeMap::new();
     for at in bulk {
-        by_hosts.entry(common.of(&facts[at])).or_default().push(at);
+        by_hosts
+            .entry(hosts_in_common(&facts[at], common))
+            .or_default()
+            .push(at);
     }
     let mut groups = Vec::new();
     for mut members in by_hosts.into_values() {
@@ -84,7 +83,11 @@ fn groups(facts: &[FlowFacts<'_>], common: Common) -> Vec<Vec<usize>> {
 }
 
 /// The members of a group that fill the path, and its rate, octets per second.
-fn filling(facts: &[FlowFacts<'_>], group: &[usize], common: Common) -> Option<(Vec<usize>, f64)> {
+fn filling(
+    facts: &[FlowFacts<'_>],
+    group: &[usize],
+    common: CommonHosts,
+) -> Option<(Vec<usize>, f64)> {
     let waits = |of: &[usize]| {
         let waiting = of.iter().filter(|at| facts[**at].model.is_queued);
         waiting.count() * 2 >= of.len()
@@ -99,7 +102,8 @@ fn filling(facts: &[FlowFacts<'_>], group: &[usize], common: Common) -> Option<(
         };
         let opposite = (0..facts.len()).filter(|at| is_opposite(&facts[*at]));
         let opposite: Vec<usize> = opposite.collect();
-        if common != Common::Both || opposite.is_empty() || !(waits(group) || waits(&opposite)) {
+        if common != CommonHosts::Both || opposite.is_empty() || !(waits(group) || waits(&opposite))
+        {
             return None;
         }
         let rate = Bins::of(&all)?.steady_rate()?;
@@ -111,7 +115,7 @@ fn filling(facts: &[FlowFacts<'_>], group: &[usize], common: Common) -> Option<(
     // Near the receiver, no round trip shows a queue; but what each of them leaves, the others use.
     let replacing = bins.replacing();
     let replacing: Vec<usize> = replacing.into_iter().map(|at| group[at]).collect();
-    if replacing.len() == group.len() || common == Common::Both && waits(group) {
+    if replacing.len() == group.len() || common == CommonHosts::Both && waits(group) {
         Some((group.to_vec(), rate))
     } else {
         (replacing.len() >= 2).then_some((replacing, rate))

@@ -86,6 +86,8 @@ fn transfers_from_several_servers_fill_the_line_of_their_client_together() {
     let found = explain_flows(&[of(true, 2), of(false, 3)]).0;
     let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
     assert_eq!(causes, [Cause::PathRate; 2]);
+    let summary = &found[0].finding.summary;
+    assert!(summary.contains("2 connections to "), "{summary}");
     // The same, where what one leaves passes to another client: they have no line in common.
     let mut apart = [of(true, 2), of(false, 3)];
     apart[1].ends[0].0 = Address([4; 16]);
