@@ -280,12 +280,16 @@ impl FlowModel {
         };
         let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
         let trips = [&to_receiver, &to_sender][usize::from(is_near_receiver)];
-        let is_varying = is_queued
+        let may_vary = is_queued
             && could_queue[usize::from(is_near_receiver)]
             && total_ns(&busy) as f64 <= MOST_VARYING * span_ns as f64
             && ack_queue_ns.is_none_or(|ns| trips.queue_ns(50) >= Some(2 * ns));
-        let standing = standing::standing_queue(&view, trips, is_near_receiver);
-        let is_varying = is_varying && !standing.is_empty();
+        let standing = if may_vary {
+            standing::standing_queue(&view, trips, is_near_receiver)
+        } else {
+            Vec::new()
+        };
+        let is_varying = !standing.is_empty();
         if is_varying {
             busy = standing.iter().map(|it| passed(&view, it)).collect();
         }

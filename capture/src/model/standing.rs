@@ -3,7 +3,7 @@
 //! A segment that waited kept the link busy until it left the queue. Radios change their rate many times in a second: their
 //! fastest one says little, but as long as segments wait, nothing passes sooner, whatever the window.
 
-use super::rate::Window;
+use super::rate::{Window, total_ns};
 use super::round_trip::RoundTrips;
 use super::view::{DirectionView, Transmission};
 use crate::tcp::PacketClass;
@@ -46,8 +46,7 @@ pub(super) fn standing_queue(
     let windows = waits(trips, base_ns, usual_ns - base_ns);
     let samples = trips.samples();
     let span_ns = samples[samples.len() - 1].0 - samples[0].0;
-    let standing_ns: u64 = windows.iter().map(|it| it.end_ns - it.start_ns).sum();
-    let stands = standing_ns as f64 >= MIN_STANDING * span_ns as f64;
+    let stands = total_ns(&windows) as f64 >= MIN_STANDING * span_ns as f64;
     let longer = longer_waits(view, trips, is_near_receiver);
     let mean = stats::ratio(longer.iter().sum(), longer.len() as f64);
     if stands && !longer.is_empty() && mean <= MAX_LONGER {

@@ -89,7 +89,7 @@ fn fitted(times: &[u64], period_ns: u64) -> Option<u64> {
 }
 
 /// True if an end sends many more messages than the other end: its program has a clock, and does not wait for requests.
-fn sends_unasked(facts: &FlowFacts<'_>, end: End) -> bool {
+fn sends_more_than_asked(facts: &FlowFacts<'_>, end: End) -> bool {
     let asked = facts.model.turns.waits[end as usize].len();
     let times: Vec<u64> = sent_ns(facts, end).collect();
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
@@ -102,7 +102,7 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Whoever asks does so when it likes.
     let end = serving_end(facts)?;
     let answers = LateAnswers::of(facts, end)?;
-    if sends_unasked(facts, end) {
+    if sends_more_than_asked(facts, end) {
         return None;
     }
     let share = facts.share_of(answers.total_ns());

@@ -92,26 +92,34 @@ impl OwnTimeNs {
 }
 
 /// The times of all connections.
-pub(super) struct AllTimes(Vec<OwnTimeNs>);
+pub(super) struct AllTimes {
+    own: Vec<OwnTimeNs>,
+    /// Sums over all connections.
+    active_ns: f64,
+    busy_ns: f64,
+}
 
 impl AllTimes {
     pub(super) fn of(found: &[(&FlowFacts<'_>, Vec<Rule>)]) -> Self {
         let own = found
             .iter()
             .map(|(facts, rules)| OwnTimeNs::of(facts, rules));
-        Self(own.collect())
+        let own: Vec<OwnTimeNs> = own.collect();
+        Self {
+            active_ns: own.iter().map(|it| it.active).sum(),
+            busy_ns: own.iter().map(|it| it.busy).sum(),
+            own,
+        }
     }
 
     /// Share of the time of all connections that a rule explains in the one at this place; between its hosts, its cause costs `cost_ns`.
     /// What is noticed as slow becomes no faster by the pauses of others.
     pub(super) fn share(&self, at: usize, rule: &Rule, cost_ns: f64) -> f64 {
-        let own = &self.0[at];
+        let own = &self.own[at];
         if cost_ns < noticed_ns(rule.cause) {
-            let active_ns: f64 = self.0.iter().map(|it| it.active).sum();
-            return rule.share * stats::ratio(own.active, active_ns);
+            return rule.share * stats::ratio(own.active, self.active_ns);
         }
-        let busy_ns: f64 = self.0.iter().map(|it| it.busy).sum();
-        let total_ns = busy_ns - own.busy + own.all;
+        let total_ns = self.busy_ns - own.busy + own.all;
         stats::ratio(explained_ns(own.active as u64, rule), total_ns)
     }
 }

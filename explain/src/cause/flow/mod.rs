@@ -80,7 +80,7 @@ mod together;
 mod window;
 
 use class::FlowClass;
-use cost::{MIN_COST_IN_PAGE_NS, MIN_COST_NS};
+use cost::{AllTimes, MIN_COST_IN_PAGE_NS, MIN_COST_NS};
 use facts::FlowFacts;
 use full_line::PathUse;
 use linerate_capture::model::{Limit, TimeShares};
@@ -93,7 +93,6 @@ use std::collections::HashMap;
 
 use crate::cause::scored::PathFinding;
 use combined::CombinedFindings;
-use cost::AllTimes;
 
 type RuleFn = fn(&FlowFacts<'_>) -> Option<Rule>;
 

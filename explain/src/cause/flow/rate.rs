@@ -226,13 +226,13 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     if share < MIN_SHARE {
         return None;
     }
-    // What is acknowledged in bursts seems to pass faster than on any path.
-    let own = (!facts.fills_together)
-        .then_some(facts)
-        .map_or(Some(0.0), |facts| {
-            let average = |it: f64| it * facts.model.utilization.min(1.0);
-            facts.model.busy_rate.or(facts.fastest().map(average))
-        })?;
+    let average = |it: f64| it * facts.model.utilization.min(1.0);
+    let own = if facts.fills_together {
+        // What is acknowledged in bursts seems to pass faster than on any path.
+        0.0
+    } else {
+        facts.model.busy_rate.or(facts.fastest().map(average))?
+    };
     // The path is at least as fast as this connection on average.
     let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
     let rate = own.max(shared).max(facts.acknowledged_rate());

@@ -94,6 +94,9 @@ fn filling(
     };
     let all: Vec<&FlowFacts<'_>> = group.iter().map(|at| &facts[*at]).collect();
     if let [one] = all[..] {
+        if common != CommonHosts::Both {
+            return None;
+        }
         let is_opposite = |it: &FlowFacts<'_>| {
             it.class == FlowClass::Bulk
                 && it.sender == one.receiver
@@ -102,16 +105,13 @@ fn filling(
         };
         let opposite = (0..facts.len()).filter(|at| is_opposite(&facts[*at]));
         let opposite: Vec<usize> = opposite.collect();
-        if common != CommonHosts::Both || opposite.is_empty() || !(waits(group) || waits(&opposite))
-        {
+        if opposite.is_empty() || !(waits(group) || waits(&opposite)) {
             return None;
         }
-        let rate = Bins::of(&all)?.steady_rate()?;
+        let (_, rate) = steady_bins(&all)?;
         return Some((group.to_vec(), rate));
     }
-    let bins = Bins::of(&all).filter(|it| it.steady_rate().is_some());
-    let bins = bins.or_else(|| Bins::of_common_time(&all))?;
-    let rate = bins.steady_rate()?;
+    let (bins, rate) = steady_bins(&all)?;
     // Near the receiver, no round trip shows a queue; but what each of them leaves, the others use.
     let replacing = bins.replacing();
     let replacing: Vec<usize> = replacing.into_iter().map(|at| group[at]).collect();
@@ -120,6 +120,21 @@ fn filling(
     } else {
         (replacing.len() >= 2).then_some((replacing, rate))
     }
+}
+
+/// The parts of the time in which as much of all of them passes, with their rate: from the beginning of the first to the end of the last,
+/// or else while all of them last.
+fn steady_bins(members: &[&FlowFacts<'_>]) -> Option<(Bins, f64)> {
+    let passed: Vec<Vec<(u64, u64)>> = members.iter().map(|it| passed(it)).collect();
+    let firsts = || passed.iter().filter_map(|it| it.first());
+    let lasts = || passed.iter().filter_map(|it| it.last());
+    let any = (firsts().min()?.0, lasts().map(|(ns, _)| *ns).max()?);
+    let all = (firsts().max()?.0, lasts().map(|(ns, _)| *ns).min()?);
+    [any, all].into_iter().find_map(|(start_ns, end_ns)| {
+        let bins = Bins::within(members, &passed, start_ns, end_ns)?;
+        let rate = bins.steady_rate()?;
+        Some((bins, rate))
+    })
 }
 
 /// What passed of transfers, by parts of the time.
@@ -132,23 +147,6 @@ struct Bins {
 }
 
 impl Bins {
-    /// From the beginning of the first to the end of the last.
-    fn of(members: &[&FlowFacts<'_>]) -> Option<Self> {
-        let passed: Vec<Vec<(u64, u64)>> = members.iter().map(|it| passed(it)).collect();
-        let times = || passed.iter().flatten().map(|(at_ns, _)| *at_ns);
-        let (start_ns, end_ns) = (times().min()?, times().max()?);
-        Self::within(members, &passed, start_ns, end_ns)
-    }
-
-    /// While all of them last.
-    fn of_common_time(members: &[&FlowFacts<'_>]) -> Option<Self> {
-        let passed: Vec<Vec<(u64, u64)>> = members.iter().map(|it| passed(it)).collect();
-        let firsts = passed.iter().filter_map(|it| it.first());
-        let lasts = passed.iter().filter_map(|it| it.last());
-        let (start_ns, end_ns) = (firsts.max()?.0, lasts.min()?.0);
-        Self::within(members, &passed, start_ns, end_ns)
-    }
-
     fn within(
         members: &[&FlowFacts<'_>],
         passed: &[Vec<(u64, u64)>],

@@ -97,12 +97,19 @@ fn transfers_from_several_servers_fill_the_line_of_their_client_together() {
 
 /// An upload over a queue, captured at its sender: two segments are acknowledged each 2 ms of those in `turns`.
 fn queued_upload(turns: std::ops::Range<u64>) -> Flow {
+    upload_with_gaps(turns, |_| false)
+}
+
+/// The same; in some turns, the acknowledgment is a duplicate, which a later one makes up for.
+fn upload_with_gaps(turns: std::ops::Range<u64>, is_duplicate: impl Fn(u64) -> bool) -> Flow {
+    let mut acked = 1;
     let mut upload = upload(MS / 50, 10 * MS, 60_000);
     upload.at((12 + turns.start * 2) * MS).send(20, MSS, 10_000);
     for (at, turn) in turns.enumerate() {
-        upload
-            .at(24 * MS + turn * 2 * MS)
-            .ack(1 + (at as u32 + 1) * 2 * MSS);
+        if !is_duplicate(turn) {
+            acked = 1 + (at as u32 + 1) * 2 * MSS;
+        }
+        upload.at(24 * MS + turn * 2 * MS).ack(acked);
         upload.after(10_000).send(2, MSS, 10_000);
     }
     upload.flow()
@@ -124,6 +131,23 @@ fn a_steady_transfer_against_another_one_fills_its_way() {
     ];
     // What passes of the other one varies.
     assert_eq!(fills_together(&both), [true, false]);
+    // Near its receiver, only the other direction shows a queue.
+    let near = [download(0..SLOTS).flow(), queued_upload(0..3_000)];
+    assert_eq!(fills_together(&near), [true, true]);
+}
+
+#[test]
+fn duplicate_acknowledgments_report_what_a_later_one_acknowledges() {
+    let has_gap = |turn: u64| turn % 250 < 150;
+    let other = || download(0..SLOTS).flow();
+    let repairing = [upload_with_gaps(0..3_000, has_gap), other()];
+    assert!(fills_together(&repairing)[0]);
+}
+
+#[test]
+fn a_transfer_that_is_joined_by_another_one_fills_the_path_from_then_on() {
+    let joined = [queued_upload(0..3_000), queued_upload(1_200..3_000)];
+    assert_eq!(fills_together(&joined), [true, true]);
 }
 
 #[test]
