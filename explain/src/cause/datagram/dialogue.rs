@@ -32,6 +32,7 @@ fn dialogue(it: &Transfer, duration_ns: u64) -> Option<PathFinding> {
     let (asks_ns, answers_ns) = of(50.0)?;
     let (short, long) = (of(25.0)?, of(75.0)?);
     let has_own_clock = (long.0 - short.0) * MIN_SPREAD_FACTOR > long.1 - short.1;
+    let least_ns = server.delays.min()?;
     let total_ns = answers_ns as f64 * server.delays.count() as f64;
     if !(MIN_ANSWER_NS..=MAX_ANSWER_NS).contains(&answers_ns)
         || asks_ns > answers_ns / PROMPT_DIVISOR
@@ -55,11 +56,12 @@ fn dialogue(it: &Transfer, duration_ns: u64) -> Option<PathFinding> {
                 format::times(server.datagrams),
                 it.ends[1].1,
                 format::time(answers_ns),
-                format::time(server.delays.min().unwrap_or(0)),
+                format::time(least_ns),
             ),
             evidence: evidence([
                 ("answers", server.datagrams as f64),
                 ("answer_ns_p50", answers_ns as f64),
+                ("answer_ns_least", least_ns as f64),
                 ("next_question_ns_p50", asks_ns as f64),
                 ("waited_ns", total_ns),
                 ("first_packet", it.first_packet as f64),

@@ -184,6 +184,11 @@ mod tests {
 
     /// Connections with one request each, which is answered after this time.
     fn causes(connections: u16, answer_ms: u64) -> Vec<Cause> {
+        let (findings, _) = explain_flows(&requests(connections, answer_ms));
+        findings.iter().map(|it| it.finding.cause).collect()
+    }
+
+    fn requests(connections: u16, answer_ms: u64) -> Vec<Flow> {
         let mut flows = vec![kept_open()];
         for at in 0..connections {
             let start_ns = u64::from(at) * 10_000 * MS;
@@ -198,8 +203,35 @@ mod tests {
             flow.ends[0].1 += at;
             flows.push(flow);
         }
+        flows
+    }
+
+    /// Flights of 10, 20 and 40 segments over 70 ms: the window grows for 0.2 s, which costs less than a page may take.
+    fn short_and_far() -> Flow {
+        let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 2];
+        let mut upload = Script::open_with(End::First, [70 * MS, MS / 50], 60_000, &options);
+        for (round, segments) in [10, 20, 40].into_iter().enumerate() {
+            upload.at(71 * MS + round as u64 * 70 * MS + MS);
+            upload.send(segments, 1_460, MS / 50);
+            upload
+                .at(71 * MS + (round as u64 + 1) * 70 * MS)
+                .ack_pairs();
+        }
+        let mut flow = upload.flow();
+        flow.ends[1].0 = Address([4; 16]);
+        flow
+    }
+
+    #[test]
+    fn what_several_causes_explain_is_no_more_than_all_the_time() {
+        // The time before an answer is no part of the active time.
+        let mut flows = requests(10, 1_400).split_off(1);
+        flows.push(short_and_far());
         let (findings, _) = explain_flows(&flows);
-        findings.iter().map(|it| it.finding.cause).collect()
+        let firm = findings.iter().filter(|it| it.alternative_to.is_none());
+        let shares: Vec<f64> = firm.map(|it| it.share_of_time).collect();
+        assert_eq!(shares.len(), 2);
+        assert!(shares.iter().sum::<f64>() <= 1.0, "{shares:?}");
     }
 
     #[test]

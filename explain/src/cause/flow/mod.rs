@@ -156,7 +156,7 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     exchange::leave_parallel(&mut found);
     let costs_ns = cost::costs_ns(&found);
     let times_of_all = AllTimes::of(&found);
-    let mut combined = CombinedFindings::default();
+    let mut weighed: Vec<(&FlowFacts<'_>, Vec<(Rule, f64)>)> = Vec::new();
     for (at, (facts, mut rules)) in found.into_iter().enumerate() {
         let cost_ns = |cause: Cause| costs_ns[&(&facts.sender, &facts.receiver, cause)];
         rules.retain(|rule| {
@@ -167,15 +167,31 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));
         let sum: f64 = faults.map(|rule| rule.share).sum();
-        let causes: Vec<Cause> = rules.iter().map(|rule| rule.cause).collect();
-        for rule in rules {
+        let weigh = |rule: Rule| {
             let together = if is_limit(rule.cause) {
                 1.0
             } else {
                 sum.max(1.0)
             };
-            let share = times_of_all.share(at, &rule, cost_ns(rule.cause));
-            let part = rest * stats::ratio(share, rule.share) / together;
+            let share = times_of_all.share(at, &rule, cost_ns(rule.cause)) / together;
+            (rule, share)
+        };
+        weighed.push((facts, rules.into_iter().map(weigh).collect()));
+    }
+    // Those that cost more are weighed without the pauses of others: all of them explain no more than all of the time.
+    let rules = weighed.iter().flat_map(|(_, rules)| rules);
+    let faults = rules.filter(|(rule, _)| !is_limit(rule.cause));
+    let explained: f64 = faults.map(|(_, share)| share).sum();
+    let mut combined = CombinedFindings::default();
+    for (facts, rules) in weighed {
+        let causes: Vec<Cause> = rules.iter().map(|(rule, _)| rule.cause).collect();
+        for (rule, share) in rules {
+            let at_most = if is_limit(rule.cause) {
+                1.0
+            } else {
+                explained.max(1.0)
+            };
+            let part = rest * stats::ratio(share, rule.share) / at_most;
             combined.add(facts, rule, &causes, part);
         }
     }

@@ -118,7 +118,7 @@ pub(super) fn finding(
         sender: Some(client),
         receiver: server.split(' ').next().map(str::to_owned),
         share_of_time: if total_ns > 0.0 {
-            attempts.time_ns as f64 / total_ns
+            (attempts.time_ns as f64 / total_ns).min(1.0)
         } else {
             1.0
         },
