@@ -17,9 +17,9 @@ pub(crate) struct ScoredFinding {
 /// A finding about the traffic from one host to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathFinding {
-    /// Sender of the payload; none if the finding is about the whole capture.
+    /// Sender of the payload; none if the finding is about several, or about the whole capture.
     pub sender: Option<String>,
-    /// Receiver of the payload.
+    /// Receiver of the payload; none if the finding is about several, or about the whole capture.
     pub receiver: Option<String>,
     /// Share of the time that the cause explains, 0 to 1.
     pub share_of_time: f64,
@@ -32,6 +32,16 @@ pub struct PathFinding {
 }
 
 impl PathFinding {
+    /// The hosts that the finding is about, in words; `None` if it is about the whole capture.
+    pub(crate) fn between(&self) -> Option<String> {
+        match (&self.sender, &self.receiver) {
+            (Some(sender), Some(receiver)) => Some(format!("{sender} to {receiver}")),
+            (Some(sender), None) => Some(format!("from {sender}")),
+            (None, Some(receiver)) => Some(format!("to {receiver}")),
+            (None, None) => None,
+        }
+    }
+
     /// First packet of the TCP connection that the finding describes; `None` if it is about something else.
     pub(crate) fn connection_packet(&self) -> Option<u64> {
         let packet = self.finding.evidence.get("connection_packet")?;

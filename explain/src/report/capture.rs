@@ -124,10 +124,7 @@ fn tables(report: &Report) -> Vec<Table> {
 
 fn findings(report: &Report) -> Vec<Finding> {
     let findings = report.findings.iter().map(|found| Finding {
-        between: match (&found.sender, &found.receiver) {
-            (Some(sender), Some(receiver)) => format!("{sender} to {receiver}"),
-            _ => String::new(),
-        },
+        between: found.between().unwrap_or_default(),
         finding: FindingView {
             confidence: format::confidence(found.finding.confidence),
             ..FindingView::of(&found.finding)

@@ -48,10 +48,9 @@ impl Report {
         let _ = writeln!(text, "{}", self.verdict());
         for (rank, found) in self.findings.iter().enumerate() {
             let finding = &found.finding;
-            let between = match (&found.sender, &found.receiver) {
-                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}: "),
-                _ => String::new(),
-            };
+            let between = found
+                .between()
+                .map_or(String::new(), |it| format!("{it}: "));
             let instead = match found.alternative_to {
                 Some(cause) => format!("instead of {cause}, "),
                 None => String::new(),
@@ -92,10 +91,9 @@ impl Report {
         let reasons = self.minor_findings.iter();
         let reasons = reasons.filter(|it| it.alternative_to.is_none());
         let lines = reasons.map(|found| {
-            let between = match (&found.sender, &found.receiver) {
-                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}: "),
-                _ => String::new(),
-            };
+            let between = found
+                .between()
+                .map_or(String::new(), |it| format!("{it}: "));
             format!(
                 "Beside that, {} of the time: {between}{}. {}",
                 format::percent(found.share_of_time),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::facts::FlowFacts;
+use super::facts::{CommonHosts, FlowFacts};
 use super::finding::{alternative, finding};
 use super::rule::{Rule, is_limit};
 use super::time_without::{NextLimit, TimeWithout};
@@ -60,14 +60,26 @@ fn next_limit(cause: Cause) -> NextLimit {
     }
 }
 
+/// Sender and receiver that a finding is about: those that transfers have in common that fill a path together.
+fn concerned(facts: &FlowFacts<'_>, cause: Cause) -> [Option<String>; 2] {
+    let common = match facts.shared {
+        Some(shared) if is_limit(cause) => shared.common,
+        _ => CommonHosts::Both,
+    };
+    [
+        (common != CommonHosts::Receiver).then(|| facts.sender.clone()),
+        (common != CommonHosts::Sender).then(|| facts.receiver.clone()),
+    ]
+}
+
 /// Findings so far.
 #[derive(Default)]
 pub(super) struct CombinedFindings(Vec<CombinedFinding>);
 
-/// A cause between two hosts.
+/// A cause between two hosts, or the limit of all transfers from or to one.
 struct CombinedFinding {
-    sender: String,
-    receiver: String,
+    sender: Option<String>,
+    receiver: Option<String>,
     share_of_time: f64,
     /// The largest share of one connection, which is described.
     largest_share: f64,
@@ -98,16 +110,15 @@ impl CombinedFindings {
             without
         };
         let least_ns = facts.least_time_ns().unwrap_or(0).min(facts.active_ns);
+        let [sender, receiver] = concerned(facts, rule.cause);
         let same = |it: &&mut CombinedFinding| {
-            it.finding.cause == rule.cause
-                && it.sender == facts.sender
-                && it.receiver == facts.receiver
+            it.finding.cause == rule.cause && it.sender == sender && it.receiver == receiver
         };
         let alternative = alternative(facts, &rule);
         let Some(before) = self.0.iter_mut().find(same) else {
             self.0.push(CombinedFinding {
-                sender: facts.sender.clone(),
-                receiver: facts.receiver.clone(),
+                sender,
+                receiver,
                 share_of_time,
                 largest_share: share_of_time,
                 connections: 1,
@@ -228,8 +239,8 @@ impl CombinedFinding {
         let found = parts.into_iter().flatten();
         found
             .map(|(finding, alternative_to)| PathFinding {
-                sender: Some(self.sender.clone()),
-                receiver: Some(self.receiver.clone()),
+                sender: self.sender.clone(),
+                receiver: self.receiver.clone(),
                 share_of_time: self.share_of_time.min(1.0),
                 alternative_to,
                 finding,

@@ -218,22 +218,28 @@ fn join_full_ways(all: &mut Vec<PathFinding>) {
 
 /// Largest share of the time first; the limit of a healthy transfer is no fault and comes behind those between the same hosts.
 pub(super) fn sort_by_cost(found: &mut [PathFinding]) {
-    let hosts = |it: &PathFinding| {
-        let mut hosts = [it.sender.clone(), it.receiver.clone()];
-        hosts.sort_unstable();
-        hosts
-    };
     let faults = found.iter().filter(|it| !is_limit(it.finding.cause));
-    let faulty: Vec<_> = faults.map(hosts).collect();
+    let faulty: Vec<Vec<String>> = faults.map(hosts).collect();
     // What concerns no hosts in particular concerns all.
-    let is_faulty =
-        |it: &PathFinding| faulty.contains(&hosts(it)) || faulty.contains(&[None, None]);
+    let is_faulty = |it: &PathFinding| {
+        let own = hosts(it);
+        let concerns = |of: &Vec<String>| {
+            of.iter().all(|it| own.contains(it)) || own.iter().all(|it| of.contains(it))
+        };
+        faulty.iter().any(concerns)
+    };
     let is_last = |it: &PathFinding| is_limit(it.finding.cause) && is_faulty(it);
     found.sort_by(|a, b| {
         is_last(a)
             .cmp(&is_last(b))
             .then(cost(b).total_cmp(&cost(a)))
     });
+}
+
+/// The hosts that a finding is about.
+fn hosts(found: &PathFinding) -> Vec<String> {
+    let both = [&found.sender, &found.receiver];
+    both.into_iter().flatten().cloned().collect()
 }
 
 /// Share of the time that would be saved, or else that the cause explains.

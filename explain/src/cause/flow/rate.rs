@@ -213,9 +213,7 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
         return None;
     }
-    let share = if facts.fills_together {
-        facts.share(Limit::PathRate).max(MIN_TOGETHER)
-    } else if steady || fills_line(facts) {
+    let share = if (steady || fills_line(facts)) && !facts.fills_together {
         sending_share(facts)
     } else {
         facts.share(Limit::PathRate)
@@ -314,8 +312,8 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         None => (
             Cause::PathRate,
             format!(
-                "{passed}{queued}: the slowest link, shaper or adapter between {} and {} is full.",
-                facts.sender, facts.receiver
+                "{passed}{queued}: the slowest link, shaper or adapter {} is full.",
+                place(facts)
             ),
             "No change of windows or of the sending program helps. Find the slowest link: negotiated speed and duplex \
              (ethtool), a shaper (tc), a bus or radio of this rate."
@@ -332,4 +330,14 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::PathRate],
         has_gain: false,
     })
+}
+
+/// Where a full link is, in words: in the part of the path that transfers which fill it together have in common.
+fn place(facts: &FlowFacts<'_>) -> String {
+    let (sender, receiver) = (&facts.sender, &facts.receiver);
+    match facts.shared.map(|it| it.common) {
+        None | Some(CommonHosts::Both) => format!("between {sender} and {receiver}"),
+        Some(CommonHosts::Receiver) => format!("on the way to {receiver}"),
+        Some(CommonHosts::Sender) => format!("on the way from {sender}"),
+    }
 }

@@ -4,6 +4,7 @@ use super::class::FlowClass;
 use super::facts::{CommonHosts, FlowFacts, SharedRate};
 use super::rate;
 use super::shared::{hosts, overlap};
+use linerate_capture::model::Window;
 use linerate_results::stats;
 use std::collections::BTreeMap;
 
@@ -39,17 +40,23 @@ pub(super) fn fill_paths(facts: &mut [FlowFacts<'_>]) {
         CommonHosts::Sender,
     ] {
         for group in groups(facts, common) {
-            let Some((members, bytes_per_s)) = filling(facts, &group, common) else {
+            let Some((members, full)) = filling(facts, &group, common) else {
                 continue;
             };
             let shared = SharedRate {
                 connections: group.len(),
                 common,
-                bytes_per_s,
+                bytes_per_s: full.bytes_per_s,
             };
             for at in members {
                 facts[at].fills_together = true;
                 facts[at].shared = Some(shared);
+                let since_ns = facts[at].connection().start_ns;
+                facts[at].model.set_busy(vec![Window {
+                    start_ns: full.start_ns.saturating_sub(since_ns),
+                    end_ns: full.end_ns.saturating_sub(since_ns),
+                    bytes: 0,
+                }]);
             }
         }
     }
@@ -82,12 +89,19 @@ fn groups(facts: &[FlowFacts<'_>], common: CommonHosts) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The members of a group that fill the path, and its rate, octets per second.
+/// A time in which as much of all transfers of a group passes in each part, nanoseconds of the capture, and their rate.
+struct SteadyTime {
+    start_ns: u64,
+    end_ns: u64,
+    bytes_per_s: f64,
+}
+
+/// The members of a group that fill the path, and when.
 fn filling(
     facts: &[FlowFacts<'_>],
     group: &[usize],
     common: CommonHosts,
-) -> Option<(Vec<usize>, f64)> {
+) -> Option<(Vec<usize>, SteadyTime)> {
     let waits = |of: &[usize]| {
         let waiting = of.iter().filter(|at| facts[**at].model.is_queued);
         waiting.count() * 2 >= of.len()
@@ -108,23 +122,23 @@ fn filling(
         if opposite.is_empty() || !(waits(group) || waits(&opposite)) {
             return None;
         }
-        let (_, rate) = steady_bins(&all)?;
-        return Some((group.to_vec(), rate));
+        let (_, time) = steady_bins(&all)?;
+        return Some((group.to_vec(), time));
     }
-    let (bins, rate) = steady_bins(&all)?;
+    let (bins, time) = steady_bins(&all)?;
     // Near the receiver, no round trip shows a queue; but what each of them leaves, the others use.
     let replacing = bins.replacing();
     let replacing: Vec<usize> = replacing.into_iter().map(|at| group[at]).collect();
     if replacing.len() == group.len() || common == CommonHosts::Both && waits(group) {
-        Some((group.to_vec(), rate))
+        Some((group.to_vec(), time))
     } else {
-        (replacing.len() >= 2).then_some((replacing, rate))
+        (replacing.len() >= 2).then_some((replacing, time))
     }
 }
 
-/// The parts of the time in which as much of all of them passes, with their rate: from the beginning of the first to the end of the last,
-/// or else while all of them last.
-fn steady_bins(members: &[&FlowFacts<'_>]) -> Option<(Bins, f64)> {
+/// The parts of a time in which as much of all of them passes: from the beginning of the first to the end of the last, or else while all of
+/// them last.
+fn steady_bins(members: &[&FlowFacts<'_>]) -> Option<(Bins, SteadyTime)> {
     let passed: Vec<Vec<(u64, u64)>> = members.iter().map(|it| passed(it)).collect();
     let firsts = || passed.iter().filter_map(|it| it.first());
     let lasts = || passed.iter().filter_map(|it| it.last());
@@ -132,8 +146,13 @@ fn steady_bins(members: &[&FlowFacts<'_>]) -> Option<(Bins, f64)> {
     let all = (firsts().max()?.0, lasts().map(|(ns, _)| *ns).min()?);
     [any, all].into_iter().find_map(|(start_ns, end_ns)| {
         let bins = Bins::within(members, &passed, start_ns, end_ns)?;
-        let rate = bins.steady_rate()?;
-        Some((bins, rate))
+        let bytes_per_s = bins.steady_rate()?;
+        let time = SteadyTime {
+            start_ns: bins.start_ns,
+            end_ns,
+            bytes_per_s,
+        };
+        Some((bins, time))
     })
 }
 
@@ -143,6 +162,8 @@ struct Bins {
     octets: Vec<Vec<u64>>,
     /// Octets of a full segment.
     full: u64,
+    /// When the first part begins, nanoseconds of the capture, and how long each of them lasts.
+    start_ns: u64,
     ns: u64,
 }
 
@@ -159,6 +180,7 @@ impl Bins {
             return None;
         }
         let ns = all_ns / count;
+        let skipped = count / 8;
         let octets = passed.iter().map(|passed| {
             let mut bins = vec![0_u64; count as usize];
             for (at_ns, octets) in passed {
@@ -169,7 +191,7 @@ impl Bins {
             }
             // The first part of the time is the beginning of the transfers, the last part may not be complete.
             bins.pop();
-            bins.split_off(count as usize / 8)
+            bins.split_off(skipped as usize)
         });
         let octets: Vec<Vec<u64>> = octets.collect();
         let parts = octets[0].len();
@@ -179,6 +201,7 @@ impl Bins {
         (members.len() == 1 || shared * 2 >= parts).then_some(Self {
             octets,
             full: members.iter().map(|it| it.full).max()?,
+            start_ns: start_ns + skipped * ns,
             ns,
         })
     }

@@ -4,6 +4,7 @@ use super::{of_client, upload};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::{explain_flows, shared};
 use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::model::Limit;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 use linerate_capture::traffic::Flow;
@@ -83,11 +84,22 @@ fn transfers_from_several_servers_fill_the_line_of_their_client_together() {
         flow.ends[1].0 = Address([server; 16]);
         flow
     };
-    let found = explain_flows(&[of(true, 2), of(false, 3)]).0;
+    let flows = [of(true, 2), of(false, 3)];
+    let (found, times) = explain_flows(&flows);
     let causes: Vec<Cause> = found.iter().map(|it| it.finding.cause).collect();
-    assert_eq!(causes, [Cause::PathRate; 2]);
+    assert_eq!(causes, [Cause::PathRate], "one finding about both");
+    assert_eq!(found[0].sender, None);
+    assert_eq!(found[0].receiver, Some(flows[0].ends[0].0.to_string()));
     let summary = &found[0].finding.summary;
     assert!(summary.contains("2 connections to "), "{summary}");
+    assert!(summary.contains("adapter on the way to "), "{summary}");
+    // What the sentence states is what the pictures show.
+    for time in times {
+        let all_ns: u64 = time.shares.iter().sum();
+        let full = time.shares[Limit::PathRate as usize] as f64 / all_ns as f64;
+        assert!((0.8..=0.95).contains(&full), "{full}");
+    }
+    assert!((0.8..=0.95).contains(&found[0].share_of_time));
     // The same, where what one leaves passes to another client: they have no line in common.
     let mut apart = [of(true, 2), of(false, 3)];
     apart[1].ends[0].0 = Address([4; 16]);
