@@ -136,9 +136,11 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         times[at] = TimeShares::of(&facts.model.spans, facts.connection().start_ns);
     }
     let most = facts.iter().map(FlowFacts::bytes).max().unwrap_or(0);
+    let bulk = facts.iter().filter(|it| it.class == FlowClass::Bulk);
+    let bulk: Vec<&FlowFacts<'_>> = bulk.collect();
     let matters = |it: &&FlowFacts<'_>| {
         it.bytes() >= most / CONTROL_DIVISOR
-            || it.class == FlowClass::Exchange && !is_beside_bulk(it, &facts)
+            || it.class == FlowClass::Exchange && !is_beside_bulk(it, &bulk)
     };
     let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
     let mut received: HashMap<&String, usize> = HashMap::new();
@@ -255,8 +257,8 @@ fn is_standing_still(rule: &Rule) -> bool {
         && rule.evidence.contains_key("period_ns")
 }
 
-/// True if a transfer between the same hosts passes at the same time.
-fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
+/// True if one of these transfers passes between the same hosts at the same time.
+fn is_beside_bulk(facts: &FlowFacts<'_>, bulk: &[&FlowFacts<'_>]) -> bool {
     let hosts = |it: &FlowFacts<'_>| {
         let mut hosts = [it.flow.ends[0].0, it.flow.ends[1].0];
         hosts.sort_by_key(|address| address.0);
@@ -266,10 +268,11 @@ fn is_beside_bulk(facts: &FlowFacts<'_>, all: &[FlowFacts<'_>]) -> bool {
         let (one, other) = (facts.connection(), other.connection());
         one.start_ns <= other.end_ns && other.start_ns <= one.end_ns
     };
-    let is_larger = |other: &&FlowFacts<'_>| other.bytes() / 20 > facts.bytes();
-    all.iter().filter(is_larger).any(|other| {
-        other.class == FlowClass::Bulk && hosts(other) == hosts(facts) && overlaps(other)
-    })
+    let is_larger = |other: &&&FlowFacts<'_>| other.bytes() / 20 > facts.bytes();
+    let larger = bulk.iter().filter(is_larger);
+    larger
+        .into_iter()
+        .any(|other| hosts(other) == hosts(facts) && overlaps(other))
 }
 
 /// The causes found in one connection, the largest first; none explains time that a larger one explains.

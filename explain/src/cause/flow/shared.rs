@@ -5,30 +5,59 @@ use super::facts::{CommonHosts, FlowFacts, OppositeTransfer, SharedRate};
 use super::rate;
 use super::together;
 use linerate_capture::model::{FlowModel, Window};
+use std::collections::HashMap;
 
 /// A queue is in use if segments wait at least 1 / this of the typical time.
 const QUEUE_DIVISOR: u64 = 4;
 /// Between two samples farther apart than this and two round trips, nothing is known.
 const LONGEST_GAP_NS: u64 = 50_000_000;
 
+/// Connections by the pair of their hosts, whichever of them sends.
+struct HostPairs {
+    members: Vec<Vec<usize>>,
+    /// Place in `members`, by connection.
+    pair_of: Vec<usize>,
+}
+
+impl HostPairs {
+    fn of(facts: &[FlowFacts<'_>]) -> Self {
+        let mut places: HashMap<[&str; 2], usize> = HashMap::new();
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        let mut pair_of = Vec::new();
+        for (at, it) in facts.iter().enumerate() {
+            let place = *places.entry(hosts(it)).or_insert(members.len());
+            if place == members.len() {
+                members.push(Vec::new());
+            }
+            members[place].push(at);
+            pair_of.push(place);
+        }
+        Self { members, pair_of }
+    }
+
+    /// The connections between the hosts of this one that pass at the same time, with itself.
+    fn beside<'a>(
+        &'a self,
+        facts: &'a [FlowFacts<'_>],
+        at: usize,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let members = self.members[self.pair_of[at]].iter().copied();
+        members.filter(move |other| overlap(&facts[at], &facts[*other]))
+    }
+}
+
 /// Attributes the time of transfers that share a path again, with the times at which all of them fill it.
 pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
-    let bulk: Vec<usize> = (0..facts.len())
-        .filter(|at| facts[*at].class == FlowClass::Bulk && facts[*at].model.fastest.is_some())
-        .collect();
+    let pairs = HostPairs::of(facts);
+    let is_transfer =
+        |it: &FlowFacts<'_>| it.class == FlowClass::Bulk && it.model.fastest.is_some();
     let mut done = vec![false; facts.len()];
-    for at in &bulk {
-        if done[*at] {
+    for at in 0..facts.len() {
+        if done[at] || !is_transfer(&facts[at]) {
             continue;
         }
-        let group: Vec<usize> = bulk
-            .iter()
-            .copied()
-            .filter(|other| {
-                let (one, other) = (&facts[*at], &facts[*other]);
-                hosts(one) == hosts(other) && overlap(one, other)
-            })
-            .collect();
+        let group = pairs.beside(facts, at);
+        let group: Vec<usize> = group.filter(|it| is_transfer(&facts[*it])).collect();
         for member in &group {
             done[*member] = true;
         }
@@ -37,48 +66,37 @@ pub(super) fn share_paths(facts: &mut [FlowFacts<'_>]) {
         }
     }
     together::fill_paths(facts);
-    note_least_round_trips(facts);
-    note_full(facts);
+    note_least_round_trips(facts, &pairs);
+    note_full(facts, &pairs);
 }
 
 /// Notes for each connection the shortest round trip between its hosts, of all connections that pass at the same time.
-fn note_least_round_trips(facts: &mut [FlowFacts<'_>]) {
-    let least: Vec<Option<u64>> = facts
-        .iter()
-        .map(|one| {
-            let beside = facts
-                .iter()
-                .filter(|it| hosts(one) == hosts(it) && overlap(one, it));
-            beside.filter_map(|it| it.model.base_rtt_ns()).min()
-        })
-        .collect();
+fn note_least_round_trips(facts: &mut [FlowFacts<'_>], pairs: &HostPairs) {
+    let base_ns: Vec<Option<u64>> = facts.iter().map(|it| it.model.base_rtt_ns()).collect();
+    let least = (0..facts.len()).map(|at| {
+        let beside = pairs.beside(facts, at);
+        beside.filter_map(|other| base_ns[other]).min()
+    });
+    let least: Vec<Option<u64>> = least.collect();
     for (it, least_ns) in facts.iter_mut().zip(least) {
         it.least_rtt_ns = least_ns.or(it.least_rtt_ns);
     }
 }
 
 /// Notes for each transfer whether another one fills the path, or the way back, at the same time.
-fn note_full(facts: &mut [FlowFacts<'_>]) {
-    let full: Vec<bool> = facts
-        .iter()
-        .map(|it| it.class == FlowClass::Bulk && rate::is_full(it))
-        .collect();
-    let steady: Vec<bool> = facts
-        .iter()
-        .map(|it| it.class == FlowClass::Bulk && rate::is_steady(it))
-        .collect();
+fn note_full(facts: &mut [FlowFacts<'_>], pairs: &HostPairs) {
+    let of_transfers = |holds: fn(&FlowFacts<'_>) -> bool| -> Vec<bool> {
+        let transfers = facts.iter();
+        transfers
+            .map(|it| it.class == FlowClass::Bulk && holds(it))
+            .collect()
+    };
+    let full = of_transfers(rate::is_full);
+    let fills = of_transfers(|it| rate::is_full(it) || rate::is_steady(it) || is_behind_queue(it));
     for at in 0..facts.len() {
-        let one = &facts[at];
-        let beside = (0..facts.len()).filter(|other| {
-            let it = &facts[*other];
-            *other != at && hosts(one) == hosts(it) && overlap(one, it)
-        });
+        let filling = pairs.beside(facts, at).filter(|it| *it != at && fills[*it]);
         let (along, opposite): (Vec<usize>, Vec<usize>) =
-            beside.partition(|other| facts[*other].sender == one.sender);
-        let opposite: Vec<usize> = opposite
-            .into_iter()
-            .filter(|other| full[*other] || steady[*other] || is_behind_queue(&facts[*other]))
-            .collect();
+            filling.partition(|it| facts[*it].sender == facts[at].sender);
         let of = opposite.iter().map(|other| &facts[*other]);
         let against = (!opposite.is_empty()).then(|| OppositeTransfer {
             bytes_per_s: of.clone().map(FlowFacts::goodput).sum(),
@@ -99,10 +117,9 @@ fn waiting_ns(facts: &FlowFacts<'_>) -> Option<u64> {
 /// True for a transfer whose packets wait longer in a queue than they travel: its way or the way back is full.
 fn is_behind_queue(facts: &FlowFacts<'_>) -> bool {
     let base_ns = facts.model.base_rtt_ns();
-    facts.class == FlowClass::Bulk
-        && waiting_ns(facts)
-            .zip(base_ns)
-            .is_some_and(|(ns, base_ns)| ns >= base_ns)
+    waiting_ns(facts)
+        .zip(base_ns)
+        .is_some_and(|(ns, base_ns)| ns >= base_ns)
 }
 
 /// Both hosts: transfers in opposite directions share the queues for their acknowledgments.
