@@ -260,7 +260,8 @@ impl FlowModel {
             max_in_flight >= MIN_QUEUED * full && !is_near,
             sent_rate.is_some() && !queue::is_pace(&view, &to_sender),
         ];
-        let queue_ns = queue::queue_ns([&to_receiver, &to_sender], could_queue);
+        let sides = [&to_receiver, &to_sender];
+        let queue_ns = queue::queue_ns(sides, could_queue);
         let base_ns = to_receiver.base_ns().unwrap_or(0) + to_sender.base_ns().unwrap_or(0);
         let is_queued = queue_ns
             .is_some_and(|(_, p90)| p90 >= MIN_QUEUE_NS.max(2 * segment_ns).max(base_ns / 8));
@@ -278,7 +279,8 @@ impl FlowModel {
             }
             _ => queue_ns.map(|(p50, _)| p50),
         };
-        let ack_queue_ns = queue::ack_queue_ns(&view, is_near_receiver, waited_ns);
+        let is_before_queue = is_near_receiver && !queue::waits_before_receiver(sides, could_queue);
+        let ack_queue_ns = queue::ack_queue_ns(&view, is_before_queue, waited_ns);
         let trips = [&to_receiver, &to_sender][usize::from(is_near_receiver)];
         let may_vary = is_queued
             && could_queue[usize::from(is_near_receiver)]

@@ -58,15 +58,22 @@ pub(super) fn queue_ns(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> Optio
         .max()
 }
 
-/// Median time that acknowledgments wait on their way back. Near the sender, it is the delay of acknowledgments over
-/// their stamps; near the receiver, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
+/// True if packets wait longer between the capture point and the receiver than between it and the sender.
+pub(super) fn waits_before_receiver(trips: [&RoundTrips; 2], could_queue: [bool; 2]) -> bool {
+    let [to_receiver, to_sender] = trips;
+    let on_side = |trips, could| queue_ns([trips, trips], [could, false]);
+    on_side(to_receiver, could_queue[0]) > on_side(to_sender, could_queue[1])
+}
+
+/// Median time that acknowledgments wait on their way back. Where they have passed the queue already at the capture point, it is the delay of acknowledgments over
+/// their stamps; where they are still before it, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
 pub(super) fn ack_queue_ns(
     view: &DirectionView,
-    is_near_receiver: bool,
+    is_before_queue: bool,
     waited_ns: Option<u64>,
 ) -> Option<u64> {
     let all_ns = waited_ns?;
-    if is_near_receiver {
+    if is_before_queue {
         let data: Vec<(u64, u32)> = view
             .sent
             .iter()

@@ -18,7 +18,8 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    fn from_samples(samples: Vec<(u64, u64)>, handshake_ns: Option<u64>) -> Self {
+    /// Of these samples, times of the answers and round trips, and the round trip of the handshake.
+    pub(super) fn from_samples(samples: Vec<(u64, u64)>, handshake_ns: Option<u64>) -> Self {
         let least = samples.iter().map(|(_, ns)| *ns).min();
         Self {
             base_ns: least.into_iter().chain(handshake_ns).min(),

@@ -24,6 +24,14 @@ const MIN_STANDING: f64 = 0.9;
 /// The segment before a loss meets a full queue: of all waits, at most this share is longer on average. Losses of other kinds meet
 /// any wait, so that half of them are.
 const MAX_LONGER: f64 = 1.0 / 3.0;
+/// Waits are those of a queue, and not of jitter, a busy host or a radio that repeats frames, if they are as long as the path, or if
+/// losses choose the longest of them: by chance, the mean of their places is so many standard deviations away from a half once in a
+/// thousand times (one-sided normal quantile).
+const SIGNIFICANT: f64 = 3.1;
+/// Such a queue holds no more than so many times the usual: what waits longer was held back by a path that passed nothing.
+const MOST_USUAL: u64 = 8;
+/// Variance of a place among all waits that losses choose by chance: that of a uniform distribution.
+const UNIFORM_VARIANCE: f64 = 1.0 / 12.0;
 
 /// The times for which segments waited in a queue, if it hardly ever drains and loses segments where it is longest. `trips` are
 /// the round trips that contain it.
@@ -39,21 +47,33 @@ pub(super) fn standing_queue(
         return Vec::new();
     };
     let base_ns = short_ns.max(least_ns);
-    // Jitter, a busy host or a radio that repeats frames may take as long as a short wait.
-    if trips.count() < MIN_SAMPLES || usual_ns < 2 * base_ns {
+    if trips.count() < MIN_SAMPLES || usual_ns <= base_ns {
         return Vec::new();
     }
+    let longer = longer_waits(view, trips, is_near_receiver);
+    let most_ns = trips.percentile(100).unwrap_or(0);
+    let is_bounded = most_ns - base_ns <= MOST_USUAL * (usual_ns - base_ns);
+    let is_queue = usual_ns >= 2 * base_ns || is_bounded && choose_longest(&longer);
     let windows = waits(trips, base_ns, usual_ns - base_ns);
     let samples = trips.samples();
     let span_ns = samples[samples.len() - 1].0 - samples[0].0;
     let stands = total_ns(&windows) as f64 >= MIN_STANDING * span_ns as f64;
-    let longer = longer_waits(view, trips, is_near_receiver);
-    let mean = stats::ratio(longer.iter().sum(), longer.len() as f64);
-    if stands && !longer.is_empty() && mean <= MAX_LONGER {
+    let is_chosen = !longer.is_empty() && mean(&longer) <= MAX_LONGER;
+    if stands && is_queue && is_chosen {
         windows
     } else {
         Vec::new()
     }
+}
+
+/// True if losses choose the longest waits; `longer` are their places, as shares of all that are longer.
+fn choose_longest(longer: &[f64]) -> bool {
+    let deviation = (UNIFORM_VARIANCE / longer.len().max(1) as f64).sqrt();
+    !longer.is_empty() && mean(longer) <= 0.5 - SIGNIFICANT * deviation
+}
+
+fn mean(longer: &[f64]) -> f64 {
+    stats::ratio(longer.iter().sum(), longer.len() as f64)
 }
 
 /// The times for which segments waited, until they left the queue, `usual_ns` typically. Where segments waited before a repair and
@@ -141,4 +161,70 @@ fn losses_ns(view: &DirectionView, is_near_receiver: bool) -> Vec<u64> {
     }
     losses.sort_unstable();
     losses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::view::Acknowledgment;
+
+    const MS: u64 = 1_000_000;
+
+    /// Segments of 1 kB, 1 ms apart, on a path of 20 ms near their sender, for 20 rounds. In each, segments wait 6 ms at first, and 0.1 ms
+    /// more from one to the next; behind 100 segments the sender stops until they wait 10 ms less. The first `losing` rounds lose one. In
+    /// the last round, the path holds back everything for a while.
+    fn stands(lost: u64, losing: u64, held_ns: u64) -> bool {
+        let mut view = DirectionView::default();
+        let mut sent_ns = 0;
+        for at in 0..2_000_u64 {
+            let held_ns = if at < 1_950 { 0 } else { held_ns };
+            let waits_ns = 6 * MS + at % 100 * MS / 10 + held_ns;
+            sent_ns += if at % 100 == 0 { 11 * MS } else { MS };
+            let segment = Transmission {
+                time_ns: sent_ns,
+                start: at * 1_000,
+                end: (at + 1) * 1_000,
+                len: 1_000,
+                class: PacketClass::NewData,
+                timestamp: 0,
+                echo: 0,
+                identification: 0,
+                is_pushed: false,
+                is_discarded: false,
+                number: (at * 4) as u32,
+            };
+            view.sent.push(segment);
+            if at % 100 == lost && at / 100 < losing {
+                view.sent.push(Transmission {
+                    time_ns: sent_ns + 40 * MS,
+                    class: PacketClass::FastRetransmission,
+                    ..segment
+                });
+            }
+            view.acks.push(Acknowledgment {
+                time_ns: sent_ns + 20 * MS + waits_ns,
+                ack: (at + 1) * 1_000,
+                window: 60_000,
+                timestamp: 0,
+                is_bare: true,
+                options_len: 0,
+                has_dsack: false,
+                number: (at * 4 + 1) as u32,
+            });
+        }
+        view.sent.sort_by_key(|it| it.time_ns);
+        let new = view.sent.iter().filter(|it| !it.is_retransmission());
+        let pairs = new.zip(&view.acks);
+        let samples = pairs.map(|(sent, ack)| (ack.time_ns, ack.time_ns - sent.time_ns));
+        let trips = RoundTrips::from_samples(samples.collect(), Some(20 * MS));
+        !standing_queue(&view, &trips, false).is_empty()
+    }
+
+    #[test]
+    fn a_queue_that_is_shorter_than_the_path_stands_if_losses_choose_the_longest_waits() {
+        assert!(stands(99, 20, 0));
+        assert!(!stands(50, 20, 0), "losses by chance meet any wait");
+        assert!(!stands(99, 2, 0), "two may be chance");
+        assert!(!stands(99, 20, 400 * MS), "an interruption");
+    }
 }

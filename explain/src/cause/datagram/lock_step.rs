@@ -13,6 +13,8 @@ const MAX_PERIOD_NS: u64 = 500_000_000;
 /// Blocks that are acknowledged this soon are those of a transfer: programs report values less often, as their readers
 /// notice no more (ITU-T G.1010: below 250 ms for command and control; media are not acknowledged).
 const MAX_TRANSFER_PERIOD_NS: u64 = 50_000_000;
+/// A shorter period is the work of two hosts near by. TFTP's is worth a finding, since options shorten it.
+const MIN_PERIOD_NS: u64 = 1_000_000;
 /// An answer this much smaller than its block only acknowledges it.
 const ACK_DIVISOR: u32 = 16;
 /// A port this far above the other one's was chosen for the client (RFC 6335 section 6).
@@ -39,7 +41,7 @@ fn transfer(it: &Transfer, total_ns: u64) -> Option<PathFinding> {
         answers.delays.percentile(50.0)?,
     ];
     let period_ns = delays[0] + delays[1];
-    if protocol.is_none() && is_beside_others(it) {
+    if protocol.is_none() && (is_beside_others(it) || period_ns < MIN_PERIOD_NS) {
         return None;
     }
     let is_paced = protocol.is_none() && may_be_paced(it, delays, period_ns);

@@ -15,6 +15,8 @@ use linerate_results::stats;
 const MIN_SHARE: f64 = 0.001;
 /// Fewer losses may be chance.
 const MIN_COUNT: u64 = 3;
+/// Sound and pictures bear that fewer come too late (ITU-T G.1010: loss of 1% for interactive video, 3% for conversations).
+const MIN_REORDERED: f64 = 0.01;
 /// Fewer datagrams show no stream.
 const MIN_DATAGRAMS: u64 = 32;
 /// If this many times as many as arrived are missing in one gap or two, the numbers have another part that changed: a kind of message,
@@ -157,7 +159,7 @@ fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &udp_stream.stream;
     let share = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
     let is_stream = stream.datagrams() >= MIN_DATAGRAMS;
-    (is_stream && stream.out_of_order() >= MIN_COUNT && share >= MIN_SHARE).then(|| {
+    (is_stream && stream.out_of_order() >= MIN_COUNT && share >= MIN_REORDERED).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,
             confidence: 0.9,

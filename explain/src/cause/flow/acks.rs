@@ -32,6 +32,12 @@ const MIN_ARRANGEMENTS: usize = 200;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
 const STRETCH_SEGMENTS: f64 = 4.5;
 
+/// True if what is late waits in the queue of a path that other transfers fill, in this direction or in the other one.
+fn waits_behind_others(facts: &FlowFacts<'_>) -> bool {
+    let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
+    is_shared || facts.against.is_some_and(|it| it.is_full)
+}
+
 pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Of few segments, nearly all have to show it.
     let one_by_one_ns = nagle::late_one_by_one_ns(facts).filter(|_| facts.class != FlowClass::Bulk);
@@ -43,6 +49,7 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         || is_timed_media(facts)
         || serialization::is_path(facts)
         || rate::is_served_continuously(facts)
+        || waits_behind_others(facts)
     {
         return None;
     }
@@ -258,4 +265,39 @@ pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
         });
     }
     rule.or_else(|| at_beacons(facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::flow::facts::OppositeTransfer;
+    use crate::cause::synthetic::{MS, MSS, Script, US};
+
+    #[test]
+    fn acknowledgments_behind_a_transfer_that_fills_their_way_are_not_late_by_their_receiver() {
+        let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
+        upload.at(30 * MS);
+        for block in 0..60 {
+            upload
+                .send(4, MSS, 10 * US)
+                .after((60 + block % 7 * 5) * MS)
+                .ack_pairs();
+            upload.after(20 * US);
+        }
+        let flow = upload.flow();
+        let mut facts = FlowFacts::of(&flow).expect("payload");
+        let mut causes = |is_full| {
+            facts.against = Some(OppositeTransfer {
+                bytes_per_s: 500_000.0,
+                queue_ns: Some(60 * MS),
+                is_full,
+            });
+            late_acks(&facts).map(|it| it.cause)
+        };
+        assert_eq!(causes(false), Some(Cause::LateAcks));
+        assert_eq!(causes(true), None);
+        facts.against = None;
+        facts.is_beside_full = true;
+        assert!(late_acks(&facts).is_none());
+    }
 }

@@ -135,9 +135,41 @@ fn datagrams_before_a_late_capture_are_not_lost() {
     assert_eq!(late, []);
 }
 
+/// The same stream, of which one in so many arrives 3 ms after the others.
+fn late_each(number_of: u32) -> Vec<Cause> {
+    let times = (1..5_000_u32).map(|number| {
+        let sent_ns = 5_000 * MS + u64::from(number) * MS;
+        let is_late = number.is_multiple_of(number_of);
+        (sent_ns + 3 * MS * u64::from(is_late), number, sent_ns)
+    });
+    let mut arrivals: Vec<_> = times.collect();
+    arrivals.sort_unstable();
+    let mut capture = Capture::default();
+    for (time_ns, number, sent_ns) in arrivals {
+        capture.udp(time_ns, [SENDER, RECEIVER], &numbered(number, sent_ns));
+    }
+    capture.causes()
+}
+
+#[test]
+fn a_few_datagrams_that_others_overtake_are_no_cause() {
+    assert_eq!(late_each(300), []);
+    assert_eq!(late_each(50), [Cause::Reordering]);
+}
+
 /// A transfer of `blocks` blocks, `window` per acknowledgment; the receiver answers after 5 ms, and the sender sends the
 /// next after `pause_ns`.
 fn transfer(blocks: u16, window: u16, block: usize, pause_ns: u64, is_tftp: bool) -> Capture {
+    blocks_of(blocks, [block, window.into()], [5 * MS, pause_ns], is_tftp)
+}
+
+/// The same with a time to the answer.
+fn blocks_of(
+    blocks: u16,
+    [block, window]: [usize; 2],
+    [answer_ns, pause_ns]: [u64; 2],
+    is_tftp: bool,
+) -> Capture {
     let mut capture = Capture::default();
     let (sender, receiver) = ((1, 3_000), (2, 4_000));
     let mut now_ns = 0;
@@ -152,8 +184,8 @@ fn transfer(blocks: u16, window: u16, block: usize, pause_ns: u64, is_tftp: bool
         data.resize(block, 0);
         capture.udp(now_ns, [sender, receiver], &data);
         now_ns += 10 * US;
-        if number % window == 0 {
-            now_ns += 5 * MS;
+        if usize::from(number).is_multiple_of(window) {
+            now_ns += answer_ns;
             capture.udp(now_ns, [receiver, sender], &[0, 4, high, low]);
             now_ns += pause_ns;
         }
@@ -177,6 +209,15 @@ fn blocks_that_wait_for_each_other_are_one_in_flight() {
     // Another protocol, recognized by its rhythm only.
     let found = transfer(200, 1, 1_000, 100 * US, false).causes();
     assert_eq!(found, [Cause::OneInFlight]);
+}
+
+#[test]
+fn two_hosts_near_by_take_some_time_for_each_block() {
+    let near = |is_tftp| blocks_of(2_000, [628, 1], [600 * US, 100 * US], is_tftp).causes();
+    assert_eq!(near(false), []);
+    assert_eq!(near(true), [Cause::OneInFlight], "options help");
+    let far = blocks_of(2_000, [628, 1], [1_500 * US, 100 * US], false);
+    assert_eq!(far.causes(), [Cause::OneInFlight]);
 }
 
 #[test]

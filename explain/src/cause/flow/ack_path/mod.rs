@@ -9,7 +9,7 @@ mod clocked;
 mod tests;
 
 use crate::cause::flow::class::FlowClass;
-use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::facts::{FlowFacts, OppositeTransfer};
 use crate::cause::flow::order;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
@@ -295,10 +295,11 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let (queue_ns, confidence) = if facts.model.is_near_receiver() {
         (against.queue_ns?, 0.75)
     } else {
-        let ratio = facts.goodput() / against.bytes_per_s;
-        let is_equal = (1.0 / EQUAL_RATES..EQUAL_RATES).contains(&ratio);
         let queue_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued)?.0;
-        (Some(queue_ns).filter(|_| !is_equal)?, 0.65)
+        (
+            Some(queue_ns).filter(|_| !is_as_fast(facts, against))?,
+            0.65,
+        )
     };
     (queue_ns >= MIN_ACK_QUEUE_NS.max(base_ns / 2)).then(|| BackQueue {
         observed: format!(
@@ -319,14 +320,21 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     })
 }
 
+/// True if both directions may be those of a line that carries as much in both, and is full.
+fn is_as_fast(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
+    let ratio = facts.goodput() / against.bytes_per_s;
+    (1.0 / EQUAL_RATES..EQUAL_RATES).contains(&ratio)
+}
+
 /// Not one packet passes as fast as those of another connection between the same hosts, although a transfer in the other
 /// direction is all that passes beside it: what waits is its acknowledgments, since its own data has not always been there.
 fn always_behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
-    facts.against?;
+    let against = facts.against?;
     let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     let (own_ns, least_ns) = (facts.model.base_rtt_ns()?, facts.least_rtt_ns?);
     let queue_ns = own_ns.checked_sub(least_ns)?;
     if is_shared
+        || is_as_fast(facts, against)
         || facts.connection().handshake().legs_ns().is_none()
         || queue_ns < MIN_ACK_QUEUE_NS.max(ALWAYS_FACTOR * least_ns)
     {

@@ -38,7 +38,8 @@ use crate::cause::flow::order;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::repeats::{episodes, is_spread};
-use crate::cause::flow::rule::Rule;
+use crate::cause::flow::rule::{Rule, is_loss};
+use crate::cause::flow::time_without::{NextLimit, TimeWithout};
 use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
 use discarded::discarded;
@@ -59,6 +60,8 @@ use std::collections::BTreeMap;
 const MIN_COST: f64 = 0.1;
 /// A full path loses what its queue cannot hold; repairs that leave it idle for longer are worth a finding.
 const MIN_COST_ON_FULL_PATH: f64 = 0.15;
+/// Losses are no reason if a transfer without them takes this share of its time or more.
+const HARDLY_LESS: f64 = 1.0 - MIN_COST_ON_FULL_PATH;
 /// Nearly all pairs of a lost and another segment are in the order in which a policer loses them.
 const WITHOUT_EXCEPTION: f64 = 0.98;
 /// One loss is no accident if its repair takes this share of the time.
@@ -148,6 +151,18 @@ impl Losses {
 }
 
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
+    named(facts).filter(|rule| !is_loss(rule.cause) || !rule.has_gain || is_slower(facts, rule))
+}
+
+/// True if the transfer takes longer for what `rule` explains, unless the rate of the path shows that it does not.
+fn is_slower(facts: &FlowFacts<'_>, rule: &Rule) -> bool {
+    match facts.time_without(rule.share, NextLimit::Path) {
+        Some(TimeWithout::About(ns)) => facts.share_of(ns) < HARDLY_LESS,
+        _ => true,
+    }
+}
+
+fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
     let losses = Losses::of(facts);
     let specific = mtu_black_hole(facts)
         .or_else(|| duplex_mismatch(facts).filter(|_| !is_policed(facts, &losses)))

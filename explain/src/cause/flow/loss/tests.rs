@@ -338,3 +338,38 @@ fn a_silence_behind_each_missing_segment_is_the_timer_and_no_interruption() {
     assert_ne!(cause(late_repairs(true)), Some(Cause::LinkInterrupted));
     assert_eq!(cause(late_repairs(false)), Some(Cause::LinkInterrupted));
 }
+
+/// An upload of `parts` parts with half a second between them, captured at its sender, on a path of 20 ms with room for 40 segments in
+/// flight, each of which takes 1 ms: twice what the path holds.
+fn is_slower_by_losses(parts: u64) -> bool {
+    let mut upload = Script::open(End::First, 20 * MS, 20 * US, 60_000);
+    for part in 0..parts {
+        let start_ns = (30 + part * 1_500) * MS;
+        upload.at(start_ns).send(40, MSS, 10 * US);
+        for at in 0..900 {
+            let rest = upload.sent() - if at < 860 { 39 * MSS } else { (899 - at) * MSS };
+            upload.at(start_ns + (21 + u64::from(at)) * MS).ack(rest);
+            if at < 860 {
+                upload.after(10 * US).send(1, MSS, 0);
+            }
+        }
+    }
+    let flow = upload.flow();
+    let rule = Rule {
+        share: 0.35,
+        cause: Cause::RandomLoss,
+        confidence: 0.8,
+        summary: String::new(),
+        evidence: BTreeMap::new(),
+        advice: String::new(),
+        limits: &[],
+        has_gain: true,
+    };
+    is_slower(&FlowFacts::of(&flow).expect("payload"), &rule)
+}
+
+#[test]
+fn losses_without_which_a_full_path_would_hardly_be_faster_are_no_reason() {
+    assert!(!is_slower_by_losses(1), "full all the time");
+    assert!(is_slower_by_losses(4), "full for two thirds of the time");
+}

@@ -73,7 +73,9 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
     let total_ns: u64 = stops.iter().sum();
     let share = facts.share_of(total_ns);
     let is_equal = p90 - p10 <= p50 / EQUAL_PART;
-    if stops.len() < MIN_STOPS
+    // Behind a transfer that fills the way of the acknowledgments, they wait for its queue.
+    if facts.against.is_some_and(|it| it.is_full)
+        || stops.len() < MIN_STOPS
         || !is_equal
         || share < MIN_SHARE
         || facts.stats().time_outs as usize * 2 > stops.len()
@@ -108,12 +110,22 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cause::flow::facts::OppositeTransfer;
     use crate::cause::synthetic::{MS, MSS, Script, US};
     use linerate_capture::tcp::End;
 
     /// Blocks of 20 segments on a path of 10 ms; `prompt` segments are acknowledged as they arrive, and each block behind them at once,
     /// after a stop of `stop_ms(block)`.
     fn blocks(prompt: u32, stop_ms: impl Fn(u64) -> u64) -> Option<Rule> {
+        blocks_against(None, prompt, stop_ms)
+    }
+
+    /// The same beside a transfer in the other direction.
+    fn blocks_against(
+        against: Option<OppositeTransfer>,
+        prompt: u32,
+        stop_ms: impl Fn(u64) -> u64,
+    ) -> Option<Rule> {
         let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
         upload.at(30 * MS);
         for _ in 0..prompt {
@@ -125,7 +137,9 @@ mod tests {
             upload.ack_pairs().after(20 * US);
         }
         let flow = upload.flow();
-        stops_after_each_block(&FlowFacts::of(&flow)?)
+        let mut facts = FlowFacts::of(&flow)?;
+        facts.against = against;
+        stops_after_each_block(&facts)
     }
 
     #[test]
@@ -140,5 +154,11 @@ mod tests {
         assert!(blocks(12, |block| 70 + block * 60).is_none(), "not equal");
         assert!(blocks(0, |_| 200).is_none(), "it looks at intervals");
         assert!(blocks(12, |_| 40).is_none(), "delayed acknowledgments");
+        let full = OppositeTransfer {
+            bytes_per_s: 500_000.0,
+            queue_ns: Some(200 * MS),
+            is_full: true,
+        };
+        assert!(blocks_against(Some(full), 12, |_| 200).is_none(), "a queue");
     }
 }

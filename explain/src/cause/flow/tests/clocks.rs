@@ -74,3 +74,19 @@ fn messages_far_apart_are_not_close_together_because_the_path_is_long() {
     assert_eq!(sound(20 * MS), []);
     assert_eq!(sound(MS), [Cause::SmallWrites]);
 }
+
+/// Bursts of ten lines of a log, one each `pause_ns` and up to twice as much, captured at the sender.
+fn lines(pause_ns: u64) -> Vec<Cause> {
+    let mut upload = upload(20 * US, 2 * MS, 60_000);
+    for burst in 0..40 {
+        upload.after(pause_ns + burst * 397 % 100 * pause_ns / 100);
+        upload.send(10, 190, 20 * US).after(2 * MS).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn bursts_of_small_messages_now_and_then_cost_nothing() {
+    assert_eq!(lines(300 * MS), []);
+    assert_eq!(lines(5 * MS)[..1], [Cause::SmallWrites]);
+}
