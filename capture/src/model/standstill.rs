@@ -8,7 +8,7 @@
 use super::round_trip::percentile;
 use super::view::{Acknowledgment, DirectionView, Transmission};
 use crate::tcp::PacketClass;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A silence of the receiver with data to acknowledge, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn standstills(
     round_trip_ns: u64,
 ) -> Vec<Standstill> {
     let long = find(view, path_ns, round_trip_ns);
-    for silence in &long {
+    for silence in long.iter().filter(|it| it.keeps_all) {
         silence.excuse(view, round_trip_ns);
     }
     long.into_iter().map(|it| it.time).collect()
@@ -79,13 +79,12 @@ fn find(view: &DirectionView, path_ns: u64, round_trip_ns: u64) -> Vec<Silence> 
         let due_ns = it.owed_ns + path_ns;
         it.time.start_ns = it.time.start_ns.max(due_ns).min(it.time.end_ns);
     }
-    let is_long = |it: &Silence| {
-        it.time.ns() >= least_ns
-            && it.sent - it.acked >= steps
-            && (it.has_arrived(view) || it.outlasts_repetition(view, prompt_ns))
-    };
     let numbered = silences.into_iter().enumerate();
-    let (places, long): (Vec<usize>, Vec<Silence>) = numbered.filter(|(_, it)| is_long(it)).unzip();
+    let long = numbered.filter(|(_, it)| it.time.ns() >= least_ns && it.sent - it.acked >= steps);
+    let (places, long): (Vec<usize>, Vec<Silence>) = long
+        .map(|(place, it)| (place, it.judged(view, prompt_ns)))
+        .filter(|(_, it)| it.keeps_all || it.is_answered_late(view, prompt_ns))
+        .unzip();
     let between = long.windows(2).map(|pair| pair[1].acked - pair[0].acked);
     let between = percentile(between.collect(), 50).unwrap_or(u64::MAX);
     let answers = places.windows(2).map(|pair| (pair[1] - pair[0] - 1) as u64);
@@ -114,6 +113,8 @@ struct Silence {
     sent: u64,
     /// Octets that the acknowledgment adds.
     step: u64,
+    /// True if nothing that was sent before its end is lost.
+    keeps_all: bool,
 }
 
 /// The times from which the receiver owes an acknowledgment for `owed` octets until it comes.
@@ -141,6 +142,7 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
                 acked,
                 sent: highest,
                 step: ack.ack - acked,
+                keeps_all: false,
             });
         }
         let now = acked.map_or(ack.ack, |acked| acked.max(ack.ack));
@@ -151,6 +153,13 @@ fn silences(view: &DirectionView, owed: u64) -> Vec<Silence> {
 }
 
 impl Silence {
+    fn judged(self, view: &DirectionView, prompt_ns: u64) -> Self {
+        Self {
+            keeps_all: self.has_arrived(view) || self.outlasts_repetition(view, prompt_ns),
+            ..self
+        }
+    }
+
     /// True if all that was sent before its end is acknowledged afterwards without being repeated.
     fn has_arrived(&self, view: &DirectionView) -> bool {
         let Some(covered_ns) = self.covered_ns(view) else {
@@ -188,6 +197,30 @@ impl Silence {
         end_ns - last_ns > prompt_ns
             && (self.step > repeated_octets || is_owed && octets.len() >= 2)
             && !has_answers
+    }
+
+    /// True if it ends, when nothing was sent for a while, with the acknowledgment of segments that were sent before, and only once: a
+    /// link that was cut brings none by itself. Others may be lost meanwhile, where a queue before the receiver is full.
+    fn is_answered_late(&self, view: &DirectionView, prompt_ns: u64) -> bool {
+        let Standstill { start_ns, end_ns } = self.time;
+        let place = |ns: u64| view.acks.partition_point(|ack| ack.time_ns < ns);
+        let until_ns = end_ns + prompt_ns;
+        let soon = view.acks[place(end_ns)..place(until_ns)].iter();
+        let acked = soon.map(|ack| ack.ack).max().unwrap_or(0);
+        let meanwhile = view.sent[self.sent_until(view, until_ns)].iter();
+        let repeated = meanwhile.filter(|it| it.is_retransmission());
+        let repeated: BTreeSet<u64> = repeated.map(|it| it.start).collect();
+        let before = view.sent.partition_point(|it| it.time_ns < start_ns);
+        let before = view.sent[..before].iter().rev().take(MAX_LOOK_BACK);
+        let kept = before.filter(|it| {
+            it.start >= self.acked && it.end <= acked && !repeated.contains(&it.start)
+        });
+        let kept: u64 = kept.map(|it| u64::from(it.len)).sum();
+        let last = view.sent.partition_point(|it| it.time_ns <= end_ns);
+        let is_released = view.sent[..last]
+            .last()
+            .is_none_or(|it| it.time_ns + prompt_ns >= end_ns);
+        kept >= OWED_SEGMENTS * u64::from(view.full_segment()) && !is_released
     }
 
     /// Marks what the sender repeats although it arrived: the receiver only acknowledged it late.

@@ -140,6 +140,43 @@ fn a_receiver_that_answers_often_in_between_stands_still() {
     assert_eq!(stops(1), 0);
 }
 
+/// Windows of eight segments; in each tenth, nothing comes back for 300 ms, and the last two segments are lost. `meanwhile` adds what passes
+/// in these times, which begin at a time behind these octets.
+fn losing_stops(meanwhile: impl Fn(&mut Download, u64, u32)) -> usize {
+    let mut download = Download::open(MS / 50, MS, 8_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..120 {
+        let first = 500 + round * 8 * MSS;
+        for place in 0..8 {
+            download.data(at_ns, first + place * MSS, (1, 1));
+        }
+        at_ns += MS;
+        if round % 10 == 5 {
+            meanwhile(&mut download, at_ns, first);
+            at_ns += 300 * MS;
+            download.ack(at_ns, first + 6 * MSS);
+            at_ns += 20 * MS;
+            for place in 6..8 {
+                download.data(at_ns, first + place * MSS, (1, 1));
+            }
+            at_ns += MS;
+        }
+        download.ack(at_ns, first + 8 * MSS);
+        at_ns += MS / 2;
+    }
+    download.model().standstills.len()
+}
+
+#[test]
+fn a_receiver_that_stands_still_may_lose_segments() {
+    assert_eq!(losing_stops(|_, _, _| ()), 12);
+    // A link that was cut when the acknowledgments passed.
+    let repeat = |it: &mut Download, at_ns: u64, first: u32| {
+        it.data(at_ns + 299 * MS, first, (1, 1));
+    };
+    assert_eq!(losing_stops(repeat), 0);
+}
+
 /// Near the receiver, without the handshake: twenty segments, of which the third one is missing until it comes again 300 ms later,
 /// and all behind it with it.
 #[test]

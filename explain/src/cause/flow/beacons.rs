@@ -9,6 +9,7 @@ use linerate_capture::model::{Limit, Wait, percentile};
 use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
+use linerate_results::stats;
 
 /// By chance, times are all near the ticks of some clock once in 10,000: an eighth of them is near each, and some hundred are tried.
 const MIN_LATE: usize = 7;
@@ -18,13 +19,20 @@ const MIN_LATE_NS: u64 = 15_000_000;
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 40_000_000..=600_000_000;
 /// Times are near a tick if this part of the period lies between them.
 const NEAR_DIVISOR: u64 = 16;
+/// The usual interval of beacons, 100 time units of 1,024 us (IEEE 802.11, `dot11BeaconPeriod`), and so many at most between two at which
+/// stations wake up.
+const BEACON_NS: u64 = 102_400_000;
+const MOST_BEACONS: u64 = 3;
 /// Divisors of the shortest distance between late answers that are tried as its period.
-const MOST_PERIODS: u64 = 6;
+const MOST_PERIODS: u64 = 8;
+/// One late answer in so many may have waited for something else, too. Each one can be chosen, which so many others outweigh.
+const EXCEPTION_DIVISOR: usize = 8;
+const FURTHER_LATE: usize = 2;
 /// At most one late answer in so many is acknowledged before.
 const AWAKE_DIVISOR: usize = 8;
 /// One message in so many more than requests is none that waited for one.
 const UNASKED_DIVISOR: usize = 4;
-/// A smaller share of the time is not worth a finding.
+/// A smaller share of the time in which answers are awaited is not worth a finding: between two requests, nobody waits.
 const MIN_SHARE: f64 = 0.1;
 
 /// Late answers of an end.
@@ -47,22 +55,17 @@ impl LateAnswers {
             .map(|it| (*it, it.ns - least_ns))
             .filter(|(_, ns)| *ns >= MIN_LATE_NS)
             .collect();
-        let ends: Vec<u64> = late.iter().map(|(it, _)| it.start_ns + it.ns).collect();
-        let distances = ends.windows(2).map(|pair| pair[1] - pair[0]);
-        let shortest_ns = distances.filter(|ns| ns >= PERIODS_NS.start()).min()?;
-        let periods = (1..=MOST_PERIODS).map(|parts| shortest_ns / parts);
-        let mut periods = periods.filter(|ns| PERIODS_NS.contains(ns));
+        let (period_ns, late) = at_ticks(&late)?;
         // Where all take as long, they come at the ticks of whoever asks.
         let times = || late.iter().map(|(_, ns)| *ns).collect();
         let spread_ns = percentile(times(), 90)? - percentile(times(), 10)?;
-        let period_ns = periods.find_map(|ns| fitted(&ends, ns))?;
-        let is_spread = spread_ns >= period_ns / 4 && times().iter().all(|ns| *ns <= period_ns);
+        let is_spread = spread_ns >= period_ns / 4;
         // A stack that acknowledges some requests long before they are answered is awake.
         let awake = waits.iter().filter(|it| {
             it.ns - least_ns >= MIN_LATE_NS && it.acked_ns.is_some() && !is_silent(it)
         });
         let is_asleep = awake.count() * AWAKE_DIVISOR <= late.len();
-        (late.len() >= MIN_LATE && is_spread && is_asleep).then_some(Self { late, period_ns })
+        (is_spread && is_asleep).then_some(Self { late, period_ns })
     }
 
     fn total_ns(&self) -> u64 {
@@ -70,22 +73,56 @@ impl LateAnswers {
     }
 }
 
-/// The period of which `times` are multiples apart, near `period_ns`.
-fn fitted(times: &[u64], period_ns: u64) -> Option<u64> {
+/// The period at whose ticks late answers come, and those of them that do: there are few exceptions.
+fn at_ticks(late: &[(Wait, u64)]) -> Option<(u64, Vec<(Wait, u64)>)> {
+    let distances = late
+        .windows(2)
+        .map(|pair| end_ns(&pair[1]) - end_ns(&pair[0]));
+    let long: Vec<u64> = distances.filter(|ns| ns >= PERIODS_NS.start()).collect();
+    // The shortest may be that of an exception, and so may the first time.
+    let shortest = [0, 10].map(|percent| percentile(long.clone(), percent));
+    // Multiples of a period fit as well.
+    let parts_of = |ns: u64| (1..=MOST_PERIODS).rev().map(move |parts| ns / parts);
+    let periods = shortest.into_iter().flatten().flat_map(parts_of);
+    let periods = (1..=MOST_BEACONS)
+        .map(|beacons| beacons * BEACON_NS)
+        .chain(periods);
+    let mut periods = periods.filter(|ns| PERIODS_NS.contains(ns));
+    periods.find_map(|ns| {
+        let mut rests = (0..=late.len() / EXCEPTION_DIVISOR).take(2);
+        rests.find_map(|first| {
+            let (period_ns, fitting) = fitted(&late[first..], ns)?;
+            let exceptions = late.len() - fitting.len();
+            let are_few = exceptions * EXCEPTION_DIVISOR <= late.len();
+            let is_chance = fitting.len() < MIN_LATE + FURTHER_LATE * exceptions;
+            (are_few && !is_chance).then_some((period_ns, fitting))
+        })
+    })
+}
+
+fn end_ns((wait, _): &(Wait, u64)) -> u64 {
+    wait.start_ns + wait.ns
+}
+
+/// The period near `period_ns` of which the ends of waits are multiples apart, and those that end at the next one.
+fn fitted(late: &[(Wait, u64)], period_ns: u64) -> Option<(u64, Vec<(Wait, u64)>)> {
     let mut period = period_ns as f64;
-    let first = *times.first()?;
-    for time in times {
-        let ticks = ((time - first) as f64 / period).round();
-        let distance = (time - first) as f64 - ticks * period;
-        if distance.abs() > period / NEAR_DIVISOR as f64 {
-            return None;
+    let first_ns = end_ns(late.first()?);
+    let mut fitting = Vec::new();
+    for it in late {
+        let distance_ns = (end_ns(it) - first_ns) as f64;
+        let ticks = (distance_ns / period).round();
+        let near_ns = period / NEAR_DIVISOR as f64;
+        if (distance_ns - ticks * period).abs() > near_ns || it.1 as f64 > period + near_ns {
+            continue;
         }
+        fitting.push(*it);
         // What is further away shows the period more exactly.
         if ticks > 0.0 {
-            period = (time - first) as f64 / ticks;
+            period = distance_ns / ticks;
         }
     }
-    Some(period as u64)
+    Some((period as u64, fitting))
 }
 
 /// True if an end sends many more messages than the other end: its program has a clock, and does not wait for requests.
@@ -106,16 +143,19 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let share = facts.share_of(answers.total_ns());
+    let waits = facts.model.turns.waits[end as usize].iter();
+    let awaited_ns: u64 = waits.map(|it| it.ns).sum();
+    let late_share = stats::ratio(answers.total_ns() as f64, awaited_ns as f64);
     let name = facts.flow.ends[end as usize].0;
     let number = |it: Option<&(Wait, u64)>| it.map_or(0.0, |(wait, _)| f64::from(wait.number));
     let late = || answers.late.iter();
     let longest_ns = late().map(|(_, ns)| *ns).max().unwrap_or(0);
-    (share >= MIN_SHARE).then(|| Rule {
+    (late_share >= MIN_SHARE).then(|| Rule {
         share,
         cause: Cause::WakeUpLatency,
         confidence: 0.65,
         summary: format!(
-            "{name} answers {} of {} times up to {} late, always at a multiple of {}: it sleeps, and wakes up at that interval.",
+            "{name} answers {} of {} times up to {} late, at multiples of {}: it sleeps, and wakes up at that interval.",
             format::count(answers.late.len() as u64),
             format::count(facts.model.turns.waits[end as usize].len() as u64),
             format::time(longest_ns),
@@ -125,7 +165,7 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("late_answers", answers.late.len() as f64),
             ("answers", facts.model.turns.waits[end as usize].len() as f64),
             ("late_ns_max", longest_ns as f64),
-            ("late_share", share),
+            ("late_share", late_share),
             ("period_ns", answers.period_ns as f64),
             ("constant_silence", 1.0),
             ("first_packet", number(answers.late.first())),

@@ -286,6 +286,7 @@ fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
             || rule.cause == Cause::ServerThinkTime
             || rule.share * facts.active_ns as f64 >= MIN_COST_NS
     });
+    standstill::leave_losses(&mut found);
     let path = PathUse::of(facts, limit.as_ref());
     found.retain(|rule| !path.leaves_nothing_to(rule.cause));
     // Behind a full receive buffer, what looks like the rate of the path is that of the program that reads.

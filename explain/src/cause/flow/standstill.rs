@@ -1,15 +1,17 @@
 //! A receiver that does nothing for a while, again and again.
 
 mod intervals;
+mod lost_meanwhile;
 
 use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::rhythm::Rhythm;
-use super::rule::Rule;
+use super::rule::{Rule, is_loss};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::record::Cause;
+use linerate_results::stats;
 
 /// Standing still for a smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.1;
@@ -28,6 +30,11 @@ const LONG_FACTOR: u64 = 8;
 const MIN_SPREAD: f64 = 0.4;
 /// A window that limits the sender for less of the time is not worth mentioning.
 const MIN_WINDOW_SHARE: f64 = 0.15;
+
+/// All but one in so many losses are those of the stops: others happen, too.
+const MOST_DIVISOR: u64 = 4;
+/// The evidence that the losses are those of the stops.
+const LOST_MEANWHILE: &str = "lost_meanwhile";
 
 /// Silences of the receiver, and timeouts although nothing was lost.
 pub(super) fn standstills(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -75,12 +82,23 @@ fn exceptions(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let mean_ns = total_ns / stalls.len() as u64;
+    let meanwhile = lost_meanwhile::lost_meanwhile(facts, &stalls).min(lost);
     let window = facts.share(Limit::ReceiveWindow);
     let mut figures = evidence([
         ("stalls", stalls.len() as f64),
         ("stall_ns_mean", mean_ns as f64),
         ("lost_segments", lost as f64),
     ]);
+    let losses = if lost > 0 && meanwhile * MOST_DIVISOR >= lost * (MOST_DIVISOR - 1) {
+        figures.insert(LOST_MEANWHILE.to_owned(), meanwhile as f64);
+        format!(
+            " Of {} lost, {} were sent in these times: a queue before it has no room for them.",
+            format::counted(lost, "segment"),
+            format::count(meanwhile),
+        )
+    } else {
+        String::new()
+    };
     let interval = match rhythm {
         Some(rhythm) if rhythm.is_regular => {
             figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
@@ -104,7 +122,7 @@ fn exceptions(facts: &FlowFacts<'_>) -> Option<Rule> {
         confidence: 0.75,
         summary: format!(
             "{} answers nothing {} for {} on average{interval}, and then everything that was sent before: it stands \
-             still meanwhile, or the link to it does.{between}",
+             still meanwhile, or the link to it does.{between}{losses}",
             facts.receiver,
             format::times(stalls.len() as u64),
             format::time(mean_ns),
@@ -120,6 +138,21 @@ fn exceptions(facts: &FlowFacts<'_>) -> Option<Rule> {
         },
         has_gain: true,
     })
+}
+
+/// A receiver that stands still loses what its queue has no room for: it costs the repair, too.
+pub(super) fn leave_losses(found: &mut Vec<Rule>) {
+    let loses = |rule: &Rule| rule.evidence.contains_key(LOST_MEANWHILE);
+    let Some(at) = found.iter().position(loses) else {
+        return;
+    };
+    let is_result = |cause: Cause| is_loss(cause) || cause == Cause::RetransmissionStalls;
+    let repairs = found.iter().filter(|rule| is_result(rule.cause));
+    let repair: f64 = repairs.map(|rule| rule.share).sum();
+    let figure = |name: &str| found[at].evidence.get(name).copied().unwrap_or(0.0);
+    let part = stats::ratio(figure(LOST_MEANWHILE), figure("lost_segments")).min(1.0);
+    found[at].share = (found[at].share + repair * part).min(1.0);
+    found.retain(|rule| !is_result(rule.cause));
 }
 
 /// The times in which it answers nothing, and then everything.
@@ -156,6 +189,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Vec<Span> {
 mod tests {
     use super::*;
     use crate::cause::flow::explain_flows;
+    use crate::cause::scored::PathFinding;
     use crate::cause::synthetic::{MS, MSS, Script};
     use linerate_capture::tcp::End;
 
@@ -212,8 +246,34 @@ mod tests {
         let flow = upload_of(late_ns, |round| round % 50 == 10).flow();
         let rule = standstills(&FlowFacts::of(&flow).expect("payload"));
         let stops = rule.map(|it| (it.cause, it.evidence["stalls"]));
-        // The fifth one comes with a loss.
-        assert_eq!(stops, Some((Cause::ReceiverStalls, 4.0)));
+        assert_eq!(stops, Some((Cause::ReceiverStalls, 5.0)));
+    }
+
+    #[test]
+    fn a_receiver_that_stands_still_loses_what_its_queue_has_no_room_for() {
+        let is_late = |round: u64| round % 80 == 40;
+        let found = |is_missing: fn(u64) -> bool| {
+            let late_ns = |round| if is_late(round) { 400 * MS } else { 0 };
+            explain_flows(&[upload_of(late_ns, is_missing).flow()]).0
+        };
+        let with_stops = found(|round| round % 80 == 40);
+        let first = &with_stops[0].finding;
+        assert_eq!(first.cause, Cause::ReceiverStalls, "{with_stops:?}");
+        assert_eq!(first.evidence.get(LOST_MEANWHILE), Some(&10.0));
+        let is_of_loss = |cause: Cause| is_loss(cause) || cause == Cause::RetransmissionStalls;
+        let firm = |all: &[PathFinding]| -> Vec<Cause> {
+            let firm = all.iter().filter(|it| it.alternative_to.is_none());
+            firm.map(|it| it.finding.cause).collect()
+        };
+        assert!(
+            !firm(&with_stops).into_iter().any(is_of_loss),
+            "{with_stops:?}"
+        );
+        let beside_stops = found(|round| round % 80 == 0);
+        assert!(
+            firm(&beside_stops).into_iter().any(is_of_loss),
+            "{beside_stops:?}"
+        );
     }
 
     /// An upload like that, in which the sender's timer expires in each fiftieth round of 250: the receiver stops for

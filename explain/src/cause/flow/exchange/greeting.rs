@@ -1,7 +1,8 @@
-//! A server that speaks first, and is late: FTP, SMTP, POP3, SSH, data bases.
+//! A server that speaks first, and is late: FTP, SMTP, POP3, SSH, data bases, or one that sends a file to whoever connects.
 
 use super::server::ADVICE;
 use super::thinking::{MAX_ONCE_NS, MIN_SHARE, MIN_TOTAL_NS, NEWS_NS, leg_ns, sent_ns};
+use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -28,16 +29,34 @@ pub(super) fn is_of_lookups(ns: u64) -> bool {
     ns >= LOOKUP_NS / 16 * 15 && (ns + LOOKUP_NS / 16) % LOOKUP_NS <= LOOKUP_NS / 8
 }
 
-/// The server greets the client long after the connection is open, and the dialogue then goes on at once.
+/// True if the first two segments come together, as none that are repeated by the timer (RFC 5681 section 3.1: the loss window is one
+/// segment).
+fn begins_with_flight(facts: &FlowFacts<'_>, leg_ns: u64) -> bool {
+    match facts.model.view.sent.as_slice() {
+        [first, second, ..] => {
+            let is_next = second.start == first.end;
+            let is_at_sender = !facts.model.is_near_receiver();
+            is_next && (is_at_sender || (second.time_ns - first.time_ns) * 2 < leg_ns)
+        }
+        _ => false,
+    }
+}
+
+/// The server begins long after the connection is open, and all goes on at once then: it waited for something else.
 pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
     let connection = facts.connection();
     let handshake = connection.handshake();
     handshake.syn_ack_ns?;
     let opened_ns = handshake.ack_ns?.checked_sub(connection.start_ns)?;
     let greeted_ns = sent_ns(facts, End::Second).next()?;
-    let answered_ns = sent_ns(facts, End::First).next()?;
-    let is_dialogue = (greeted_ns..greeted_ns + NEWS_NS).contains(&answered_ns)
-        && facts.model.turns.changes() >= MIN_TURNS;
+    let answered_ns = sent_ns(facts, End::First).next();
+    let answers_soon = |ns: u64| (greeted_ns..greeted_ns + NEWS_NS).contains(&ns);
+    let is_dialogue =
+        answered_ns.is_some_and(answers_soon) && facts.model.turns.changes() >= MIN_TURNS;
+    // News are short, and more of them follow later.
+    let is_transfer = answered_ns.is_none()
+        && facts.class == FlowClass::Bulk
+        && facts.model.data_sender == End::Second;
     let leg_ns = leg_ns(facts, End::Second);
     let late_ns = greeted_ns.checked_sub(opened_ns + leg_ns)?;
     let share = stats::ratio(late_ns as f64, (late_ns + facts.active_ns) as f64);
@@ -47,13 +66,14 @@ pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mut later = turns.pauses[at].iter().chain(&turns.waits[at]);
     let has_news = later.any(|it| it.ns >= late_ns / 2);
     // Near the client, one that was lost and repeated looks the same (RFC 6298 section 2.1: 1 s).
-    let may_be_lost = facts.model.is_near_receiver() && late_ns < MAX_TIMEOUT_NS;
-    if !is_dialogue
+    let may_be_lost = facts.model.is_near_receiver() && late_ns < MAX_TIMEOUT_NS
+        || connection.stats(End::Second).retransmitted_segments > 0;
+    let may_be_lost = may_be_lost && !(is_transfer && begins_with_flight(facts, leg_ns));
+    if !(is_dialogue || is_transfer)
         || has_news
         || may_be_lost
         || share < MIN_SHARE
         || !(MIN_TOTAL_NS..=MAX_ONCE_NS).contains(&late_ns)
-        || connection.stats(End::Second).retransmitted_segments > 0
     {
         return None;
     }
@@ -61,10 +81,16 @@ pub(super) fn late_greeting(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share,
         cause: Cause::ServerThinkTime,
-        confidence: 0.75,
+        // What it sends may not have been there before.
+        confidence: if is_dialogue { 0.75 } else { 0.65 },
         summary: format!(
-            "{name} sends its greeting {} after the connection is open, beyond the round trip of {} from the capture point: {} of the \
+            "{name} sends its {} {} after the connection is open, beyond the round trip of {} from the capture point: {} of the \
              time until the last payload.",
+            if is_dialogue {
+                "greeting"
+            } else {
+                "first octet"
+            },
             format::time(late_ns),
             format::time(leg_ns),
             format::percent(share),

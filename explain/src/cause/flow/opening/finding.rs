@@ -63,6 +63,17 @@ pub(super) fn finding(
             "If nothing was to come back, this is no fault. Otherwise either the server's program does not answer (it hangs, waits for more of the request, or serves one connection at \
              a time), or its answer is lost each time, such as one above the MTU of the path. A capture at the server decides.",
         ),
+        Opening::LastUnanswered => (
+            Cause::NoAnswer,
+            0.7,
+            format!(
+                "{server} acknowledged the last request of {client} in {connections} and answered it with nothing until {client} closed \
+                 after {time}, although it had answered all requests before at once."
+            ),
+            "If nothing was to come back, this is no fault. Otherwise the server's program hangs: it waits for more of the request, for a lock, or for another server, or the answer is lost \
+             each time, such as one above the MTU of the path. Read its log at that time; a capture at the server shows whether the \
+             answer leaves.",
+        ),
         Opening::Refused if attempts.after_accept == attempts.connections => (
             Cause::Refused,
             0.85,

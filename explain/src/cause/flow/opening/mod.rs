@@ -1,6 +1,7 @@
 //! Connections that are not opened, or open slowly.
 
 mod finding;
+mod request;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use finding::finding;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
+use request::UnansweredRequest;
 
 /// How a connection failed to open, or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +22,8 @@ enum Opening {
     NoAnswer,
     /// The server acknowledged a request, and answered nothing until the client gave up.
     Unanswered,
+    /// The same for the last of several requests.
+    LastUnanswered,
     /// A reset answered the SYN, or the first data.
     Refused,
     /// It took more than a round trip.
@@ -91,10 +95,6 @@ const MIN_SHARE: f64 = 0.2;
 /// packets 100 times in a second (the least rate that is common, HZ=100).
 const SLOW_TICKS_NS: u64 = 20_000_000;
 const MOST: f64 = 0.5;
-/// Whoever asks for a page expects an answer within this time (ITU-T G.1010 table I.2, preferred).
-const ANSWER_NS: u64 = 2_000_000_000;
-/// A request fits into the initial window (RFC 5681 section 3.1).
-const REQUEST_BYTES: u64 = 4 * 1_460;
 
 /// The findings about opening, by pair of hosts and port.
 pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
@@ -259,8 +259,13 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if is_reset && !payload && (packets.len() <= 8 || only_opens) {
         return Some((Opening::Refused, lasted_ns));
     }
-    if let Some(waited_ns) = unanswered_ns(packets) {
-        return Some((Opening::Unanswered, waited_ns));
+    if let Some(request) = UnansweredRequest::of(packets) {
+        let opening = if request.answered > 0 {
+            Opening::LastUnanswered
+        } else {
+            Opening::Unanswered
+        };
+        return Some((opening, request.waited_ns));
     }
     // Near the server, the way of its answer to the client and back is part of it.
     let answered_ns = handshake.syn_ack_ns?;
@@ -276,32 +281,6 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let is_long = opened_ns >= SLOW_NS && share >= least && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
-}
-
-/// Time for which a client waited, until it gave up, for the answer to its request, which the server acknowledged.
-fn unanswered_ns(packets: &[LoggedPacket]) -> Option<u64> {
-    let last = packets
-        .iter()
-        .find(|it| it.has_any(Segment::RST | Segment::FIN))?;
-    let before = || {
-        packets
-            .iter()
-            .filter(|it| it.time_ns < last.time_ns && it.len > 0)
-    };
-    let asked_ns = before().map(|it| it.time_ns).max()?;
-    let bytes: u64 = before().map(|it| u64::from(it.len)).sum();
-    let answer = packets
-        .iter()
-        .rfind(|it| it.from() == End::Second && it.time_ns < last.time_ns)?;
-    let is_client = |it: &LoggedPacket| it.from() == End::First;
-    let is_acked = |it: &LoggedPacket| answer.acknowledges(it.seq.wrapping_add(it.len));
-    let is_asking = before().all(|it| is_client(it) && is_acked(it))
-        && is_client(last)
-        && bytes <= REQUEST_BYTES;
-    let waited_ns = last.time_ns - asked_ns;
-    // What sends now and then expects no answer.
-    (is_asking && waited_ns >= ANSWER_NS && waited_ns as f64 >= MOST * last.time_ns as f64)
-        .then_some(waited_ns)
 }
 
 /// True if data is acknowledged much faster than the SYN was answered, after `answered_ns`, or than its answer was.

@@ -1,6 +1,8 @@
 //! Stations that answer late at the ticks of a clock.
 
 use super::findings;
+use crate::cause::flow::beacons::at_beacons;
+use crate::cause::flow::facts::FlowFacts;
 use crate::cause::synthetic::{MS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::{Cause, Finding};
@@ -13,6 +15,9 @@ fn chance(number: u64, below: u64) -> u64 {
 /// Period of the clock.
 const TICK_NS: u64 = 227 * MS;
 
+/// The usual interval of beacons.
+const BEACON_NS: u64 = 102_400 * US;
+
 /// Requests over 4 ms, captured at the client, `pause_ns` apart; those that are late are answered at the time that `answered_ns` gives for
 /// that at which they reach the server, and the others at once. `acknowledges` if the server's stack does not wait for the answer.
 fn dialogue(
@@ -22,6 +27,23 @@ fn dialogue(
     is_late: impl Fn(u64) -> bool,
     answered_ns: impl Fn(u64, u64) -> u64,
 ) -> Vec<Finding> {
+    let found = findings(script(
+        requests,
+        acknowledges,
+        pause_ns,
+        is_late,
+        answered_ns,
+    ));
+    found.into_iter().map(|it| it.finding).collect()
+}
+
+fn script(
+    requests: u64,
+    acknowledges: bool,
+    pause_ns: impl Fn(u64) -> u64,
+    is_late: impl Fn(u64) -> bool,
+    answered_ns: impl Fn(u64, u64) -> u64,
+) -> Script {
     let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
     let mut asked_ns = 0;
     for number in 0..requests {
@@ -39,8 +61,7 @@ fn dialogue(
         }
         dialogue.at(sent_ns + 2 * MS).write(End::Second, 300);
     }
-    let found = findings(dialogue).into_iter();
-    found.map(|it| it.finding).collect()
+    dialogue
 }
 
 /// From 100 to 400 ms, as by chance.
@@ -134,17 +155,79 @@ fn a_station_that_wakes_up_answers_at_the_next_tick() {
     assert_eq!(asleep(&found), None, "{found:?}");
 }
 
-#[test]
-fn rare_late_answers_cost_little() {
-    // Two of sixteen, 7% of the time.
-    let found = dialogue(
-        400,
+/// Requests of which each third is answered at the next tick, but some of them 80 ms later.
+fn disturbed(is_exception: impl Fn(u64) -> bool) -> Vec<Finding> {
+    dialogue(
+        42,
         false,
         any_pause_ns,
-        |number| (1..3).contains(&(number % 16)),
+        |number| number % 3 == 1,
+        |number, received_ns| tick_ns(received_ns) + u64::from(is_exception(number)) * 80 * MS,
+    )
+}
+
+#[test]
+fn one_late_answer_in_eight_may_miss_the_ticks() {
+    for exception in [1, 19, 40] {
+        let found = disturbed(|number| number == exception);
+        let period_ms = asleep(&found).expect("found").evidence["period_ns"] / 1e6;
+        assert!(
+            (226.0..228.0).contains(&period_ms),
+            "{exception}: {found:?}"
+        );
+    }
+    assert_eq!(
+        asleep(&disturbed(|number| [4, 19, 40].contains(&number))),
+        None
+    );
+}
+
+#[test]
+fn multiples_of_a_period_are_not_the_period() {
+    // Each time an even number of ticks later, and later than half of two by less than one.
+    let found = dialogue(
+        42,
+        false,
+        |number| 2 * TICK_NS + chance(number, 100) * MS,
+        |number| number % 3 == 1,
         |_, received_ns| tick_ns(received_ns),
     );
-    assert_eq!(asleep(&found), None, "{found:?}");
+    let period_ms = asleep(&found).expect("found").evidence["period_ns"] / 1e6;
+    assert!((226.0..228.0).contains(&period_ms), "{found:?}");
+}
+
+#[test]
+fn rare_late_answers_cost_little() {
+    // Sixteen of so many, each of which is asked soon after the one before.
+    let is_found = |requests: u64| {
+        let part = requests / 16;
+        let script = script(
+            requests,
+            false,
+            |number| (1 + chance(number * number, 9)) * MS,
+            |number| number % part == chance(number / part + 1, part),
+            |_, received_ns| received_ns.next_multiple_of(BEACON_NS),
+        );
+        at_beacons(&FlowFacts::of(&script.flow()).expect("payload")).is_some()
+    };
+    assert!(
+        !is_found(2_400),
+        "9% of the time in which answers are awaited"
+    );
+    assert!(is_found(480));
+}
+
+#[test]
+fn nobody_waits_between_requests() {
+    // 7% of all the time, and most of that in which answers are awaited.
+    let found = dialogue(
+        60,
+        false,
+        any_pause_ns,
+        |number| number % 3 == 1,
+        |_, received_ns| received_ns.next_multiple_of(BEACON_NS),
+    );
+    assert!(asleep(&found).is_some(), "{found:?}");
 }
 
 /// Messages of a server at the ticks of its clock, each of which it sends, or only those behind a request, which come each 66 ms.

@@ -1,7 +1,7 @@
 //! Servers that speak first, and servers that are late once.
 
 use super::{causes, findings};
-use crate::cause::synthetic::{MS, Script, US};
+use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 
@@ -120,6 +120,47 @@ fn a_greeting_after_two_seconds_is_a_small_part_of_a_long_session() {
     };
     assert_eq!(session(100), [Cause::ServerThinkTime]);
     assert_eq!(session(900), []);
+}
+
+/// A transfer that begins this long after the connection is open, on this path, and the first segments of which come `gap_ns` apart; then
+/// one segment in 20 is lost.
+fn download(legs_ns: [u64; 2], late_ms: u64, gap_ns: u64) -> Script {
+    let mut download = Script::open(End::Second, legs_ns[0], legs_ns[1], 60_000);
+    download.after(late_ms * MS + legs_ns[0]).send(1, MSS, 0);
+    download.after(gap_ns).send(9, MSS, MS);
+    download.after(legs_ns[1]).ack_all();
+    for _ in 0..30 {
+        let lost = download.after(legs_ns[0] + MS).sent();
+        if legs_ns[0] > MS {
+            // At the client, it is missing.
+            download.next[1] += MSS;
+        } else {
+            download.segment(lost, MSS);
+        }
+        download.send(19, MSS, MS).duplicate_acks(3, lost, 10_000);
+        download.after(legs_ns[0]).segment(lost, MSS);
+        download.after(legs_ns[1]).ack_all();
+    }
+    download
+}
+
+#[test]
+fn a_server_that_sends_a_file_to_whoever_connects_may_be_late_too() {
+    for legs_ns in PATHS {
+        let found = findings(download(legs_ns, 5_000, MS));
+        let first = &found[0].finding;
+        assert_eq!(first.cause, Cause::ServerThinkTime, "{found:?}");
+        assert!(first.summary.contains("first octet 5 s"), "{first:?}");
+        assert!(!causes(download(legs_ns, 300, MS)).contains(&Cause::ServerThinkTime));
+    }
+}
+
+#[test]
+fn a_file_whose_first_segment_is_repeated_alone_was_lost_before() {
+    let [at_client, at_server] = PATHS;
+    assert!(!causes(download(at_client, 5_000, 24 * MS)).contains(&Cause::ServerThinkTime));
+    // There it is seen to leave.
+    assert!(causes(download(at_server, 5_000, 24 * MS)).contains(&Cause::ServerThinkTime));
 }
 
 /// A log-in over 12 ms, captured at the client: the server greets at once, and answers each message at once but those of `late`, which

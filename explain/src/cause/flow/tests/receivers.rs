@@ -106,6 +106,64 @@ fn a_server_that_acknowledges_a_request_until_its_client_gives_up_does_not_answe
     assert_eq!(question(50_000, 6_000 * MS, false), []);
 }
 
+/// Requests of 80 octets, each answered after `answer_ms`, `pause_ms` apart, and one of `bytes` that is acknowledged, and followed by the
+/// FIN of the end `closing` after 6 s.
+fn last_question(
+    requests: u64,
+    [answer_ms, pause_ms]: [u64; 2],
+    bytes: u32,
+    closing: End,
+) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 5 * MS, MS / 50, 60_000);
+    for _ in 0..requests {
+        dialogue.after(pause_ms * MS).write(End::First, 80);
+        dialogue.after((5 + answer_ms) * MS).write(End::Second, 300);
+        dialogue.after(MS / 50).confirm(End::First);
+    }
+    dialogue.after(pause_ms * MS).write(End::First, bytes);
+    dialogue
+        .after(5 * MS)
+        .confirm(End::Second)
+        .after(6_000 * MS);
+    let [first, second] = dialogue.next;
+    let numbers = if closing == End::First {
+        [first, second]
+    } else {
+        [second, first]
+    };
+    dialogue.packet(closing, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    causes(dialogue)
+}
+
+#[test]
+fn a_server_that_hangs_does_not_answer_the_last_request() {
+    let hangs = [Cause::NoAnswer];
+    assert_eq!(last_question(4, [0, 1], 80, End::First), hangs);
+    assert_eq!(last_question(4, [30, 1_000], 80, End::First), hangs);
+    // A farewell, and a connection that its server closes.
+    assert_eq!(last_question(4, [0, 1], 31, End::First), []);
+    assert_eq!(last_question(4, [0, 1], 80, End::Second), []);
+}
+
+#[test]
+fn what_is_answered_now_and_then_or_seldom_asked_may_stay_unanswered() {
+    // Who knows after two answers?
+    assert_eq!(last_question(2, [0, 1], 80, End::First), []);
+    // A pause of half the time that it waits.
+    assert_eq!(last_question(4, [0, 4_000], 80, End::First), []);
+    // Messages that come by themselves, and are confirmed.
+    let mut pushes = Script::open(End::Second, 5 * MS, MS / 50, 60_000);
+    pushes.after(MS).write(End::First, 40);
+    for ms in [50, 210, 400, 170, 90, 330] {
+        pushes.after(ms * MS).write(End::Second, 300);
+        pushes.after(MS / 50).write(End::First, 40);
+    }
+    pushes.after(5 * MS).confirm(End::Second).after(6_000 * MS);
+    let numbers = pushes.next;
+    pushes.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    assert!(!causes(pushes).contains(&Cause::NoAnswer));
+}
+
 #[test]
 fn a_request_that_does_not_arrive_is_not_left_unanswered_by_its_server() {
     let mut request = upload(MS / 50, 5 * MS, 60_000);
