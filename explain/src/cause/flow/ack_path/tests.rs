@@ -38,6 +38,8 @@ enum Sent {
 struct Upload {
     packets: Vec<(u64, Sent)>,
     is_stamped: bool,
+    /// True if the handshake was not captured.
+    is_late: bool,
 }
 
 impl Upload {
@@ -59,17 +61,16 @@ impl Upload {
             ..Segment::default()
         };
         let legs = [RTT_NS - 20 * US, RTT_NS];
-        record(End::First, 0, &open(Segment::SYN, 0, 0));
-        record(
-            End::Second,
-            legs[0],
-            &open(Segment::SYN | Segment::ACK, 0, 1),
-        );
         let last = Segment {
             options: &[],
             ..open(Segment::ACK, 1, 1)
         };
-        record(End::First, legs[1], &last);
+        let answer = open(Segment::SYN | Segment::ACK, 0, 1);
+        if !self.is_late {
+            record(End::First, 0, &open(Segment::SYN, 0, 0));
+            record(End::Second, legs[0], &answer);
+            record(End::First, legs[1], &last);
+        }
         for (time_ns, sent) in &self.packets {
             let (end, seq, ack, len, stamped_ns) = match sent {
                 Sent::Data { seq } => (End::First, *seq, 1, MSS, *time_ns),
@@ -140,12 +141,18 @@ fn clocked_with(initial: u32, interval_ns: impl Fn(u32) -> u64) -> Upload {
     Upload {
         packets,
         is_stamped: false,
+        is_late: false,
     }
 }
 
 /// An upload captured at the sender: bursts of eight segments, which reach the receiver at once; its acknowledgments wait
 /// 80 ms.
 fn stamped(is_stamped: bool) -> Upload {
+    waiting(is_stamped, 0, |at| (at * 8).min(80))
+}
+
+/// The same, where segments wait `there_ms`, and acknowledgments `back_ms` of the number of the burst.
+fn waiting(is_stamped: bool, there_ms: u64, back_ms: impl Fn(u64) -> u64) -> Upload {
     let mut packets: Vec<(u64, Sent)> = Vec::new();
     let mut next = 1;
     for at in 0..80_u64 {
@@ -155,16 +162,16 @@ fn stamped(is_stamped: bool) -> Upload {
             packets.push((at_ns, Sent::Data { seq: next }));
             next += MSS;
             if segment % 2 == 1 {
-                let sent_ns = at_ns + RTT_NS / 2;
+                let sent_ns = at_ns + RTT_NS / 2 + at.min(10) * there_ms * MS / 10;
                 let ack = Sent::Ack { ack: next, sent_ns };
-                let waits_ns = (at * 8).min(80) * MS;
-                packets.push((sent_ns + RTT_NS / 2 + waits_ns, ack));
+                packets.push((sent_ns + RTT_NS / 2 + back_ms(at) * MS, ack));
             }
         }
     }
     Upload {
         packets,
         is_stamped,
+        is_late: false,
     }
 }
 
@@ -296,6 +303,24 @@ fn acknowledgments_wait_behind_a_transfer_in_the_other_direction() {
         "{:?}",
         rule.evidence
     );
+}
+
+#[test]
+fn a_queue_that_always_stood_before_a_late_capture_shows_how_much_it_varies() {
+    // The way back never takes less than 200 ms.
+    let found = |there_ms: u64| {
+        let upload = Upload {
+            is_late: true,
+            ..waiting(true, there_ms, |at| 200 + (at * 8).min(80))
+        };
+        let flow = upload.flow();
+        let mut facts = FlowFacts::of(&flow).expect("payload");
+        facts.least_rtt_ns = Some(RTT_NS + 200 * MS);
+        ack_path_full(&facts).map(|it| it.summary)
+    };
+    let back = found(0).expect("a finding");
+    assert!(back.starts_with("Acknowledgments wait 80"), "{back}");
+    assert_eq!(found(30), None, "data waits, too");
 }
 
 #[test]
