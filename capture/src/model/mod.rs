@@ -69,7 +69,7 @@ pub use timeline::LimitSpan;
 use timeline::Timeline;
 pub use train::TrainRate;
 pub use turns::{Turns, Wait};
-pub use view::{Acknowledgment, DirectionView, Transmission};
+pub use view::{Acknowledgment, DirectionView, SACK_OCTETS, Transmission};
 pub use window::WindowScale;
 
 /// Model of a connection, for the end that sends most of the payload.

@@ -54,8 +54,9 @@ pub struct Acknowledgment {
 
 /// Packets that are searched at most, which bounds the time for any capture.
 const MAX_LOOK_BACK: usize = 512;
-/// Octets of the SACK option with one block (RFC 2018 section 3).
-pub(super) const SACK_OCTETS: u8 = 10;
+/// Octets that a SACK option with one block adds at least: it has 10 (RFC 2018 section 3), up to 3 of which may take the place of
+/// padding, and options end at a multiple of 4 (RFC 9293 section 3.1).
+pub const SACK_OCTETS: u8 = 8;
 /// Fewer duplicate acknowledgments may be updates of the window.
 const MIN_DUPLICATES: u32 = 20;
 /// A shorter path cannot be distinguished from the time that hosts take.

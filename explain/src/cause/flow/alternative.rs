@@ -30,6 +30,13 @@ pub(super) struct Alternative {
     pub(super) advice: &'static str,
 }
 
+/// Where the handshake was not captured, a window of 65,535 octets.
+const SCALE_OF_ZERO: Alternative = Alternative {
+    cause: Cause::ReceiveWindow,
+    summary: "The same window fits a receive buffer of little more, for which a host offers a scale of 0.",
+    advice: "To decide: capture from the start of the connection, where both ends offer their scales.",
+};
+
 /// The other explanation of what `rule` explains.
 pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternative> {
     let is_near_receiver = facts.model.is_near_receiver();
@@ -44,6 +51,9 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
             Cause::ReceiveWindow
         }
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
+        Cause::NoWindowScaling if facts.model.scale == WindowScale::Inferred(0) => {
+            return Some(SCALE_OF_ZERO);
+        }
         Cause::ReceiveWindow if rule.evidence.contains_key(LEAST_SCALE) => Cause::SendBuffer,
         Cause::StretchAcks => Cause::ReceiveWindow,
         // A sender probes for the room of a queue with rare losses, each of which costs little but the window.

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use super::class::FlowClass;
 use super::facts::{CommonHosts, FlowFacts};
 use super::finding::{alternative, finding};
 use super::rule::{Rule, is_limit};
 use super::time_without::{NextLimit, TimeWithout};
 use crate::cause::scored::PathFinding;
-use linerate_capture::model::{Limit, Span};
+use linerate_capture::model::Limit;
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
@@ -36,26 +37,28 @@ fn hides_next_limit(cause: Cause) -> bool {
             | Cause::Policed
             | Cause::QueueOverflow
             | Cause::SenderIdle
-            | Cause::ShallowQueue
     )
 }
 
-/// True if one event takes most of the time that a rule explains, in a capture of a part of a transfer: how often it comes
-/// in the rest is unknown.
+/// True if one event takes most of the time that a rule explains, in a capture of a part of a transfer, or one that the event
+/// ends: how often it comes in the rest, or how long it lasts, is unknown.
 fn is_one_event(facts: &FlowFacts<'_>, rule: &Rule) -> bool {
     let spans = facts.model.spans.iter();
     let of_rule = spans.filter(|span| rule.limits.contains(&span.limit));
-    let longest_ns = of_rule.map(Span::ns).max().unwrap_or(0);
-    let is_late = facts.connection().handshake().syn_ns.is_none();
-    is_late && facts.share_of(longest_ns) >= rule.share / 2.0
+    of_rule.max_by_key(|span| span.ns()).is_some_and(|longest| {
+        let is_partial = facts.begins_late() || longest.end_ns == facts.model.span_ns;
+        is_partial && facts.share_of(longest.ns()) >= rule.share / 2.0
+    })
 }
 
 /// What limits a transfer without this cause. Losses leave the congestion window where they found it; a sender that had no
 /// more room begins with a small one.
-fn next_limit(cause: Cause) -> NextLimit {
+fn next_limit(facts: &FlowFacts<'_>, cause: Cause) -> NextLimit {
     match cause {
         Cause::SendBuffer => NextLimit::Window,
         Cause::ReceiveWindow | Cause::NoWindowScaling => NextLimit::Growth,
+        Cause::ReceiverReadsSlowly => NextLimit::Reader,
+        Cause::RetransmissionStalls if facts.class == FlowClass::Exchange => NextLimit::Rest,
         _ => NextLimit::Path,
     }
 }
@@ -102,7 +105,7 @@ impl CombinedFindings {
     /// Adds what a rule found in a connection that takes `part` of the time of all; `beside` has all that was found there.
     pub(super) fn add(&mut self, facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause], part: f64) {
         let share_of_time = rule.share * part;
-        let without = facts.time_without(rule.share, next_limit(rule.cause));
+        let without = facts.time_without(rule.share, next_limit(facts, rule.cause));
         let without = without.filter(|_| rule.has_gain);
         let without = if hides_next_limit(rule.cause) || is_one_event(facts, &rule) {
             without.map(TimeWithout::at_most)
@@ -258,7 +261,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The advice for an upload that waits for its timer once, or in each tenth of its rounds.
-    fn advice_after_stalls(mut upload: Script, stalls: u64) -> String {
+    fn advice_after_stalls(upload: Script, stalls: u64) -> String {
+        advice_after(upload, stalls, false)
+    }
+
+    /// The same; it may also end behind a segment that is repeated in vain.
+    fn advice_after(mut upload: Script, stalls: u64, ends_open: bool) -> String {
         let mut at_ns = 10 * MS;
         for round in 0..100 {
             let first = upload.sent();
@@ -269,6 +277,11 @@ mod tests {
                 at_ns += 2_010 * MS / stalls;
             }
             upload.at(at_ns).ack_all();
+        }
+        if ends_open {
+            let first = upload.sent();
+            upload.at(at_ns + 10 * MS).send(8, MSS, MS);
+            upload.after(2_000 * MS).segment(first, MSS);
         }
         let flow = upload.flow();
         let facts = FlowFacts::of(&flow).expect("payload");
@@ -291,10 +304,12 @@ mod tests {
     #[test]
     fn one_event_in_a_part_of_a_transfer_bounds_what_the_rest_would_gain() {
         let late = || Script::late(End::First, 60_000);
-        let whole = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+        let whole = || Script::open(End::First, 4 * MS, MS / 50, 60_000);
         let is_bound = |advice: &str| advice.contains("at most");
         assert!(is_bound(&advice_after_stalls(late(), 1)));
         assert!(!is_bound(&advice_after_stalls(late(), 8)));
-        assert!(!is_bound(&advice_after_stalls(whole, 1)));
+        assert!(!is_bound(&advice_after_stalls(whole(), 1)));
+        // How long it would have lasted is unknown.
+        assert!(is_bound(&advice_after(whole(), 0, true)));
     }
 }

@@ -168,12 +168,16 @@ impl<'a> FlowFacts<'a> {
     /// True if acknowledgments may set the sender's pace, which looks like one of its own where the capture began late: the
     /// round trip without a queue is unknown, and segments follow acknowledgments at once.
     pub(super) fn may_follow_acks(&self) -> bool {
-        let is_late = self.connection().handshake().syn_ns.is_none();
         let acks = self.model.view.acks.windows(2);
         let gaps = acks.map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
         let gap_ns = percentile(gaps, 50).unwrap_or(0);
         let is_prompt = |ns: u64| ns <= gap_ns / PROMPT_DIVISOR;
-        is_late && self.model.release_ns.is_some_and(is_prompt)
+        self.begins_late() && self.model.release_ns.is_some_and(is_prompt)
+    }
+
+    /// True if the connection was open before the capture began: its window has grown, and a queue may always have stood.
+    pub(super) fn begins_late(&self) -> bool {
+        self.connection().handshake().syn_ns.is_none()
     }
 
     /// Counters of the payload sender, of the packets from which the model is derived.

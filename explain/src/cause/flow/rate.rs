@@ -83,10 +83,11 @@ fn sending_share(facts: &FlowFacts<'_>) -> f64 {
 /// True if segments pass at a steady rate, and nothing shows whether the path or the sender sets it.
 pub(super) fn is_steady(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
-    let sees_sender = model.to_sender.count() >= 8;
+    // The shortest round trip of a capture that begins late may contain a queue that always stands.
+    let sees_queue = model.to_sender.count() >= 8 && !facts.begins_late();
     !model.is_queued
         && model.is_near_receiver()
-        && !sees_sender
+        && !sees_queue
         && facts.utilization() >= MIN_STEADY
         && !waits_for_acks(facts)
         && (!waits_for_window(facts)

@@ -6,6 +6,7 @@ mod despite_losses;
 mod devices;
 mod events;
 mod exchanges;
+mod gains;
 mod greetings;
 mod held;
 mod in_turn;

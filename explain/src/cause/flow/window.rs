@@ -273,8 +273,14 @@ fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {
         let bytes_per_s = stats::ratio(window as f64 * 1e9, rtt_ns as f64);
         (rtt_ns, bytes_per_s)
     });
-    let is_unscaled = facts.connection().is_window_scaled() == Some(false)
-        && window > u64::from(UNSCALED) / 4 * 3;
+    // Without the handshake, a field at its largest value: the receiver has room for more, which a scale would show.
+    let is_unscaled = match facts.model.scale {
+        WindowScale::Inferred(0) => window == u64::from(UNSCALED),
+        _ => {
+            facts.connection().is_window_scaled() == Some(false)
+                && window > u64::from(UNSCALED) / 4 * 3
+        }
+    };
     let mut figures = evidence([
         ("receive_window_share", full),
         ("most_window_bytes", window as f64),

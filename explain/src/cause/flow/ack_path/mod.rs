@@ -63,7 +63,8 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
         .or_else(|| clocked::clocked_queue(facts))
         .or_else(|| arrivals::released_queue(facts))
         .or_else(|| behind_opposite(facts))
-        .or_else(|| always_behind_opposite(facts))?;
+        .or_else(|| always_behind_opposite(facts))
+        .or_else(|| late_stamped_queue(facts))?;
     let mut opposite = String::new();
     if let Some(against) = facts.against {
         back.evidence
@@ -106,14 +107,27 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// The clocks that stamp packets show that most of the waiting is on the way back.
 fn stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    stamped(facts, |back_ns, _, base_ns| back_ns >= base_ns / 2)
+}
+
+/// The shortest round trip of a capture that begins late may contain the queue. Then, near the sender, nearly all that varies waits on
+/// the way back.
+fn late_stamped_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
+    let is_nearly_all = |back_ns: u64, queue_ns: u64, _| back_ns * 10 >= queue_ns * 9;
+    let shows_all = facts.begins_late() && !facts.model.is_near_receiver();
+    stamped(facts, is_nearly_all).filter(|_| shows_all)
+}
+
+/// The same, if the wait of acknowledgments is long beside that of all packets and the shortest round trip.
+fn stamped(facts: &FlowFacts<'_>, is_long: impl Fn(u64, u64, u64) -> bool) -> Option<BackQueue> {
     let (queue_ns, _) = facts.model.queue_ns?;
     let back_ns = facts.model.ack_queue_ns?;
     let base_ns = facts.least_rtt_ns.unwrap_or(0);
-    let is_most = back_ns * 10 >= queue_ns * 6
+    let is_most = is_long(back_ns, queue_ns, base_ns)
+        && back_ns * 10 >= queue_ns * 6
         && back_ns >= MIN_ACK_QUEUE_NS
         && back_ns <= queue_ns + queue_ns / 4
-        && facts.model.is_queued
-        && back_ns >= base_ns / 2;
+        && facts.model.is_queued;
     let back_ns = back_ns.min(queue_ns);
     // Both ways may be full. Then the data waits, too, or arrives at the rate of its way all the time.
     let has_room = || back_ns * 10 >= queue_ns * 9 && facts.model.utilization < MAX_UTILIZATION;

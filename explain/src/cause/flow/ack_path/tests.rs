@@ -42,6 +42,8 @@ struct Upload {
     is_stamped: bool,
     /// Time from the sender's packets of the handshake to the receiver's, and on to the sender's.
     legs_ns: [u64; 2],
+    /// True if the handshake was not captured.
+    is_late: bool,
 }
 
 /// Captured at the sender.
@@ -67,17 +69,16 @@ impl Upload {
         };
         let [answer_ns, to_first_ns] = self.legs_ns;
         let legs = [answer_ns, answer_ns + to_first_ns];
-        record(End::First, 0, &open(Segment::SYN, 0, 0));
-        record(
-            End::Second,
-            legs[0],
-            &open(Segment::SYN | Segment::ACK, 0, 1),
-        );
         let last = Segment {
             options: &[],
             ..open(Segment::ACK, 1, 1)
         };
-        record(End::First, legs[1], &last);
+        let answer = open(Segment::SYN | Segment::ACK, 0, 1);
+        if !self.is_late {
+            record(End::First, 0, &open(Segment::SYN, 0, 0));
+            record(End::Second, legs[0], &answer);
+            record(End::First, legs[1], &last);
+        }
         for (time_ns, sent) in &self.packets {
             let (end, seq, ack, len, stamped_ns) = match sent {
                 Sent::Data { seq } => (End::First, *seq, 1, MSS, *time_ns),
@@ -149,12 +150,18 @@ fn clocked_with(initial: u32, interval_ns: impl Fn(u32) -> u64) -> Upload {
         packets,
         is_stamped: false,
         legs_ns: AT_SENDER,
+        is_late: false,
     }
 }
 
 /// An upload captured at the sender: bursts of eight segments, which reach the receiver at once; its acknowledgments wait
 /// 80 ms.
 fn stamped(is_stamped: bool) -> Upload {
+    waiting(is_stamped, 0, |at| (at * 8).min(80))
+}
+
+/// The same, where segments wait `there_ms`, and acknowledgments `back_ms` of the number of the burst.
+fn waiting(is_stamped: bool, there_ms: u64, back_ms: impl Fn(u64) -> u64) -> Upload {
     let mut packets: Vec<(u64, Sent)> = Vec::new();
     let mut next = 1;
     for at in 0..80_u64 {
@@ -164,10 +171,9 @@ fn stamped(is_stamped: bool) -> Upload {
             packets.push((at_ns, Sent::Data { seq: next }));
             next += MSS;
             if segment % 2 == 1 {
-                let sent_ns = at_ns + RTT_NS / 2;
+                let sent_ns = at_ns + RTT_NS / 2 + at.min(10) * there_ms * MS / 10;
                 let ack = Sent::Ack { ack: next, sent_ns };
-                let waits_ns = (at * 8).min(80) * MS;
-                packets.push((sent_ns + RTT_NS / 2 + waits_ns, ack));
+                packets.push((sent_ns + RTT_NS / 2 + back_ms(at) * MS, ack));
             }
         }
     }
@@ -175,6 +181,7 @@ fn stamped(is_stamped: bool) -> Upload {
         packets,
         is_stamped,
         legs_ns: AT_SENDER,
+        is_late: false,
     }
 }
 
@@ -331,6 +338,24 @@ fn what_waits_behind_the_capture_point_is_the_data_if_acknowledgments_pass_at_on
     let named = |waits_for_data| found(in_front_of_link(waits_for_data), None).map(|it| it.summary);
     assert_eq!(named(true), None);
     assert!(named(false).is_some());
+}
+
+#[test]
+fn a_queue_that_always_stood_before_a_late_capture_shows_how_much_it_varies() {
+    // The way back never takes less than 200 ms.
+    let found = |there_ms: u64| {
+        let upload = Upload {
+            is_late: true,
+            ..waiting(true, there_ms, |at| 200 + (at * 8).min(80))
+        };
+        let flow = upload.flow();
+        let mut facts = FlowFacts::of(&flow).expect("payload");
+        facts.least_rtt_ns = Some(RTT_NS + 200 * MS);
+        ack_path_full(&facts).map(|it| it.summary)
+    };
+    let back = found(0).expect("a finding");
+    assert!(back.starts_with("Acknowledgments wait 80"), "{back}");
+    assert_eq!(found(30), None, "data waits, too");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rhythm::Rhythm;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Span, Transmission};
+use linerate_capture::model::{Limit, SACK_OCTETS, Span, Transmission};
 use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -31,8 +31,6 @@ const MIN_REPEATED: usize = 2;
 /// All other timeouts take less of the time than this part of what interruptions take.
 const MAX_OTHER_PART: f64 = 0.2;
 
-/// Octets of the SACK option with one block (RFC 2018 section 3).
-const SACK_OCTETS: u8 = 10;
 /// Duplicate acknowledgments before a silence, at least: one may be the update of a window.
 const MIN_REPORTS: usize = 2;
 /// Losses outside of the interruptions that are no accident.

@@ -18,14 +18,14 @@ fn close(script: &mut Script, receiver: End, rtt_ns: u64) {
     confirm_close(script, receiver, rtt_ns);
 }
 
-fn close_at(script: &mut Script, end: End) {
+pub(super) fn close_at(script: &mut Script, end: End) {
     let numbers = [end, end.other()].map(|end| script.next[end as usize]);
     script.packet(end, Segment::FIN | Segment::ACK, numbers, 0, &[]);
     script.next[end as usize] += 1;
 }
 
 /// The receiver closes, and the sender acknowledges that.
-fn confirm_close(script: &mut Script, receiver: End, rtt_ns: u64) {
+pub(super) fn confirm_close(script: &mut Script, receiver: End, rtt_ns: u64) {
     let [own, other] = [receiver, receiver.other()].map(|end| script.next[end as usize]);
     script.after(10 * US);
     close_at(script, receiver);

@@ -95,8 +95,7 @@ fn echo(download: &mut Script, now_ms: u64, echoed_ms: u64) {
 }
 
 /// Segments every 6 ms that echo acknowledgments which left `echo_ms` before.
-fn echoes(echo_ms: u64) -> Vec<Cause> {
-    let mut download = download();
+fn echoes(mut download: Script, echo_ms: u64) -> Vec<Cause> {
     for number in 0..600_u64 {
         let now_ms = 60 + number * 6;
         // Acknowledgments leave every 6 ms.
@@ -111,8 +110,14 @@ fn echoes(echo_ms: u64) -> Vec<Cause> {
 
 #[test]
 fn segments_that_echo_old_acknowledgments_show_a_full_way_back() {
-    assert_eq!(echoes(300), [Cause::AckPathFull]);
-    assert_eq!(echoes(20), [Cause::HostPacing]);
+    assert_eq!(echoes(download(), 300), [Cause::AckPathFull]);
+    assert_eq!(echoes(download(), 20), [Cause::HostPacing]);
+}
+
+#[test]
+fn the_shortest_round_trip_of_a_late_capture_may_contain_a_queue() {
+    let late = Script::late(End::Second, 60_000);
+    assert_eq!(echoes(late, 20), [Cause::PathRate]);
 }
 
 /// Flights of four segments, each of which echoes the acknowledgment of the flight `round_ms` before.
