@@ -110,9 +110,9 @@ fn a_server_that_acknowledges_a_request_until_its_client_gives_up_does_not_answe
 fn a_request_that_does_not_arrive_is_not_left_unanswered_by_its_server() {
     let mut request = upload(MS / 50, 5 * MS, 60_000);
     let start = request.sent();
-    request.after(MS).segment(start, 80);
+    request.after(MS).segment(start, 800);
     for again in 0..5_u32 {
-        request.after((200 << again) * MS).segment(start, 80);
+        request.after((200 << again) * MS).segment(start, 800);
     }
     let numbers = request.next;
     request.after(9_000 * MS);
