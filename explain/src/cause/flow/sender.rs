@@ -175,6 +175,9 @@ pub(super) fn is_timed(intervals_ns: &[u64]) -> bool {
     near.count() * 10 >= intervals_ns.len() * 9
 }
 
+/// What follows after a longer silence is another message.
+const CLOSE_NS: u64 = 10_000_000;
+
 /// Segments far below the MSS, back to back.
 fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
@@ -204,8 +207,13 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     let overhead = (facts.wire_factor() - 1.0) * facts.frame_payload() as f64;
     let efficiency = |payload: f64| payload / (payload + overhead);
     let gain = efficiency(mss) / efficiency(mean);
+    // Between messages, nobody waits for their headers.
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let writing_ns: u64 = gaps.filter(|ns| *ns <= CLOSE_NS).sum();
     Some(Rule {
-        share: 1.0 - 1.0 / gain,
+        share: (1.0 - 1.0 / gain) * facts.share_of(writing_ns),
         cause: Cause::SmallWrites,
         confidence: 0.9,
         summary: format!(
