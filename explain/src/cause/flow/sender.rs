@@ -207,13 +207,18 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     let overhead = (facts.wire_factor() - 1.0) * facts.frame_payload() as f64;
     let efficiency = |payload: f64| payload / (payload + overhead);
     let gain = efficiency(mss) / efficiency(mean);
-    // Between messages, nobody waits for their headers.
+    // Between messages, nobody waits for their headers, unless they queue on the path.
     let gaps = sent
         .windows(2)
         .map(|pair| pair[1].time_ns - pair[0].time_ns);
     let writing_ns: u64 = gaps.filter(|ns| *ns <= CLOSE_NS).sum();
+    let busy = if facts.model.is_queued {
+        1.0
+    } else {
+        facts.share_of(writing_ns)
+    };
     Some(Rule {
-        share: (1.0 - 1.0 / gain) * facts.share_of(writing_ns),
+        share: (1.0 - 1.0 / gain) * busy,
         cause: Cause::SmallWrites,
         confidence: 0.9,
         summary: format!(
