@@ -37,6 +37,8 @@ pub struct Wait {
     pub acked_ns: Option<u64>,
     /// True if a segment was retransmitted in it, or a packet that was sent is not captured: then it shows a loss, and not the program.
     pub has_loss: bool,
+    /// Time from the start to the last packet that shows the loss: whatever follows later waits for something else. 0 without a loss.
+    pub loss_ns: u64,
 }
 
 /// The longest first timeout of common stacks, with a round trip (RFC 6298 section 2.1: 1 s).
@@ -72,7 +74,15 @@ struct Turn {
     last_ns: u64,
     first_ack_ns: Option<u64>,
     acked_ns: Option<u64>,
-    has_loss: bool,
+    /// When a packet showed a loss in the wait behind it.
+    lost_ns: Option<u64>,
+}
+
+impl Turn {
+    /// Time from the turn's last payload to the last packet that shows a loss.
+    fn loss_ns(&self) -> u64 {
+        self.lost_ns.map_or(0, |ns| ns - self.last_ns)
+    }
 }
 
 impl Turns {
@@ -88,13 +98,14 @@ impl Turns {
                 && near != Some(packet.from())
                 && packet.time_ns - turn.last_ns <= longest_repair_ns(missing)
             {
-                turn.has_loss = true;
+                turn.lost_ns = Some(packet.time_ns);
             }
             walk.acknowledge(packet);
             let is_payload = packet.len > 0 && packet.class != PacketClass::NoData;
             if is_payload && packet.is_retransmission() {
-                if let Some(turn) = &mut walk.current {
-                    turn.has_loss = true;
+                let has_arrived = walk.has_acknowledged(packet);
+                if let Some(turn) = walk.current.as_mut().filter(|_| !has_arrived) {
+                    turn.lost_ns = Some(packet.time_ns);
                 }
             } else if is_payload {
                 walk.send(packet);
@@ -122,6 +133,13 @@ impl Turns {
 }
 
 impl Walk {
+    /// True if the other end had acknowledged all of a packet before.
+    fn has_acknowledged(&self, packet: &LoggedPacket) -> bool {
+        let acked = self.acked[packet.from().other() as usize];
+        let end = packet.seq.wrapping_add(packet.len);
+        acked.is_some_and(|acked| !seq_lt(acked, end))
+    }
+
     /// Applies the acknowledgment of a packet.
     fn acknowledge(&mut self, packet: &LoggedPacket) {
         if !packet.has_any(Segment::ACK) {
@@ -160,7 +178,8 @@ impl Walk {
                     bytes: 0,
                     first_ack_ns: turn.first_ack_ns,
                     acked_ns: turn.acked_ns,
-                    has_loss: turn.has_loss,
+                    has_loss: turn.lost_ns.is_some(),
+                    loss_ns: turn.loss_ns(),
                 });
             }
             None => {}
@@ -173,12 +192,12 @@ impl Walk {
             last_ns: packet.time_ns,
             first_ack_ns: None,
             acked_ns: None,
-            has_loss: false,
+            lost_ns: None,
         });
         turn.bytes += u64::from(packet.len);
         turn.last_ns = packet.time_ns;
         turn.acked_ns = None;
-        turn.has_loss = false;
+        turn.lost_ns = None;
         let after = packet.seq.wrapping_add(packet.len);
         let sent = &mut self.sent[at];
         if sent.is_none_or(|before| seq_lt(before, after)) {
@@ -200,7 +219,8 @@ impl Walk {
             bytes: 0,
             first_ack_ns: None,
             acked_ns: turn.acked_ns,
-            has_loss: turn.has_loss,
+            has_loss: turn.lost_ns.is_some(),
+            loss_ns: turn.loss_ns(),
         });
     }
 
@@ -291,6 +311,29 @@ mod tests {
             marks.collect::<Vec<_>>()
         });
         assert_eq!(marks, [vec![false], vec![true, false]]);
+    }
+
+    #[test]
+    fn what_has_arrived_and_comes_again_shows_no_loss() {
+        let waits = |acked: u32| {
+            let mut repeated = packet(End::Second, 250, [1, 101], 40);
+            repeated.class = PacketClass::TimeoutRetransmission;
+            let turns = Turns::of(
+                &[
+                    packet(End::First, 0, [1, 1], 100),
+                    packet(End::Second, 10, [1, 101], 40),
+                    packet(End::First, 20, [101, acked], 0),
+                    repeated,
+                    packet(End::First, 8_000, [101, 41], 100),
+                ],
+                None,
+            );
+            let wait = turns.waits[0][0];
+            (wait.has_loss, wait.loss_ns / MS)
+        };
+        assert_eq!(waits(41), (false, 0));
+        // The client's own pause is no part of the time that the loss took.
+        assert_eq!(waits(1), (true, 240));
     }
 
     /// Whether the last answer, after this time and behind a number that is missing, was lost before.

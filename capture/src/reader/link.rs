@@ -1,6 +1,6 @@
 //! From a frame to the network layer.
 
-use super::Packet;
+use super::{Packet, wlan};
 
 /// Link type of a captured packet: the registry at <https://www.tcpdump.org/linktypes.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,10 +17,14 @@ impl LinkType {
     pub const PPP_ETHER: Self = Self(51);
     /// An IP datagram, by its version.
     pub const RAW: Self = Self(101);
+    /// A frame of a wireless network (IEEE 802.11).
+    pub const IEEE802_11: Self = Self(105);
     /// Loopback of `OpenBSD`: an address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked", version 1: what `tcpdump -i any` writes.
     pub const LINUX_SLL: Self = Self(113);
+    /// The same behind a radiotap header, which describes its reception.
+    pub const IEEE802_11_RADIO: Self = Self(127);
     /// An IPv4 datagram.
     pub const IPV4: Self = Self(228);
     /// An IPv6 datagram.
@@ -38,6 +42,8 @@ impl LinkType {
                 | Self::PPP_ETHER
                 | Self::RAW
                 | Self(12 | 14 | 50)
+                | Self::IEEE802_11
+                | Self::IEEE802_11_RADIO
                 | Self::LOOP
                 | Self::LINUX_SLL
                 | Self::IPV4
@@ -50,7 +56,7 @@ impl LinkType {
 /// A captured frame without its link header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Source address, on Ethernet.
+    /// Source address, on Ethernet and wireless networks.
     pub source: Option<[u8; 6]>,
     /// True for a broadcast.
     pub broadcast: bool,
@@ -122,6 +128,16 @@ impl<'a> Frame<'a> {
     pub fn parse(packet: &Packet<'a>) -> Self {
         let octets = packet.octets;
         let length = packet.length;
+        if let LinkType::IEEE802_11 | LinkType::IEEE802_11_RADIO = packet.link {
+            let data = wlan::parse(octets, packet.link);
+            return Self {
+                source: data.map(|it| it.source),
+                broadcast: data.is_some_and(|it| it.broadcast),
+                payload: data.map_or(FramePayload::Other, |it| {
+                    parse_ethertype(octets, it.ethertype_at, length)
+                }),
+            };
+        }
         let (broadcast, payload) = match packet.link {
             LinkType::ETHERNET => (
                 octets.starts_with(&[0xFF; 6]),

@@ -6,6 +6,7 @@
 //! | `compressed` | gzip and Zstandard decompression |
 //! | `pcap`, `pcapng` | the two formats |
 //! | `link` | from a frame to the network layer: Ethernet, VLAN, Linux cooked, raw IP, loopback |
+//! | `wlan` | frames of wireless networks |
 //! | `datagram` | IPv4, IPv6 and their payload |
 //!
 //! [`Reader`] reads a stream of any length with one buffer. From a truncated or damaged capture it gives the packets
@@ -20,6 +21,7 @@ mod pcapng;
 mod source;
 #[cfg(test)]
 mod tests;
+mod wlan;
 
 use std::fmt;
 use std::io::{self, Read};

@@ -399,9 +399,9 @@ fn every_link_leads_to_the_same_datagram() {
         );
         assert_eq!(read.source.to_string(), "192.0.2.1");
     }
-    assert!(!LinkType(105).is_known());
+    assert!(!LinkType(147).is_known());
     assert_eq!(
-        frame(LinkType(105), &behind(&ethernet)).payload,
+        frame(LinkType(147), &behind(&ethernet)).payload,
         FramePayload::Other
     );
 }

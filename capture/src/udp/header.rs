@@ -100,6 +100,9 @@ impl DatagramHeader {
     /// Parses a datagram of `tool`; of numbers that wrap, the one nearest to `expected` is meant.
     #[inline]
     pub(super) fn parse(tool: Tool, octets: &[u8], expected: Option<u64>) -> Option<Self> {
+        if is_rtcp(octets) && !tool.is_iperf() && tool != Tool::Identification {
+            return None;
+        }
         if let Some((at, is_little)) = tool.counter() {
             let word = *octets.get(at..)?.first_chunk()?;
             let number = if is_little {
@@ -162,6 +165,11 @@ impl DatagramHeader {
             source: 0,
         }
     }
+}
+
+/// True for a report of RTCP (RFC 5761 section 4), which has a time where others have a number.
+fn is_rtcp(octets: &[u8]) -> bool {
+    matches!(octets, [first, 200..=207, ..] if first >> 6 == 2)
 }
 
 /// The number whose lowest `bits` are `low`, nearest to `expected`.

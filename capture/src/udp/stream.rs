@@ -31,6 +31,9 @@ const MIN_GAPS: u64 = 3;
 const MIN_BURST_LOSS_RATIO: f64 = 3.0;
 const MIN_GAP_LENGTH_RATIO: f64 = 2.0;
 
+/// Intervals of an even stream differ by this factor at most.
+const MOST_JITTER: f64 = 1.5;
+
 /// What a datagram is to the stream between the same ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -85,6 +88,8 @@ pub struct Stream {
     has_ended: bool,
     /// True if its numbers have proved to be a counter: from then on, any of its datagrams may be lost.
     is_counter: bool,
+    /// Gaps that last as long as the datagrams take that are missing.
+    timed_gaps: u64,
     first_sent_ns: u64,
     last_sent_ns: u64,
     last_ns: u64,
@@ -130,6 +135,7 @@ impl Stream {
             other: None,
             has_ended: false,
             is_counter: false,
+            timed_gaps: 0,
             first_sent_ns: header.sent_ns,
             last_sent_ns: header.sent_ns,
             last_ns: time_ns,
@@ -150,8 +156,13 @@ impl Stream {
                 && follow * MAX_STEP >= self.datagrams()
                 && self.largest_bytes >= MIN_BYTES
         };
-        self.datagrams().saturating_sub(self.duplicates()) >= MIN_DATAGRAMS
-            && (self.tool.is_iperf() || self.is_counter || counts())
+        let is_known = if self.tool.is_iperf() {
+            // Its clock goes on, unless a program like it leaves the time out.
+            self.has_clock() || self.first_sent_ns == 0
+        } else {
+            self.is_counter || counts()
+        };
+        self.datagrams().saturating_sub(self.duplicates()) >= MIN_DATAGRAMS && is_known
     }
 
     /// Notes that it is confirmed.
@@ -272,6 +283,13 @@ impl Stream {
             self.longest_gap = self.longest_gap.max(missing);
         }
         let gap_ns = time_ns.saturating_sub(self.last_ns);
+        if missing > 0 {
+            let sent = (self.next_number - 1).saturating_sub(self.first_number);
+            let spent_ns = self.last_ns.saturating_sub(self.start_ns) as f64;
+            let expected_ns = spent_ns * (missing + 1) as f64 / sent.max(1) as f64;
+            let fits = expected_ns / MOST_JITTER..=expected_ns * MOST_JITTER;
+            self.timed_gaps += u64::from(fits.contains(&(gap_ns as f64)));
+        }
         self.gaps.add(gap_ns);
         self.gaps_by_loss[usize::from(missing == 0)].add(gap_ns);
         self.windows.record(header.number, missing);
@@ -337,6 +355,17 @@ impl Stream {
     /// Time from the first arrival to the last.
     pub fn duration(&self) -> Duration {
         self.sink.span()
+    }
+
+    /// True if the numbers that are missing took their time: the stream is even, and where some are missing, nothing came for as long as
+    /// they take. Numbers that were used for something else, or chosen at random, are skipped at once.
+    pub fn gaps_take_time(&self) -> bool {
+        let [with_gap, without] = &self.gaps_by_loss;
+        let at = |part: f64| without.percentile(part).map_or(0.0, |ns| ns as f64);
+        let is_even = at(75.0) <= MOST_JITTER * at(25.0);
+        let is_longer =
+            with_gap.percentile(50.0).map_or(0.0, |ns| ns as f64) >= MOST_JITTER * at(50.0);
+        is_even && is_longer && self.gap_count > 0 && self.timed_gaps * 4 >= self.gap_count * 3
     }
 
     /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` without timestamps.

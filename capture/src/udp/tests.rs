@@ -148,6 +148,32 @@ fn a_few_numbers_again_and_again_are_no_iperf() {
 }
 
 #[test]
+fn a_clock_that_stands_still_is_none_of_iperf() {
+    let numbers: Vec<i64> = (1..=60).collect();
+    let named = |sent_ns: fn(u64) -> u64| {
+        let detector = stream(Tool::Iperf2, &numbers, sent_ns);
+        detector.stream().is_some_and(|it| it.tool.is_iperf())
+    };
+    assert!(named(|number| 5_000_000_000 + number * MS));
+    // An address and a port of NetBIOS where iperf has a time.
+    assert!(!named(|_| 5_000_000_000));
+    // A program that leaves the time out.
+    assert!(named(|_| 0));
+}
+
+#[test]
+fn reports_of_rtcp_are_not_numbered() {
+    let mut detector = StreamDetector::default();
+    for at in 0..60_u32 {
+        // A sender report, whose clock in seconds advances.
+        let words = [0x80C8_0006, 0x1234_ABCD, 0xE000_0000 + at, at, at, at, at];
+        let octets: Vec<u8> = words.iter().flat_map(|it| it.to_be_bytes()).collect();
+        detector.record(&octets, 28, u64::from(at) * 1_000 * MS, u64::from(at) + 1);
+    }
+    assert!(detector.stream().is_none());
+}
+
+#[test]
 fn a_counter_that_begins_before_the_capture_has_lost_nothing() {
     let numbers: Vec<i64> = (57..200).collect();
     let detector = stream(Tool::Counter, &numbers, |number| number * MS);

@@ -25,22 +25,45 @@ const MAX_MISSING: u64 = 10;
 const FEW_GAPS: u64 = 2;
 /// A program whose numbers show no more than one of so many datagrams has no stream: what is read as its numbers are others.
 const MOST_MISSING: u64 = 1_000;
+/// A gap of half the numbers of a 16-bit field: the number is a shorter one, beside another field.
+const LONGEST_GAP: u64 = 1 << 15;
+/// A program does not begin its numbers again so often between the same ports.
+const MAX_STREAMS: usize = 2;
+/// The port of QUIC, whose packet numbers are encrypted (RFC 9001 section 5.4).
+const QUIC: u16 = 443;
+/// Whoever plays sound and pictures holds them back longer than a datagram is late that another one overtakes; fewer are no news.
+const MIN_REORDERED: f64 = 0.01;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
-/// packets number are given only as far as they fill a path.
+/// packets number are given as far as they fill a path, or the time shows that what is missing was sent.
 pub(super) fn explain_udp_streams(
     streams: &[UdpStream],
     identified: &[UdpStream],
 ) -> Vec<PathFinding> {
     let mut found: Vec<(f64, PathFinding)> = Vec::new();
     for udp_stream in identified {
-        if let Some((share, finding)) = above_path(&udp_stream.stream) {
-            let mut finding = of_stream(udp_stream, share, finding);
+        let above = above_path(&udp_stream.stream);
+        let cost = above.as_ref().map_or(0.0, |(share, _)| *share);
+        if let Some((share, finding)) = above.or_else(|| identified_loss(udp_stream)) {
+            let mut finding = of_stream(udp_stream, cost, finding);
             insert(&mut finding, udp_stream.stream.loss_gaps_at);
             found.push((share, finding));
         }
     }
-    for udp_stream in streams.iter().filter(|it| is_sequence(&it.stream)) {
+    let between = |it: &UdpStream| {
+        let same = |other: &&UdpStream| {
+            other.sender == it.sender
+                && other.receiver == it.receiver
+                && !other.stream.tool.is_named()
+        };
+        streams.iter().filter(same).count()
+    };
+    let is_numbered = |it: &&UdpStream| {
+        let is_quic = [it.sender.1, it.receiver.1].contains(&QUIC);
+        is_sequence(&it.stream)
+            && (it.stream.tool.is_named() || !is_quic && between(it) <= MAX_STREAMS)
+    };
+    for udp_stream in streams.iter().filter(is_numbered) {
         let stream = &udp_stream.stream;
         let above = above_path(stream);
         // What exceeds the path's rate is sent for nothing; other losses do not slow a UDP stream down.
@@ -74,7 +97,9 @@ fn is_sequence(stream: &Stream) -> bool {
         MOST_MISSING
     };
     let is_unordered = stream.out_of_order() * 2 > stream.datagrams();
-    let is_another = stream.lost() > stream.datagrams().saturating_mul(times) || is_unordered;
+    let is_short = !stream.tool.is_named() && stream.longest_gap >= LONGEST_GAP;
+    let is_another =
+        stream.lost() > stream.datagrams().saturating_mul(times) || is_unordered || is_short;
     stream.sent() >= MIN_DATAGRAMS && (stream.tool.is_iperf() || !is_another)
 }
 
@@ -86,6 +111,13 @@ fn of_stream(stream: &UdpStream, share_of_time: f64, finding: Finding) -> PathFi
         share_of_time,
         finding,
     }
+}
+
+/// The losses of an even stream whose packets the host numbers.
+fn identified_loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
+    let stream = &udp_stream.stream;
+    let is_stream = stream.datagrams() >= MIN_DATAGRAMS && is_sequence(stream);
+    loss(udp_stream).filter(|_| is_stream && stream.gaps_take_time())
 }
 
 fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {

@@ -34,11 +34,19 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
         let is_noticed = waited_ns >= MIN_COST_NS && share >= MIN_COST_SHARE;
         is_noticed.then_some(if is_beside { 0.0 } else { share })
     };
-    let requests = analysis.other_traffic.requests.iter().filter_map(|it| {
-        let share = costs(it.start_ns, it.end_ns)?;
-        let is_few = it.requests * BESIDE_DIVISOR < analysis.counts.packets;
-        let refused = refused(it, share).filter(|_| !(is_beside && is_few));
-        refused.or_else(|| no_answer(it, share))
+    let all = &analysis.other_traffic.requests;
+    let requests = all.iter().filter_map(|it| {
+        // One port after the other may be refused between the same hosts.
+        let is_same = |other: &&Requests| {
+            other.client == it.client && other.server.0 == it.server.0 && is_refused(other)
+        };
+        let between: Vec<&Requests> = all.iter().filter(is_same).collect();
+        let waited_ns = between.iter().map(|it| it.end_ns - it.start_ns).sum();
+        let sent: u64 = between.iter().map(|it| it.requests).sum();
+        let is_few = sent * BESIDE_DIVISOR < analysis.counts.packets;
+        let of_all = costs(0, waited_ns).filter(|_| is_refused(it) && !(is_beside && is_few));
+        let refused = of_all.map(|share| refused(it, share));
+        refused.or_else(|| no_answer(it, costs(it.start_ns, it.end_ns)?))
     });
     let absent = analysis.other_traffic.absent.iter().filter_map(|it| {
         let share = costs(it.start_ns, it.end_ns)?;
@@ -58,20 +66,22 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
     found.filter(|it| !is_known(it)).collect()
 }
 
-fn refused(it: &Requests, share_of_time: f64) -> Option<PathFinding> {
-    (it.refused >= MIN_REQUESTS && it.is_refused_from_start()).then(|| {
-        let summary = format!(
-            "{} sent {} datagrams to {} port {}: {} were refused (ICMP port unreachable) and none was answered.",
-            it.client,
-            format::count(it.requests),
-            it.server.0,
-            it.server.1,
-            format::count(it.refused),
-        );
-        let advice = "No program receives at this port: check that it runs, at this address and port, and that no \
+fn is_refused(it: &Requests) -> bool {
+    it.refused >= MIN_REQUESTS && it.is_refused_from_start()
+}
+
+fn refused(it: &Requests, share_of_time: f64) -> PathFinding {
+    let summary = format!(
+        "{} sent {} datagrams to {} port {}: {} were refused (ICMP port unreachable) and none was answered.",
+        it.client,
+        format::count(it.requests),
+        it.server.0,
+        it.server.1,
+        format::count(it.refused),
+    );
+    let advice = "No program receives at this port: check that it runs, at this address and port, and that no \
                       firewall rejects it.";
-        finding(it, Cause::Refused, share_of_time, (summary, advice))
-    })
+    finding(it, Cause::Refused, share_of_time, (summary, advice))
 }
 
 fn no_answer(it: &Requests, share_of_time: f64) -> Option<PathFinding> {

@@ -142,7 +142,10 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         it.bytes() >= most / CONTROL_DIVISOR
             || it.class == FlowClass::Exchange && !is_beside_bulk(it, &bulk)
     };
-    let relevant: Vec<&FlowFacts<'_>> = facts.iter().filter(matters).collect();
+    let relevant: Vec<&FlowFacts<'_>> = facts
+        .iter()
+        .filter(|it| matters(it) && !opening::has_failed(it.flow))
+        .collect();
     let mut received: HashMap<&String, usize> = HashMap::new();
     for facts in &facts {
         *received.entry(&facts.receiver).or_default() += 1;

@@ -2,6 +2,7 @@
 //! for more data or for a timer.
 
 use super::class::{EXCHANGE_TURNS, earliest_reaction_ns};
+use super::exchange::{asked_ns, serving_end};
 use super::facts::{FlowFacts, LEAST_FULL};
 use super::rule::Rule;
 use super::sender::is_timed;
@@ -9,9 +10,13 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::{DirectionView, Limit, RoundTrips, Transmission, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
+use linerate_results::stats;
 
 /// A smaller share of the time is not worth a finding.
 const MIN_SHARE: f64 = 0.15;
+/// So much in all is noticed (ITU-T G.1010: a page takes 2 s), if it is that share of the time in which somebody waits for something,
+/// however long a person pauses between the messages.
+const NOTICED_NS: u64 = 2_000_000_000;
 /// Delayed acknowledgments of common stacks come after 40 ms or more (RFC 9293 section 3.8.6.3 permits 500 ms).
 const DELAYED_ACK_NS: u64 = 25_000_000;
 /// What follows an acknowledgment within this time waited for it.
@@ -273,7 +278,10 @@ pub(super) fn delayed_ack_with_nagle(facts: &FlowFacts<'_>) -> Option<Rule> {
         count, total_ns, ..
     } = held;
     let share = facts.share_of(total_ns);
-    if count < 3 || share < MIN_SHARE {
+    let asked = serving_end(facts).map_or(facts.active_ns, |server| asked_ns(facts, server));
+    let is_noticed =
+        total_ns >= NOTICED_NS && stats::ratio(total_ns as f64, asked as f64) >= MIN_SHARE;
+    if count < 3 || share < MIN_SHARE && !is_noticed {
         return None;
     }
     let (writer, holder) = if is_own {

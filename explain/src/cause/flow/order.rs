@@ -13,6 +13,8 @@ use linerate_results::stats;
 const MIN_REORDERED: f64 = 0.01;
 /// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
 const MIN_REORDERING_COST: f64 = 0.04;
+/// So many segments that arrive behind a gap make a sender repeat what it lacks (RFC 5681 section 3.2).
+const MIN_PLACES: usize = 3;
 /// Segments between a packet and its copy at most.
 const MOST_BETWEEN: usize = 8;
 /// Fewer packets may be chance.
@@ -25,6 +27,18 @@ pub(super) fn overtaken(facts: &FlowFacts<'_>) -> u64 {
         return view.overtaken_before();
     }
     view.overtaken().max(facts.stats().reordered_after_capture)
+}
+
+/// True if hardly any segment was overtaken by so many that its sender would repeat it.
+fn is_tolerated(facts: &FlowFacts<'_>) -> bool {
+    let sent = &facts.model.view.sent;
+    let is_far = |at: &usize| {
+        let before = sent[..*at].iter().rev().take(MOST_BETWEEN);
+        let overtook = before.filter(|it| it.start >= sent[*at].end);
+        sent[*at].class == PacketClass::Reordered && overtook.count() >= MIN_PLACES
+    };
+    let far = (0..sent.len()).filter(is_far).count();
+    stats::ratio(far as f64, sent.len() as f64) < MIN_REORDERED
 }
 
 pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -41,7 +55,7 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
         + facts.share(Limit::Timeout);
     // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
     let is_harmless = share < MIN_REORDERING_COST
-        && part < MIN_REORDERED
+        && (part < MIN_REORDERED || is_tolerated(facts))
         && facts.model.view.dsacks() < MIN_COUNT;
     if is_harmless {
         return None;

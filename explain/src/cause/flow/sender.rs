@@ -178,6 +178,9 @@ pub(super) fn is_timed(intervals_ns: &[u64]) -> bool {
     near.count() * 10 >= intervals_ns.len() * 9
 }
 
+/// What follows after a longer silence is another message.
+const CLOSE_NS: u64 = 10_000_000;
+
 /// Segments far below the MSS, back to back.
 fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
@@ -210,8 +213,18 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
     let overhead = (facts.wire_factor() - 1.0) * facts.frame_payload() as f64;
     let efficiency = |payload: f64| payload / (payload + overhead);
     let gain = efficiency(mss) / efficiency(mean);
+    // Between messages, nobody waits for their headers, unless they queue on the path.
+    let gaps = sent
+        .windows(2)
+        .map(|pair| pair[1].time_ns - pair[0].time_ns);
+    let writing_ns: u64 = gaps.filter(|ns| *ns <= CLOSE_NS).sum();
+    let busy = if facts.model.is_queued {
+        1.0
+    } else {
+        facts.share_of(writing_ns)
+    };
     Some(Rule {
-        share: 1.0 - 1.0 / gain,
+        share: (1.0 - 1.0 / gain) * busy,
         cause: Cause::SmallWrites,
         confidence: 0.9,
         summary: format!(

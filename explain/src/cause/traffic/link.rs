@@ -13,8 +13,10 @@ use linerate_results::stats;
 /// Broadcasts per second that keep a small device busy.
 const STORM_PER_S: f64 = 200.0;
 
-/// Fewer octets are the rest of a connection that began before the capture.
+/// Fewer octets are the rest of a connection that began before the capture, or, in one place, those of a packet or two that were dropped.
 const MIN_UNSEEN: u64 = 2 * 1460;
+/// Acknowledgments so close to each other show one gap.
+const ONE_PLACE_PACKETS: u64 = 8;
 /// What lacks a smaller share of the payload still shows the time: what is missing does not count as lost.
 const MIN_UNSEEN_SHARE: f64 = 0.02;
 /// From this share on, what the rest shows may be the capture's own.
@@ -130,7 +132,9 @@ fn incomplete_capture((from, to): (String, String), unseen: &Unseen) -> Option<P
     let all_bytes = unseen.bytes + unseen.captured_bytes;
     let share = stats::ratio(unseen.bytes as f64, all_bytes as f64);
     // Without any payload, nothing else is reported either.
-    let is_rest = unseen.captured_bytes == 0 && unseen.bytes < MIN_UNSEEN;
+    let is_one_gap = unseen.captured_bytes == 0
+        || unseen.at.first > 0 && unseen.at.last - unseen.at.first <= ONE_PLACE_PACKETS;
+    let is_rest = is_one_gap && unseen.bytes < MIN_UNSEEN;
     (share >= MIN_UNSEEN_SHARE && !is_rest).then(|| {
         let mut finding = PathFinding {
             alternative_to: None,

@@ -64,6 +64,32 @@ fn requests_that_nobody_answers_are_named() {
 }
 
 #[test]
+fn ports_that_are_refused_one_after_the_other_count_together() {
+    // Each port for 5 s; then a dialogue with another port for the rest of 150 s.
+    let refused_ports = |ports: u16| {
+        let mut capture = Capture::default();
+        let mut now_ns = 0;
+        for port in 0..ports {
+            for _ in 0..10 {
+                let ends = [(CLIENT, 2_000), (SERVER, 30_000 + port)];
+                capture.udp(now_ns, ends, b"are you there?");
+                refuse(&mut capture, now_ns + MS, ends, b"are you there?");
+                now_ns += 500 * MS;
+            }
+        }
+        while now_ns < 150_000 * MS {
+            let ends = [(CLIENT, 2_000), (SERVER, 7)];
+            capture.udp(now_ns, ends, b"and you?");
+            capture.udp(now_ns + MS, [ends[1], ends[0]], b"yes");
+            now_ns += 4_000 * MS;
+        }
+        capture.causes().contains(&Cause::Refused)
+    };
+    assert!(refused_ports(5));
+    assert!(!refused_ports(1), "3% of the time");
+}
+
+#[test]
 fn a_stream_of_equal_datagrams_in_one_direction_waits_for_no_answer() {
     let silence = |_: &mut Capture, _, _: [End; 2], _: &[u8]| {};
     // A device reports every 60 ms, now and then late.

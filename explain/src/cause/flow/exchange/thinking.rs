@@ -244,7 +244,7 @@ fn is_answer_after_pause(facts: &FlowFacts<'_>, pause: &Wait) -> bool {
 }
 
 /// Time in which one end waits for the other: without the long pauses of the client.
-pub(super) fn asked_ns(facts: &FlowFacts<'_>, server: End) -> u64 {
+pub(in crate::cause::flow) fn asked_ns(facts: &FlowFacts<'_>, server: End) -> u64 {
     let waits = facts.model.turns.waits[server.other() as usize].iter();
     let idle_ns: u64 = waits.map(|it| it.ns).filter(|ns| *ns >= NEWS_NS).sum();
     facts.active_ns.saturating_sub(idle_ns)

@@ -22,7 +22,8 @@ fn late_by_loss(waits: &[Wait]) -> Vec<(&Wait, u64)> {
     let usual_ns = percentile(others.collect(), 50).unwrap_or(0);
     let lossy = waits.iter().filter(|it| it.has_loss);
     lossy
-        .map(|it| (it, it.ns.saturating_sub(usual_ns)))
+        // What follows long after the last repetition waited for something else, such as a person.
+        .map(|it| (it, it.ns.saturating_sub(usual_ns).min(it.loss_ns)))
         .filter(|(_, ns)| *ns >= MIN_TIMEOUT_NS)
         .collect()
 }
@@ -262,6 +263,38 @@ mod tests {
         assert!(late_reports(30, true).is_some());
         assert_eq!(late_reports(6, true), None, "few");
         assert_eq!(late_reports(30, false), None, "it had arrived");
+    }
+
+    #[test]
+    fn a_person_s_pause_behind_a_lost_answer_is_none_of_the_timer() {
+        // Each tenth answer comes again after 250 ms; then the client thinks.
+        let stalls = |pause_ms: u64| {
+            let mut dialogue = Script::open(End::First, 4 * MS, MS / 50, 60_000);
+            for round in 0..60 {
+                dialogue.after(MS).write(End::First, 80);
+                dialogue.after(4 * MS).write(End::Second, 40);
+                if round % 10 == 5 {
+                    let [first, second] = dialogue.next;
+                    let flags = Segment::ACK | Segment::PSH;
+                    dialogue.after(250 * MS).packet(
+                        End::Second,
+                        flags,
+                        [second - 40, first],
+                        40,
+                        &[],
+                    );
+                    dialogue.after(pause_ms * MS);
+                }
+            }
+            let (findings, _) = explain_flows(&[dialogue.flow()]);
+            let mut found = findings.into_iter().map(|it| it.finding);
+            let stalls = found.find(|it| it.cause == Cause::RetransmissionStalls)?;
+            Some(stalls.evidence["message_wait_ns_mean"] / 1e6)
+        };
+        let [at_once, later] = [0, 700].map(|ms| stalls(ms).expect("stalls"));
+        assert!((200.0..300.0).contains(&at_once), "{at_once}");
+        assert!((later - at_once).abs() < 10.0, "{later}");
+        assert_eq!(stalls(9_000), None);
     }
 
     #[test]

@@ -74,6 +74,25 @@ pub(super) fn finding(
              each time, such as one above the MTU of the path. Read its log at that time; a capture at the server shows whether the \
              answer leaves.",
         ),
+        Opening::Unacknowledged => (
+            Cause::NoAnswer,
+            0.85,
+            format!(
+                "{client} opened {connections} to {server}, and nothing came back after the handshake: what {client} sent was \
+                 repeated for {time}, and not even acknowledged."
+            ),
+            "A firewall or filter that lets connections open but not this request through (by its name or content), or a host that \
+             is gone: try another server from here, and this server from another network.",
+        ),
+        Opening::Refused if attempts.syns == 0 => (
+            Cause::Refused,
+            0.9,
+            format!(
+                "A reset answers each segment from {client} to {server}: the connection does not exist there."
+            ),
+            "The program at that port ended, or its host started again: let the client close the connection when it is reset, and open \
+             it again. A program that writes its own segments has to open the connection first.",
+        ),
         Opening::Refused if attempts.after_accept == attempts.connections => (
             Cause::Refused,
             0.85,

@@ -24,6 +24,8 @@ enum Opening {
     Unanswered,
     /// The same for the last of several requests.
     LastUnanswered,
+    /// The server accepted, and did not even acknowledge what the client sent then.
+    Unacknowledged,
     /// A reset answered the SYN, or the first data.
     Refused,
     /// It took more than a round trip.
@@ -83,10 +85,18 @@ const SLOW_NS: u64 = 150_000_000;
 const STARTED_AGAIN_NS: u64 = 30_000_000_000;
 /// A client that is accepted this soon after a refusal is not slowed down (ITU-T G.1010: delays of interactive use).
 const RETRY_NS: u64 = 1_000_000_000;
-/// One refusal that took a smaller part of the time than this, beside a transfer, does not slow down anything.
+/// A refusal that took a smaller part of the time than this, beside a transfer, does not slow down anything.
 const MIN_ASIDE: f64 = 0.04;
 /// Segments of a transfer at least.
 const TRANSFER_SEGMENTS: u64 = 50;
+/// A client whose connections nearly all open, but for an attempt and its repetition, does what it is asked for: the rest is a service
+/// that it tries in the background.
+const BACKGROUND_ATTEMPTS: u64 = 2;
+const BACKGROUND_DIVISOR: u64 = 10;
+/// Resets that answer data, and repetitions that nothing answers, at least: fewer may be the end of a connection.
+const MIN_REPEATED: usize = 3;
+/// Each path carries a segment of this size (RFC 9293 section 3.7.1: the default MSS): what is larger may exceed its MTU.
+const ANY_MSS: u32 = 536;
 /// A timer waits twice as long each time (RFC 6298 section 5.5); a program that begins again waits for something else.
 const MAX_BACKOFF: u64 = 4;
 /// Opening for a smaller share of a connection's time is not worth a finding.
@@ -101,6 +111,12 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     let mut all: BTreeMap<(Opening, String, String), Attempts> = BTreeMap::new();
     let mut total_ns = 0.0_f64;
     let passed_ns = union_ns(flows.iter().map(span).collect());
+    let is_transfer = flows.iter().map(segments).sum::<u64>() >= TRANSFER_SEGMENTS;
+    let (start, end) = (
+        flows.iter().map(|it| span(it).0).min(),
+        flows.iter().map(|it| span(it).1).max(),
+    );
+    let whole_ns = end.unwrap_or(0) - start.unwrap_or(0);
     for flow in flows {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
@@ -142,10 +158,14 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && accepted.after_ns.is_some_and(|ns| ns >= STARTED_AGAIN_NS);
             // Whoever waits until it tries again loses that time, too.
             let lost_ns = accepted.after_ns.unwrap_or(attempts.time_ns);
+            // A program tries several addresses, or twice, at once.
             let is_aside = opening == Opening::Refused
-                && attempts.connections == 1
-                && total_ns * MIN_ASIDE > lost_ns as f64
-                && flows.iter().any(carries_transfer);
+                && attempts.last_ns - attempts.first_ns < RETRY_NS
+                && total_ns.max(whole_ns as f64) * MIN_ASIDE > lost_ns as f64
+                && is_transfer;
+            let is_background = matches!(opening, Opening::Refused | Opening::NoAnswer)
+                && attempts.connections <= BACKGROUND_ATTEMPTS
+                && opened(flows, &client) > attempts.connections * BACKGROUND_DIVISOR;
             // A capture that ends just after the first SYN shows nothing, nor does one SYN that was lost.
             let is_unknown = opening == Opening::NoAnswer
                 && (attempts.syns < 2
@@ -158,7 +178,8 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && attempts.connections == 1
                 && opens_others
                 && (attempts.time_ns as f64) < (total_ns * MIN_SHARE).min(RETRY_NS as f64);
-            let is_named = !is_retried && !is_started_again && !is_aside && !is_first;
+            let is_named =
+                !(is_retried || is_started_again || is_aside || is_background || is_first);
             // The others may last however long, and wait for nothing, while this one cannot work: it is no minor cause.
             let passed = stats::ratio(attempts.passed_ns() as f64, passed_ns as f64);
             (is_named && !is_unknown && !is_short).then(|| {
@@ -177,10 +198,46 @@ fn span(flow: &Flow) -> (u64, u64) {
     (flow.connection.start_ns, flow.connection.end_ns)
 }
 
-/// True for a connection that carries more than a few messages.
-fn carries_transfer(flow: &Flow) -> bool {
+/// Segments with the payload of a connection.
+fn segments(flow: &Flow) -> u64 {
     let sender = flow.connection.data_sender();
-    flow.connection.stats(sender).segments >= TRANSFER_SEGMENTS
+    flow.connection.stats(sender).segments
+}
+
+/// Connections that a client opened, and that carried payload.
+fn opened(flows: &[Flow], client: &str) -> u64 {
+    let own = flows.iter().filter(|flow| {
+        let is_open = flow.connection.handshake().syn_ack_ns.is_some();
+        is_open && flow.payload_bytes() > 0 && flow.ends[0].0.to_string() == client
+    });
+    own.count() as u64
+}
+
+/// True if nothing was transferred because the server refused or ignored it: the time of the connection is that of the failure.
+pub(super) fn has_failed(flow: &Flow) -> bool {
+    let packets = flow.connection.log().packets();
+    resets_data(packets) || unacknowledged_ns(packets).is_some()
+}
+
+/// True if all that comes from a server, whose connection was not opened in the capture, are resets: it knows of no such connection (RFC
+/// 9293 section 3.10.7.1).
+fn resets_data(packets: &[LoggedPacket]) -> bool {
+    let asks = packets.iter().all(|it| !it.has_any(Segment::SYN));
+    let mut answers = packets.iter().filter(|it| it.from() == End::Second);
+    asks && answers.clone().count() >= MIN_REPEATED && answers.all(|it| it.has_any(Segment::RST))
+}
+
+/// Time for which a client repeated its first data, although nothing came back after the server had accepted the connection.
+fn unacknowledged_ns(packets: &[LoggedPacket]) -> Option<u64> {
+    let is_opened = packets.iter().any(|it| it.has_any(Segment::SYN));
+    let mut answers = packets.iter().filter(|it| it.from() == End::Second);
+    let is_silent = answers.clone().count() > 0 && answers.all(|it| it.has_any(Segment::SYN));
+    let sent = packets.iter().filter(|it| it.len > 0);
+    let first_ns = sent.clone().map(|it| it.time_ns).next()?;
+    let last_ns = packets.iter().map(|it| it.time_ns).max()?;
+    let is_small = sent.clone().all(|it| it.len <= ANY_MSS);
+    (is_opened && is_silent && is_small && sent.count() > MIN_REPEATED)
+        .then_some(last_ns - first_ns)
 }
 
 /// Connections of `client` to the same port that were accepted before the first failed attempt, and after the last.
@@ -233,9 +290,12 @@ fn unanswered(packets: &[LoggedPacket]) -> (u64, u64) {
 fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let connection = &flow.connection;
     let handshake = connection.handshake();
-    handshake.syn_ns?;
     let lasted_ns = connection.end_ns - connection.start_ns;
     let packets = connection.log().packets();
+    if resets_data(packets) {
+        return Some((Opening::Refused, lasted_ns));
+    }
+    handshake.syn_ns?;
     let from_server = packets.iter().filter(|it| it.from() == End::Second);
     // A reset that answers a client which closes, or gives up, refuses nothing.
     let ends = packets
@@ -266,6 +326,9 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
             Opening::Unanswered
         };
         return Some((opening, request.waited_ns));
+    }
+    if let Some(waited_ns) = unacknowledged_ns(packets) {
+        return Some((Opening::Unacknowledged, waited_ns));
     }
     // Near the server, the way of its answer to the client and back is part of it.
     let answered_ns = handshake.syn_ack_ns?;

@@ -181,3 +181,104 @@ fn connections_that_open_late_at_once_cost_their_time_once() {
     assert!(opened_after(36).is_empty());
     assert_eq!(opened_after(60)[0].0, Cause::SlowHandshake);
 }
+
+/// `opened` connections that the client opens and closes, and this many attempts without an answer.
+fn beside_opened(opened: u16, attempts: u16) -> Vec<Cause> {
+    let mut flows: Vec<Flow> = (0..opened)
+        .map(|at| {
+            let start_ns = u64::from(at) * 300 * MS;
+            let mut script = Script::open_at(start_ns, End::Second, [10 * MS, 0], 60_000);
+            script.after(MS).write(End::First, 300);
+            script.after(10 * MS).write(End::Second, 2_000);
+            let mut flow = from_port(script, 40_000 + at);
+            flow.ends[1].0 = Address([3; 16]);
+            flow
+        })
+        .collect();
+    for at in 0..attempts {
+        let mut script = attempt(100);
+        for ms in [1_000, 2_000, 4_000, 8_000] {
+            syn(&mut script);
+            script.after(ms * MS);
+        }
+        flows.push(from_port(script, 50_000 + at));
+    }
+    found(&flows).into_iter().map(|it| it.0).collect()
+}
+
+#[test]
+fn an_attempt_beside_many_connections_that_open_is_one_of_the_background() {
+    assert_eq!(beside_opened(5, 1), [Cause::NoAnswer]);
+    assert_eq!(beside_opened(11, 1), []);
+    assert_eq!(beside_opened(20, 2), [Cause::NoAnswer]);
+    assert_eq!(beside_opened(21, 2), []);
+    assert_eq!(beside_opened(40, 3), [Cause::NoAnswer]);
+}
+
+#[test]
+fn attempts_at_once_beside_a_transfer_slow_down_nothing() {
+    let attempts = |apart_ms: u64, rounds: u64| {
+        let mut transfer = Script::open(End::Second, MS, 0, 60_000);
+        for _ in 0..rounds {
+            transfer.after(100 * MS).write(End::First, 80);
+            transfer.after(MS).write(End::Second, 3_000);
+        }
+        let mut flow = transfer.flow();
+        flow.ends[1].1 = 8_080;
+        let mut flows = vec![flow];
+        for (port, ms) in [(40_001, 0), (40_002, apart_ms)] {
+            let mut script = attempt(1_000 + ms);
+            refused(&mut script);
+            flows.push(from_port(script, port));
+        }
+        let causes = found(&flows).into_iter().map(|it| it.0);
+        causes.collect::<Vec<_>>().contains(&Cause::Refused)
+    };
+    assert!(!attempts(1, 40));
+    assert!(attempts(1_500, 40), "tried again");
+    assert!(attempts(1, 10), "beside little");
+}
+
+#[test]
+fn resets_that_answer_each_segment_refuse_it() {
+    let segments = |is_reset: bool| {
+        let mut script = Script::late(End::First, 60_000);
+        for _ in 0..30 {
+            script.packet(End::First, Segment::ACK, [1, 1], 26, &[]);
+            if is_reset {
+                script
+                    .after(MS)
+                    .packet(End::Second, Segment::RST, [1, 0], 0, &[]);
+            }
+            script.after(300 * MS);
+        }
+        found(&[script.flow()])
+    };
+    let refused = segments(true);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].0, Cause::Refused);
+    assert!(segments(false).iter().all(|it| it.0 != Cause::Refused));
+}
+
+/// A request of `len` octets, sent `times` times in a connection that was accepted.
+fn ignored(len: u32, times: u32, is_answered: bool) -> Vec<Cause> {
+    let mut script = Script::open(End::First, 20 * MS, 0, 60_000);
+    for at in 0..times {
+        script.packet(End::First, Segment::ACK | Segment::PSH, [1, 1], len, &[]);
+        script.after((300 << at) * MS);
+    }
+    if is_answered {
+        script.packet(End::Second, Segment::ACK, [1, 1 + len], 0, &[]);
+    }
+    let causes = found(&[script.flow()]).into_iter().map(|it| it.0);
+    causes.collect()
+}
+
+#[test]
+fn a_request_that_is_not_even_acknowledged_gets_no_answer() {
+    assert_eq!(ignored(300, 6, false), [Cause::NoAnswer]);
+    assert!(!ignored(300, 6, true).contains(&Cause::NoAnswer));
+    assert!(!ignored(300, 3, false).contains(&Cause::NoAnswer), "few");
+    // The path may not carry it.
+    assert!(!ignored(1_400, 6, false).contains(&Cause::NoAnswer));
+}

@@ -209,3 +209,23 @@ fn a_delayed_acknowledgment_is_no_loss_where_nothing_else_is_lost() {
     let lost = asked_from_here(8);
     assert_ne!(lost.first(), Some(&Cause::DelayedAckWithNagle), "{lost:?}");
 }
+
+/// 20 answers in two writes, captured at the server; each first part is acknowledged after `late_ms`, and a person pauses for 2 s before
+/// the next request.
+fn chat(late_ms: u64) -> Vec<Cause> {
+    let mut chat = Script::open(End::Second, 20 * US, 60 * MS, 60_000);
+    for _ in 0..20 {
+        chat.after(2_000 * MS).write(End::First, 400);
+        chat.after(MS).write(End::Second, 27);
+        chat.after(late_ms * MS).confirm(End::First);
+        chat.after(20 * US).write(End::Second, 96);
+        chat.after(60 * MS).confirm(End::First);
+    }
+    causes(chat)
+}
+
+#[test]
+fn pauses_of_a_person_do_not_hide_what_delayed_acknowledgments_cost() {
+    assert_eq!(chat(250), [Cause::DelayedAckWithNagle]);
+    assert_eq!(chat(100), [], "less than a second in all");
+}

@@ -168,9 +168,9 @@ fn what_is_answered_now_and_then_or_seldom_asked_may_stay_unanswered() {
 fn a_request_that_does_not_arrive_is_not_left_unanswered_by_its_server() {
     let mut request = upload(MS / 50, 5 * MS, 60_000);
     let start = request.sent();
-    request.after(MS).segment(start, 80);
+    request.after(MS).segment(start, 800);
     for again in 0..5_u32 {
-        request.after((200 << again) * MS).segment(start, 80);
+        request.after((200 << again) * MS).segment(start, 800);
     }
     let numbers = request.next;
     request.after(9_000 * MS);

@@ -1,6 +1,6 @@
 //! Who sets the pace: the sender itself, or a program that reads.
 
-use super::{causes, findings};
+use super::{causes, findings, upload};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::flight::arrives_evenly;
 use crate::cause::flow::nagle::delayed_ack_with_nagle;
@@ -307,4 +307,23 @@ fn unscaled() -> Vec<Cause> {
 #[test]
 fn a_flight_that_fills_the_least_window_that_holds_it_may_be_that_window() {
     assert_eq!(unscaled(), [Cause::ReceiveWindow, Cause::SendBuffer]);
+}
+
+/// Groups of three messages of 40 octets, close together, one group each `pause_ms`, over a path of 60 ms.
+fn small_groups(pause_ms: u64) -> bool {
+    let mut upload = upload(20 * US, 60 * MS, 60_000);
+    for group in 0..600 {
+        upload.at((100 + group * pause_ms) * MS);
+        upload.send(3, 40, MS);
+        if group % 20 == 19 {
+            upload.ack_all();
+        }
+    }
+    causes(upload).contains(&Cause::SmallWrites)
+}
+
+#[test]
+fn small_messages_now_and_then_cost_nobody_their_headers() {
+    assert!(small_groups(3));
+    assert!(!small_groups(250));
 }
