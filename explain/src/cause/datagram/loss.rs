@@ -31,8 +31,6 @@ const LONGEST_GAP: u64 = 1 << 15;
 const MAX_STREAMS: usize = 2;
 /// The port of QUIC, whose packet numbers are encrypted (RFC 9001 section 5.4).
 const QUIC: u16 = 443;
-/// Whoever plays sound and pictures holds them back longer than a datagram is late that another one overtakes; fewer are no news.
-const MIN_REORDERED: f64 = 0.01;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
 /// packets number are given as far as they fill a path, or the time shows that what is missing was sent.
