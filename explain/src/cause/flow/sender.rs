@@ -31,9 +31,6 @@ const MOSTLY_IDLE: f64 = 0.5;
 const MOSTLY_FULL: f64 = 0.5;
 /// Segments are close if others are this many times as far apart.
 const BURST_FACTOR: u64 = 8;
-/// Media, people and events send less often than this (RFC 3551 section 4.2: a packet of sound each 20 ms, each 10 ms at least), and
-/// headers take no time that matters.
-const MIN_SMALL_PER_S: f64 = 100.0;
 /// A tick of common timers.
 pub(super) const TICK_NS: u64 = 1_000_000;
 
@@ -192,14 +189,11 @@ fn small_writes(facts: &FlowFacts<'_>) -> Option<Rule> {
         .filter(|flight| **flight as f64 >= 1.5 * mean)
         .count();
     let back_to_back = behind * 2 >= flights.len();
-    let per_s = stats::ratio(stats.segments as f64 * 1e9, facts.active_ns as f64);
-    let is_often = per_s >= MIN_SMALL_PER_S || rate::is_full(facts);
     // A program's write ends with PSH; segments of a small MSS do not.
     let sent = &facts.model.view.sent;
     let pushed = sent.iter().filter(|it| it.is_pushed).count();
     if mean >= mss / 3.0
         || !back_to_back
-        || !is_often
         || pushed * 2 < sent.len()
         || stats.segments < 50
         // A window that admits no more has the same effect.

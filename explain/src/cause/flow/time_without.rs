@@ -119,13 +119,14 @@ impl FlowFacts<'_> {
         })
     }
 
-    /// True if segments stand at the distance that a link with the fastest rate sets: otherwise, that may be the rate of a window.
+    /// True if segments stand at the distance that a link with the fastest rate sets, or pass at that rate all the time: otherwise, it may
+    /// be the rate of a window.
     fn is_spaced(&self) -> bool {
+        let Some(fastest) = self.fastest() else {
+            return false;
+        };
         let train = self.model.train.map(|train| train.bytes_per_s);
-        let fastest = self.fastest();
-        train
-            .zip(fastest)
-            .is_some_and(|(train, fastest)| train <= SPACED * fastest)
+        train.is_some_and(|train| train <= SPACED * fastest) || fastest <= SPACED * self.goodput()
     }
 
     /// Time that all payload takes at this rate, `passing_ns` beside what delays its beginning: the congestion window doubles in

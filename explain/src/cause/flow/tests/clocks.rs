@@ -88,5 +88,5 @@ fn lines(pause_ns: u64) -> Vec<Cause> {
 #[test]
 fn bursts_of_small_messages_now_and_then_cost_nothing() {
     assert_eq!(lines(300 * MS), []);
-    assert_eq!(lines(5 * MS)[..1], [Cause::SmallWrites]);
+    assert_eq!(lines(3 * MS)[..1], [Cause::SmallWrites]);
 }
