@@ -33,7 +33,7 @@ pub(super) struct Alternative {
 /// Where the handshake was not captured, a window of 65,535 octets.
 const SCALE_OF_ZERO: Alternative = Alternative {
     cause: Cause::ReceiveWindow,
-    summary: "The same window fits a receive buffer of little more, for which a host offers a scale of 0.",
+    summary: "The same window fits a receive buffer of little more, whose window no host has to scale.",
     advice: "To decide: capture from the start of the connection, where both ends offer their scales.",
 };
 
