@@ -57,9 +57,14 @@ struct Question {
 }
 
 impl Question {
-    /// True for a repetition or an answer. Resolvers may use another port and identification for each repetition.
+    /// True for a repetition or an answer. Resolvers may use another port and identification for each repetition; where the capture has no
+    /// name, the identification decides, which clients choose at random (RFC 5452 section 4.3).
     fn is_same(&self, other: &Self) -> bool {
-        self.exchange == other.exchange || self.named.is_some() && self.named == other.named
+        let is_same_name = match (&self.named, &other.named) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.exchange.1 == other.exchange.1 && self.exchange.1 != 0,
+        };
+        self.exchange == other.exchange || is_same_name
     }
 
     /// True for an answer to everyone (RFC 6762 section 6): the identification is 0, and other records may come first.
@@ -240,6 +245,29 @@ mod tests {
         }
         // A reference to itself.
         assert_eq!(name(b"\0\0\0\0\0\0\0\0\0\0\0\0\xC0\x0C\0\x01"), None);
+    }
+
+    #[test]
+    fn a_name_that_is_cut_is_known_by_the_identification() {
+        let [client, silent, other] = [1, 2, 3].map(|host| Address([host; 16]));
+        let lookups = |second_id: u16| {
+            let mut table = NameTable::default();
+            let mut record = |ends, id: u16, flags: u8, time_ns| {
+                let mut message = QUERY[..18].to_vec();
+                message[..2].copy_from_slice(&id.to_be_bytes());
+                message[2] = flags;
+                table.record(ends, &message, Stamp { time_ns, number: 1 });
+            };
+            record([(client, 40_000), (silent, DNS)], 7, 1, 0);
+            record([(client, 40_001), (other, DNS)], second_id, 1, 3_000);
+            record([(other, DNS), (client, 40_001)], second_id, 0x81, 3_030);
+            let answered = table.finish().into_iter().filter(|it| it.is_answered);
+            answered
+                .map(|it| (it.queries, it.end_ns - it.start_ns))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lookups(7), [(2, 3_030)]);
+        assert_eq!(lookups(8), [(1, 30)]);
     }
 
     #[test]

@@ -224,12 +224,15 @@ fn join_full_ways(all: &mut Vec<PathFinding>) {
 /// Largest share of the time first; the limit of a healthy transfer is no fault and comes behind those between the same hosts.
 pub(super) fn sort_by_cost(found: &mut [PathFinding]) {
     let faults = found.iter().filter(|it| !is_limit(it.finding.cause));
-    let faulty: Vec<Vec<String>> = faults.map(hosts).collect();
-    // What concerns no hosts in particular concerns all.
+    let faulty: Vec<(Vec<String>, f64)> = faults.map(|it| (hosts(it), cost(it))).collect();
+    // What concerns no hosts in particular concerns all; what costs most of the time, all that its hosts transfer.
     let is_faulty = |it: &PathFinding| {
         let own = hosts(it);
-        let concerns = |of: &Vec<String>| {
-            of.iter().all(|it| own.contains(it)) || own.iter().all(|it| of.contains(it))
+        let concerns = |(of, cost): &(Vec<String>, f64)| {
+            let has_common = of.iter().any(|it| own.contains(it));
+            has_common && *cost >= MIN_FULL
+                || of.iter().all(|it| own.contains(it))
+                || own.iter().all(|it| of.contains(it))
         };
         faulty.iter().any(concerns)
     };

@@ -39,3 +39,13 @@ fn what_concerns_no_hosts_in_particular_concerns_all() {
         assert_eq!(beside_full_path(cause, None, 0.1), [cause, Cause::PathRate]);
     }
 }
+
+#[test]
+fn what_costs_a_host_most_of_the_time_comes_before_the_limit_of_what_it_transfers() {
+    let names = Some(["192.0.2.53", "192.0.2.2"]);
+    let order = |hosts, share| beside_full_path(Cause::NameResolution, hosts, share);
+    let [fault, limit] = [Cause::NameResolution, Cause::PathRate];
+    assert_eq!(order(names, 0.6), [fault, limit]);
+    assert_eq!(order(names, 0.3), [limit, fault]);
+    assert_eq!(order(OTHERS, 0.6), [limit, fault]);
+}
