@@ -33,6 +33,8 @@ const WINDOWS_OF_BUFFER: u64 = 2;
 const MAX_SLOWED: f64 = 2.0;
 /// A window that stays below a third of the largest one is what unread data leaves of the buffer.
 const SHRUNK: u64 = 3;
+/// Fewer waits for a small window are no habit.
+const MIN_SHRUNK: usize = 20;
 /// A smaller buffer holds little unread data.
 const MIN_BUFFER_SEGMENTS: u64 = 4;
 /// Largest window without scaling (RFC 9293 section 3.1).
@@ -202,13 +204,51 @@ fn per_closing(facts: &FlowFacts<'_>) -> Option<u64> {
 /// A window that stays far below the largest one granted.
 #[derive(Clone, Copy, Debug)]
 struct ShrunkWindow {
-    /// Three of four acknowledgments grant this much or less.
+    /// Three of four acknowledgments grant this much or less, or those that the sender waited for.
     usual: u64,
     largest: u64,
 }
 
 /// The window, if it stays far below the largest one granted: the buffer is full of what the program has not read.
 fn shrunk_window(facts: &FlowFacts<'_>) -> Option<ShrunkWindow> {
+    usually_shrunk(facts).or_else(|| filled_shrunk(facts))
+}
+
+/// The same, if it is so small for most of the time for which the sender has filled it: a program that reads in steps opens it in between.
+fn filled_shrunk(facts: &FlowFacts<'_>) -> Option<ShrunkWindow> {
+    let model = &facts.model;
+    let shift = model.scale.shift()?;
+    let mut full = model
+        .spans
+        .iter()
+        .filter(|span| span.limit == Limit::ReceiveWindow)
+        .peekable();
+    let (mut largest, mut usual, mut count) = (0, 0, 0);
+    let (mut all_ns, mut shrunk_ns) = (0, 0);
+    for pair in model.view.acks.windows(2) {
+        let granted = u64::from(pair[0].window) << shift;
+        largest = granted.max(largest);
+        let (start_ns, end_ns) = (pair[0].time_ns, pair[1].time_ns);
+        while full.next_if(|span| span.end_ns <= start_ns).is_some() {}
+        let Some(span) = full.peek() else {
+            break;
+        };
+        let full_ns = end_ns
+            .min(span.end_ns)
+            .saturating_sub(start_ns.max(span.start_ns));
+        all_ns += full_ns;
+        if full_ns > 0 && granted * SHRUNK <= largest {
+            shrunk_ns += full_ns;
+            count += 1;
+            usual = granted.max(usual);
+        }
+    }
+    let is_usual = count >= MIN_SHRUNK && shrunk_ns * 2 >= all_ns;
+    (is_usual && largest >= MIN_BUFFER_SEGMENTS * facts.full)
+        .then_some(ShrunkWindow { usual, largest })
+}
+
+fn usually_shrunk(facts: &FlowFacts<'_>) -> Option<ShrunkWindow> {
     let model = &facts.model;
     let shift = model.scale.shift()?;
     let late = &model.view.acks[model.view.acks.len() / 4..];

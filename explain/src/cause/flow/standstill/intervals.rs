@@ -18,9 +18,10 @@ const MIN_STOPS: usize = 4;
 const EQUAL_PART: u64 = 8;
 /// They take at least this share of the time.
 const MIN_SHARE: f64 = 0.3;
-/// A receiver that looks for frames at intervals answers none of the first ones at once; so many answers in a row show one that is
-/// told of each.
+/// A receiver that looks for frames at intervals answers none of the first ones at once; so many answers in a row, or for each stop, show
+/// one that is told of each.
 const MIN_PROMPT: usize = 8;
+const PROMPT_PER_STOP: usize = 3;
 /// An answer later than the path accounts for by this is that of a timer.
 const PROMPT_NS: u64 = 5_000_000;
 /// Acknowledgments closer together are those of one look.
@@ -52,11 +53,15 @@ fn answers(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
     answers
 }
 
-/// The most answers in a row that came at once, each to what arrived since the one before.
-fn most_prompt(answers: &[(u64, u64)], base_ns: u64) -> usize {
+/// The answers that came at once, each to what arrived since the one before: the most in a row, and all.
+fn prompt(answers: &[(u64, u64)], base_ns: u64) -> (usize, usize) {
     let runs = answers.split(|(wait_ns, _)| *wait_ns > base_ns + PROMPT_NS);
     let apart = |run: &[(u64, u64)]| run.iter().filter(|(_, ns)| *ns >= TOGETHER_NS).count();
-    runs.map(apart).max().unwrap_or(0)
+    let counts: Vec<usize> = runs.map(apart).collect();
+    (
+        counts.iter().copied().max().unwrap_or(0),
+        counts.iter().sum(),
+    )
 }
 
 pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -73,13 +78,15 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
     let total_ns: u64 = stops.iter().sum();
     let share = facts.share_of(total_ns);
     let is_equal = p90 - p10 <= p50 / EQUAL_PART;
+    let (most, all) = prompt(&answers, base_ns);
+    let is_told = most >= MIN_PROMPT || all >= PROMPT_PER_STOP * stops.len();
     // Behind a transfer that fills the way of the acknowledgments, they wait for its queue.
     if facts.against.is_some_and(|it| it.is_full)
         || stops.len() < MIN_STOPS
         || !is_equal
         || share < MIN_SHARE
         || facts.stats().time_outs as usize * 2 > stops.len()
-        || most_prompt(&answers, base_ns) < MIN_PROMPT
+        || !is_told
     {
         return None;
     }
@@ -89,7 +96,7 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
         confidence: 0.7,
         summary: format!(
             "{} answers nothing {} for {} (median), each time as long, and then everything that was sent before, although it \
-             answered at once in the beginning: it does something else behind each block.",
+             answers at once otherwise: it does something else behind each block.",
             facts.receiver,
             format::times(stops.len() as u64),
             format::time(p50),
