@@ -3,6 +3,7 @@
 //! A segment that waited kept the link busy until it left the queue. Radios change their rate many times in a second: their
 //! fastest one says little, but as long as segments wait, nothing passes sooner, whatever the window.
 
+use super::FlowModel;
 use super::rate::{Window, total_ns};
 use super::round_trip::RoundTrips;
 use super::view::{DirectionView, Transmission};
@@ -32,6 +33,55 @@ const SIGNIFICANT: f64 = 3.1;
 const MOST_USUAL: u64 = 8;
 /// Variance of a place among all waits that losses choose by chance: that of a uniform distribution.
 const UNIFORM_VARIANCE: f64 = 1.0 / 12.0;
+
+/// Nothing fits behind the segment before a loss in a queue that overflows: of all waits, at most this share is longer on average.
+const FULL_LONGER: f64 = 0.1;
+/// Losses meet so long waits by chance once in a thousand times.
+const CHANCE: f64 = 0.001;
+
+/// How long the segments before losses waited, compared with all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WaitsAtLosses {
+    /// Round trips with losses.
+    pub events: usize,
+    /// Of all waits, the share that is as long as those before losses, or longer: the mean of the events.
+    pub longer: f64,
+    /// Most segments wait at least as long as the path takes.
+    is_deep: bool,
+}
+
+impl WaitsAtLosses {
+    /// True if losses meet a queue that is full.
+    pub fn are_of_full_queue(self) -> bool {
+        // The probability that so many uniform places have no larger sum (the first term of the Irwin-Hall distribution).
+        let sum = self.longer * self.events as f64;
+        let by_chance: f64 = (1..=self.events).map(|at| sum / at as f64).product();
+        self.events > 0 && self.longer <= FULL_LONGER && by_chance <= CHANCE
+    }
+
+    /// True if losses meet the longest waits of a queue that holds as much as the path: half a window still fills the path.
+    pub fn leave_path_full(self) -> bool {
+        self.events > 0 && self.is_deep && self.longer <= MAX_LONGER
+    }
+}
+
+impl FlowModel {
+    /// How long the segments before losses waited. Without round trips that contain the queue, there are no events.
+    pub fn waits_at_losses(&self) -> WaitsAtLosses {
+        let is_near_receiver = self.is_near_receiver();
+        let trips = [&self.to_receiver, &self.to_sender][usize::from(is_near_receiver)];
+        if trips.count() < MIN_SAMPLES {
+            return WaitsAtLosses::default();
+        }
+        let longer = longer_waits(&self.view, trips, is_near_receiver);
+        let base_and_usual = trips.base_ns().zip(trips.percentile(50));
+        WaitsAtLosses {
+            events: longer.len(),
+            longer: mean(&longer),
+            is_deep: base_and_usual.is_some_and(|(base_ns, ns)| ns >= 2 * base_ns),
+        }
+    }
+}
 
 /// The times for which segments waited in a queue, if it hardly ever drains and loses segments where it is longest. `trips` are
 /// the round trips that contain it.
@@ -169,6 +219,27 @@ mod tests {
     use crate::model::view::Acknowledgment;
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn losses_that_meet_a_full_queue_are_no_chance() {
+        let waits = |events, longer, is_deep| WaitsAtLosses {
+            events,
+            longer,
+            is_deep,
+        };
+        assert!(waits(20, 0.07, false).are_of_full_queue());
+        assert!(!waits(20, 0.15, false).are_of_full_queue(), "some do not");
+        assert!(waits(3, 0.01, false).are_of_full_queue());
+        assert!(
+            !waits(2, 0.05, false).are_of_full_queue(),
+            "two may be chance"
+        );
+        assert!(!waits(0, 0.0, true).are_of_full_queue(), "nothing is known");
+        assert!(waits(2, 0.1, true).leave_path_full());
+        assert!(!waits(2, 0.5, true).leave_path_full(), "any wait");
+        assert!(!waits(2, 0.1, false).leave_path_full(), "a short queue");
+        assert!(!waits(0, 0.0, true).leave_path_full(), "nothing is known");
+    }
 
     /// Segments of 1 kB, 1 ms apart, on a path of 20 ms near their sender, for 20 rounds. In each, segments wait 6 ms at first, and 0.1 ms
     /// more from one to the next; behind 100 segments the sender stops until they wait 10 ms less. The first `losing` rounds lose one. In

@@ -124,7 +124,9 @@ impl Losses {
             segments,
             timeout: facts.share(Limit::Timeout),
             recovery: facts.share(Limit::FastRecovery),
-            reduced: if fills_between_stops(facts) {
+            reduced: if fills_between_stops(facts)
+                || facts.model.waits_at_losses().leave_path_full()
+            {
                 0.0
             } else {
                 (facts.share(Limit::InFlight) - constant_share(facts)).max(0.0)

@@ -1,5 +1,6 @@
 //! Losses by their place: in bursts, alone, at random.
 
+use super::queue::MIN_EXCESS_RATE;
 use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::repeats::episodes;
@@ -288,16 +289,50 @@ fn overflow_of_slow_start(
     }
 }
 
-pub(super) fn random(
+/// Losses meet the longest waits, although no rate or number of segments in flight tells which are lost: other traffic shares the
+/// queue, or the time that a receiver takes for a frame varies.
+fn overflow_of_full_queue(
     facts: &FlowFacts<'_>,
     losses: &Losses,
     waits: &str,
     figures: BTreeMap<String, f64>,
 ) -> Rule {
+    Rule {
+        share: losses.cost(),
+        cause: Cause::ShallowQueue,
+        confidence: 0.65,
+        summary: format!(
+            "{} of {} segments ({}) were lost, and those right before them are among the segments that waited longest: a queue \
+             before {} overflows. {waits}",
+            format::count(losses.lost),
+            format::count(losses.segments),
+            format::percent(losses.rate()),
+            facts.receiver,
+        ),
+        evidence: figures,
+        advice: "Give that queue (receive descriptors and buffers, a switch port, tc limit) room for the window, or advertise a \
+                 smaller window."
+            .to_owned(),
+        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
+        has_gain: true,
+    }
+}
+
+pub(super) fn random(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    waits: &str,
+    mut figures: BTreeMap<String, f64>,
+) -> Rule {
     // Losses of one episode have one reason, however many they are.
     let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
     if few && are_of_slow_start(facts) {
         return overflow_of_slow_start(facts, losses, waits, figures);
+    }
+    let met = facts.model.waits_at_losses();
+    if losses.rate() < MIN_EXCESS_RATE && met.are_of_full_queue() {
+        figures.insert("longer_waits_share".to_owned(), met.longer);
+        return overflow_of_full_queue(facts, losses, waits, figures);
     }
     Rule {
         share: losses.cost(),

@@ -59,9 +59,11 @@ fn lossy_flights(rounds: u64, segments: impl Fn(u64) -> u32, lost: impl Fn(u64) 
         let first = upload.sent();
         let (size, missing) = (segments(round), lost(round));
         upload.at(at_ns).send(size, MSS, 100 * US);
+        let eighth_ns = at_ns + 7 * 100 * US;
         at_ns = upload.now_ns + 20 * MS;
         if missing > 0 {
-            upload.at(at_ns).ack(first + 8 * MSS);
+            upload.at(eighth_ns + 20 * MS).ack(first + 8 * MSS);
+            upload.at(at_ns);
             upload.duplicate_acks(3, first + 8 * MSS, 10 * US);
             for place in 8..8 + missing {
                 upload.after(10 * US).segment(first + place * MSS, MSS);
@@ -142,6 +144,66 @@ fn rare_losses_that_cost_little_may_be_those_of_a_short_queue() {
     let queue = (Cause::RandomLoss, Some(Cause::ShallowQueue));
     assert_eq!(alone(60), queue);
     assert_ne!(alone(4), queue);
+}
+
+/// Flights of 33 segments, captured at the sender on a path of 20 ms, of which each `each`-th one loses that of place `lost`. Up to place 29
+/// each waits longer than the one before it, besides `standing_ns`.
+fn waiting_flights(each: u64, lost: u32, standing_ns: u64) -> Script {
+    let mut upload = Script::open(End::First, 20 * MS, 10 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for round in 0..90 {
+        let first = upload.sent();
+        upload.at(at_ns).send(33, MSS, 100 * US);
+        let is_lossy = round % each == each - 1;
+        for place in 0..33_u32 {
+            let waits_us = u64::from(place.min(58 - place.min(58))) * 50;
+            let acked = if is_lossy {
+                (place + 1).min(lost)
+            } else {
+                place + 1
+            };
+            upload
+                .at(at_ns + u64::from(place) * 100 * US + 20 * MS + standing_ns + waits_us * US)
+                .ack(first + acked * MSS);
+        }
+        at_ns = upload.now_ns + 100 * US;
+        if is_lossy {
+            upload.at(at_ns).segment(first + lost * MSS, MSS);
+            at_ns += 20 * MS + standing_ns;
+            upload.at(at_ns).ack_all();
+        }
+    }
+    upload
+}
+
+#[test]
+fn losses_behind_the_longest_waits_are_those_of_a_queue() {
+    let cause = |each, lost| {
+        let flow = waiting_flights(each, lost, 0).flow();
+        let facts = FlowFacts::of(&flow).expect("payload");
+        random(&facts, &Losses::of(&facts), "", BTreeMap::new()).cause
+    };
+    assert_eq!(cause(9, 29), Cause::ShallowQueue);
+    assert_eq!(cause(9, 14), Cause::RandomLoss, "behind any wait");
+    assert_eq!(cause(1, 29), Cause::RandomLoss, "too frequent");
+}
+
+#[test]
+fn a_window_behind_losses_of_a_queue_as_long_as_the_path_costs_nothing() {
+    let reduced = |lost, standing_ns| {
+        let flow = waiting_flights(9, lost, standing_ns).flow();
+        let mut facts = FlowFacts::of(&flow).expect("payload");
+        facts.model.spans = vec![Span {
+            start_ns: 0,
+            end_ns: facts.model.span_ns,
+            limit: Limit::InFlight,
+            number: 0,
+        }];
+        Losses::of(&facts).reduced
+    };
+    assert!(reduced(29, 25 * MS) < 0.1);
+    assert!(reduced(14, 25 * MS) > 0.5, "losses behind any wait");
+    assert!(reduced(29, 5 * MS) > 0.5, "a short queue");
 }
 
 /// An upload, captured at its sender, to a link that passes a segment in 4 ms and whose queue of twenty is always full; each
