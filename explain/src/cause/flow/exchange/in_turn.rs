@@ -67,7 +67,15 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
         return None;
     }
     // A client that asks by a clock waits for that.
-    let is_timed = |end: End| has_own_timer(facts, &Thinking::of(facts, end));
+    let is_timed = |end: End| {
+        let thinking = Thinking::of(facts, end);
+        // A few late turns beside many prompt ones are no clock, unless they begin rounds by one.
+        if thinking.is_usual() {
+            has_own_timer(facts, &thinking)
+        } else {
+            thinking.is_at_intervals()
+        }
+    };
     if [End::First, End::Second].into_iter().any(is_timed) {
         return None;
     }

@@ -194,6 +194,16 @@ impl Thinking {
         self.times.len() >= MIN_TIMES && spread_ns * 50 <= self.percentile(50)
     }
 
+    /// True if half of the times end at intervals within 2%, as rounds that a timer begins do.
+    pub(super) fn is_at_intervals(&self) -> bool {
+        let ends = self.times.iter().map(|(wait, _)| wait.start_ns + wait.ns);
+        let ends: Vec<u64> = ends.collect();
+        let gaps = ends.windows(2).map(|pair| pair[1] - pair[0]);
+        let gaps: Vec<u64> = gaps.collect();
+        let middle = |percent| percentile(gaps.clone(), percent).unwrap_or(0);
+        gaps.len() >= MIN_TIMES && (middle(75) - middle(25)) * 50 <= middle(50)
+    }
+
     /// True if the times are constant, and nothing acknowledges the request before: the stack may be asleep, too.
     pub(super) fn is_silent(&self) -> bool {
         let is_unacked =

@@ -69,6 +69,43 @@ fn a_person_who_asks_waits_for_no_round_trip() {
 }
 
 #[test]
+fn a_few_late_turns_are_no_clock() {
+    // The client is busy with something else now and then.
+    let busy_ms = |number| match number {
+        17 => 6,
+        40 => 9,
+        61 => 7,
+        90 => 12,
+        _ => 0,
+    };
+    let found = causes(asked(LONG_PATHS[0], 120, |number| busy_ms(number) * MS));
+    assert_eq!(found, [Cause::OneInFlight]);
+}
+
+#[test]
+fn rounds_that_a_clock_begins_wait_for_the_clock() {
+    // 40 requests each 4 s, which take 2.4 s.
+    let rounds = |pauses_ms: [u64; 6]| {
+        let [to_server, to_client] = LONG_PATHS[0];
+        let mut dialogue = Script::open(End::Second, to_server, to_client, 65_535);
+        for pause_ms in pauses_ms {
+            for _ in 0..40 {
+                dialogue.write(End::First, 90).after(to_server);
+                dialogue.write(End::Second, 300).after(to_client);
+            }
+            // The stack delays its acknowledgment.
+            dialogue.after(40 * MS).confirm(End::First);
+            dialogue.after((pause_ms - 40) * MS);
+        }
+        causes(dialogue)
+    };
+    assert_eq!(rounds([1_600; 6]), []);
+    // A person who starts each round.
+    let found = rounds([1_200, 1_900, 1_500, 900, 1_700, 1_100]);
+    assert_eq!(found, [Cause::OneInFlight]);
+}
+
+#[test]
 fn a_client_that_takes_a_fifth_of_the_round_trip_does_not_only_wait_for_it() {
     let found = |ms| causes(asked(LONG_PATHS[0], 100, |_| ms * MS));
     assert_eq!(found(8), [Cause::OneInFlight]);
