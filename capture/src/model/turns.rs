@@ -52,6 +52,17 @@ fn longest_repair_ns(lost: u16) -> u64 {
     MAX_TIMEOUT_NS.saturating_mul((1 << lost.min(16)) - 1)
 }
 
+/// The least timeout of common stacks (Linux: `TCP_RTO_MIN`).
+const MIN_TIMEOUT_NS: u64 = 200_000_000;
+/// Packets that are lost before any is repeated: an acknowledgment, and the message behind it.
+const FIRST_LOST: u16 = 2;
+
+/// The shortest time in which a message comes again after so many packets were lost: more than the first ones are repetitions.
+fn shortest_repair_ns(lost: u16) -> u64 {
+    let timeouts = (lost + 1).saturating_sub(FIRST_LOST).min(16);
+    MIN_TIMEOUT_NS * ((1 << timeouts) - 1)
+}
+
 /// State while walking through the packets.
 #[derive(Debug, Default)]
 struct Walk {
@@ -96,7 +107,8 @@ impl Turns {
             if let Some(turn) = &mut walk.current
                 && missing > 0
                 && near != Some(packet.from())
-                && packet.time_ns - turn.last_ns <= longest_repair_ns(missing)
+                && (shortest_repair_ns(missing)..=longest_repair_ns(missing))
+                    .contains(&(packet.time_ns - turn.last_ns))
             {
                 turn.lost_ns = Some(packet.time_ns);
             }
@@ -338,6 +350,11 @@ mod tests {
 
     /// Whether the last answer, after this time and behind a number that is missing, was lost before.
     fn is_lost_before(wait_ms: u64, near: Option<End>) -> bool {
+        are_lost_before(1, wait_ms, near)
+    }
+
+    /// The same behind so many numbers.
+    fn are_lost_before(lost: u16, wait_ms: u64, near: Option<End>) -> bool {
         let mut packets = Vec::new();
         let mut number = 0;
         for at in 0..20 {
@@ -354,7 +371,7 @@ mod tests {
         }
         packets.push(packet(End::First, 200, [21, 21], 1));
         let mut late = packet(End::Second, 200 + wait_ms, [21, 22], 1);
-        late.identification = number + 2;
+        late.identification = number + 1 + lost;
         packets.push(late);
         Turns::of(&packets, near).waits[1]
             .last()
@@ -369,6 +386,15 @@ mod tests {
         // Its number was used for something else.
         assert!(!is_lost_before(5_000, at_client));
         assert!(!is_lost_before(300, Some(End::Second)));
+    }
+
+    #[test]
+    fn repetitions_that_are_lost_take_longer_each() {
+        let at_client = Some(End::First);
+        // An acknowledgment, an answer, and two repetitions: 200 + 400 + 800 ms.
+        assert!(are_lost_before(4, 1_450, at_client));
+        assert!(!are_lost_before(4, 990, at_client));
+        assert!(are_lost_before(2, 210, at_client));
     }
 
     #[test]

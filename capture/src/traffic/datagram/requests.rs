@@ -30,6 +30,22 @@ const FIRST_DATAGRAMS: u64 = 10;
 /// The requests of NTP differ by their times.
 const NTP: u16 = 123;
 
+/// True for a request of STUN with a user's name (RFC 8489 sections 5 and 14), a check of ICE (RFC 8445 section 7.1.1): calls try each pair
+/// of addresses, and most of them have no path.
+fn is_connectivity_check(octets: &[u8]) -> bool {
+    let is_request = octets.starts_with(&[0, 1]);
+    let has_cookie = octets.get(4..8) == Some(&[0x21, 0x12, 0xA4, 0x42]);
+    let mut attributes = octets.get(20..).filter(|_| is_request && has_cookie);
+    while let Some([kind_0, kind_1, length_0, length_1, ..]) = attributes {
+        if [*kind_0, *kind_1] == [0, 6] {
+            return true;
+        }
+        let length = usize::from(u16::from_be_bytes([*length_0, *length_1]));
+        attributes = attributes.and_then(|it| it.get(4 + length.next_multiple_of(4)..));
+    }
+    false
+}
+
 /// What one client sent to a port of a server that never answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
@@ -57,6 +73,8 @@ pub struct Requests {
     pub first_packet: u64,
     /// Packet of the last datagram.
     pub last_packet: u64,
+    /// True if all of them are checks whether a path exists.
+    are_checks: bool,
     has_answer: bool,
     last_hash: u64,
     last_pause_ns: u64,
@@ -87,7 +105,7 @@ impl Requests {
         let is_known = REQUEST_PORTS.contains(&self.server.1);
         let least_ns = if is_known { MIN_POLL_NS } else { MIN_WAIT_NS };
         let waits = waited_ns >= least_ns * self.requests.saturating_sub(1);
-        waits && (is_known || is_backing_off)
+        waits && (is_known || is_backing_off) && !self.are_checks
     }
 
     /// True if nothing received at this port from the beginning on. A stream whose receiver ends sooner is refused behind its last
@@ -149,6 +167,7 @@ impl RequestTable {
         }
         entry.backoff.record(false, at);
         entry.requests += 1;
+        entry.are_checks &= is_connectivity_check(octets);
         entry.last_hash = hash;
         entry.end_ns = entry.end_ns.max(at.time_ns);
         entry.last_packet = at.number;
@@ -180,6 +199,7 @@ impl RequestTable {
             end_ns: at.time_ns,
             first_packet: at.number,
             last_packet: at.number,
+            are_checks: true,
             has_answer: false,
             last_hash: 0,
             last_pause_ns: 0,

@@ -31,6 +31,8 @@ const LONGEST_GAP: u64 = 1 << 15;
 const MAX_STREAMS: usize = 2;
 /// The port of QUIC, whose packet numbers are encrypted (RFC 9001 section 5.4).
 const QUIC: u16 = 443;
+/// The port of `NetBIOS` datagrams, whose numbers a host shares among all that it sends to (RFC 1002 section 4.4.1).
+const NETBIOS_DATAGRAMS: u16 = 138;
 
 /// The findings of each stream, largest loss first. Empty if nothing is wrong. Streams that only the identifications of their
 /// packets number are given as far as they fill a path, or the time shows that what is missing was sent.
@@ -57,9 +59,10 @@ pub(super) fn explain_udp_streams(
         streams.iter().filter(same).count()
     };
     let is_numbered = |it: &&UdpStream| {
-        let is_quic = [it.sender.1, it.receiver.1].contains(&QUIC);
+        let is_at = |port: &u16| [it.sender.1, it.receiver.1].contains(port);
+        let is_other = [QUIC, NETBIOS_DATAGRAMS].iter().any(is_at);
         is_sequence(&it.stream)
-            && (it.stream.tool.is_named() || !is_quic && between(it) <= MAX_STREAMS)
+            && (it.stream.tool.is_named() || !is_other && between(it) <= MAX_STREAMS)
     };
     for udp_stream in streams.iter().filter(is_numbered) {
         let stream = &udp_stream.stream;
@@ -188,7 +191,9 @@ fn burst_position(stream: &Stream) -> (f64, usize) {
 fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &udp_stream.stream;
     let share = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
-    let is_stream = stream.datagrams() >= MIN_DATAGRAMS;
+    // Nothing overtakes on the way from a host to itself: what comes behind its place was sent again.
+    let is_local = udp_stream.sender.0 == udp_stream.receiver.0;
+    let is_stream = stream.datagrams() >= MIN_DATAGRAMS && !is_local;
     (is_stream && stream.out_of_order() >= MIN_COUNT && share >= MIN_REORDERED).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,

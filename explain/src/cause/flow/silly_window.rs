@@ -6,10 +6,13 @@ use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
 use linerate_results::format;
 use linerate_results::record::Cause;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Fewer segments may end by chance where the window does.
 const MIN_AT_EDGE: u64 = 20;
+/// What a window lets pass arrives within a round trip, which takes no longer (RFC 6298 section 2.1: a timeout of 1 s before any is known).
+/// Messages of one size that follow later end where some window ended, too.
+const MAX_ROUND_TRIP_NS: u64 = 1_000_000_000;
 
 /// Near the receiver nothing is seen in flight, but small segments that end exactly where a granted window ends fill it.
 /// Share of the time in which the sender waits for more of it.
@@ -21,16 +24,18 @@ pub(super) fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
     let shift = model.scale.least();
     let mss = facts.mss().unwrap_or(facts.full).min(1_460);
     let mut acks = model.view.acks.iter().peekable();
-    let mut edges: HashSet<u64> = HashSet::new();
+    let mut edges: HashMap<u64, u64> = HashMap::new();
     let (mut small, mut at_edge, mut all) = (0_u64, 0_u64, 0_u64);
     for sent in model.view.sent.iter().filter(|it| it.len > 0) {
         while let Some(ack) = acks.next_if(|ack| ack.number < sent.number) {
-            edges.insert(ack.ack + (u64::from(ack.window) << shift));
+            edges.insert(ack.ack + (u64::from(ack.window) << shift), ack.time_ns);
         }
         all += 1;
         if u64::from(sent.len) < mss * 9 / 10 {
             small += 1;
-            at_edge += u64::from(edges.contains(&sent.end));
+            let granted_ns = edges.get(&sent.end);
+            let is_at_edge = |ns: &u64| sent.time_ns - ns <= MAX_ROUND_TRIP_NS;
+            at_edge += u64::from(granted_ns.is_some_and(is_at_edge));
         }
     }
     let is_silly = small * 5 >= all * 2 && at_edge * 2 >= small && at_edge >= MIN_AT_EDGE;

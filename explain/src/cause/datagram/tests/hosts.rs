@@ -64,6 +64,24 @@ fn requests_that_nobody_answers_are_named() {
 }
 
 #[test]
+fn checks_whether_a_path_exists_need_no_answer() {
+    // A request of STUN with an attribute of 5 octets, and another one.
+    let asks = |kind: u8| {
+        let mut capture = Capture::default();
+        let header = [&[0, 1, 0, 24, 0x21, 0x12, 0xA4, 0x42][..], &[7; 12]].concat();
+        let software = [0x80, 0x22, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0];
+        let request = [&header[..], &software, &[0, kind, 0, 8], &[65; 8]].concat();
+        for at_ms in [0, 500, 1_500, 3_500, 7_500] {
+            let ends = [(CLIENT, 2_000), (SERVER, 58_226)];
+            capture.udp(at_ms * MS, ends, &request);
+        }
+        capture.causes()
+    };
+    assert_eq!(asks(6), [], "a user's name");
+    assert_eq!(asks(3), [Cause::NoAnswer]);
+}
+
+#[test]
 fn ports_that_are_refused_one_after_the_other_count_together() {
     // Each port for 5 s; then a dialogue with another port for the rest of 150 s.
     let refused_ports = |ports: u16| {

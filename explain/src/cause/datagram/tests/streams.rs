@@ -96,10 +96,15 @@ fn one_gap_is_one() {
 
 /// What is found about datagrams between these ports with a number in each, one every 10 ms.
 fn numbers(ports: [u16; 2], all: impl Iterator<Item = u32>) -> Vec<Cause> {
+    numbers_to(2, ports, all)
+}
+
+/// The same to a host.
+fn numbers_to(host: u8, ports: [u16; 2], all: impl Iterator<Item = u32>) -> Vec<Cause> {
     let mut capture = Capture::default();
     for (at, number) in all.enumerate() {
         let payload = [&number.to_be_bytes()[..], &[0xFF; 400]].concat();
-        let ends = [(1, ports[0]), (2, ports[1])];
+        let ends = [(1, ports[0]), (host, ports[1])];
         capture.udp(at as u64 * 10 * MS, ends, &payload);
     }
     capture.causes()
@@ -123,6 +128,8 @@ fn what_is_no_number_of_datagrams_is_not_missing() {
     let missing = || (0..400).filter(|at| at % 10 != 7);
     // Encrypted numbers.
     assert_eq!(numbers([4_000, 443], missing()), []);
+    // Those of all datagrams of a host.
+    assert_eq!(numbers([138, 138], missing()), []);
     // A field of 16 bits above the number.
     let shorter = (0..400).map(|at| if at % 97 == 3 { at + (1 << 16) } else { at });
     assert_eq!(numbers([4_000, 1_044], shorter), []);
@@ -133,16 +140,17 @@ fn what_is_no_number_of_datagrams_is_not_missing() {
 
 #[test]
 fn a_few_datagrams_out_of_order_are_no_news() {
-    let swapped = |each: u32| {
+    let swapped_to = |host: u8, each: u32| {
         let place = move |at: u32| match at % each {
             7 => at + 1,
             8 => at - 1,
             _ => at,
         };
-        numbers([4_000, 1_044], (0..800).map(place))
+        numbers_to(host, [4_000, 1_044], (0..800).map(place))
     };
-    assert_eq!(swapped(200), []);
-    assert_eq!(swapped(20), [Cause::Reordering]);
+    assert_eq!(swapped_to(2, 200), []);
+    assert_eq!(swapped_to(2, 20), [Cause::Reordering]);
+    assert_eq!(swapped_to(1, 20), [], "from a host to itself");
 }
 
 #[test]

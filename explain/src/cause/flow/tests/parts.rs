@@ -75,6 +75,19 @@ fn segments_that_end_where_each_grant_ends_show_a_silly_window_at_the_receiver()
     assert!(!other.contains(&Cause::SillyWindow), "{other:?}");
 }
 
+#[test]
+fn messages_end_where_a_window_long_ago_ended_by_chance() {
+    let mut late = Script::late(End::Second, 60_000);
+    for _ in 0..600 {
+        late.after(30 * US).ack_all_with(250);
+        let seq = late.sent();
+        late.after(20 * MS).segment(seq, 1);
+    }
+    late.after(10 * US).ack_all();
+    let found = causes(late);
+    assert!(!found.contains(&Cause::SillyWindow), "{found:?}");
+}
+
 /// A segment that echoes the acknowledgment which left at `echoed_ms`, and its acknowledgment.
 fn echo(download: &mut Script, now_ms: u64, echoed_ms: u64) {
     let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
