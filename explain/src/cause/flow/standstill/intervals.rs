@@ -18,10 +18,10 @@ const MIN_STOPS: usize = 4;
 const EQUAL_PART: u64 = 8;
 /// They take at least this share of the time.
 const MIN_SHARE: f64 = 0.3;
-/// A receiver that looks for frames at intervals answers none of the first ones at once; so many answers in a row, or for each stop, show
-/// one that is told of each.
+/// A receiver that looks for frames at intervals answers none of the first ones at once; so many answers in a row, or some for each
+/// of as many stops, show one that is told of each.
 const MIN_PROMPT: usize = 8;
-const PROMPT_PER_STOP: usize = 3;
+const PROMPT_PER_STOP: usize = 2;
 /// An answer later than the path accounts for by this is that of a timer.
 const PROMPT_NS: u64 = 5_000_000;
 /// Acknowledgments closer together are those of one look.
@@ -79,7 +79,8 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     let is_equal = p90 - p10 <= p50 / EQUAL_PART;
     let (most, all) = prompt(&answers, base_ns);
-    let is_told = most >= MIN_PROMPT || all >= PROMPT_PER_STOP * stops.len();
+    let is_told =
+        most >= MIN_PROMPT || stops.len() >= MIN_PROMPT && all >= PROMPT_PER_STOP * stops.len();
     // Behind a transfer that fills the way of the acknowledgments, they wait for its queue.
     if facts.against.is_some_and(|it| it.is_full)
         || stops.len() < MIN_STOPS
@@ -154,6 +155,28 @@ mod tests {
         let rule = blocks(12, |block| 200 + block % 2).expect("stops");
         assert_eq!(rule.cause, Cause::ReceiverStalls);
         assert!(rule.summary.contains("8 times"), "{}", rule.summary);
+    }
+
+    /// Blocks of six segments; some pairs are acknowledged as they arrive, and then all, after a stop of 90 ms.
+    fn short_blocks(blocks: u64, pairs: u32) -> Option<Rule> {
+        let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
+        upload.at(30 * MS);
+        for _ in 0..blocks {
+            for _ in 0..pairs {
+                upload.send(2, MSS, 10 * US).after(10 * MS).ack_all();
+                upload.after(2 * MS);
+            }
+            upload.send(6, MSS, 10 * US).after(90 * MS).ack_pairs();
+            upload.after(20 * US);
+        }
+        stops_after_each_block(&FlowFacts::of(&upload.flow())?)
+    }
+
+    #[test]
+    fn stops_behind_a_few_prompt_answers_each_are_those_of_blocks() {
+        assert!(short_blocks(20, 3).is_some());
+        assert!(short_blocks(20, 1).is_none(), "it may look at intervals");
+        assert!(short_blocks(5, 3).is_none(), "few");
     }
 
     #[test]

@@ -74,6 +74,36 @@ fn a_window_far_below_what_was_granted_before_is_that_of_a_slow_reader() {
     assert_eq!(causes(upload)[0], Cause::ReceiverReadsSlowly);
 }
 
+/// An upload whose receiver grants 40 segments, then 2 and then 1, each of which the sender fills for a round trip.
+fn reading_in_steps() -> Vec<Cause> {
+    let mut upload = upload(MS / 50, 6 * MS, 40 * MSS as u16);
+    upload.at(10 * MS);
+    for _ in 0..100 {
+        upload.send(40, MSS, 50_000).after(6 * MS);
+        upload.ack_all_with(2 * MSS as u16).after(20_000);
+        upload.send(2, MSS, 0).after(6 * MS);
+        upload.ack_all_with(MSS as u16).after(20_000);
+        upload.send(1, MSS, 0).after(6 * MS);
+        upload.ack_all_with(40 * MSS as u16).after(20_000);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_program_that_reads_in_steps_leaves_a_small_window_in_between() {
+    assert_eq!(reading_in_steps()[0], Cause::ReceiverReadsSlowly);
+    // More than a third of the largest one is no small window.
+    let mut upload = upload(MS / 50, 6 * MS, 16 * MSS as u16);
+    upload.at(10 * MS);
+    for round in 0..300 {
+        let window = [16, 7, 8][round % 3];
+        upload.send(window, MSS, 50_000).after(6 * MS);
+        let next = [16, 7, 8][(round + 1) % 3];
+        upload.ack_all_with((next * MSS) as u16).after(20_000);
+    }
+    assert!(!causes(upload).contains(&Cause::ReceiverReadsSlowly));
+}
+
 #[test]
 fn segments_of_half_a_window_do_not_show_the_mss() {
     let small = |window: u16| {
