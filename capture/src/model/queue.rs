@@ -65,8 +65,9 @@ pub(super) fn waits_before_receiver(trips: [&RoundTrips; 2], could_queue: [bool;
     on_side(to_receiver, could_queue[0]) > on_side(to_sender, could_queue[1])
 }
 
-/// Median time that acknowledgments wait on their way back. Where they have passed the queue already at the capture point, it is the delay of acknowledgments over
-/// their stamps; where they are still before it, what the delay of data over its stamps leaves of all waiting, `waited_ns`.
+/// Median time that acknowledgments wait on their way back. Where they have passed the queue already at the capture point, it is the
+/// delay of acknowledgments over their stamps; where they are still before it, what the delay of data over its stamps leaves of all
+/// waiting, `waited_ns`.
 pub(super) fn ack_queue_ns(
     view: &DirectionView,
     is_before_queue: bool,
