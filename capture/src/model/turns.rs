@@ -92,7 +92,7 @@ struct Turn {
 impl Turn {
     /// Time from the turn's last payload to the last packet that shows a loss.
     fn loss_ns(&self) -> u64 {
-        self.lost_ns.map_or(0, |ns| ns - self.last_ns)
+        self.lost_ns.map_or(0, |ns| ns.saturating_sub(self.last_ns))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
         if u64::from(sent.len) < mss * 9 / 10 {
             small += 1;
             let granted_ns = edges.get(&sent.end);
-            let is_at_edge = |ns: &u64| sent.time_ns - ns <= MAX_ROUND_TRIP_NS;
+            let is_at_edge = |ns: &u64| sent.time_ns.saturating_sub(*ns) <= MAX_ROUND_TRIP_NS;
             at_edge += u64::from(granted_ns.is_some_and(is_at_edge));
         }
     }
