@@ -26,6 +26,7 @@ mod windows;
 
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script};
+use linerate_capture::model::Limit;
 use linerate_capture::tcp::{End, Segment};
 
 /// Captured `to_sender_ns` from the sender and `to_receiver_ns` from the receiver.
