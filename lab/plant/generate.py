@@ -21,7 +21,8 @@ def build():
     built.mkdir(parents=True, exist_ok=True)
     for program in ("path", "board"):
         if not (built / program).exists():
-            subprocess.run(["fpc", "-O3", f"-FE{built}", f"-o{program}", HERE / program / f"{program}.pas"], check=True, stdout=subprocess.DEVNULL)
+            folders = [f"-Fu{HERE / 'host'}", f"-FE{built}"]
+            subprocess.run(["fpc", "-O3", *folders, f"-o{program}", HERE / program / f"{program}.pas"], check=True, stdout=subprocess.DEVNULL)
     if not (built / "ends").exists():
         (built / "ends.ml").write_text((HERE / "ends" / "ends.ml").read_text())
         subprocess.run(["ocamlopt", "-I", "+threads", "unix.cmxa", "threads.cmxa", "ends.ml", "-o", "ends"], cwd=built, check=True)

@@ -19,9 +19,7 @@ var
   peerMac: array[0..5] of byte;
   hasMac: boolean = false;
 
-function Clock: int64;
 function Setting(const name: string; fallback: int64): int64;
-procedure OpenTap(const name: string);
 procedure Work(ns: int64);
 procedure SleepUntil(time: int64);
 procedure Emit(var data: TBuffer; octets: longint);
@@ -31,35 +29,11 @@ function AnswersItself(var data: TBuffer; octets: longint): boolean;
 implementation
 
 uses
-  BaseUnix, UnixType, Linux, SysUtils;
-
-const
-  TUNSETIFF = $400454CA;
-
-function Clock: int64;
-var
-  now: timespec;
-begin
-  clock_gettime(CLOCK_MONOTONIC, @now);
-  Clock := int64(now.tv_sec) * 1000000000 + now.tv_nsec;
-end;
+  BaseUnix, UnixType, Linux, SysUtils, Host;
 
 function Setting(const name: string; fallback: int64): int64;
 begin
   Setting := StrToInt64Def(settings.Values[name], fallback);
-end;
-
-procedure OpenTap(const name: string);
-var
-  request: array[0..39] of byte;
-  i: longint;
-begin
-  tap := FpOpen('/dev/net/tun', O_RDWR or O_NONBLOCK);
-  FillChar(request, sizeof(request), 0);
-  for i := 1 to length(name) do request[i - 1] := ord(name[i]);
-  request[16] := 2;
-  request[17] := $10;
-  if FpIOCtl(tap, TUNSETIFF, @request) < 0 then halt(1);
 end;
 
 procedure Work(ns: int64);

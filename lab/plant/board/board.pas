@@ -5,7 +5,7 @@ program Board;
 {$mode objfpc}{$H+}{$R-}{$Q-}
 
 uses
-  BaseUnix, UnixType, SysCall, SysUtils, Classes, Packets, Adapter;
+  BaseUnix, UnixType, SysCall, SysUtils, Classes, Packets, Adapter, Host;
 
 type
   TState = (Closed, Listens, Asked, Answered, Open, Finishing, Done);
@@ -425,7 +425,7 @@ begin
   mode := settings.Values['mode'];
   ownPort := Setting('port', 5001);
   ReadSettings;
-  OpenTap(settings.Values['tap']);
+  tap := OpenTap(settings.Values['tap']);
   writeln('ready');
   Flush(System.Output);
   while (settings.Values['begins'] <> '') and not FileExists(settings.Values['begins']) and not ends do SleepUntil(Clock + 5 * MS);

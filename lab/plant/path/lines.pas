@@ -1,11 +1,11 @@
-{ The clock, frames that are free, and lines of frames that wait. }
+{ Frames that are free, and lines of frames that wait. }
 unit Lines;
 {$mode objfpc}{$H+}{$R-}{$Q-}
 
 interface
 
 uses
-  Linux, UnixType, Frames;
+  Frames;
 
 const
   MOST_QUEUED = 16384;
@@ -21,7 +21,6 @@ type
     function Last: PFrame; inline;
   end;
 
-function Clock: int64;
 function NewFrame: PFrame;
 procedure FreeFrame(f: PFrame);
 
@@ -31,14 +30,6 @@ var
   pool: array[0..POOL_SIZE - 1] of PFrame;
   free: longint = 0;
   i: longint;
-
-function Clock: int64;
-var
-  now: timespec;
-begin
-  clock_gettime(CLOCK_MONOTONIC, @now);
-  Clock := int64(now.tv_sec) * 1000000000 + now.tv_nsec;
-end;
 
 function NewFrame: PFrame;
 begin

@@ -4,11 +4,10 @@ program Path;
 {$mode objfpc}{$H+}{$R-}{$Q-}
 
 uses
-  BaseUnix, Linux, SysCall, SysUtils, Frames, Lines, Ways;
+  BaseUnix, Linux, SysCall, SysUtils, Frames, Lines, Ways, Host;
 
 const
   CHUNK = 8 * 1024 * 1024;
-  TUNSETIFF = $400454CA;
 
 type
   TChunk = array[0..CHUNK - 1] of byte;
@@ -28,23 +27,6 @@ var
 procedure Terminated(number: longint); cdecl;
 begin
   ends := true;
-end;
-
-function OpenTap(const name: string): longint;
-var
-  request: array[0..39] of byte;
-  i: longint;
-begin
-  OpenTap := FpOpen('/dev/net/tun', O_RDWR or O_NONBLOCK);
-  FillChar(request, sizeof(request), 0);
-  for i := 1 to length(name) do request[i - 1] := ord(name[i]);
-  request[16] := 2;
-  request[17] := $10;
-  if (OpenTap < 0) or (FpIOCtl(OpenTap, TUNSETIFF, @request) < 0) then
-  begin
-    writeln(stderr, 'no TAP interface ', name);
-    halt(1);
-  end;
 end;
 
 procedure Put(const source; octets: longint);

@@ -54,7 +54,7 @@ type
 implementation
 
 uses
-  SysUtils, Math;
+  SysUtils, Math, Host;
 
 constructor TWay.Create(salt: longint);
 begin
