@@ -150,7 +150,6 @@ fn interval(steps: &[Step], least_more: fn(u64) -> u64) -> Option<AckInterval> {
 mod tests {
     use super::*;
     use crate::model::view::Transmission;
-    use crate::tcp::PacketClass;
 
     const MS: u64 = 1_000_000;
 
@@ -198,20 +197,9 @@ mod tests {
         let mut now_ns = 0;
         for at in 0..200 {
             for segment in 0..count(at) {
-                let start = 1_000 * view.sent.len() as u64;
-                view.sent.push(Transmission {
-                    time_ns: now_ns + segment * 10_000,
-                    start,
-                    end: start + 1_000,
-                    len: 1_000,
-                    class: PacketClass::NewData,
-                    timestamp: 0,
-                    echo: 0,
-                    identification: 0,
-                    is_pushed: false,
-                    is_discarded: false,
-                    number: 0,
-                });
+                let place = view.sent.len() as u64;
+                let sent_ns = now_ns + segment * 10_000;
+                view.sent.push(Transmission::full(place, sent_ns));
             }
             now_ns += interval_ns(count(at));
         }

@@ -252,17 +252,8 @@ mod tests {
             let waits_ns = 6 * MS + at % 100 * MS / 10 + held_ns;
             sent_ns += if at % 100 == 0 { 11 * MS } else { MS };
             let segment = Transmission {
-                time_ns: sent_ns,
-                start: at * 1_000,
-                end: (at + 1) * 1_000,
-                len: 1_000,
-                class: PacketClass::NewData,
-                timestamp: 0,
-                echo: 0,
-                identification: 0,
-                is_pushed: false,
-                is_discarded: false,
                 number: (at * 4) as u32,
+                ..Transmission::full(at, sent_ns)
             };
             view.sent.push(segment);
             if at % 100 == lost && at / 100 < losing {

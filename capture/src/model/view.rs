@@ -405,6 +405,24 @@ impl Transmission {
         self.end - self.start > u64::from(self.len)
     }
 
+    /// A new segment of 1,000 octets, at this place of those that are sent.
+    #[cfg(test)]
+    pub(super) fn full(place: u64, time_ns: u64) -> Self {
+        Self {
+            time_ns,
+            start: place * 1_000,
+            end: (place + 1) * 1_000,
+            len: 1_000,
+            class: PacketClass::NewData,
+            timestamp: 0,
+            echo: 0,
+            identification: 0,
+            is_pushed: false,
+            is_discarded: false,
+            number: 0,
+        }
+    }
+
     /// True if the same octets were captured before.
     pub fn is_retransmission(&self) -> bool {
         !matches!(self.class, PacketClass::NewData | PacketClass::Reordered)
